@@ -193,7 +193,7 @@ def check_before_tests():
     run_step("ruff check", [python, "-m", "ruff", "check"])
     run_step("mypy", [python, "-m", "mypy"])
     run_step("codespell", [venv_program("codespell")])
-    tests = [os.path.join("tests", "core", name) for name in ("test_kernels.py", "test_text_kernels.py")]
+    tests = [os.path.join("tests", "kernels", name) for name in ("test_kernels.py", "test_text.py")]
     kernels = [python, "-m", "pytest", *tests]
     for setting in ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"):
         # code compiled with other settings must not be found by later runs

@@ -28,11 +28,11 @@ from assocpriv.core.loading import on_first_use
 # isort: off
 # fmt: off
 if TYPE_CHECKING:
-    from assocpriv.core.information import (
+    from assocpriv.promise.information import (
         downward_threshold, excluded_fall, excluded_posterior, information_limit, inverse_worst_information,
         mutual_information, upward_threshold, worst_information,
     )
-    from assocpriv.core.privacy import (
+    from assocpriv.promise.breaches import (
         BeliefRange, Breach, Channel, Epsilon, amplification_of, breach_curve, compose, epsilon, highest_posterior,
         largest_rise, lowest_posterior,
     )
@@ -46,11 +46,11 @@ __all__ = [
     "worst_information",
 ]  # fmt: skip
 _HOMES = {
-    "assocpriv.core.information": (
+    "assocpriv.promise.information": (
         "downward_threshold", "excluded_fall", "excluded_posterior", "information_limit", "inverse_worst_information",
         "mutual_information", "upward_threshold", "worst_information",
     ),
-    "assocpriv.core.privacy": (
+    "assocpriv.promise.breaches": (
         "BeliefRange", "Breach", "Channel", "Epsilon", "amplification_of", "breach_curve", "compose", "epsilon",
         "highest_posterior", "largest_rise", "lowest_posterior",
     ),

@@ -6,8 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from assocpriv.core.errors import BasketError, EstimateError, FileError, NotAPlanError, WireError
 from assocpriv.core.loading import on_first_use
+from assocpriv.promise.errors import BasketError, EstimateError, FileError, NotAPlanError, WireError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from assocpriv.auditing.request import AuditRequest
     from assocpriv.client.kinds import parse_record, takes_names
     from assocpriv.client.ledger import Ledger
-    from assocpriv.core.entropy import SystemEntropy
     from assocpriv.core.light_frame import LightFrame
-    from assocpriv.core.privacy import Breach
     from assocpriv.files.plans import read_plan
     from assocpriv.planning.plan_facts import DEFAULT_DELTA, Answers, Budget, Privacy, describe_budget, describe_privacy
     from assocpriv.planning.worked_promises import explain_promises
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.plans.numeric.tree_model import TreeModel
     from assocpriv.plans.published import PublishedPlan
+    from assocpriv.promise.breaches import Breach
+    from assocpriv.promise.entropy import SystemEntropy
     from assocpriv.server.crafted.checks import CraftedCheck
 
 __all__ = [
@@ -57,7 +57,7 @@ _HOMES = {
     "assocpriv.auditing.request": ("AuditRequest",),
     "assocpriv.client.kinds": ("parse_record", "takes_names"),
     "assocpriv.client.ledger": ("Ledger",),
-    "assocpriv.core.entropy": ("SystemEntropy",),
+    "assocpriv.promise.entropy": ("SystemEntropy",),
     "assocpriv.files.plans": ("read_plan",),
     "assocpriv.planning.plan_facts": ("DEFAULT_DELTA", "Budget", "Privacy", "describe_budget", "describe_privacy"),
     "assocpriv.planning.worked_promises": ("explain_promises",),

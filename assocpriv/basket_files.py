@@ -5,8 +5,8 @@ from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.errors import counted
 from assocpriv.core.loading import on_first_use
+from assocpriv.promise.errors import counted
 
 if TYPE_CHECKING:
     from assocpriv.files.catalogues import check_catalogue, write_catalogue

@@ -11,8 +11,6 @@ from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
     from assocpriv.basket_files import read_baskets
-    from assocpriv.core.errors import AssocprivError
-    from assocpriv.core.privacy import Breach, Epsilon
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.names import NameSource
     from assocpriv.files.plans import read_catalogue, write_plan
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
     from assocpriv.plans.baskets.catalogue import Catalogue
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.plans.baskets.view import View
+    from assocpriv.promise.breaches import Breach, Epsilon
+    from assocpriv.promise.errors import AssocprivError
     from assocpriv.records.basket_files import ReadCounts
     from assocpriv.records.baskets import Baskets, to_baskets
 
@@ -35,8 +35,8 @@ __all__ = [
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.basket_files": ("read_baskets",),
-    "assocpriv.core.errors": ("AssocprivError",), "assocpriv.records.baskets": ("Baskets", "to_baskets"),
-    "assocpriv.core.privacy": ("Breach", "Epsilon"), "assocpriv.plans.baskets.catalogue": ("Catalogue",),
+    "assocpriv.promise.errors": ("AssocprivError",), "assocpriv.records.baskets": ("Baskets", "to_baskets"),
+    "assocpriv.promise.breaches": ("Breach", "Epsilon"), "assocpriv.plans.baskets.catalogue": ("Catalogue",),
     "assocpriv.files.names": ("NameSource",),
     "assocpriv.planning.discovery": ("Discovery", "promise_needed", "reports_needed", "reports_to_discover"),
     "assocpriv.plans.baskets.plan": ("Plan",), "assocpriv.files.reports": ("Reports", "read_reports"),
@@ -80,7 +80,7 @@ def randomize(transaction: Collection[str | int], plan: "Plan") -> bytes:
     Source: EGS03, sections 5 and 6.
     """
     from assocpriv.client.kinds import make_report
-    from assocpriv.core.entropy import SystemEntropy
+    from assocpriv.promise.entropy import SystemEntropy
 
     return make_report(transaction, plan, entropy=SystemEntropy())
 
@@ -142,9 +142,9 @@ def randomize_baskets(
 
     from assocpriv.client.baskets.bulk import randomize_chunks
     from assocpriv.client.baskets.transactions import view_baskets
-    from assocpriv.core.entropy import SystemEntropy
     from assocpriv.files.reports import Reports
     from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
+    from assocpriv.promise.entropy import SystemEntropy
     from assocpriv.records.baskets import count_sizes
 
     check_plan(plan)
@@ -205,10 +205,10 @@ def randomize_file(
     """
     from assocpriv.client.baskets.bulk import randomize_chunks
     from assocpriv.client.baskets.transactions import stream_transactions
-    from assocpriv.core.entropy import SystemEntropy
-    from assocpriv.core.machine import default_memory, workers_within
     from assocpriv.files.reports import check_report_output, write_reports
+    from assocpriv.kernels.parallel import default_memory, workers_within
     from assocpriv.planning.transaction_size import sampling_loss
+    from assocpriv.promise.entropy import SystemEntropy
     from assocpriv.records.basket_files import ReadOptions
     from assocpriv.records.baskets import count_sizes
 

@@ -56,8 +56,8 @@ def gather(
         PlanError: plans whose reports have the same length, or several for a stream.
     """
     from assocpriv.collector.gather import gather_files, gather_stream
-    from assocpriv.core.errors import FileError, PlanError
     from assocpriv.plans.published import PublishedPlan
+    from assocpriv.promise.errors import FileError, PlanError
 
     plans = [plan] if isinstance(plan, PublishedPlan) else list(plan or ())
     if not plans or not all(isinstance(each, PublishedPlan) for each in plans):

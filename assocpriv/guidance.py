@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from assocpriv.client.guided.answering import AnswerCounts
     from assocpriv.client.guided.randomizer import GuidedRecord, LevelError
-    from assocpriv.core.privacy import Breach
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.guidance import read_guidance, write_guidance
     from assocpriv.files.guided_messages import read_messages
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from assocpriv.plans.guided.guidance import Guidance
     from assocpriv.plans.guided.plan import GuidedPlan
     from assocpriv.plans.guided.plan import guided_plan as plan
+    from assocpriv.promise.breaches import Breach
     from assocpriv.server.guided.state import MinerState, collect, publish
     from assocpriv.server.guided.state_file import read_state, write_state
     from assocpriv.server.guided.training import CLASSIFIERS, naive_bayes, released_tuples, train
@@ -182,7 +182,7 @@ def _collect_folder(state: "MinerState", folder: Path) -> "MinerState":
 
 
 def _share(mu: "str | float | Fraction") -> "Fraction":
-    from assocpriv.core.privacy import parse_probability
+    from assocpriv.promise.breaches import parse_probability
 
     return parse_probability(mu, "mu")
 
@@ -239,8 +239,8 @@ def answer_table(
 
     from assocpriv.client.guided.bulk import randomize_inputs
     from assocpriv.client.guided.randomizer import accept
-    from assocpriv.core.entropy import SystemEntropy
     from assocpriv.files.reports import Reports
+    from assocpriv.promise.entropy import SystemEntropy
     from assocpriv.records.table_files import TableOptions, stream_table
 
     accept(guidance, plan, max_level=max_level, announced=announced)

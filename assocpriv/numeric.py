@@ -107,9 +107,9 @@ def randomize_table(
     import numpy as np
 
     from assocpriv.client.numeric.bulk import randomize_inputs
-    from assocpriv.core.entropy import SystemEntropy
     from assocpriv.files.reports import Reports
     from assocpriv.plans.numeric.plan import TablePlan
+    from assocpriv.promise.entropy import SystemEntropy
     from assocpriv.records.table_files import TableOptions, stream_table
 
     TablePlan.of(plan)
@@ -148,10 +148,10 @@ def randomize_file(
         FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
     """
     from assocpriv.client.numeric.bulk import randomize_inputs
-    from assocpriv.core.entropy import SystemEntropy
-    from assocpriv.core.machine import default_memory, workers_within
     from assocpriv.files.reports import check_report_output, write_reports
+    from assocpriv.kernels.parallel import default_memory, workers_within
     from assocpriv.plans.numeric.plan import TablePlan
+    from assocpriv.promise.entropy import SystemEntropy
     from assocpriv.records.table_files import TableOptions, stream_table
 
     TablePlan.of(plan)
@@ -229,8 +229,8 @@ def grow_tree(
         EstimateError: no reports, one class only, a class that is a number, more intervals than reports, or
             scikit-learn is not installed.
     """
-    from assocpriv.core.errors import EstimateError
     from assocpriv.files.reports import as_reports
+    from assocpriv.promise.errors import EstimateError
 
     try:
         from assocpriv.server.numeric.trees.building import TreeRequest

@@ -55,7 +55,7 @@ def list_keys(data: str | PathLike[str]) -> "list[SourceKey]":
         FileError: no such folder, or they cannot be read.
     """
     from assocpriv.collector.keys import read_keys
-    from assocpriv.core.errors import FileError
+    from assocpriv.promise.errors import FileError
 
     if not Path(data).is_dir():
         raise FileError(f"there is no folder {data}")

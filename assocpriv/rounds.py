@@ -11,11 +11,11 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.core.privacy import Breach
     from assocpriv.lab.rounds_trial import RoundsTrial
     from assocpriv.planning.refine import Refinement
     from assocpriv.planning.rounds import plan_histogram
     from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.promise.breaches import Breach
     from assocpriv.records.baskets import Baskets
     from assocpriv.server.rounds.combine import combined_records, write_combined
     from assocpriv.server.rounds.sampling_model import SizeShares

@@ -9,7 +9,7 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     from assocpriv.client.collector_connection import Collector
     from assocpriv.client.sending import SentReport, SentWaiting
-    from assocpriv.core.privacy import Breach
+    from assocpriv.promise.breaches import Breach
 
 __all__ = ["Collector", "SentReport", "SentWaiting", "read_key", "send_report", "send_unsent"]
 _HOMES = {
@@ -56,7 +56,7 @@ def send_report(
         FileError: a ledger that cannot be used.
     """
     from assocpriv.client.sending import Device, send_record
-    from assocpriv.core.errors import BasketError
+    from assocpriv.promise.errors import BasketError
 
     if empty not in ("error", "keep"):
         raise BasketError("empty must be 'error' or 'keep'")
@@ -74,7 +74,7 @@ def send_unsent(
         FileError: a ledger that cannot be used, or is none.
     """
     from assocpriv.client.sending import Device, send_waiting
-    from assocpriv.core.errors import FileError
+    from assocpriv.promise.errors import FileError
 
     if not Path(ledger).exists():
         raise FileError(f"there is no ledger {ledger}, so no report waits")
@@ -87,7 +87,7 @@ def read_key(path: str | PathLike[str]) -> str:
     Raises:
         FileError: it cannot be read, or holds no key.
     """
-    from assocpriv.core.errors import FileError
+    from assocpriv.promise.errors import FileError
 
     try:
         with open(path, "rb") as file:

@@ -9,8 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.errors import FileError, PlanError
 from assocpriv.core.loading import on_first_use
+from assocpriv.promise.errors import FileError, PlanError
 
 if TYPE_CHECKING:
     from assocpriv.collector.service import Service

@@ -98,10 +98,10 @@ def _read(path: Path) -> Any:
 
 
 def _record_page(record: dict[str, Any], plan: "PublishedPlan | None", title: str | None, name: str) -> str:
-    from assocpriv.core.errors import EstimateError, PlanError
     from assocpriv.pages.combined import combined_page
     from assocpriv.pages.spread import spread_page
     from assocpriv.pages.withheld import withheld_page
+    from assocpriv.promise.errors import EstimateError, PlanError
 
     if "joint" in record:
         raise EstimateError(
@@ -130,8 +130,8 @@ def _columns(plan: "PublishedPlan") -> "Collection[str]":
 
 
 def _tree_page(model: "TreeModel", plan: "PublishedPlan | None", title: str | None) -> str:
-    from assocpriv.core.errors import PlanError
     from assocpriv.pages.tree import Line, tree_page
+    from assocpriv.promise.errors import PlanError
     from assocpriv.server.numeric.trees.export import tree_sides
 
     if plan is not None and model.plan_id and plan.plan_id != model.plan_id:
@@ -151,13 +151,13 @@ def _tree_page(model: "TreeModel", plan: "PublishedPlan | None", title: str | No
 def _mined_page(table: "AnyFrame", plan: "PublishedPlan | None", min_confidence: float | str, title: str) -> str:
     import numpy as np
 
-    from assocpriv.core.errors import PlanError
     from assocpriv.core.light_frame import LightFrame
-    from assocpriv.core.privacy import parse_share
     from assocpriv.files.tables import itemset_records
     from assocpriv.mining import rules_of_table
     from assocpriv.pages.mined import MOST_ITEMSETS, MOST_RULES, Found, mined_page
     from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.promise.breaches import parse_share
+    from assocpriv.promise.errors import PlanError
     from assocpriv.server.estimates.limits import level_discoverable_support
     from assocpriv.server.itemsets.facts import nothing_found
     from assocpriv.server.itemsets.frames import mining_facts
@@ -222,9 +222,9 @@ def _marks(frame: "LightFrame") -> list[tuple[int, float, bool]]:
 
 def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]]:
     """Return half and twice the ε of a plan, and from which support on as many people would show single items then."""
-    from assocpriv.core.errors import PlanError
-    from assocpriv.core.privacy import Epsilon, epsilon
     from assocpriv.planning.planner import make_plan
+    from assocpriv.promise.breaches import Epsilon, epsilon
+    from assocpriv.promise.errors import PlanError
     from assocpriv.server.estimates.limits import level_discoverable_support
     from assocpriv.server.estimates.supports import Respondents
 
@@ -277,7 +277,7 @@ def chart(
     >>> ap.chart(itemsets)
     Chart(title='Supports with intervals of 95%')
     """
-    from assocpriv.core.errors import EstimateError
+    from assocpriv.promise.errors import EstimateError
     from assocpriv.server.numeric.distributions import Distributions
 
     draw: dict[str | None, Callable[..., Chart]]
@@ -298,11 +298,11 @@ def chart(
 
 
 def _itemsets_chart(table: "AnyFrame", rows: int | None) -> "Chart":
-    from assocpriv.core.errors import counted
     from assocpriv.core.light_frame import LightFrame
     from assocpriv.pages.charts import Interval, intervals
     from assocpriv.pages.picture import picture
     from assocpriv.pages.wording import share
+    from assocpriv.promise.errors import counted
     from assocpriv.server.itemsets.frames import mining_facts
     from assocpriv.server.itemsets.selection import Surest
 
@@ -353,10 +353,10 @@ def _rules_chart(table: "AnyFrame", rows: int | None, kind: str) -> "Chart":
 
 
 def _column_chart(found: "Distributions", rows: int | None, column: str | None) -> "Chart":
-    from assocpriv.core.errors import EstimateError
     from assocpriv.pages.picture import picture
     from assocpriv.pages.spread import MOST_CLASSES, MOST_VALUES, column_chart
     from assocpriv.pages.wording import errors_of, names
+    from assocpriv.promise.errors import EstimateError
 
     column = next(iter(found.columns)) if column is None and len(found.columns) == 1 else column
     if column is None or column not in found.columns:
@@ -424,8 +424,8 @@ def check_page(output: str | Path, *, force: bool = False, inputs: Iterable[Path
     Raises:
         FileError: as :func:`write_page`, or it is one of ``inputs``.
     """
-    from assocpriv.core.errors import FileError
     from assocpriv.files.atomic import check_writable
+    from assocpriv.promise.errors import FileError
 
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise FileError(f"{output} must end in .html: a page is HTML")

@@ -156,10 +156,10 @@ def suppress_file(
         TemplateError, RecordError: as :func:`suppress`.
         FileError: an output exists and ``force`` is not set, is of another kind, or cannot be written.
     """
-    from assocpriv.core.errors import FileError
     from assocpriv.files.atomic import check_writable
     from assocpriv.owner.suppression.publishing import publish_file
     from assocpriv.owner.suppression.report import write_report
+    from assocpriv.promise.errors import FileError
 
     reading = (separator, missing, memory_bytes, progress)
     request = _request(templates, class_column, bins, category, reading, mark)
@@ -280,7 +280,7 @@ def suppress_items(
 def _request(
     templates: Any, class_column: str | None, bins: Any, category: Any, reading: tuple[Any, ...], mark: str = "*"
 ) -> "Request":
-    from assocpriv.core.machine import default_memory
+    from assocpriv.kernels.parallel import default_memory
     from assocpriv.owner.suppression.binning import read_binning
     from assocpriv.owner.suppression.publishing import Request
     from assocpriv.owner.suppression.templates import read_templates

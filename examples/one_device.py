@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import assocpriv as ap
 from assocpriv.amplification import highest_posterior, lowest_posterior
-from assocpriv.core.errors import BudgetError
+from assocpriv.promise.errors import BudgetError
 
 
 def main() -> None:

@@ -8,12 +8,12 @@ import numpy as np
 from assocpriv.auditing.black_box.clients import Answers, BulkClient, SingleClient, batch_of
 from assocpriv.client.baskets.bulk import BulkRandomizer
 from assocpriv.client.baskets.randomizer import Randomizer, fit_transaction
-from assocpriv.core.entropy import WordEntropy
-from assocpriv.core.privacy import Breach
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.entropy import WordEntropy
 from assocpriv.records.baskets import Baskets
 
 PROMISE = Breach("5%", "50%")

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from assocpriv.core.privacy import Breach
 from assocpriv.plans.guided.attributes import category, class_label, number
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import guided_plan
+from assocpriv.promise.breaches import Breach
 
 LABEL = class_label("class", ("no", "yes"))
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from assocpriv.client.baskets.randomizer import Randomizer, fit_transaction
 from assocpriv.client.numeric.randomizer import encode, release
-from assocpriv.core.entropy import WordEntropy
-from assocpriv.core.privacy import Breach
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.entropy import WordEntropy
 
 # primitive polynomials over GF(2) by degree (Peterson and Weldon, appendix C); galois need not be loaded for them
 PRIMITIVE = {2: 7, 3: 11, 4: 19, 5: 37, 6: 67, 7: 131, 8: 285, 9: 529, 10: 1033, 11: 2053, 12: 4179}

@@ -6,8 +6,8 @@ python tests/pipe_client.py plan.json < transactions.dat > reports.txt
 import sys
 
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.entropy import SystemEntropy
 from assocpriv.files.plans import read_plan
+from assocpriv.promise.entropy import SystemEntropy
 
 
 def main() -> None:

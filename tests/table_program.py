@@ -7,9 +7,9 @@ import json
 import sys
 
 from assocpriv.client.numeric.randomizer import randomize_record
-from assocpriv.core.entropy import SystemEntropy
 from assocpriv.files.plans import read_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.promise.entropy import SystemEntropy
 
 
 def main() -> None:

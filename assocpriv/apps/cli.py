@@ -16,8 +16,8 @@ import click
 from assocpriv import __version__
 from assocpriv.apps.console import LazyGroup, Refused, say_compiling, say_what_it_took, showing_log, talk_as
 from assocpriv.apps.progress import Progress
-from assocpriv.core.compiling import find_folder, tell_when_compiling
-from assocpriv.core.errors import AssocprivError
+from assocpriv.kernels.compiling import find_folder, tell_when_compiling
+from assocpriv.promise.errors import AssocprivError
 
 _COMMANDS = (
     "ask", "audit", "catalogue", "collector", "combine", "demo", "gather", "generate", "guide", "inspect",

@@ -123,7 +123,7 @@ class Refused(click.ClickException):
 
 def say_compiling() -> None:
     """Say that a command waits for the compiler, and whether the next one will; in any thread."""
-    from assocpriv.core.compiling import find_folder
+    from assocpriv.kernels.compiling import find_folder
 
     more = ", which takes some seconds the first time …"
     if not find_folder():

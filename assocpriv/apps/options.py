@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from assocpriv.core.machine import LEAST_MEMORY
+from assocpriv.kernels.parallel import LEAST_MEMORY
 
 if TYPE_CHECKING:
     from assocpriv.baskets import Breach

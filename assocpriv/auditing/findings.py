@@ -8,7 +8,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from assocpriv.core.errors import FileError, WireError
+from assocpriv.promise.errors import FileError, WireError
 
 CONSISTENT, BROKEN, UNDECIDED = "consistent", "broken", "not decided"
 LARGEST = Fraction(10**300)  # that is shown as a number

@@ -41,10 +41,10 @@ from assocpriv.auditing.findings import (
 )
 from assocpriv.auditing.recompute.guided_text import TUPLE, GuidedNumbers, bounds, product_of_ratios, read_guided
 from assocpriv.auditing.request import EXACT, PROGRAM, AuditRequest, Progress
-from assocpriv.core.errors import FileError, PlanError, WireError
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan
 from assocpriv.plans.guided.weights import coin_of
+from assocpriv.promise.errors import FileError, PlanError, WireError
 
 _CONFORMANCE, _EMPIRICAL = "conformance", "empirical"
 _MOST_BYTES, _SINGLE_TRIALS, _COPIES = 1 << 26, 4000, 16

@@ -43,9 +43,9 @@ from assocpriv.auditing.findings import (
 )
 from assocpriv.auditing.recompute.table_text import ColumnNumbers, TableNumbers, read_table
 from assocpriv.auditing.request import EXACT, PROGRAM, AuditRequest, Progress
-from assocpriv.core.errors import FileError, PlanError, WireError
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.errors import FileError, PlanError, WireError
 
 _CONFORMANCE, _EMPIRICAL = "conformance", "empirical"
 _BATCH, _KEPT_BYTES = 1 << 16, 1 << 28  # records asked about at once, and bytes of their reports

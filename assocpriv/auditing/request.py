@@ -6,9 +6,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.numbers import check_whole
-from assocpriv.core.privacy import format_fraction, parse_probability
+from assocpriv.promise.breaches import format_fraction, parse_probability
+from assocpriv.promise.errors import PlanError
+from assocpriv.promise.numbers import check_whole
 
 EXACT = "exact"  # the promise, and our client walked through
 DEPTHS = (EXACT, "conformance", "empirical")  # the others take each client for a black box

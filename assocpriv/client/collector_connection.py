@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from assocpriv.core.errors import CollectorError, counted
+from assocpriv.promise.errors import CollectorError, counted
 
 _ANSWER_SECONDS = 30.0  # in which one answer must be there, whole
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # seconds between attempts; each about twice the one before

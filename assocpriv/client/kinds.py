@@ -6,10 +6,10 @@ This module hands raw records on and keeps none.
 from collections.abc import Callable
 from typing import Any
 
-from assocpriv.core.entropy import Entropy
-from assocpriv.core.errors import RecordError
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.registry import load_for
+from assocpriv.promise.entropy import Entropy
+from assocpriv.promise.errors import RecordError
 
 # kind -> a function of (record, plan, *, entropy), which checks the record and returns the report of it
 KINDS = {

@@ -42,11 +42,11 @@ from assocpriv.client.ledger_records import (
     damaged,
     parse_ledger,
 )
-from assocpriv.core.entropy import Entropy, SystemEntropy
-from assocpriv.core.errors import BudgetError, FileError, PlanError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.atomic import sync_folder
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.entropy import Entropy, SystemEntropy
+from assocpriv.promise.errors import BudgetError, FileError, PlanError
 
 _MOST_OCCASION = 1000  # characters
 

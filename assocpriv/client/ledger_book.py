@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from assocpriv.client.ledger_records import Entry, Record, Waiting
-from assocpriv.core.privacy import round_up
+from assocpriv.promise.breaches import round_up
 
 _PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there
 _LARGEST_PRODUCT = Fraction(1 << 192)  # beyond the limit of every promise; products end here

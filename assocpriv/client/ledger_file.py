@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from assocpriv.client.ledger_records import HEADER
-from assocpriv.core.errors import FileError
+from assocpriv.promise.errors import FileError
 
 try:
     import fcntl

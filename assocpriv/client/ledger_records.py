@@ -10,9 +10,9 @@ import struct
 from dataclasses import dataclass
 from fractions import Fraction
 
-from assocpriv.core.errors import FileError
-from assocpriv.core.privacy import format_bound
 from assocpriv.files.ledger_name import LEDGER_NAME
+from assocpriv.promise.breaches import format_bound
+from assocpriv.promise.errors import FileError
 
 HEADER = LEDGER_NAME + struct.pack("<I", 2)  # the format's name and version
 FIRST_HEADER = LEDGER_NAME + struct.pack("<I", 1)

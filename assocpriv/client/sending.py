@@ -18,10 +18,10 @@ from assocpriv.client.kinds import ask_for, parse_values, takes_names
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.ledger_book import Submission
 from assocpriv.client.ledger_records import ID_BYTES
-from assocpriv.core.errors import BasketError, CollectorError, PlanError
-from assocpriv.core.privacy import Breach
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.registry import parse_plan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import BasketError, CollectorError, PlanError
 
 _ID = re.compile("[0-9a-f]{64}")
 _MOST_PLAN = 64 << 20

@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.client.baskets.transactions import Viewer
-from assocpriv.core.entropy import SystemEntropy
-from assocpriv.core.errors import BasketError, FileError, counted
-from assocpriv.core.spark.session import column_of
-from assocpriv.core.spark.sums import run
 from assocpriv.files.atomic import sync_folder
 from assocpriv.files.reports import write_reports
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.entropy import SystemEntropy
+from assocpriv.promise.errors import BasketError, FileError, counted
 from assocpriv.records.baskets import Baskets, count_sizes, named_baskets
+from assocpriv.spark.session import column_of
+from assocpriv.spark.sums import run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.collector.wire import Refused, Upload
-from assocpriv.core.errors import counted
+from assocpriv.promise.errors import counted
 
 
 @dataclass(frozen=True, slots=True)

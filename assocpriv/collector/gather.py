@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from assocpriv.collector.output import Collection, holds_reports, is_one_file, shuffled
 from assocpriv.collector.single_reports import Refusal, Refusals, SingleReports
 from assocpriv.collector.taking import Batch, batch_folders, left_batches
-from assocpriv.core.errors import AssocprivError, FileError, WireError
 from assocpriv.files.ledger_name import IS_LEDGER, LEDGER_NAME
 from assocpriv.plans.published import PublishedPlan, well_formed
+from assocpriv.promise.errors import AssocprivError, FileError, WireError
 
 _BLOCK = 1 << 26  # bytes of reports that are held, and brought into random order, at a time
 _MOST_ROWS = 1 << 22  # of them

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 from assocpriv.collector.store import ReportStore, StoreFullError
 from assocpriv.collector.wire import Refused, Upload, refuse_malformed
-from assocpriv.core.errors import AssocprivError
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import AssocprivError
 
 _GROUP_BYTES = 4 << 20  # stored by one commit
 _GROUP_UPLOADS = 4096

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.collector.wire import Refused
-from assocpriv.core.errors import FileError
 from assocpriv.files.atomic import atomic_output, sync_folder
+from assocpriv.promise.errors import FileError
 
 KEYS_FILE = "keys.json"
 _FORMAT, _VERSION = "assocpriv-keys", 1

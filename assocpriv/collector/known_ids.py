@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import FileError
 from assocpriv.files.open_epochs import ID_BYTES
+from assocpriv.promise.errors import FileError
 
 _BITS_AN_ID = 16
 _PROBES = np.arange(6, dtype=np.uint64)  # with 16 bits an id: .1% of new ids are looked for in the files

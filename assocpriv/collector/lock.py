@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from assocpriv.core.errors import FileError
+from assocpriv.promise.errors import FileError
 
 LOCK_FILE = "lock"
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from assocpriv.collector.sealing import ids_files
 from assocpriv.collector.sqlite_store import EPOCH_REPORTS, SqliteStore
 from assocpriv.collector.store import ReportStore
-from assocpriv.core.errors import FileError
 from assocpriv.files.open_epochs import epoch_files
 from assocpriv.files.store_mark import read_mark
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import FileError
 
 SQLITE = "sqlite"
 

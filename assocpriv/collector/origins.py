@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
-from assocpriv.core.errors import PlanError
+from assocpriv.promise.errors import PlanError
 
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
 _ASKED_SECONDS = 600  # for which a browser need not ask again

@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.entropy import SystemEntropy
-from assocpriv.core.errors import FileError, PlanError, WireError
 from assocpriv.files.atomic import check_writable, sync_folder
 from assocpriv.files.parquet import parquet_errors
 from assocpriv.files.reports import ITEMSETS_KEY, PLAN_KEY, write_reports
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.registry import parse_plan
+from assocpriv.promise.entropy import SystemEntropy
+from assocpriv.promise.errors import FileError, PlanError, WireError
 
 BATCHES_KEY = b"assocpriv.batches"  # of a file's metadata: the ids of the batches that it holds, blanks between
 _NO_DATE = 946_684_800  # 2000-01-01, seconds

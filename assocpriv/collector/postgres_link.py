@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.collector.store import StoreFullError
-from assocpriv.core.errors import FileError, PlanError
+from assocpriv.promise.errors import FileError, PlanError
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -6,10 +6,10 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assocpriv.core.errors import AssocprivError
 from assocpriv.files.guidance import read_guidance
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.promise.errors import AssocprivError
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from assocpriv.collector.output import shuffled, without_date
 from assocpriv.collector.store import StoreFullError
-from assocpriv.core.errors import WireError
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.open_epochs import (
     EPOCH_ENDING,
@@ -35,6 +34,7 @@ from assocpriv.files.open_epochs import (
 from assocpriv.files.parquet import parquet_errors
 from assocpriv.files.reports import PLAN_KEY, write_reports
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import WireError
 
 ASIDE_FOLDER = "set-aside"  # with the report files of sources that are set aside
 KEY_KEY = b"assocpriv.key"  # of a report file's metadata: the number of the key that its reports came with

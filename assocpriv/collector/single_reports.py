@@ -6,9 +6,9 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from assocpriv.core.errors import PlanError, WireError, counted
 from assocpriv.files.ledger_name import IS_LEDGER, LEDGER_NAME
 from assocpriv.plans.published import PublishedPlan, pack_reports
+from assocpriv.promise.errors import PlanError, WireError, counted
 
 _MOST_NAMED = 100  # of what is refused
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

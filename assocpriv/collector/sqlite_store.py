@@ -30,7 +30,6 @@ from assocpriv.collector.sealing import (
 )
 from assocpriv.collector.store import StoreFullError, StoreStatus
 from assocpriv.collector.wire import Refused, Upload, ids_of, records_of
-from assocpriv.core.errors import FileError, WireError, counted
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.open_epochs import (
     ID_BYTES,
@@ -45,6 +44,7 @@ from assocpriv.files.open_epochs import (
 )
 from assocpriv.files.plans import read_plan
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import FileError, WireError, counted
 
 EPOCH_REPORTS = 1 << 20
 _EPOCH_BYTES = 1 << 28  # that an epoch may have in memory when it is read or sealed

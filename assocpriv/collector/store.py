@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 from assocpriv.collector.wire import Refused, Upload
-from assocpriv.core.errors import FileError
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import FileError
 
 
 class StoreFullError(FileError):

@@ -28,8 +28,8 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from assocpriv.core.errors import FileError
 from assocpriv.files.atomic import sync_folder
+from assocpriv.promise.errors import FileError
 
 try:
     import fcntl

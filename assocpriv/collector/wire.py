@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import WireError, counted
 from assocpriv.files.open_epochs import ID_BYTES
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import WireError, counted
 
 MOST_BYTES = 4 << 20  # of a request's body
 NO_KEY = 0  # the number of no key, where anybody may send

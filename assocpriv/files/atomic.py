@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from assocpriv.core.errors import FileError
+from assocpriv.promise.errors import FileError
 
 
 def check_writable(path: str | Path, *, force: bool, inputs: Iterable[Path] = ()) -> Path:

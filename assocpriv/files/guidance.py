@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from assocpriv.core.errors import GuidanceError, PlanError
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.plans import read_text
 from assocpriv.plans.guided.guidance import Guidance
+from assocpriv.promise.errors import GuidanceError, PlanError
 
 
 def write_guidance(guidance: Guidance, path: str | Path, *, force: bool = False) -> None:

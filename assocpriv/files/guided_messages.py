@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import FileError, WireError
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.reports import Reports
 from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.promise.errors import FileError, WireError
 
 ENDING = ".jsonl"
 _FIELDS = {"guidance", "class", "ones"}

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from assocpriv.core.errors import PlanError
 from assocpriv.files.plans import read_catalogue, read_names, read_text
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.view import MAX_ANCESTORS, View
+from assocpriv.promise.errors import PlanError
 
 
 @dataclass(frozen=True)

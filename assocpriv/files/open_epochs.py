@@ -16,9 +16,9 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import FileError, WireError
 from assocpriv.files.plans import read_plan
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import FileError, WireError
 
 if TYPE_CHECKING:
     import sqlite3  # which takes ten milliseconds to import, and reading of report files alone does not need it

@@ -5,11 +5,11 @@ import json
 from pathlib import Path
 from typing import overload
 
-from assocpriv.core.errors import NotAPlanError, PlanError
 from assocpriv.files.atomic import atomic_output
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.published import AnyPlan, PublishedPlan
 from assocpriv.plans.registry import parse_plan
+from assocpriv.promise.errors import NotAPlanError, PlanError
 
 _LARGEST_FILE = 64 << 20  # a million names fit; anything longer is neither a plan nor names
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import FileError, PlanError, WireError, counted
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.ledger_name import IS_LEDGER, is_ledger
 from assocpriv.files.open_epochs import OPEN_FOLDER, read_open_epochs, unsealed_reports
@@ -19,6 +18,7 @@ from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
 from assocpriv.files.store_mark import read_mark
 from assocpriv.plans.published import PublishedPlan, pack_reports
 from assocpriv.plans.registry import parse_plan
+from assocpriv.promise.errors import FileError, PlanError, WireError, counted
 
 PLAN_KEY = b"assocpriv.plan"
 ITEMSETS_KEY = b"assocpriv-itemsets"

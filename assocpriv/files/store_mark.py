@@ -8,8 +8,8 @@ import secrets
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from assocpriv.core.errors import FileError
 from assocpriv.files.atomic import atomic_output, sync_folder
+from assocpriv.promise.errors import FileError
 
 STORE_FILE = "store.json"
 _FORMAT, _VERSION = "assocpriv-store", 1

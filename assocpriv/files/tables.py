@@ -12,12 +12,12 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError, FileError
 from assocpriv.core.light_frame import AnyFrame, LightFrame, as_column
 from assocpriv.files.arrow_columns import to_arrow_table, to_numpy
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.parquet import column_chunks, is_inflated
 from assocpriv.files.reports import ITEMSETS_KEY
+from assocpriv.promise.errors import EstimateError, FileError
 
 FORMAT = ITEMSETS_KEY.decode()
 COMBINED = "assocpriv-combined"

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.files.atomic import atomic_output
 from assocpriv.plans.numeric.tree_model import CategoryInput, Input, Node, NumberInput, Split, TreeModel
+from assocpriv.promise.errors import EstimateError
 
 FORMAT, VERSION = "assocpriv-tree", 1
 _LARGEST_FILE = 64 << 20

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import FileError, RecordError
-from assocpriv.core.numbers import as_whole
 from assocpriv.files.atomic import atomic_output, check_writable
+from assocpriv.promise.errors import FileError, RecordError
+from assocpriv.promise.numbers import as_whole
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.core.errors import FileError
 from assocpriv.core.light_frame import LightFrame
-from assocpriv.core.privacy import Breach, parse_probability
 from assocpriv.files.atomic import check_writable
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.rounds_trial import of_used_items
@@ -21,6 +19,8 @@ from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.plan_facts import Prospects, foresee
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.transaction_size import SamplingLoss, sampling_loss
+from assocpriv.promise.breaches import Breach, parse_probability
+from assocpriv.promise.errors import FileError
 from assocpriv.records.basket_files import ReadOptions, read_baskets
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.itemsets.frames import write_itemsets

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from assocpriv.core.entropy import Entropy
+from assocpriv.promise.entropy import Entropy
 
 _Outcome = TypeVar("_Outcome", bound=Hashable)
 

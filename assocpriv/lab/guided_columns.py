@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import RecordError, counted
 from assocpriv.plans.guided.attributes import category, class_label, number
 from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
+from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records.first_lines import SEPARATORS, cut_line, first_lines
 from assocpriv.records.source_files import open_source, read_sample
 from assocpriv.records.table_files import TableOptions, stream_table

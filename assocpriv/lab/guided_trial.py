@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from assocpriv.client.guided.bulk import randomize_tuples
-from assocpriv.core.errors import RecordError
 from assocpriv.files.reports import Reports
 from assocpriv.lab.guided_columns import People
 from assocpriv.lab.guided_measures import Information, disclosure, disclosure_bound, errors, information
@@ -23,6 +22,7 @@ from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan
 from assocpriv.plans.guided.weights import MIXED_TOTAL, bit_weights, coin_of, mixed, mixing
+from assocpriv.promise.errors import RecordError
 from assocpriv.server.guided.correction import class_sums
 from assocpriv.server.guided.spectrum import spectrum
 from assocpriv.server.guided.state import MinerState, collect, publish, random_start, start

@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.client.baskets.transactions import apply_view
-from assocpriv.core.entropy import SystemEntropy, WordEntropy
-from assocpriv.core.errors import EstimateError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.rounds import (
@@ -29,6 +26,9 @@ from assocpriv.planning.rounds import (
     sizes_share,
 )
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.entropy import SystemEntropy, WordEntropy
+from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.itemsets.ask import count_subsets

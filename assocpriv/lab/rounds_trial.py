@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets.transactions import apply_view
-from assocpriv.core.errors import EstimateError
-from assocpriv.core.numbers import check_range
-from assocpriv.core.privacy import Breach
 from assocpriv.lab.rounds import LARGEST_ITEMSET, RoundResult, run_rounds, sampling_of
 from assocpriv.lab.simulate import PlainCounter
 from assocpriv.planning.rounds import PeopleSplit, plan_sizes
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import EstimateError
+from assocpriv.promise.numbers import check_range
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support, normal_quantile
 from assocpriv.server.itemsets.apriori import mine_levels

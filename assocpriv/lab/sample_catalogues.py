@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.core.errors import BasketError
-from assocpriv.core.numbers import check_range
 from assocpriv.files.catalogues import check_catalogue, normalized
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.promise.errors import BasketError
+from assocpriv.promise.numbers import check_range
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets, to_baskets
 from assocpriv.records.source_files import Progress

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.client.baskets.transactions import read_transactions
-from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import Breach
 from assocpriv.planning.block_proposal import KnownSizes, Proposal, plan_for_sizes
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanWishes
@@ -23,6 +21,8 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import PlanError
 from assocpriv.records.basket_files import ReadCounts, ReadOptions
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 from assocpriv.server.itemsets.frames import read_itemsets

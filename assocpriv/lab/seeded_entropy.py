@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assocpriv.core.entropy import WordEntropy
+from assocpriv.promise.entropy import WordEntropy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.core.entropy import SystemEntropy, WordEntropy
-from assocpriv.core.machine import default_memory
-from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports
+from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.transaction_size import sampling_loss
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.counting.bitmaps import SupersetCounter, items_of, places_in, transaction_rows

@@ -19,10 +19,10 @@ from typing import BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import BasketError
-from assocpriv.core.numbers import as_whole
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.promise.errors import BasketError
+from assocpriv.promise.numbers import as_whole
 from assocpriv.records.baskets import Baskets
 
 CHUNK_BASKETS = 1 << 17

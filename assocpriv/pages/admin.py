@@ -17,8 +17,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from assocpriv.core.errors import AssocprivError, counted
-from assocpriv.core.privacy import parse_share
 from assocpriv.pages.analysis import MOST_SECONDS, Analyst, Question, run_command
 from assocpriv.pages.facts import collection_facts, round_facts
 from assocpriv.pages.kinds import AUTO, NEXT_PLAN, Wishes, next_round, question_of
@@ -26,6 +24,8 @@ from assocpriv.pages.rate import Rate
 from assocpriv.pages.sessions import Sessions, TooManyFailuresError
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.registry import parse_plan
+from assocpriv.promise.breaches import parse_share
+from assocpriv.promise.errors import AssocprivError, counted
 
 STATE_FILE, GUIDANCE_FILE = "miner-state.json", "guidance.json"
 _COOKIE, _MOST_FORM_BYTES = "assocpriv-admin", 1 << 14

@@ -6,11 +6,11 @@ from itertools import combinations
 from statistics import NormalDist
 from typing import Any
 
-from assocpriv.core.errors import counted
 from assocpriv.pages import charts
 from assocpriv.pages.facts import bound_clause
 from assocpriv.pages.sheet import drawn, sheet
 from assocpriv.pages.wording import NORMAL, estimate, names, share
+from assocpriv.promise.errors import counted
 
 MOST_ROWS, MOST_DRAWN = 500, 15
 Row = Mapping[str, Any]

@@ -18,10 +18,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from assocpriv.core.errors import FileError, PlanError
 from assocpriv.pages.analysis import Analyst, Answer, Question
 from assocpriv.pages.wording import NORMAL
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.errors import FileError, PlanError
 
 MARK = "demonstration"  # a file in a folder whose reports are nobody's
 _HERE = Path(__file__).parent

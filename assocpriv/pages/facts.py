@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assocpriv.core.errors import counted
-from assocpriv.core.privacy import epsilon
 from assocpriv.pages.analysis import Answer
 from assocpriv.pages.kinds import AUTO, KINDS, NEXT_PLAN, Wishes, first_error
 from assocpriv.pages.wording import belief, figure_up, pace, share, size_name, span
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.registry import parse_plan
+from assocpriv.promise.breaches import epsilon
+from assocpriv.promise.errors import counted
 
 _MOST_FILES = 100
 _LEAST_SPAN = 120.0  # seconds, of fewer it is said how many they are

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assocpriv.core.errors import counted
 from assocpriv.pages.facts import bound_clause, promise_sentences
 from assocpriv.pages.found import LEGEND, itemset_rows, rule_row, rules_chart, rules_graph, rules_matrix, supports_chart
 from assocpriv.pages.sheet import sheet
 from assocpriv.pages.wording import errors_of, share, size_name
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import counted
 
 MOST_ITEMSETS, MOST_RULES = 1000, 250  # to show, the surest of them
 _MOST_BYTES = 300_000  # of a page; where names are long it shows fewer rows

@@ -11,8 +11,8 @@ from html import escape, unescape
 from importlib.resources import files
 from pathlib import Path
 
-from assocpriv.core.errors import FileError
 from assocpriv.files.atomic import atomic_output
+from assocpriv.promise.errors import FileError
 
 _DRAWN = re.compile(r'<svg role="img" viewBox="0 0 720 ([\d.]+)" aria-label="([^"]*)">(.*)</svg>', re.DOTALL)
 _COLOURS = {"light": r"^:root\{([^}]*)\}", "dark": r"dark\)\{:root\{([^}]*)\}"}

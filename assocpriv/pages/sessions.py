@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from assocpriv.core.errors import FileError
+from assocpriv.promise.errors import FileError
 
 TOKEN_FILE = "admin-token"  # noqa: S105  # its name
 _LEAST_LETTERS = 32

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from assocpriv.core.errors import counted
 from assocpriv.pages import charts
 from assocpriv.pages.facts import bound_clause, promise_sentences
 from assocpriv.pages.sheet import drawn, sheet
 from assocpriv.pages.wording import NORMAL, errors_of, names, number, share
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import counted
 
 MOST_COLUMNS, MOST_CLASSES, MOST_VALUES = 40, 5, 30  # shown
 _METHODS = {"smooth": "the smoothest curve that the reports bear out", "least-squares": "unbiased least squares"}

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from assocpriv.core.errors import counted
 from assocpriv.pages.facts import bound_clause, promise_sentences
 from assocpriv.pages.sheet import sheet
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import counted
 
 MOST_LINES = 400
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assocpriv.core.errors import counted
 from assocpriv.pages.sheet import sheet
+from assocpriv.promise.errors import counted
 
 MOST_ROWS = 500
 Record = Mapping[str, Any]

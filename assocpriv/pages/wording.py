@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from statistics import NormalDist
 
-from assocpriv.core.errors import counted
+from assocpriv.promise.errors import counted
 
 NORMAL = 1.96  # standard errors of an interval that holds 95%
 _MOST_LETTERS = 60  # of a name that are shown

@@ -19,9 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.numbers import as_whole
-from assocpriv.core.privacy import Breach
 from assocpriv.planning.blocks import (
     TRANSACTION_SIZES,
     Choice,
@@ -38,6 +35,9 @@ from assocpriv.planning.transaction_size import SizeRow
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, lowest_support
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import PlanError
+from assocpriv.promise.numbers import as_whole
 from assocpriv.server.rounds.sampling_model import SizeShares
 from assocpriv.server.rounds.shrinking import LIFT
 

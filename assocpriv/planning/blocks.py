@@ -27,11 +27,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError
 from assocpriv.planning.designs import Family, Focus, changing_patterns, insertion_families
 from assocpriv.planning.fixed_size_designs import AnyDesign, fixed_size_families
 from assocpriv.plans.baskets.asked import asked_share
 from assocpriv.plans.baskets.blocks import MOST_CUT, Blocks
+from assocpriv.promise.errors import PlanError
 from assocpriv.server.rounds.sampling_model import LEFT_BIAS, Sampling, SizeShares
 from assocpriv.server.rounds.shrinking import LIFT
 

@@ -24,7 +24,6 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets.codes import (
     bch_generator,
     bch_seed_bits,
@@ -36,6 +35,7 @@ from assocpriv.plans.baskets.codes import (
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import MAX_WEIGHT_BITS, AnyOperator, Operator
 from assocpriv.plans.baskets.transition import ERRORS_OF_ONE, SupportModel, lowest_support
+from assocpriv.promise.errors import PlanError
 
 LARGEST_INSERT_BITS = 8
 _LEAST_WEIGHT_BITS = 16  # every weight is at least 2^16, so rounding moves no probability by more than 2^-16

@@ -19,12 +19,12 @@ from functools import lru_cache, partial
 from math import comb
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.numbers import check_range
-from assocpriv.core.privacy import Breach, Epsilon, parse_probability
 from assocpriv.planning.planner import make_plan, part_of
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach, Epsilon, parse_probability
+from assocpriv.promise.errors import PlanError
+from assocpriv.promise.numbers import check_range
 from assocpriv.server.estimates.limits import level_discoverable_support
 from assocpriv.server.estimates.supports import Respondents
 

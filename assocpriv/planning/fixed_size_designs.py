@@ -19,7 +19,6 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError
 from assocpriv.planning.designs import (
     LEAST_CONTRAST,
     Floats,
@@ -32,6 +31,7 @@ from assocpriv.planning.designs import (
 )
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import MAX_FIXED_BITS, MAX_FIXED_ITEMS, FixedSizeOperator
+from assocpriv.promise.errors import PlanError
 
 _LOW_WEIGHT = 1 << 20
 

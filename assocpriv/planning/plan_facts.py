@@ -1,8 +1,8 @@
 """What a plan's γ proves about privacy, erring against us, and what a number of its reports can show.
 
 Also of one person's answers to several plans, and over weeks. Reports are drawn with draws of their own, so their γ
-multiply (core/privacy.py), whatever the baskets of different weeks have to do with each other, and also where a later
-plan was made from what earlier ones showed.
+multiply (promise/breaches.py), whatever the baskets of different weeks have to do with each other, and also where a
+later plan was made from what earlier ones showed.
 """
 
 import math
@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.information import information_limit
-from assocpriv.core.numbers import check_range, check_whole
-from assocpriv.core.privacy import (
+from assocpriv.plans.baskets.information import PlanInformation, mutual_limit, plan_information
+from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.breaches import (
     LARGEST_DENOMINATOR,
     BeliefRange,
     breach_curve,
@@ -26,9 +26,9 @@ from assocpriv.core.privacy import (
     parse_share,
     round_up,
 )
-from assocpriv.plans.baskets.information import PlanInformation, mutual_limit, plan_information
-from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
-from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import PlanError
+from assocpriv.promise.information import information_limit
+from assocpriv.promise.numbers import check_range, check_whole
 from assocpriv.server.crafted.influence import Liars, liars_among, most_targets
 from assocpriv.server.estimates.limits import DiscoverableSupports, discoverable_supports
 from assocpriv.server.estimates.supports import Respondents, foreseen_error

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import Breach
 from assocpriv.planning.designs import (
     LARGEST_INSERT_BITS,
     Focus,
@@ -36,6 +34,8 @@ from assocpriv.plans.baskets.generator import MAX_SEED_BITS
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import PlanError
 
 _WITHIN = 1.02  # designs this near the least error compete on report length
 _D = TypeVar("_D", bound=AnyDesign)

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError
-from assocpriv.core.numbers import check_range
-from assocpriv.core.privacy import highest_posterior, lowest_posterior
 from assocpriv.planning.rounds import (
     LEAST_SIZES,
     EntryRule,
@@ -29,6 +26,9 @@ from assocpriv.planning.rounds import (
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.breaches import highest_posterior, lowest_posterior
+from assocpriv.promise.errors import EstimateError
+from assocpriv.promise.numbers import check_range
 from assocpriv.server.itemsets.frames import mining_facts
 from assocpriv.server.rounds.combine import sizes_held, sizes_of_table, undo_table
 from assocpriv.server.rounds.holdings import SyntheticHoldings

@@ -8,15 +8,15 @@ from math import comb
 
 import numpy as np
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.numbers import as_whole, check_range
-from assocpriv.core.privacy import Breach
 from assocpriv.planning.blocks import MOST_PIECES, blocks_of, people_for_one
 from assocpriv.planning.designs import LARGEST_INSERT_BITS, Focus, Objective, WorstSupport
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import PlanError
+from assocpriv.promise.numbers import as_whole, check_range
 from assocpriv.server.counting.backend import MOST_CANDIDATES
 from assocpriv.server.rounds.sampling_model import Sampling
 

@@ -21,8 +21,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.numbers import check_range
-from assocpriv.core.privacy import Breach
 from assocpriv.files.tables import join_names
 from assocpriv.planning.blocks import TRANSACTION_SIZES, Choice, Survey, best_choice, blocks_of, typical_shares
 from assocpriv.planning.designs import Focus
@@ -30,6 +28,8 @@ from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.numbers import check_range
 from assocpriv.server.rounds.knowledge import Itemset, Knowledge, ranked
 from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares
 from assocpriv.server.rounds.shrinking import LIFT

@@ -34,9 +34,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from assocpriv.core.errors import EstimateError
-from assocpriv.core.privacy import epsilon as local_epsilon
 from assocpriv.plans.baskets.operator import AnyOperator
+from assocpriv.promise.breaches import epsilon as local_epsilon
+from assocpriv.promise.errors import EstimateError
 
 _MOST_REPORTS = 10**12
 _LARGEST_AMPLIFICATION = 10**12  # beyond it even the most reports hide nobody, and floats run short

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assocpriv.core.errors import PlanError, counted
 from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.promise.errors import PlanError, counted
 from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support
 from assocpriv.server.rounds.sampling_model import Sampling
 
@@ -169,7 +169,7 @@ def propose_transaction_size(
     Raises:
         PlanError: no baskets, or arguments out of range.
 
-    >>> from assocpriv.core.privacy import Breach
+    >>> from assocpriv.promise.breaches import Breach
     >>> from assocpriv.planning.request import PlanWishes
     >>> wishes = PlanWishes(promise=Breach("5%", "50%"), target="pairs")
     >>> rows = propose_transaction_size(Counter({2: 900, 3: 90, 9: 10}), wishes)

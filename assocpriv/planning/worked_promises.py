@@ -13,9 +13,9 @@ from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
-from assocpriv.core.privacy import Breach
 from assocpriv.planning.request import limit_of_each
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach
 from assocpriv.server.estimates.limits import discoverable_supports
 
 VERDICTS = {  # by prior and posterior

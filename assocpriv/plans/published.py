@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import NotAPlanError, PlanError, WireError, counted
 from assocpriv.core.loading import shown_by
-from assocpriv.core.privacy import NO_AMPLIFICATION, Breach
+from assocpriv.promise.breaches import NO_AMPLIFICATION, Breach
+from assocpriv.promise.errors import NotAPlanError, PlanError, WireError, counted
 
 FORMAT = "assocpriv-plan"
 VERSION = 1

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from assocpriv.core.errors import PlanError
 from assocpriv.core.loading import load
 from assocpriv.plans.published import UNKNOWN, PublishedPlan, check_envelope, parse_text
+from assocpriv.promise.errors import PlanError
 
 KINDS = {
     "select-a-size": "assocpriv.plans.baskets.plan:Plan",

@@ -10,9 +10,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from assocpriv.core.errors import BasketError
-from assocpriv.core.parallel import map_ahead
+from assocpriv.kernels.parallel import map_ahead
 from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.promise.errors import BasketError
 from assocpriv.records.basket_frames import long_cells
 from assocpriv.records.basket_parquet import item_columns, read_parquet
 from assocpriv.records.basket_text import dat_parser, line_of_row, onehot_parser, parse_long, parse_names

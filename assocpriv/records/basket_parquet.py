@@ -12,11 +12,10 @@ from functools import partial
 from itertools import groupby
 from typing import Any, BinaryIO
 
-from assocpriv.core.errors import BasketError, PlanError
-from assocpriv.core.machine import free_memory
-from assocpriv.core.parallel import map_ahead
 from assocpriv.files.parquet import ColumnChunk, column_chunks, is_inflated, parquet_errors
+from assocpriv.kernels.parallel import free_memory, map_ahead
 from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.promise.errors import BasketError, PlanError
 from assocpriv.records.basket_frames import is_list_type, list_cells, long_cells, onehot_cells
 from assocpriv.records.basket_signs import no_flag
 from assocpriv.records.budget import NO_BASKETS, Budget, Opener, Result, Work

@@ -6,7 +6,7 @@ Each is told from the first lines, and refused or doubted; nothing that is said 
 import re
 from collections.abc import Sequence
 
-from assocpriv.core.errors import BasketError
+from assocpriv.promise.errors import BasketError
 from assocpriv.records.columns import is_usual
 from assocpriv.records.first_lines import SEPARATORS, FirstLines
 

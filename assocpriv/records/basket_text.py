@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import BasketError, PlanError
 from assocpriv.files.arrow_columns import array_to_numpy, to_arrow
 from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.promise.errors import BasketError, PlanError
 from assocpriv.records.basket_frames import onehot_cells
 from assocpriv.records.basket_signs import no_flag
 from assocpriv.records.cells import Cells, Origin, kept_sizes
@@ -61,7 +61,7 @@ def _is_plain(text: bytes) -> bool:
 def dat_parser(advice: str) -> Callable[[bytes, Origin], Cells]:
     """Return the reader of whole lines of item numbers, which refuses anything else with a BasketError and advice."""
     # compiled code loads in this thread, and not for other formats
-    from assocpriv.core.kernels.text import parse_numbers
+    from assocpriv.kernels.text import parse_numbers
 
     def parse(data: bytes, origin: Origin) -> Cells:
         text = np.frombuffer(data, dtype=np.uint8)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO, TypeVar
 
-from assocpriv.core.errors import BasketError
-from assocpriv.core.machine import workers_within
+from assocpriv.kernels.parallel import workers_within
+from assocpriv.promise.errors import BasketError
 from assocpriv.records.cells import Cells
 
 Result = TypeVar("Result")

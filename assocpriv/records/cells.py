@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.promise.errors import BasketError
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # halves of surrogate pairs too: no text has them
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}")  # numbers below MAX_ITEMS have at most 7 digits

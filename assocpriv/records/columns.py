@@ -6,7 +6,7 @@ Any other name of a column may be an item, as in a file without a header: messag
 import re
 from collections.abc import Sequence
 
-from assocpriv.core.errors import BasketError
+from assocpriv.promise.errors import BasketError
 
 _KEYS = ("", "id", "ids", "no", "nr", "num", "number", "key", "code")
 _TEXTS = ("name", "description", "desc", "title")

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Collection
 from typing import Any
 
-from assocpriv.core.errors import RecordError, counted
+from assocpriv.promise.errors import RecordError, counted
 
 EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
 

@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Sequence
 
-from assocpriv.core.errors import BasketError
+from assocpriv.promise.errors import BasketError
 
 TO_UTF8 = "convert the file to UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW, or save it as “CSV UTF-8”)"
 UNREADABLE = "\ufffd"  # stands for what is no UTF-8 in the first lines

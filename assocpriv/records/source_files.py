@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
-from assocpriv.core.errors import BasketError, RecordError
+from assocpriv.promise.errors import BasketError, RecordError
 from assocpriv.records.budget import CHUNK_BYTES, WORKING_BYTES, Budget
 from assocpriv.records.cells import Origin
 from assocpriv.records.first_lines import SAMPLE_BYTES

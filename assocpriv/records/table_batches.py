@@ -14,12 +14,11 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import RecordError, counted
-from assocpriv.core.machine import free_memory
-from assocpriv.core.parallel import map_ahead
 from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
+from assocpriv.kernels.parallel import free_memory, map_ahead
 from assocpriv.plans.numeric.columns import NumericColumn, TableColumns
 from assocpriv.plans.numeric.plan import shortened
+from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records.budget import Budget
 from assocpriv.records.cells import Origin
 from assocpriv.records.csv_rows import LineNumbers, read_lines, whole_array

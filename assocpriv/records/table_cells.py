@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import RecordError, counted
 from assocpriv.files.arrow_columns import array_to_numpy
 from assocpriv.plans.numeric.columns import MOST_NAME, CategoryColumn, Column, NumericColumn
 from assocpriv.plans.numeric.tree_model import CategoryInput
+from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records.csv_rows import EMPTY_NUMBERS
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[-+]?inf(?:inity)?", re.ASCII | re.I)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import RecordError
 from assocpriv.plans.numeric.columns import TableColumns
+from assocpriv.promise.errors import RecordError
 from assocpriv.records.budget import Budget
 from assocpriv.records.first_lines import SEPARATORS
 from assocpriv.records.source_files import SPREADSHEET, SPREADSHEETS, Progress, named_after, open_source

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assocpriv.core.errors import BasketError
+from assocpriv.promise.errors import BasketError
 from assocpriv.records.basket_signs import doubt_separator, is_above_ids, names_columns, refuse_ids, refuse_nothings
 from assocpriv.records.columns import asked_place, describe_columns, is_usual, long_columns, usual_places
 from assocpriv.records.first_lines import SEPARATORS, TO_UTF8, UNREADABLE, FirstLines, find_separator, first_lines

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError, SparkError, WireError, counted
-from assocpriv.core.spark.session import column_of
-from assocpriv.core.spark.sums import add_up
 from assocpriv.files.reports import COLUMN, Reports, file_batches, filled, row_groups
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import EstimateError, SparkError, WireError, counted
 from assocpriv.server.counting.backend import LocalCounter, counter_of, most_candidates
 from assocpriv.server.counting.block_counter import BlockCounter
 from assocpriv.server.counting.parts import Part, ReportPart
 from assocpriv.server.counting.sums import Source
+from assocpriv.spark.session import column_of
+from assocpriv.spark.sums import add_up
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,12 +12,12 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.entropy import WordEntropy
-from assocpriv.core.errors import PlanError
-from assocpriv.core.ranking import rank_of_set, set_of_rank
 from assocpriv.plans.baskets.codes import WORD_BITS, item_columns
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.published import pack_reports
+from assocpriv.promise.entropy import WordEntropy
+from assocpriv.promise.errors import PlanError
+from assocpriv.promise.numbers import rank_of_set, set_of_rank
 
 
 def crafted_reports(plan: Plan, shown: Sequence[int], count: int, *, entropy: WordEntropy) -> NDArray[np.uint8]:

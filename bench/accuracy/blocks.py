@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.lab.rounds_trial import true_surviving_shares
 from assocpriv.lab.seeded_entropy import SeededEntropy
@@ -32,6 +31,7 @@ from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanWishes
 from assocpriv.planning.transaction_size import propose_transaction_size
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.itemsets.ask import count_subsets

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.crafted.checks import FALSE_ALARM, check_reports

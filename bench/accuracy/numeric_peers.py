@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.numeric.bulk import randomize_inputs
-from assocpriv.core.privacy import Epsilon
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import reconstruct
 from assocpriv.planning.numeric.designs import design_window
 from assocpriv.plans.numeric.columns import NumberColumn
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.breaches import Epsilon
 from assocpriv.server.numeric.likelihood import average_neighbours
 
 Floats = NDArray[np.float64]

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.lab.rounds import run_rounds
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.rounds import PeopleSplit
 from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.itemsets.apriori import join_candidates

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from assocpriv.core.errors import TemplateError
+from assocpriv.promise.errors import TemplateError
 from assocpriv.suppression import suppress
 from bench.accuracy.suppression_tables import (
     CLASS,

@@ -14,8 +14,8 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from assocpriv.core.privacy import Breach
 from assocpriv.plans.baskets.operator import Operator
+from assocpriv.promise.breaches import Breach
 from bench.figures.curves import SIZES, Setting, lowest_supports
 
 _WEIGHT_BITS = 256

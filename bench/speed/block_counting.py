@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.blocks import NUMBER_BYTES, Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.breaches import Breach
 from assocpriv.server.counting.backend import counter_of
 from assocpriv.server.counting.sums import Candidates, ItemsetCounter
 from bench.speed.timing import medians

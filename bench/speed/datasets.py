@@ -60,10 +60,10 @@ def from_file(folder: str, source: str, *, posterior: str = "50%") -> dict[str, 
 def _write_reports(
     folder: str, pool: Any, reports: int, transaction_size: int, itemset_size: int, posterior: str
 ) -> dict[str, Any]:
-    from assocpriv.core.privacy import Breach
     from assocpriv.files.plans import write_plan
     from assocpriv.files.reports import write_reports
     from assocpriv.planning.planner import make_plan
+    from assocpriv.promise.breaches import Breach
 
     plan = make_plan(
         pool.catalogue, transaction_size, Breach("5%", posterior), itemset_size=itemset_size, reports=reports
@@ -90,7 +90,7 @@ def _write_reports(
 def _packed(pool: Any, plan: Any, reports: int) -> Iterator[NDArray[np.uint8]]:
     """Yield that many reports, going through the baskets as often as it takes."""
     from assocpriv.client.baskets.bulk import randomize_chunks
-    from assocpriv.core.entropy import SystemEntropy
+    from assocpriv.promise.entropy import SystemEntropy
 
     for done in range(0, reports, len(pool)):
         for chunk in randomize_chunks(pool[: reports - done], plan, entropy=SystemEntropy()):

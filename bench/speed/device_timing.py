@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.entropy import SystemEntropy
-from assocpriv.core.privacy import Breach
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.entropy import SystemEntropy
 from bench.tables import table
 
 CALLS = 20_000  # of each class, or as many as take

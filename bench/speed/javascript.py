@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.entropy import SystemEntropy
-from assocpriv.core.privacy import Breach
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.registry import parse_plan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.entropy import SystemEntropy
 from bench.speed.mining import tell
 from bench.tables import table
 

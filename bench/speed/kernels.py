@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets.bulk import randomize_chunks, randomizer_of
-from assocpriv.core.entropy import SystemEntropy
-from assocpriv.core.privacy import Breach
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.designs import WorstSupport, choose_generator, search_designs
 from assocpriv.planning.planner import make_plan
@@ -19,6 +17,8 @@ from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.bitmaps import count_row_supersets, empty_rows, report_rows
 from bench.speed.datasets import flat_rows

@@ -18,8 +18,7 @@ def _ready() -> Any:
     import pyarrow.parquet  # noqa: F401
 
     import assocpriv as ap
-    import assocpriv.core.kernels.bitmaps
-    import assocpriv.core.kernels.counting
+    import assocpriv.kernels.counting
     import assocpriv.server.itemsets.mining
 
     warnings.simplefilter("ignore")  # of itemset sizes that few reports cannot decide

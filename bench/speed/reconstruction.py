@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from scipy.stats import beta
 
-from assocpriv.core.parallel import map_ahead
 from assocpriv.files.reports import write_reports
+from assocpriv.kernels.parallel import map_ahead
 from assocpriv.numeric import reconstruct
 from assocpriv.plans.numeric.channel import transition
 from assocpriv.plans.numeric.plan import TablePlan

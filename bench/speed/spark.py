@@ -18,7 +18,7 @@ CORES = (1, 2)
 def compare(reports_path: str, cores: int) -> dict[str, Any]:
     """Mine by both backends on so many cores (a task)."""
     import assocpriv as ap
-    from assocpriv.core.machine import limit_cores
+    from assocpriv.kernels.parallel import limit_cores
     from assocpriv.spark import connect, read_reports, reports_of
 
     warnings.simplefilter("ignore")  # of sizes that cannot be decided

@@ -10,13 +10,13 @@ from click.testing import CliRunner
 
 from assocpriv.apps.cli import main
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.entropy import SystemEntropy
 from assocpriv.files.plans import write_plan
 from assocpriv.planning.plan_facts import describe_privacy, foresee
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.entropy import SystemEntropy
 
 NAMES = ["tea", "jam", "ale", "fig", "oat", "nut"]
 

@@ -18,10 +18,10 @@ from assocpriv.apps.cli import main
 from assocpriv.client.guided import waiting
 from assocpriv.client.guided.waiting import waiting_inputs
 from assocpriv.client.ledger import Ledger
-from assocpriv.core.errors import BudgetError, FileError, PlanError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import BudgetError, FileError, PlanError
 
 CANARY = "canary7731"
 PLAN = guided.plan([guided.category("vote", ["n", "y"]), guided.number("age", [30, 60])], guided.class_label("c", "ab"))

@@ -7,7 +7,7 @@ import pytest
 from command_line import refused, refused_without_output, run, run_json
 
 import assocpriv as ap
-from assocpriv.core.privacy import epsilon
+from assocpriv.promise.breaches import epsilon
 
 USUAL = ap.Breach("5%", "50%")
 SHAPE = ["plan", "--items", 40, "--transaction-size", 3]

@@ -52,11 +52,11 @@ from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, 
 from assocpriv.auditing.kinds import Audit
 from assocpriv.auditing.request import AuditRequest
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.errors import FileError, PlanError, WireError
-from assocpriv.core.privacy import epsilon
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.promise.breaches import epsilon
+from assocpriv.promise.errors import FileError, PlanError, WireError
 
 audit_client = partial(empirical.audit_client, seed=5)  # the same deal of items in every run of the tests
 PLANS = faults.PLANS

@@ -28,10 +28,6 @@ from assocpriv.auditing.recompute.report_forms import Sets
 from assocpriv.client.baskets.bulk import BulkRandomizer
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import KeptSubsets, Randomizer
-from assocpriv.core import entropy
-from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import Breach
-from assocpriv.core.ranking import set_of_rank
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.codes import item_columns
@@ -39,6 +35,10 @@ from assocpriv.plans.baskets.generator import Generator, is_primitive
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise import entropy
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import PlanError
+from assocpriv.promise.numbers import set_of_rank
 
 M1, M2, M3 = Operator(1, 1, 2, 4, (5, 11)), Operator(2, 1, 1, 5, (3, 5, 19)), Operator(3, 1, 1, 6, (5, 3, 6, 32))
 M2_QUARTERS = Operator(2, 3, 2, 6, (20, 14, 16))
@@ -269,7 +269,7 @@ def test_integers_are_read_by_nobody_else():
     recomputing = {
         f"assocpriv.auditing.recompute.{name}" for name in ("codes", "cuts", "json_fields", "report_forms", "plan_text")
     }
-    assert own == {"assocpriv.core.errors", "assocpriv.auditing.findings", *recomputing}
+    assert own == {"assocpriv.promise.errors", "assocpriv.auditing.findings", *recomputing}
     assert all(module.split(".")[0] in sys.stdlib_module_names for module in modules - own)
 
 

@@ -19,14 +19,14 @@ from assocpriv.auditing.recompute.guided_text import read_guided
 from assocpriv.auditing.request import AuditRequest
 from assocpriv.client.guided import randomizer
 from assocpriv.client.guided.bulk import TupleRandomizer
-from assocpriv.core.errors import WireError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.guided.attributes import category, class_label, number
 from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
 from assocpriv.plans.guided.safeguards import BitMix
 from assocpriv.plans.guided.weights import coin_of
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import WireError
 
 ATTRIBUTES = (category("a", ["0", "1"]), number("x", [0]))
 LABEL = class_label("c", ["l", "r"])
@@ -245,7 +245,7 @@ def test_answers_of_another_form_are_found(change: Any) -> None:
 PROGRAM = """
 import json, sys
 from assocpriv.client.kinds import make_report, parse_record
-from assocpriv.core.entropy import SystemEntropy
+from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.files.plans import read_plan
 plan = read_plan(sys.argv[-1])
 for line in sys.stdin.buffer:

@@ -25,9 +25,9 @@ from assocpriv.auditing.recompute.plan_text import read_numbers
 from assocpriv.client.baskets import bulk
 from assocpriv.client.baskets import randomizer as itemset
 from assocpriv.client.baskets.randomizer import KeptSubsets, Randomizer
-from assocpriv.core.errors import PlanError
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
+from assocpriv.promise.errors import PlanError
 
 PROMISE = faults.PROMISE
 FALSE_ALARM = 1e-6

@@ -24,7 +24,6 @@ from assocpriv.auditing.recompute.table_text import read_table
 from assocpriv.auditing.request import AuditRequest
 from assocpriv.client.numeric import randomizer
 from assocpriv.client.numeric.bulk import TableRandomizer
-from assocpriv.core.privacy import Breach
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
@@ -32,6 +31,7 @@ from assocpriv.plans.numeric.channel import exact_transition
 from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.breaches import Breach
 from assocpriv.records.table_cells import read_value
 
 

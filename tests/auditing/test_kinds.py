@@ -15,7 +15,7 @@ from assocpriv.auditing.black_box.tallies import Tallies
 from assocpriv.auditing.enumerate import exact
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.auditing.request import AuditRequest
-from assocpriv.core.errors import PlanError
+from assocpriv.promise.errors import PlanError
 
 
 def audit_answers(plan, text, request, progress):

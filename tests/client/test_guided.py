@@ -16,15 +16,15 @@ from assocpriv.client.guided.randomizer import (
     accept,
     randomize_guided,
 )
-from assocpriv.core.entropy import WordEntropy
-from assocpriv.core.errors import GuidanceError, RecordError
-from assocpriv.core.privacy import Breach
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.guided.attributes import category, class_label, number
 from assocpriv.plans.guided.guidance import UNIT, Guidance
 from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
 from assocpriv.plans.guided.weights import COIN_TOTAL, coin_of, mixed, ratio_of, weight_bounds
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.entropy import WordEntropy
+from assocpriv.promise.errors import GuidanceError, RecordError
 
 ATTRIBUTES = (category("vote", ["n", "y"]), number("age", [30, 60]))
 LABEL = class_label("party", ["left", "right"])

@@ -9,8 +9,8 @@ import javascript
 import naive
 
 from assocpriv.client.baskets.randomizer import randomize_basket
-from assocpriv.core.errors import BasketError, PlanError
 from assocpriv.plans.registry import parse_plan
+from assocpriv.promise.errors import BasketError, PlanError
 
 ROOT = Path(__file__).parents[2]
 PLANS = [each["plan"] for each in json.loads((ROOT / "tests/vectors/plans.json").read_text())["plans"]]

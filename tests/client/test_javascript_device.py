@@ -10,8 +10,8 @@ from debian_packages import program
 from naive import small_plan
 
 from assocpriv.client.ledger import Ledger
-from assocpriv.core.errors import FileError
 from assocpriv.files.plans import write_plan
+from assocpriv.promise.errors import FileError
 
 PLAN = small_plan("none", 4, 2, 2)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import javascript
 
-from assocpriv.core.errors import PlanError
 from assocpriv.plans.registry import parse_plan
+from assocpriv.promise.errors import PlanError
 
 ROOT = Path(__file__).parents[2]
 FILES = "plans", "tables", "guided"

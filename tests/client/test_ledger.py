@@ -34,9 +34,6 @@ from assocpriv.client.baskets.transactions import view_transaction
 from assocpriv.client.ledger import Ledger, hash_occasion
 from assocpriv.client.ledger_book import multiply
 from assocpriv.client.ledger_records import FIRST_HEADER, HEADER, MARK, MOST_BYTES, Entry, parse_ledger
-from assocpriv.core.entropy import Entropy, SystemEntropy
-from assocpriv.core.errors import AssocprivError, BasketError, BudgetError, FileError, PlanError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.numeric.designs import design_window
@@ -46,6 +43,9 @@ from assocpriv.plans.baskets.view import View
 from assocpriv.plans.numeric.columns import LabelColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.entropy import Entropy, SystemEntropy
+from assocpriv.promise.errors import AssocprivError, BasketError, BudgetError, FileError, PlanError
 
 ENTROPY = SystemEntropy()
 BUDGET = 3
@@ -740,7 +740,7 @@ def test_a_disk_that_does_not_sync_is_caught() -> None:
 CHILD = """
 import os, sys
 from assocpriv.client.ledger import Ledger
-from assocpriv.core.entropy import SystemEntropy
+from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.files.plans import read_plan
 plan, entropy = read_plan(sys.argv[2]), SystemEntropy()
 """
@@ -806,7 +806,7 @@ with Ledger.open(sys.argv[1]) as ledger:
 def test_two_processes_cannot_both_spend_the_last(path: Path) -> None:
     """Of two processes that race for the last report exactly one makes a new one."""
     code = """
-from assocpriv.core.errors import BudgetError
+from assocpriv.promise.errors import BudgetError
 sys.stdin.readline()
 try:
     with Ledger.open(sys.argv[1]) as ledger:

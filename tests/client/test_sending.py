@@ -23,13 +23,13 @@ from assocpriv.apps.cli import main
 from assocpriv.client import collector_connection
 from assocpriv.client.collector_connection import Clock
 from assocpriv.client.ledger import Ledger
-from assocpriv.core.errors import AssocprivError, BasketError, BudgetError, CollectorError, PlanError
-from assocpriv.core.privacy import Breach
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.guided.attributes import category, class_label
 from assocpriv.plans.guided.guidance import UNIT, Guidance
 from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import AssocprivError, BasketError, BudgetError, CollectorError, PlanError
 from assocpriv.sending import Collector, SentReport, SentWaiting, read_key, send_report, send_unsent
 
 BASE = small_plan("none", 5, 2, 2)

@@ -8,8 +8,6 @@ import pytest
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.entropy import Entropy, WordEntropy
-from assocpriv.core.privacy import Breach
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
@@ -18,6 +16,8 @@ from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.entropy import Entropy, WordEntropy
 
 SINGLE, ODD = Operator(3, 1, 3, 6, (5, 3, 6, 32)), Operator(3, 5, 3, 6, (5, 3, 6, 32))
 GENERATORS = {

@@ -12,12 +12,12 @@ from click.testing import CliRunner, Result
 from assocpriv.apps.cli import main
 from assocpriv.client.kinds import parse_record
 from assocpriv.client.ledger import Ledger
-from assocpriv.core.errors import BudgetError, PlanError, RecordError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.numeric.columns import CategoryColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import BudgetError, PlanError, RecordError
 
 CANARY = "7319.25"
 AGE = NumberColumn("age", Window(8, 3, 5, 2), True, Fraction(0), Fraction(80), 8)

@@ -7,13 +7,13 @@ import pytest
 
 from assocpriv.client.numeric.bulk import randomize_inputs
 from assocpriv.client.numeric.randomizer import encode, randomize_record, release, release_value
-from assocpriv.core.privacy import Breach
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.numeric.channel import exact_transition, transition
 from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, Law, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.breaches import Breach
 
 LAWS: list[Law] = [
     Clear(6), Clear(6, 2), UniformNoise(6, 2), GaussianNoise(6, (5, 3, 1)), Window(6, 3, 5, 2), Window(6, 1, 3, 1),

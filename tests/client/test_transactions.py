@@ -29,13 +29,13 @@ from assocpriv.client.baskets.transactions import (
     stream_transactions,
     view_transaction,
 )
-from assocpriv.core import entropy
-from assocpriv.core.errors import AssocprivError, BasketError, PlanError
 from assocpriv.files.plans import read_plan, write_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise import entropy
+from assocpriv.promise.errors import AssocprivError, BasketError, PlanError
 from assocpriv.records import budget
 from assocpriv.records.basket_files import ReadCounts, ReadOptions
 from assocpriv.records.baskets import Baskets

@@ -10,8 +10,8 @@ from naive import fixed_plan
 
 import assocpriv as ap
 from assocpriv import guidance, serving
-from assocpriv.core.privacy import Breach
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.breaches import Breach
 from assocpriv.sending import send_report, send_unsent
 from assocpriv.server.guided.state import random_start
 from assocpriv.serving import make_service

@@ -32,7 +32,7 @@ import assocpriv as ap
 from assocpriv.collector import service
 from assocpriv.collector.sqlite_store import SqliteStore
 from assocpriv.collector.wire import read_upload
-from assocpriv.core.errors import FileError, WireError
+from assocpriv.promise.errors import FileError, WireError
 from assocpriv.serving import serve
 
 

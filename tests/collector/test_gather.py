@@ -28,10 +28,10 @@ from assocpriv.collector import gather as gathering
 from assocpriv.collector import output as output_module
 from assocpriv.collector.output import BATCHES_KEY, shuffled
 from assocpriv.collector.taking import Batch
-from assocpriv.core.errors import AssocprivError, FileError, PlanError, WireError
 from assocpriv.files.ledger_name import LEDGER_NAME
 from assocpriv.files.plans import write_plan
 from assocpriv.files.reports import PLAN_KEY, read_reports
+from assocpriv.promise.errors import AssocprivError, FileError, PlanError, WireError
 
 NOBODY = "has a bit set beyond the plan's 127; no client of this plan can have sent it: was it made with another plan?"
 fcntl = pytest.importorskip("fcntl")  # files are taken where there is flock
@@ -424,7 +424,7 @@ def test_all_orders_are_as_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     found = set()
     for keys in [(a, b, 3 - a - b) for a in range(3) for b in range(3) if a != b]:
         monkeypatch.setattr(
-            "assocpriv.core.entropy.SystemEntropy.words", lambda _, count, keys=keys: np.array(keys, dtype=np.uint64)
+            "assocpriv.promise.entropy.SystemEntropy.words", lambda _, count, keys=keys: np.array(keys, dtype=np.uint64)
         )
         found.add(tuple(shuffled(rows)[:, 0].tolist()))
     assert len(found) == 6

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from running_collector import HEADERS, PLAN, RECORD, Collector, numbers, records, stored
 
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.entropy import SystemEntropy
+from assocpriv.promise.entropy import SystemEntropy
 
 MARK = "CANARY-7qz3"
 REASONS = {

@@ -14,8 +14,8 @@ from assocpriv.collector.accepting import accept
 from assocpriv.collector.keys import Keyring, add_key, read_keys, revoke_key
 from assocpriv.collector.sqlite_store import SqliteStore
 from assocpriv.collector.wire import Refused, Upload
-from assocpriv.core.errors import FileError
 from assocpriv.operating import close_collection, collection_status, list_keys, seal_collection, set_aside
+from assocpriv.promise.errors import FileError
 from assocpriv.serving import make_service
 
 SENT = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}

@@ -19,8 +19,8 @@ from assocpriv.collector.opening import open_store
 from assocpriv.collector.postgres_link import PostgresUrl
 from assocpriv.collector.postgres_store import PostgresStore
 from assocpriv.collector.store import StoreFullError
-from assocpriv.core.errors import FileError, PlanError
 from assocpriv.operating import collection_status, seal_collection
+from assocpriv.promise.errors import FileError, PlanError
 from assocpriv.serving import make_service
 
 SENT = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}

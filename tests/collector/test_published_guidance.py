@@ -11,8 +11,8 @@ from guided_tables import random_people
 from assocpriv import guidance
 from assocpriv.client.guided.bulk import randomize_tuples
 from assocpriv.client.guided.randomizer import accept
-from assocpriv.core.errors import WireError
 from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.promise.errors import WireError
 from assocpriv.server.guided.state import MinerState, random_start
 from assocpriv.serving import make_service
 

@@ -16,10 +16,10 @@ import assocpriv as ap
 from assocpriv.collector import known_ids, sealing, sqlite_store
 from assocpriv.collector.sqlite_store import SqliteStore
 from assocpriv.collector.wire import Refused, read_upload, refuse_malformed
-from assocpriv.core.errors import FileError, WireError
 from assocpriv.files import open_epochs
 from assocpriv.files.open_epochs import epoch_files, open_epoch
 from assocpriv.operating import collection_status
+from assocpriv.promise.errors import FileError, WireError
 from assocpriv.serving import make_service
 
 

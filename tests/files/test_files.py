@@ -12,8 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import FileError, PlanError, PrivacyLimitError, WireError
-from assocpriv.core.privacy import Breach
 from assocpriv.files import atomic
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.files.plans import read_catalogue, read_plan, write_plan
@@ -22,6 +20,8 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import FileError, PlanError, PrivacyLimitError, WireError
 
 OPERATOR = Operator(2, 1, 1, 10, (204, 102, 616))
 PROMISE = Breach("5%", "50%")

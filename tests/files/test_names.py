@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from assocpriv.core.errors import PlanError
 from assocpriv.files.names import Taxonomy, read_taxonomy
 from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.promise.errors import PlanError
 
 
 def read(folder: Path, content: str | bytes) -> Taxonomy:

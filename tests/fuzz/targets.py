@@ -42,9 +42,6 @@ from assocpriv.client.ledger_records import (
     parse_ledger,
 )
 from assocpriv.client.numeric.randomizer import randomize_record
-from assocpriv.core.entropy import SystemEntropy
-from assocpriv.core.errors import AssocprivError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.guidance import read_guidance
 from assocpriv.files.guided_messages import message_lines, read_messages
 from assocpriv.files.names import read_taxonomy
@@ -64,6 +61,9 @@ from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberC
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
 from assocpriv.plans.published import pack_reports
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.entropy import SystemEntropy
+from assocpriv.promise.errors import AssocprivError
 from assocpriv.records import budget
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets

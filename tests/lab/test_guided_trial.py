@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from guided_tables import random_people, small_plan, votes_plan
 
-from assocpriv.core.errors import RecordError
 from assocpriv.lab.guided_columns import People, attribute_values, plan_of, read_cells, read_people
 from assocpriv.lab.guided_population import Group, GroupOutcome, _Queue, parse_groups, run_population
 from assocpriv.lab.guided_trial import TrialRequest, run_trial
+from assocpriv.promise.errors import RecordError
 from assocpriv.records.table_files import TableOptions
 
 

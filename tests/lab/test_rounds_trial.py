@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import assocpriv as ap
-from assocpriv.core.errors import AssocprivError, EstimateError
 from assocpriv.lab.rounds_trial import (
     RoundScore,
     RoundsTrial,
@@ -21,6 +20,7 @@ from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.errors import AssocprivError, EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.rounds.knowledge import measured
 

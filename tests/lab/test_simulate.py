@@ -7,8 +7,6 @@ import pytest
 from naive import frequent_itemsets
 
 from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.core.errors import BasketError, EstimateError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import PlainCounter, simulate
@@ -17,6 +15,8 @@ from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import BasketError, EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.estimates.supports import Respondents, estimate_supports, normal_quantile

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, poisson
 
-from assocpriv.core.errors import BasketError
 from assocpriv.lab import synthetic
 from assocpriv.lab.synthetic import QuestSettings, generate_quest, product_names, write_baskets
 from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.promise.errors import BasketError
 from assocpriv.records.baskets import Baskets
 
 FALSE_ALARM = 1e-6  # |z| < 4.9 is the same level

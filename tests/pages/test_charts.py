@@ -12,9 +12,9 @@ from operator_page import HOSTILE
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.core.errors import EstimateError, FileError
 from assocpriv.pages.charts import Interval, intervals
 from assocpriv.pages.picture import Chart, picture
+from assocpriv.promise.errors import EstimateError, FileError
 from assocpriv.showing import page
 
 pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")

@@ -15,13 +15,13 @@ from debian_packages import program
 from running_collector import Collector, Forks
 
 import assocpriv as ap
-from assocpriv.core.errors import FileError, PlanError
 from assocpriv.files.plans import write_plan
 from assocpriv.pages.demo import MARK
 from assocpriv.plans.baskets.operator import FixedSizeOperator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import transition_matrix
 from assocpriv.plans.registry import parse_plan
+from assocpriv.promise.errors import FileError, PlanError
 from assocpriv.serving import make_service
 
 NAMES = ["milk", "bread", "butter", '<img src=x onerror="alert(1)">', "a, \u202eb", "tea"]

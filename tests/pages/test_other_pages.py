@@ -15,11 +15,11 @@ from other_pages import Balanced
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.files.tree_models import read_tree
 from assocpriv.pages.combined import apart
 from assocpriv.pages.tree import Line, tree_page
 from assocpriv.pages.wording import number, share
+from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.server.numeric.trees.export import tree_lines
 from assocpriv.showing import page
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assocpriv.core.errors import FileError
 from assocpriv.pages.sessions import TOKEN_FILE, Sessions, TooManyFailuresError, read_or_make_token
+from assocpriv.promise.errors import FileError
 
 
 class Clock:

@@ -7,8 +7,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import Breach, Epsilon
 from assocpriv.planning.block_proposal import KnownSizes, plan_for_sizes, propose_blocks
 from assocpriv.planning.blocks import people_for_one, typical_shares
 from assocpriv.planning.designs import WorstSupport
@@ -16,6 +14,8 @@ from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanRequest, PlanWishes
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.transition import SupportModel, lowest_support
+from assocpriv.promise.breaches import Breach, Epsilon
+from assocpriv.promise.errors import PlanError
 from assocpriv.server.rounds.sampling_model import Sampling, SizeShares
 
 PROMISE = Breach("5%", "50%")

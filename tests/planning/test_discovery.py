@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import assocpriv as ap
-from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import amplification_of, epsilon
 from assocpriv.planning.discovery import MOST_EPSILON, MOST_REPORTS, _least, reports_to_discover
 from assocpriv.planning.plan_facts import foresee
+from assocpriv.promise.breaches import amplification_of, epsilon
+from assocpriv.promise.errors import PlanError
 
 USUAL = ap.Breach("5%", "50%")
 

@@ -7,8 +7,6 @@ import pytest
 from fit import FALSE_ALARM
 from scipy.stats import binom
 
-from assocpriv.core.errors import EstimateError
-from assocpriv.core.privacy import Breach
 from assocpriv.lab.rounds import run_rounds
 from assocpriv.planning.rounds import (
     EntryRule,
@@ -24,6 +22,8 @@ from assocpriv.planning.rounds import (
     sizes_share,
 )
 from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.rounds.knowledge import Estimate, Knowledge, measured, ranked
 from assocpriv.server.rounds.sampling_model import SizeShares

@@ -13,8 +13,6 @@ import pytest
 from scipy.stats import binom
 
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.errors import EstimateError
-from assocpriv.core.privacy import Breach, epsilon
 from assocpriv.lab.enumeration import distribution
 from assocpriv.planning import shuffling
 from assocpriv.planning.shuffling import blanket_mass, central_guarantee, closed_form, shuffled_delta
@@ -23,6 +21,8 @@ from assocpriv.plans.baskets.codes import bch_generator
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach, epsilon
+from assocpriv.promise.errors import EstimateError
 
 Row = Sequence[Fraction]  # the law of one report, by output
 GAMMAS = [Fraction(3, 2), Fraction(3), Fraction(9), Fraction(19)]

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import Breach, Epsilon
 from assocpriv.planning.numeric.designs import design_gaussian, design_window
 from assocpriv.planning.numeric.planner import answer_costs, plan_table
 from assocpriv.planning.numeric.schema import read_schema
@@ -23,6 +21,8 @@ from assocpriv.planning.numeric.table_facts import (
 from assocpriv.plans.numeric.channel import exact_transition, transition
 from assocpriv.plans.numeric.columns import NumberColumn
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
+from assocpriv.promise.breaches import Breach, Epsilon
+from assocpriv.promise.errors import PlanError
 
 AGE = {"kind": "number", "low": 20, "high": 80}
 WAVE = AGE | {"release": "square-wave", "cells": 20, "intervals": 10}

@@ -14,8 +14,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assocpriv.apps.cli import main
-from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.plans import read_plan
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanWishes
@@ -29,6 +27,8 @@ from assocpriv.planning.transaction_size import (
 )
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import PlanError
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support
 from assocpriv.server.rounds.sampling_model import Sampling

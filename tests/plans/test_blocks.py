@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets.blocks import Blocks
+from assocpriv.promise.errors import PlanError
 
 
 def fmix32(word: int) -> int:

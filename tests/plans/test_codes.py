@@ -6,7 +6,6 @@ import galois
 import numpy as np
 import pytest
 
-from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets import codes
 from assocpriv.plans.baskets.codes import (
     Field,
@@ -17,6 +16,7 @@ from assocpriv.plans.baskets.codes import (
     reed_solomon_generator,
 )
 from assocpriv.plans.baskets.generator import Generator
+from assocpriv.promise.errors import PlanError
 
 
 @pytest.mark.parametrize("field_bits", [2, 3, 4, 8, 10])

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assocpriv.core.errors import FileError, GuidanceError, PlanError, PrivacyLimitError, WireError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.guidance import read_guidance, write_guidance
 from assocpriv.files.reports import Reports
 from assocpriv.plans.guided.attributes import category, class_label, number
@@ -17,6 +15,8 @@ from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
 from assocpriv.plans.guided.safeguards import BitMix, TupleMix, safeguard_for
 from assocpriv.plans.registry import parse_plan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import FileError, GuidanceError, PlanError, PrivacyLimitError, WireError
 
 ATTRIBUTES = (category("vote", ["n", "y"]), number("age", [30, 45.5, 60]))
 LABEL = class_label("party", ["left", "right"])

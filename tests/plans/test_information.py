@@ -11,8 +11,13 @@ import numpy as np
 import pytest
 
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.errors import PlanError
-from assocpriv.core.information import (
+from assocpriv.lab.enumeration import distribution
+from assocpriv.plans.baskets import information
+from assocpriv.plans.baskets.information import mutual_limit, plan_information
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach, Channel, compose, parse_probability
+from assocpriv.promise.errors import PlanError
+from assocpriv.promise.information import (
     downward_threshold,
     excluded_fall,
     excluded_posterior,
@@ -22,11 +27,6 @@ from assocpriv.core.information import (
     upward_threshold,
     worst_information,
 )
-from assocpriv.core.privacy import Breach, Channel, compose, parse_probability
-from assocpriv.lab.enumeration import distribution
-from assocpriv.plans.baskets import information
-from assocpriv.plans.baskets.information import mutual_limit, plan_information
-from assocpriv.plans.baskets.plan import Plan
 
 # f with t·f(t) convex, beside the logarithm
 FUNCTIONS = {

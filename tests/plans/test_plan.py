@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.core.errors import PlanError, PrivacyLimitError
-from assocpriv.core.privacy import Breach, epsilon, highest_posterior, lowest_posterior, parse_probability
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.published import _MOST_MARKS
+from assocpriv.promise.breaches import Breach, epsilon, highest_posterior, lowest_posterior, parse_probability
+from assocpriv.promise.errors import PlanError, PrivacyLimitError
 
 OPERATOR = Operator(2, 1, 1, 10, (204, 102, 616))
 BCH = Generator("bch", 4, 0b10011, 2, False)

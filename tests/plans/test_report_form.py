@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.core.errors import WireError
 from assocpriv.plans.published import pack_reports
+from assocpriv.promise.errors import WireError
 from assocpriv.server.counting.bitmaps import report_rows
 
 PLANS = {

@@ -21,13 +21,13 @@ from assocpriv.auditing.request import AuditRequest
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.numeric.bulk import TableRandomizer
 from assocpriv.client.numeric.randomizer import encode, randomize_record, release
-from assocpriv.core.errors import PlanError, RecordError
-from assocpriv.core.privacy import Breach
 from assocpriv.planning.numeric.planner import plan_table
 from assocpriv.planning.numeric.table_facts import foresee_table
 from assocpriv.plans.numeric.columns import CategoryColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import PlanError, RecordError
 from assocpriv.records.table_cells import CellOptions, column_inputs, read_value
 from assocpriv.records.table_files import TableOptions, stream_table
 from tests.vectors import table_decoder

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import small_plan
 
-from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets import view as module
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import LEFT_OUT, MAX_ANCESTORS, MAX_SIZE, UNKNOWN, View
+from assocpriv.promise.errors import PlanError
 
 BASE = small_plan("none", 3, 2, 2)
 TREE = (("beer", "drinks"), ("drinks", "food"), ("milk", "dairy"))

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assocpriv.baskets import read_baskets
-from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.promise.errors import BasketError
 from assocpriv.records import basket_files, budget
 from assocpriv.records.basket_files import ReadCounts, ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets, to_baskets

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.promise.errors import BasketError
 from assocpriv.records.baskets import Baskets, assemble_in_order, to_baskets
 from assocpriv.records.cells import Cells
 

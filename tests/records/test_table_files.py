@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assocpriv.core.errors import RecordError
 from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, UniformNoise
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.errors import RecordError
 from assocpriv.records.table_cells import read_value
 from assocpriv.records.table_files import TableCounts, TableOptions, stream_table
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from assocpriv.core.entropy import Entropy
-from assocpriv.core.errors import BasketError
+from assocpriv.promise.entropy import Entropy
+from assocpriv.promise.errors import BasketError
 from tests.second_kind.plan import NO, YES, YesNoPlan
 
 

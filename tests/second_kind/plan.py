@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from assocpriv.core.errors import PrivacyLimitError, WireError
-from assocpriv.core.privacy import Breach, format_fraction, read_fraction
 from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
+from assocpriv.promise.breaches import Breach, format_fraction, read_fraction
+from assocpriv.promise.errors import PrivacyLimitError, WireError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.client.baskets.transactions import view_baskets, view_transaction
-from assocpriv.core.entropy import WordEntropy
-from assocpriv.core.privacy import format_fraction
-from assocpriv.core.ranking import set_of_rank
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import format_fraction
+from assocpriv.promise.entropy import WordEntropy
+from assocpriv.promise.numbers import set_of_rank
 
 TOOL = "tests/vectors/make_vectors.py"
 VERSION = "assocpriv 0.1.0, formats of docs/formats.md version 1"  # raised by hand, with the formats

@@ -10,7 +10,6 @@ import pytest
 
 from assocpriv.client.baskets.bulk import BlockRandomizer, numbers_below, randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.errors import PlanError, WireError
 from assocpriv.files.reports import Reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
@@ -18,6 +17,7 @@ from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.errors import PlanError, WireError
 from assocpriv.records.baskets import Baskets
 
 N_ITEMS = 12

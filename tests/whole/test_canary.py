@@ -26,8 +26,6 @@ from assocpriv.baskets import read_baskets
 from assocpriv.client.baskets import bulk
 from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.entropy import SystemEntropy
-from assocpriv.core.errors import AssocprivError
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
@@ -35,6 +33,8 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.plans.numeric.laws import Clear
 from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
+from assocpriv.promise.entropy import SystemEntropy
+from assocpriv.promise.errors import AssocprivError
 from assocpriv.records.baskets import Baskets, to_baskets
 
 ENTROPY = SystemEntropy()

@@ -21,9 +21,9 @@ from assocpriv.apps.cli import main
 from assocpriv.auditing.black_box.clients import BulkClient, SingleClient, batch_of
 from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.entropy import SystemEntropy, WordEntropy
 from assocpriv.files.reports import read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 
 PACKAGE = Path(ap.__file__).parent
 # powers of two are drawn by masking and have a test of their own
@@ -189,9 +189,9 @@ def random_names(text):
     return lines
 
 
-def test_neither_core_nor_client_knows_another_source():
-    """No module of core/ or client/ imports random or numpy.random, or reaches for np.random."""
-    found = {path: random_names(path.read_text("utf-8")) for path in sources("core", "client")}
+def test_neither_kernels_nor_client_know_another_source():
+    """No module of promise/, kernels/ or client/ imports random or numpy.random, or reaches for np.random."""
+    found = {path: random_names(path.read_text("utf-8")) for path in sources("promise", "kernels", "client")}
     assert not any(found.values()), found
 
 
@@ -206,7 +206,7 @@ def test_the_scan_for_other_sources_finds_them(text):
 
 # ---- the system's entropy, and nothing else, on every path to a report
 
-# who may name what of core/entropy.py; a new entry is a new path, and belongs into the test below
+# who may name what of promise/entropy.py; a new entry is a new path, and belongs into the test below
 IMPORTS = {
     "baskets.py": {"SystemEntropy"},
     "assurance.py": {"SystemEntropy"},
@@ -223,7 +223,7 @@ IMPORTS = {
     "client/spark.py": {"SystemEntropy"},
     "client/baskets/seeds.py": {"Entropy"},
     "collector/output.py": {"SystemEntropy"},
-    "core/ranking.py": {"WORD_BITS"},
+    "promise/numbers.py": {"WORD_BITS"},
     "auditing/black_box/table_clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
     "client/numeric/bulk.py": {"WordEntropy", "read_only"},
     "client/numeric/randomizer.py": {"Entropy"},
@@ -241,23 +241,23 @@ IMPORTS = {
 # who may draw from the system besides: names of files, ids of submissions, keys, sessions, pauses before retries, the
 # deal of an audit
 SYSTEM = {
-    "core/entropy.py", "files/atomic.py", "collector/output.py", "collector/taking.py",
+    "promise/entropy.py", "files/atomic.py", "collector/output.py", "collector/taking.py",
     "client/ledger.py", "client/collector_connection.py",
     "auditing/enumerate/words_and_bulk.py",
     "collector/keys.py", "collector/known_ids.py", "collector/postgres_store.py", "collector/sealing.py",
     "files/store_mark.py", "pages/sessions.py", "client/spark.py",
 }  # fmt: skip
-_MODULE = "assocpriv.core.entropy"
+_MODULE = "assocpriv.promise.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}
 
 
 def entropy_names(text):
-    """Return what a module imports of core/entropy.py; the name of the module itself where it imports that whole."""
+    """Return what a module imports of promise/entropy.py; the name of the module itself where it imports that whole."""
     names = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.module == _MODULE:
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module == "assocpriv.core":
+        elif isinstance(node, ast.ImportFrom) and node.module == "assocpriv.promise":
             names |= {alias.name for alias in node.names if alias.name == "entropy"}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names if alias.name == _MODULE}
@@ -276,7 +276,7 @@ def system_names(text):
 
 
 def test_who_may_name_a_source_is_listed():
-    """Imports of core/entropy.py, and uses of the system's randomness, are just those of the lists above."""
+    """Imports of promise/entropy.py, and uses of the system's randomness, are just those of the lists above."""
     texts = {path.relative_to(PACKAGE).as_posix(): path.read_text("utf-8") for path in sources()}
     found = {name: entropy_names(text) for name, text in texts.items()}
     assert {name: names for name, names in found.items() if names} == IMPORTS
@@ -286,9 +286,9 @@ def test_who_may_name_a_source_is_listed():
 @pytest.mark.parametrize(
     "text",
     [
-        "from assocpriv.core.entropy import SystemEntropy",
-        "from assocpriv.core import entropy",
-        "import assocpriv.core.entropy as e",
+        "from assocpriv.promise.entropy import SystemEntropy",
+        "from assocpriv.promise import entropy",
+        "import assocpriv.promise.entropy as e",
     ],
 )
 def test_the_scan_for_entropy_finds_it(text):

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.errors import PrivacyLimitError
-from assocpriv.core.privacy import Breach
 from assocpriv.lab.enumeration import distribution
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.codes import bch_generator, reed_solomon_generator
@@ -19,6 +17,8 @@ from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import PrivacyLimitError
 from assocpriv.server.estimates.supports import Respondents, SubsetCounts, covariance, estimate_supports
 
 Law = dict[bytes, Fraction]

@@ -18,12 +18,8 @@ from assocpriv.apps.render.plan import plan_lines, plan_record
 from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.errors import PlanError, WireError
-from assocpriv.core.kernels.draws import OUT_OF_WORDS
-from assocpriv.core.kernels.ranks import unrank_reports
-from assocpriv.core.privacy import Breach
-from assocpriv.core.ranking import binomial_words, rank_of_set, set_of_rank
 from assocpriv.files.reports import Reports, read_reports
+from assocpriv.kernels.draws import OUT_OF_WORDS, unrank_reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.designs import Focus, WorstSupport, best_designs, patterns_of, search_designs
@@ -39,6 +35,9 @@ from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.plans.published import pack_reports
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import PlanError, WireError
+from assocpriv.promise.numbers import binomial_words, rank_of_set, set_of_rank
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.counting.bitmaps import ItemTables, form_of, planes_of, report_rows

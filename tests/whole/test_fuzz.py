@@ -32,7 +32,6 @@ import assocpriv as ap
 from assocpriv.apps.cli import main
 from assocpriv.auditing.black_box.pipe import Program
 from assocpriv.baskets import read_baskets
-from assocpriv.core.errors import AssocprivError, BasketError, PlanError
 from assocpriv.files.names import read_taxonomy
 from assocpriv.files.parquet import column_chunks
 from assocpriv.files.plans import read_catalogue, read_plan, write_plan
@@ -41,6 +40,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.codes import primitive_polynomial
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.errors import AssocprivError, BasketError, PlanError
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.basket_frames import list_cells, long_cells
 from assocpriv.records.baskets import Baskets
@@ -486,7 +486,7 @@ from pathlib import Path
 import numba, numpy, pandas, pyarrow.parquet, pyarrow.compute
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.core.errors import AssocprivError
+from assocpriv.promise.errors import AssocprivError
 from assocpriv.files.reports import read_reports
 from assocpriv.server.itemsets.frames import read_itemsets
 

@@ -14,24 +14,24 @@ import assocpriv
 PACKAGE = Path(assocpriv.__file__).parent
 
 # What a folder may import besides itself. The trust boundary is in it: client, server and owner never see each other;
-# server, planning and collector see no records. Doors, which people import, may import anything.
+# server, planning and collector see no records. Fronts, which people import, may import anything.
 BELOW = {
     "core": "",
-    "plans": "core",
-    "files": "core plans",
-    "records": "core plans files",
-    "client": "core plans files records",
-    "owner": "core plans files records",
-    "server": "core plans files",
-    "planning": "core plans files server",
-    "collector": "core plans files",
-    "lab": "core plans files records client server planning",
-    "auditing": "core plans files records client server planning lab",
-    "pages": "core plans files collector",
+    "promise": "",
+    "kernels": "",
+    "plans": "core promise kernels",
+    "spark": "promise kernels",
+    "files": "core promise kernels plans",
+    "records": "core promise kernels plans files",
+    "client": "promise kernels plans files records spark",
+    "owner": "core promise kernels plans files records",
+    "server": "core promise kernels plans files spark",
+    "planning": "core promise kernels plans files server",
+    "collector": "core promise kernels plans files",
+    "lab": "core promise kernels plans files records client server planning spark",
+    "auditing": "core promise kernels plans files records client server planning lab",
+    "pages": "core promise kernels plans files collector",
 }
-DOORS = sorted(
-    path.stem for path in PACKAGE.glob("*.py") if path.stem not in ("__init__", "__main__")
-)  # public modules
 PLAN = "plans.baskets.plan"
 HEAVY = {
     "numba",
@@ -47,11 +47,11 @@ HEAVY = {
     "jinja2",
 }
 ONLY_HOME = {
-    "numba": {"core.compiling"},
+    "numba": {"kernels.compiling"},
     "galois": {"plans.baskets.codes"},
     "click": {"apps.cli", "apps.console", "apps.options", "apps.terminal"}
     | {f"apps.commands.{path.stem}" for path in (PACKAGE / "apps" / "commands").glob("[a-z]*.py")},
-    "pyspark": {"core.spark.session", "core.spark.sums", "client.spark", "server.spark", "spark"},
+    "pyspark": {"spark.session", "spark.sums", "client.spark", "server.spark", "spark"},
 }
 
 
@@ -62,9 +62,13 @@ def module_name(path: Path) -> str:
 
 
 SOURCES = {module_name(path): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
-FOLDERS = sorted(
-    module_name(path) for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE
-)  # each with a bare __init__
+INITS = {module_name(path) for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE}
+FRONTS = sorted(
+    name
+    for name, source in SOURCES.items()
+    if (name in INITS or "." not in name) and "\n__all__ = " in source and name != "__init__"
+)  # which people import; a folder may have one in its __init__
+FOLDERS = sorted(INITS - {*FRONTS})  # each with a bare __init__
 
 
 def imports_of(module: str, source: str) -> set[str]:
@@ -90,8 +94,8 @@ def forbidden_imports(module: str, source: str) -> set[str]:
     names = {name.removeprefix("assocpriv").removeprefix(".") for name in imports_of(module, source) if is_ours(name)}
     folder = module.partition(".")[0]
     if module.startswith("apps.commands."):  # which call doors, and nothing deeper
-        return {name for name in names if name not in (*DOORS, "core.errors") and not name.startswith("apps.")}
-    if folder not in BELOW:
+        return {name for name in names if name not in (*FRONTS, "promise.errors") and not name.startswith("apps.")}
+    if module in FRONTS or folder not in BELOW:
         return set()
     seen = {folder, *BELOW[folder].split()}
     return {name for name in names if name.partition(".")[0] not in seen}
@@ -111,7 +115,8 @@ def loaded_after(code: str, names: set[str]) -> set[str]:
 
 def test_folders_import_what_they_may() -> None:
     """By the table above, which has every folder; client and server never each other."""
-    assert {name.partition(".")[0] for name in SOURCES} - {*DOORS, "__init__", "__main__"} == {*BELOW, "apps"}
+    folders = {name.partition(".")[0] for name in SOURCES if "." in name}
+    assert folders == {*BELOW, "apps"}
     broken = {module: forbidden_imports(module, source) for module, source in SOURCES.items()}
     assert {module: names for module, names in broken.items() if names} == {}
 
@@ -191,13 +196,13 @@ def test_light_checks_see_what_is_loaded() -> None:
     assert loaded_after("import assocpriv\nassocpriv.Plan\nimport pyarrow", HEAVY) == {"pyarrow"}
 
 
-LAZY_DOORS = {"__init__": assocpriv} | {name: importlib.import_module(f"assocpriv.{name}") for name in DOORS}
+LAZY = {"__init__": assocpriv} | {name: importlib.import_module(f"assocpriv.{name}") for name in FRONTS}
 
 
-@pytest.mark.parametrize("door", LAZY_DOORS)
-def test_public_names_resolve(door: str) -> None:
+@pytest.mark.parametrize("front", LAZY)
+def test_public_names_resolve(front: str) -> None:
     """Every public name can be had, dir() shows it, and an unknown one is an AttributeError."""
-    module = LAZY_DOORS[door]
+    module = LAZY[front]
     for name in module.__all__:
         assert getattr(module, name) is not None
         assert name in dir(module)
@@ -206,13 +211,13 @@ def test_public_names_resolve(door: str) -> None:
         _ = module.nothing
 
 
-@pytest.mark.parametrize("door", LAZY_DOORS)
-def test_types_and_lazy_names_agree(door: str) -> None:
-    """What a door tells type checkers is what it loads; these and its own are its names."""
-    module = LAZY_DOORS[door]
+@pytest.mark.parametrize("front", LAZY)
+def test_types_and_lazy_names_agree(front: str) -> None:
+    """What a front tells type checkers is what it loads; these and its own are its names."""
+    module = LAZY[front]
     typed = {
         alias.asname or alias.name: (node.module, alias.name)
-        for node in ast.walk(ast.parse(SOURCES[door]))
+        for node in ast.walk(ast.parse(SOURCES[front]))
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
     }
@@ -221,7 +226,7 @@ def test_types_and_lazy_names_agree(door: str) -> None:
     assert lazy == {name: typed.get(name) for name in lazy}
     own = {
         node.name
-        for node in ast.parse(SOURCES[door]).body
+        for node in ast.parse(SOURCES[front]).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
     }
     words = {name for name in module.__all__ if name.isupper()} - set(lazy)

@@ -20,8 +20,6 @@ from assocpriv.apps.render.figures import figure_up
 from assocpriv.apps.render.plan import plan_lines, plan_record
 from assocpriv.apps.render.rounds import refinement_lines, refinement_record
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.errors import PlanError, PrivacyLimitError
-from assocpriv.core.privacy import Breach, epsilon
 from assocpriv.files.plans import read_plan
 from assocpriv.lab.enumeration import distribution
 from assocpriv.planning.plan_facts import foresee
@@ -33,6 +31,8 @@ from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.breaches import Breach, epsilon
+from assocpriv.promise.errors import PlanError, PrivacyLimitError
 from tests.planning.test_refine import FALLING, NAMES, mined, refine, singles
 
 PROMISE = Breach("5%", "50%")

@@ -18,15 +18,15 @@ from assocpriv.baskets import randomize
 from assocpriv.client import kinds as client_kinds
 from assocpriv.client.ledger import Ledger
 from assocpriv.collection import gather
-from assocpriv.core.errors import BudgetError, PlanError, WireError
 from assocpriv.core.loading import load
-from assocpriv.core.privacy import Breach
 from assocpriv.files.plans import read_plan, write_plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans import registry
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import BudgetError, PlanError, WireError
 from assocpriv.server.counting.backend import LocalBackend
 from tests.second_kind import auditor, client
 from tests.second_kind.plan import AveragePlan, YesNoPlan

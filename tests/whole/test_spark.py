@@ -25,8 +25,6 @@ from shell_lines import blocks_of
 import assocpriv as ap
 from assocpriv.client import spark as client
 from assocpriv.client.guided.bulk import randomize_tuples
-from assocpriv.core.errors import BasketError, EstimateError, FileError, PlanError, SparkError, WireError
-from assocpriv.core.spark import sums
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.numeric.designs import design_window
@@ -34,11 +32,12 @@ from assocpriv.planning.planner import make_plan
 from assocpriv.plans.numeric.columns import LabelColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.errors import BasketError, EstimateError, FileError, PlanError, SparkError, WireError
 from assocpriv.server import spark as server
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.counting.parts import Part
 from assocpriv.server.guided.state import collect, publish, random_start
-from assocpriv.spark import SparkReports, connect, mine, randomize, read_reports, reports_of
+from assocpriv.spark import SparkReports, connect, mine, randomize, read_reports, reports_of, sums
 
 pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")  # what few reports cannot decide
 

@@ -26,8 +26,6 @@ from assocpriv.auditing.recompute.plan_text import read_numbers
 from assocpriv.auditing.recompute.promise import check_integers
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.client.baskets.transactions import apply_view, stream_transactions, view_baskets, view_transaction
-from assocpriv.core.errors import BasketError, PlanError, WireError
-from assocpriv.core.privacy import Breach, format_fraction
 from assocpriv.files.plans import read_plan
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
@@ -37,6 +35,8 @@ from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.plans.published import pack_reports
+from assocpriv.promise.breaches import Breach, format_fraction
+from assocpriv.promise.errors import BasketError, PlanError, WireError
 from assocpriv.records.baskets import Baskets
 from tests.plans.test_view import NAMES, plans
 

@@ -6,7 +6,7 @@ import click
 
 from assocpriv.apps.console import show_result
 from assocpriv.apps.options import PATH, joined, json_option
-from assocpriv.core.errors import counted
+from assocpriv.promise.errors import counted
 
 store_option = click.option(
     "--store", metavar="URL", help="Of reports in PostgreSQL: postgresql://… or @FILE.  [default: the folder's note]"

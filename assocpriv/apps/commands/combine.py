@@ -8,7 +8,7 @@ import click
 from assocpriv.apps.console import say_written, show_result
 from assocpriv.apps.options import PATH, check_table_output, histogram_table_option, table_options
 from assocpriv.apps.progress import Progress
-from assocpriv.core.errors import FileError
+from assocpriv.promise.errors import FileError
 
 
 @click.command()

@@ -9,7 +9,7 @@ import click
 from assocpriv.apps.console import show_result, warn
 from assocpriv.apps.options import OUTPUT, PATH, json_option
 from assocpriv.apps.progress import Progress
-from assocpriv.core.errors import WireError
+from assocpriv.promise.errors import WireError
 
 
 @click.command()

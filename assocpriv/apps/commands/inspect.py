@@ -7,7 +7,7 @@ import click
 from assocpriv.apps.console import refuse_given, show_result
 from assocpriv.apps.options import PATH, json_option, usual
 from assocpriv.apps.progress import Progress
-from assocpriv.core.errors import FileError
+from assocpriv.promise.errors import FileError
 
 
 @click.command()

@@ -8,7 +8,7 @@ import click
 from assocpriv.apps.console import say, show_result
 from assocpriv.apps.options import OUTPUT, PATH, memory_option, plan_option, result_options, separator_option
 from assocpriv.apps.progress import Progress
-from assocpriv.core.errors import counted
+from assocpriv.promise.errors import counted
 
 
 @click.command()

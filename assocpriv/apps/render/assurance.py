@@ -14,8 +14,8 @@ from assocpriv.assurance import ITEMSETS, MODEL, PLAN, REPORTS, DeviceReport, Fi
 from assocpriv.auditing.findings import CANNOT_SEE, count_undecided
 from assocpriv.auditing.kinds import Audit
 from assocpriv.auditing.request import ALL
-from assocpriv.core.errors import counted
-from assocpriv.core.privacy import epsilon, format_bound
+from assocpriv.promise.breaches import epsilon, format_bound
+from assocpriv.promise.errors import counted
 from assocpriv.server.crafted.checks import CraftedCheck
 from assocpriv.server.itemsets.frames import mining_facts
 from assocpriv.server.numeric.trees.export import tree_lines

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.errors import counted
+from assocpriv.promise.errors import counted
 
 if TYPE_CHECKING:
     from assocpriv.files.catalogues import CatalogueCheck

@@ -4,7 +4,7 @@ from typing import Any
 
 from assocpriv.apps.render.figures import fields
 from assocpriv.collection import Gathered, Refusal
-from assocpriv.core.errors import counted
+from assocpriv.promise.errors import counted
 
 _SHOWN = 20  # of what was refused
 _STREAM = "-"

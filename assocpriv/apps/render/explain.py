@@ -7,7 +7,6 @@ from typing import Any
 from assocpriv.apps.render.figures import chance_up, figure, finite, percent_up, percent_within, written
 from assocpriv.apps.render.plan import LEVEL, SIZES, promise_record
 from assocpriv.apps.terminal import paragraph_width
-from assocpriv.core.privacy import Breach, epsilon, float_up, format_fraction, highest_posterior
 from assocpriv.planning.worked_promises import (
     ITEMS,
     PEOPLE,
@@ -21,6 +20,7 @@ from assocpriv.planning.worked_promises import (
 )
 from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach, epsilon, float_up, format_fraction, highest_posterior
 
 _WIDTH, _SAID = 80, 82  # columns: of paragraphs, and of sentences, so that those to choose from stay on a line
 _BELIEFS = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 2))

@@ -5,8 +5,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from assocpriv.core.numbers import PLAIN
 from assocpriv.plans.baskets.catalogue import sort_key
+from assocpriv.promise.numbers import PLAIN
 
 
 def percent(value: float, decimals: int = 3, width: int = 0) -> str:

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.errors import counted
-from assocpriv.core.privacy import float_up
+from assocpriv.promise.breaches import float_up
+from assocpriv.promise.errors import counted
 
 if TYPE_CHECKING:
     from assocpriv.guidance import MinerState, PopulationTrial, Trial

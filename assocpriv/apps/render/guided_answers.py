@@ -5,8 +5,8 @@ from typing import Any
 
 from assocpriv.apps.render.figures import fields
 from assocpriv.client.guided.answering import AnswerCounts
-from assocpriv.core.errors import counted
 from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.promise.errors import counted
 
 
 def answer_record(done: AnswerCounts, plan: GuidedPlan) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.apps.render.figures import fields
-from assocpriv.core.errors import counted
 from assocpriv.operating import CollectionStatus, SourceKey
+from assocpriv.promise.errors import counted
 
 
 def key_record(key: SourceKey) -> dict[str, Any]:

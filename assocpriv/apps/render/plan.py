@@ -16,14 +16,14 @@ from assocpriv.apps.render.figures import (
     percent_as_given,
     percent_within,
 )
-from assocpriv.core.errors import counted
-from assocpriv.core.privacy import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.planning.blocks import LEAST_BLOCKS
 from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery
 from assocpriv.planning.plan_facts import Prospects
 from assocpriv.plans.baskets.blocks import NUMBER_BYTES
 from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach, epsilon, format_fraction, highest_posterior
+from assocpriv.promise.errors import counted
 from assocpriv.server.estimates.limits import DiscoverableSupports
 
 LOWEST, LEVEL = "lowest_discoverable_support", "level_discoverable_support"

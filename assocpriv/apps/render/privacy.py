@@ -6,10 +6,10 @@ from typing import Any
 
 from assocpriv.apps.render.figures import chance_up, fields, figure, figure_below, percent_within, written
 from assocpriv.apps.render.plan import promise_record
-from assocpriv.core.errors import counted
-from assocpriv.core.privacy import float_up, format_fraction, highest_posterior, parse_probability
 from assocpriv.planning.plan_facts import DEFAULT_PRIORS, Budget, Privacy, Together
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.breaches import float_up, format_fraction, highest_posterior, parse_probability
+from assocpriv.promise.errors import counted
 
 _SMALL = Fraction(1, 100)
 _OF_ONE_PLAN = (

@@ -3,8 +3,8 @@
 from typing import Any
 
 from assocpriv.apps.render.figures import fields
-from assocpriv.core.errors import counted
-from assocpriv.core.privacy import format_bound
+from assocpriv.promise.breaches import format_bound
+from assocpriv.promise.errors import counted
 from assocpriv.sending import SentReport, SentWaiting
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.apps.render.figures import confidence_above, percent, percent_as_given
-from assocpriv.core.errors import counted
+from assocpriv.promise.errors import counted
 
 if TYPE_CHECKING:
     from assocpriv.owner.suppression.items_disclosure import ItemInference

@@ -16,9 +16,9 @@ from assocpriv.auditing.findings import client_at_work
 from assocpriv.auditing.request import LEAST_TRIALS
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.entropy import Entropy, SystemEntropy, WordEntropy
-from assocpriv.core.errors import WireError
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
+from assocpriv.promise.errors import WireError
 from assocpriv.records.baskets import Baskets
 
 # transactions; between batches our bulk client drops words, and a weak generator shows in an unbroken stream only

@@ -17,11 +17,11 @@ from assocpriv.auditing.black_box.laws import Events
 from assocpriv.auditing.recompute.guided_text import GuidedLaw
 from assocpriv.client.guided.bulk import randomize_inputs
 from assocpriv.client.guided.randomizer import GuidedRecord, randomize_guided
-from assocpriv.core.entropy import Entropy, SystemEntropy, WordEntropy
 from assocpriv.plans.guided.attributes import CutColumn
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan
 from assocpriv.plans.numeric.columns import Column
+from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
 
 MOST_ANSWERED = 5000  # tuples that may be answered for in place of one
 _MOST_PAIRS = 300

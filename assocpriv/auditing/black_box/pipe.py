@@ -25,8 +25,8 @@ from time import monotonic
 from typing import IO, Any
 
 from assocpriv.auditing.black_box.clients import Answers
-from assocpriv.core.errors import FileError, WireError
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import FileError, WireError
 from assocpriv.records.baskets import Baskets
 
 PATIENCE_SECONDS = 60.0

@@ -18,12 +18,12 @@ from assocpriv.auditing.enumerate.words_and_bulk import Case, Noted, Replayed, w
 from assocpriv.auditing.findings import Fault, client_at_work
 from assocpriv.auditing.recompute.cuts import NUMBER_BYTES, Cuts
 from assocpriv.auditing.recompute.plan_text import read_numbers
-from assocpriv.core.entropy import Entropy
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.entropy import Entropy
 
 _FEW_PARTITIONS = 3  # that one device is asked about; tables of large catalogues take seconds
 _MOST_ENTRIES = 1 << 19  # of partitions that are cut anew

@@ -1,6 +1,6 @@
 """What the shipping clients are made of, on the plan under audit: draws from words, columns, and the bulk client.
 
-lab/enumeration.py takes draws for what core/entropy.py says they are. Here the plan's own draws are made of chosen
+lab/enumeration.py takes draws for what promise/entropy.py says they are. Here the plan's own draws are made of chosen
 words:
 
     coins(count, a, r)  words that spell all numbers below 2^r, each once: just those below a are 1
@@ -27,10 +27,10 @@ from assocpriv.auditing.recompute.codes import Seed, masks
 from assocpriv.auditing.recompute.plan_text import Numbers
 from assocpriv.auditing.recompute.report_forms import Bits, Form
 from assocpriv.client.baskets.bulk import randomizer_of
-from assocpriv.core.entropy import WordEntropy
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets.codes import item_columns
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.entropy import WordEntropy
 from assocpriv.records.baskets import Baskets
 
 _MOST_COLUMNS = 2000  # items whose columns are compared

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.auditing.recompute.json_fields import field, unique_fields, whole
-from assocpriv.core.errors import PlanError
+from assocpriv.promise.errors import PlanError
 
 TUPLE, BITS = "tuple", "bits"
 WORD, GRID = 1 << 32, 1 << 16

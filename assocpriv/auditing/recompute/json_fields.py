@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assocpriv.core.errors import PlanError
+from assocpriv.promise.errors import PlanError
 
 
 def unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from assocpriv.auditing.recompute.codes import Bch, ReedSolomon
 from assocpriv.auditing.recompute.cuts import MOST_BLOCKS, MOST_CUT, NUMBER_BYTES, Cuts
 from assocpriv.auditing.recompute.json_fields import field, unique_fields, whole
 from assocpriv.auditing.recompute.report_forms import Bits, Form, SelectASize, Sets
-from assocpriv.core.errors import PlanError
+from assocpriv.promise.errors import PlanError
 
 NONE, FIXED, BCH, REED_SOLOMON = "none", "fixed-size", "bch", "reed-solomon"
 _FORMS: dict[str, type[SelectASize]] = {NONE: Bits, BCH: Bch, REED_SOLOMON: ReedSolomon}  # by the generator

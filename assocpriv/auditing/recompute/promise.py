@@ -22,7 +22,7 @@ from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.auditing.recompute.codes import Seed, masks, order_of_x, rank_over_gf2
 from assocpriv.auditing.recompute.plan_text import Numbers, read_numbers
 from assocpriv.auditing.recompute.report_forms import Form, added_weights
-from assocpriv.core.errors import PlanError
+from assocpriv.promise.errors import PlanError
 
 DEPTH = "exact"
 _MOST_SHOWN = 10**40

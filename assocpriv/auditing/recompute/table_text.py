@@ -20,7 +20,7 @@ from itertools import accumulate
 from typing import Any
 
 from assocpriv.auditing.recompute.json_fields import field, unique_fields, whole
-from assocpriv.core.errors import PlanError
+from assocpriv.promise.errors import PlanError
 
 CLEAR, UNIFORM, GAUSSIAN, WINDOW = "clear", "uniform-noise", "gaussian-noise", "window"
 _PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)

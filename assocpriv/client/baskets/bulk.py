@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import kept_subsets, subsets_by_size
-from assocpriv.core.entropy import WordEntropy, read_only
-from assocpriv.core.errors import BasketError, PlanError
-from assocpriv.core.parallel import map_ahead
-from assocpriv.core.ranking import binomial_words, to_words, words_for
+from assocpriv.kernels.parallel import map_ahead
 from assocpriv.plans.baskets.blocks import NUMBER_BYTES
 from assocpriv.plans.baskets.codes import WORD_BITS, item_columns
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.entropy import WordEntropy, read_only
+from assocpriv.promise.errors import BasketError, PlanError
+from assocpriv.promise.numbers import binomial_words, to_words, words_for
 from assocpriv.records.baskets import Baskets
 
 CHUNK = 1 << 15  # transactions a task randomizes at most
@@ -89,7 +89,7 @@ class SetTables:
 
     def randomize(self, *given: NDArray[Any]) -> Any:
         """Run the kernel on offsets, items, words, fitted items and reports."""
-        from assocpriv.core.kernels.randomizing import randomize_sets
+        from assocpriv.kernels.randomizing import randomize_sets
 
         offsets, items, words, *written = given
         return randomize_sets(
@@ -133,7 +133,7 @@ class SubsetTables:
 
     def randomize(self, *given: NDArray[Any]) -> Any:
         """Run the kernel on offsets, items, words, fitted items and reports."""
-        from assocpriv.core.kernels.randomizing import randomize_transactions
+        from assocpriv.kernels.randomizing import randomize_transactions
 
         offsets, items, words, *written = given
         return randomize_transactions(
@@ -181,7 +181,7 @@ class BulkRandomizer:
 
     def randomize(self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy) -> RandomizedChunk:
         """Randomize transactions with the words given first, then with further words of ``entropy``."""
-        from assocpriv.core.kernels.draws import OUT_OF_WORDS
+        from assocpriv.kernels.draws import OUT_OF_WORDS
 
         n_words = -(-self.plan.report_bits // WORD_BITS)
         reports = np.zeros((len(baskets), n_words), dtype=np.uint64)

@@ -2,7 +2,7 @@
 
 A set that shares j items with the transaction has a probability in proportion to the operator's weight of j. So draw j;
 then which j of the m places are kept; then which ℓ − j of the n − m other items are added, all equally likely. Both are
-drawn as ranks (core/ranking.py), which takes the fewest random words. This module sees raw items.
+drawn as ranks (promise/numbers.py), which takes the fewest random words. This module sees raw items.
 
 Source: for m = 1 Ye and Barg 2018 (subset selection); the rest is ours.
 """
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb, lcm
 
-from assocpriv.core.entropy import Entropy
-from assocpriv.core.ranking import rank_of_set, set_of_rank
 from assocpriv.plans.baskets.operator import FixedSizeOperator
+from assocpriv.promise.entropy import Entropy
+from assocpriv.promise.numbers import rank_of_set, set_of_rank
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """One transaction → one report, on the device.
 
-This module sees raw items. The steps, each an exact draw (see core/entropy.py):
+This module sees raw items. The steps, each an exact draw (see promise/entropy.py):
 
 1. the transaction becomes exactly M items: padded with dummies, or M of a longer one sampled uniformly;
 2. one draw of ``weight_bits`` bits picks which of the M items are kept, every subset of j items with
@@ -24,12 +24,12 @@ from operator import index
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.seeds import draw_seed
 from assocpriv.client.baskets.transactions import view_transaction
-from assocpriv.core.entropy import Entropy
-from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.blocks import NUMBER_BYTES
 from assocpriv.plans.baskets.codes import Field, tables_pay
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.entropy import Entropy
+from assocpriv.promise.errors import BasketError
 
 
 @dataclass(frozen=True)

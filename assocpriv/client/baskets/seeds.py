@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assocpriv.core.entropy import Entropy
 from assocpriv.plans.baskets.codes import Field, item_columns
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.entropy import Entropy
 
 
 def draw_seed(items: Sequence[int], kept: Sequence[bool], plan: Plan, field: Field | None, entropy: Entropy) -> int:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import LEFT_OUT, UNKNOWN, View
+from assocpriv.promise.errors import BasketError
 from assocpriv.records.basket_files import STRICT, BasketStream, ReadCounts, ReadOptions, read_baskets, stream_baskets
 from assocpriv.records.baskets import Baskets, assemble_in_order, named_baskets
 from assocpriv.records.cells import Cells, check_choices, ordinal, without_unknown

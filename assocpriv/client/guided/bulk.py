@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.guided.randomizer import Perturbation, accept
-from assocpriv.core.entropy import WordEntropy
-from assocpriv.core.parallel import map_ahead
+from assocpriv.kernels.parallel import map_ahead
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan
 from assocpriv.plans.guided.safeguards import TUPLE_BITS, TupleMix
+from assocpriv.promise.entropy import WordEntropy
 
 CHUNK_BITS = 1 << 18  # of the tuples that a task perturbs: their words take 2 MiB
 _U32, _LOW32 = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -57,7 +57,7 @@ class TupleRandomizer:
         return (drawn < weights.astype(np.uint64)).view(np.uint8), clipped
 
     def _below(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], bool]:
-        """Return draws below each size, and whether all words were accepted; see core/entropy.py."""
+        """Return draws below each size, and whether all words were accepted; see promise/entropy.py."""
         scaled = (words >> _U32) * self._sizes + ((words & _LOW32) * self._sizes >> _U32) >> _U32
         drawn = np.where(self._rejected == 0, words & (self._sizes - np.uint64(1)), scaled)
         return drawn.astype(np.int64), not (words * self._sizes < self._rejected).any()

@@ -1,6 +1,6 @@
 """One tuple → one report under guidance, on the device.
 
-This module sees raw values. The steps, each an exact draw (see core/entropy.py), as many whatever the tuple holds:
+This module sees raw values. The steps, each an exact draw (see promise/entropy.py), as many whatever the tuple holds:
 
 1. for every attribute a value is drawn uniformly; it takes the place of a missing one (ZWZ05, section 6);
 2. where a promise is kept by tuples, every attribute's value of another tuple, and whether to answer for that one;
@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.entropy import Entropy
-from assocpriv.core.errors import GuidanceError, RecordError, counted
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan
 from assocpriv.plans.guided.safeguards import TUPLE_BITS, BitMix, TupleMix
 from assocpriv.plans.guided.weights import MIXED_TOTAL, WEIGHT_TOTAL, coin_of, mixed, projected, weights_of
 from assocpriv.plans.numeric.plan import shortened
+from assocpriv.promise.entropy import Entropy
+from assocpriv.promise.errors import GuidanceError, RecordError, counted
 from assocpriv.records.table_cells import parse_record, read_value
 
 

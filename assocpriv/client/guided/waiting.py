@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import FileError, PlanError, RecordError
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.promise.errors import FileError, PlanError, RecordError
 
 KEY, RECORDS = "key", "records"
 _MOST_BYTES = 1 << 30

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.entropy import WordEntropy, read_only
-from assocpriv.core.parallel import map_ahead
+from assocpriv.kernels.parallel import map_ahead
 from assocpriv.plans.numeric.columns import Column
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.entropy import WordEntropy, read_only
 
 CHUNK = 1 << 15  # records a task randomizes at most
 _SPARE_WORDS = 64
@@ -37,7 +37,7 @@ class TableRandomizer:
         self.words = drawing + (plan.answered if plan.is_sampled else 0)  # of a record, when no draw is rejected
 
     def _row(self, column: Column, n_bytes: int) -> list[int]:
-        from assocpriv.core.kernels.tables import CLEAR, EVEN_NOISE, WEIGHTED_NOISE, WINDOW
+        from assocpriv.kernels.randomizing import CLEAR, EVEN_NOISE, WEIGHTED_NOISE, WINDOW
 
         law, at, guide, shift = column.law, len(self._cumulative), len(self._guides), 0
         numbers: tuple[int, ...]
@@ -72,7 +72,7 @@ class TableRandomizer:
         self, raw_inputs: NDArray[np.int32], words: NDArray[np.uint64], reports: NDArray[np.uint8]
     ) -> tuple[int, int, int]:
         """Run the kernel, which fills reports: returns (records done, words they used, status)."""
-        from assocpriv.core.kernels.tables import randomize_records
+        from assocpriv.kernels.randomizing import randomize_records
 
         done: tuple[int, int, int] = randomize_records(
             raw_inputs, words, self._columns, self._draws, self._asked, self.plan.answered, self._scratch(), reports

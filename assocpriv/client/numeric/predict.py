@@ -17,9 +17,9 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from assocpriv.core.errors import FileError, RecordError, counted
 from assocpriv.files.atomic import atomic_output
 from assocpriv.plans.numeric.tree_model import CategoryInput, Input, NumberInput, TreeModel
+from assocpriv.promise.errors import FileError, RecordError, counted
 
 if TYPE_CHECKING:
     import numpy as np

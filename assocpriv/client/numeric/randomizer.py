@@ -1,6 +1,6 @@
 """One record of a table → one report, on the device.
 
-This module sees raw values. The steps, each an exact draw (see core/entropy.py):
+This module sees raw values. The steps, each an exact draw (see promise/entropy.py):
 
 1. where a report answers some of the protected columns only, these are drawn: the first places of a Fisher–Yates
    shuffle, whatever the record holds;
@@ -11,11 +11,11 @@ This module sees raw values. The steps, each an exact draw (see core/entropy.py)
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from assocpriv.core.entropy import Entropy
-from assocpriv.core.errors import RecordError, counted
 from assocpriv.plans.numeric.columns import Column
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, Law, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan, shortened
+from assocpriv.promise.entropy import Entropy
+from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records.table_cells import read_value
 
 

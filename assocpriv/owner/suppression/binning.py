@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import TemplateError
 from assocpriv.owner.suppression.coded import CodedColumn, CodedTable, smallest_unsigned
 from assocpriv.owner.suppression.tables import SourceTable
+from assocpriv.promise.errors import TemplateError
 
 ENTROPY = "entropy"
 _MOST_BINS = 1000

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.kernels.disclosure import CANDIDATE, DISCLOSED, split_leaves, weigh_candidates
+from assocpriv.kernels.suppression import CANDIDATE, DISCLOSED, split_leaves, weigh_candidates
 from assocpriv.owner.suppression.candidates import Candidates, Floats, Ints
 from assocpriv.owner.suppression.coded import CodedTable
 from assocpriv.owner.suppression.inferences import Inference, group_records, highest_share

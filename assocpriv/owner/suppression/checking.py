@@ -14,8 +14,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import FileError
 from assocpriv.owner.suppression.templates import Bound
+from assocpriv.promise.errors import FileError
 
 _MOST = 1 << 62
 

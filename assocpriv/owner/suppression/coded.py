@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import TemplateError
+from assocpriv.promise.errors import TemplateError
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,13 +20,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from assocpriv.core.errors import TemplateError, counted
-from assocpriv.core.kernels.disclosure import CANDIDATE, DISCLOSED, SUPPRESSED
+from assocpriv.kernels.suppression import CANDIDATE, DISCLOSED, SUPPRESSED
 from assocpriv.owner.suppression.candidates import Candidates, masking_columns
 from assocpriv.owner.suppression.channels import Channel
 from assocpriv.owner.suppression.coded import CodedTable, suppress
 from assocpriv.owner.suppression.inferences import Inference, highest_confidence
 from assocpriv.owner.suppression.templates import Bound, irredundant, plain_spelling
+from assocpriv.promise.errors import TemplateError, counted
 
 TIE_BITS = 1e-12
 MARK = "*"

@@ -23,9 +23,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import TemplateError
 from assocpriv.owner.suppression.items_templates import ItemBound, irredundant_items
 from assocpriv.plans.baskets.catalogue import sort_key
+from assocpriv.promise.errors import TemplateError
 
 _SAME = 1e-12  # scores that differ by less, relatively, are equal
 _SHOWN = 5  # bounds that an error names

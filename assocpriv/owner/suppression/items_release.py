@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.core.errors import TemplateError
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.owner.suppression.items_checking import count_violations, of_rows, read_again
 from assocpriv.owner.suppression.items_disclosure import (
@@ -35,6 +34,7 @@ from assocpriv.owner.suppression.items_written import (
     lists_without,
     write_without,
 )
+from assocpriv.promise.errors import TemplateError
 from assocpriv.records.basket_files import BasketLayout, ReadOptions, layout_of, read_baskets
 from assocpriv.records.basket_frames import frame_layout
 from assocpriv.records.baskets import Baskets, named_baskets

@@ -12,7 +12,6 @@ from fractions import Fraction
 from os import PathLike, fspath
 from typing import Any
 
-from assocpriv.core.errors import TemplateError
 from assocpriv.owner.suppression.templates import (
     Confidence,
     check_keys,
@@ -21,6 +20,7 @@ from assocpriv.owner.suppression.templates import (
     read_entries,
     read_names,
 )
+from assocpriv.promise.errors import TemplateError
 
 _MOST_ITEMS = 20  # of a channel: its patterns are counted one by one
 _FORM = '{"channel": ["beer", "diapers"], "sensitive": ["test"], "confidence": "50%"}'

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from assocpriv.core.errors import BasketError, FileError
 from assocpriv.owner.suppression.metadata import released_frame
+from assocpriv.promise.errors import BasketError, FileError
 from assocpriv.records.basket_files import BasketLayout
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.cells import kept_sizes

@@ -6,7 +6,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from assocpriv.core.errors import TemplateError
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.owner.suppression.binning import Binning, bin_columns
 from assocpriv.owner.suppression.candidates import masking_columns
@@ -27,6 +26,7 @@ from assocpriv.owner.suppression.tables import (
     read_source,
 )
 from assocpriv.owner.suppression.templates import Bound, Template, bounds, irredundant
+from assocpriv.promise.errors import TemplateError
 from assocpriv.records.source_files import named_after
 from assocpriv.records.table_files import TableOptions
 

@@ -15,8 +15,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import FileError, RecordError, TemplateError
-from assocpriv.core.parallel import map_ahead
+from assocpriv.kernels.parallel import map_ahead
 from assocpriv.owner.suppression.coded import CodedColumn
 from assocpriv.owner.suppression.metadata import released_frame, released_schema
 from assocpriv.owner.suppression.tables import (
@@ -27,6 +26,7 @@ from assocpriv.owner.suppression.tables import (
     frame_columns,
     record_batches,
 )
+from assocpriv.promise.errors import FileError, RecordError, TemplateError
 from assocpriv.records.budget import Budget
 from assocpriv.records.source_files import Resumed, line_chunks, open_source, read_sample
 from assocpriv.records.table_files import TableOptions
@@ -164,7 +164,7 @@ def _csv_parts(file: BinaryIO, source: SourceTable, changes: Sequence[Rewrite], 
             yield text, _choices(changes, words, int(start), int(stop))
 
     def replace(piece: tuple[bytes, NDArray[np.int32]]) -> bytes:
-        from assocpriv.core.kernels.text import replace_cells
+        from assocpriv.kernels.text import replace_cells
 
         text, choices = np.frombuffer(piece[0], dtype=np.uint8), piece[1]
         room = np.empty(len(text) + words.length(choices), dtype=np.uint8)

@@ -17,10 +17,10 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import RecordError, counted
-from assocpriv.core.parallel import map_ahead
 from assocpriv.files.parquet import parquet_errors
+from assocpriv.kernels.parallel import map_ahead
 from assocpriv.owner.suppression.coded import CodedColumn, CodedTable
+from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records.budget import Budget
 from assocpriv.records.cells import Origin
 from assocpriv.records.csv_rows import EMPTY_NUMBERS, LineNumbers, read_lines, whole_array

@@ -18,8 +18,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from assocpriv.core.errors import PlanError, TemplateError, counted
-from assocpriv.core.privacy import parse_probability
+from assocpriv.promise.breaches import parse_probability
+from assocpriv.promise.errors import PlanError, TemplateError, counted
 
 _KEYS = ("channel", "sensitive", "confidence")
 _MOST_BYTES = 16 << 20

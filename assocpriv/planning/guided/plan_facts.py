@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.numbers import check_whole
 from assocpriv.plans.guided.plan import GuidedPlan
 from assocpriv.plans.guided.safeguards import TUPLE_BITS, TupleMix
+from assocpriv.promise.errors import PlanError
+from assocpriv.promise.numbers import check_whole
 
 
 @dataclass(frozen=True, slots=True)

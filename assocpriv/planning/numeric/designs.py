@@ -9,8 +9,8 @@ what they promise is read from these exactly, and what was asked for is never mi
 import math
 from fractions import Fraction
 
-from assocpriv.core.errors import PlanError
 from assocpriv.plans.numeric.laws import LARGEST_TOTAL, MOST_OUTPUTS, Clear, GaussianNoise, UniformNoise, Window
+from assocpriv.promise.errors import PlanError
 
 _ROOT_BITS = 48  # after the point of the share of γ that a column gets
 _WIDER = 1 + 2.0**-20  # by which noise grows where its integers fall short of what was asked

@@ -19,9 +19,6 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.numbers import check_range
-from assocpriv.core.privacy import Breach
 from assocpriv.planning.numeric.designs import (
     design_gaussian,
     design_membership,
@@ -43,6 +40,9 @@ from assocpriv.planning.numeric.schema import (
 from assocpriv.plans.numeric.columns import COLUMNS, Column, LabelColumn, NumberColumn, default_intervals
 from assocpriv.plans.numeric.laws import MOST_OUTPUTS, Clear, Law
 from assocpriv.plans.numeric.plan import MOST_REPORTS_PER_PERSON, TablePlan, check_answers
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import PlanError
+from assocpriv.promise.numbers import check_range
 
 USUAL_PROMISE = Breach("5%", "50%")
 USUAL_REPORTS = 1_000_000

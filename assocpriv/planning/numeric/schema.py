@@ -11,12 +11,12 @@ from fractions import Fraction
 from os import PathLike
 from typing import Any
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import parse_number, parse_probability
 from assocpriv.files.plans import read_text
 from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn, check_text
 from assocpriv.plans.numeric.laws import MOST_OUTPUTS
 from assocpriv.plans.numeric.plan import MOST_COLUMNS
+from assocpriv.promise.breaches import parse_number, parse_probability
+from assocpriv.promise.errors import PlanError
 
 AS_IS, MEMBERSHIP, UNIFORM, GAUSSIAN = "as-is", "membership", "uniform", "gaussian"
 SQUARE_WAVE, RESPONSE = "square-wave", "response"

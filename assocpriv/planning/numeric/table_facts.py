@@ -15,15 +15,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError
 from assocpriv.core.normal import lower_tails
-from assocpriv.core.numbers import check_whole
-from assocpriv.core.privacy import float_up
 from assocpriv.planning.numeric.planner import AnswerCost, answer_costs
 from assocpriv.planning.numeric.schema import AS_IS, GAUSSIAN, MEMBERSHIP, RESPONSE, SQUARE_WAVE, UNIFORM
 from assocpriv.plans.numeric.columns import Column, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, Noise, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.breaches import float_up
+from assocpriv.promise.errors import PlanError
+from assocpriv.promise.numbers import check_whole
 
 CONFIDENCES = (Fraction(1, 2), Fraction(95, 100), Fraction(999, 1000))  # of AS00, table 1
 _FLOAT_ERROR = 1e-12  # by which sums of floats here may err

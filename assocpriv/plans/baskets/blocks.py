@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError
 from assocpriv.plans.published import check_fields, check_integer
+from assocpriv.promise.errors import PlanError
 
 NUMBER_BYTES = 2  # of a report, which say its block
 MOST_BLOCKS = 1 << 8 * NUMBER_BYTES

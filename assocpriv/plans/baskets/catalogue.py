@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from assocpriv.core.errors import PlanError
 from assocpriv.plans.published import check_integer
+from assocpriv.promise.errors import PlanError
 
 MAX_ITEMS = 1 << 20
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}", re.ASCII)  # numbers below MAX_ITEMS have at most 7 digits

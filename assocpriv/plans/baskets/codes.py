@@ -21,7 +21,7 @@ from itertools import chain, combinations, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.compiling import load_numba
+from assocpriv.kernels.compiling import load_numba
 from assocpriv.plans.baskets.generator import Generator
 
 WORD_BITS = 64

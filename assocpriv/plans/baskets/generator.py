@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from assocpriv.core.errors import PlanError
 from assocpriv.plans.published import check_fields, check_integer
+from assocpriv.promise.errors import PlanError
 
 MAX_FIELD_BITS = 24
 MAX_SEED_BITS = 4096

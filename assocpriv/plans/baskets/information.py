@@ -1,4 +1,4 @@
-"""What one report of a plan tells about a basket: mutual and worst-case information (core/information.py).
+"""What one report of a plan tells about a basket: mutual and worst-case information (promise/information.py).
 
 With the prior that all transactions of s of the n real items are equally likely, symmetry does the sum over reports. A
 report that shows m' real items and k of the M − s dummies that the transactions hold is likely in proportion to
@@ -17,11 +17,11 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.information import ABSOLUTE_ERROR, BITS, RELATIVE_ERROR, Array, information_limit
 from assocpriv.plans.baskets.codes import item_columns
 from assocpriv.plans.baskets.operator import AnyOperator
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.errors import PlanError
+from assocpriv.promise.information import ABSOLUTE_ERROR, BITS, RELATIVE_ERROR, Array, information_limit
 
 MOST_SEED_WORK = 1 << 24  # seeds · bits of items that are enumerated: under half a second
 

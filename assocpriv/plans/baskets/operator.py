@@ -11,10 +11,10 @@ from itertools import accumulate
 from math import comb
 from typing import Any, ClassVar, Self
 
-from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.report_form import BitForm, RankForm, ReportForm, SeedForm
 from assocpriv.plans.published import check_fields, check_integer
+from assocpriv.promise.errors import PlanError
 
 MAX_TRANSACTION_SIZE = 15  # 2^M kept subsets are tabulated; beyond this γ leaves nothing to discover
 MAX_INSERT_BITS = 16

@@ -12,8 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError, PrivacyLimitError
-from assocpriv.core.privacy import Breach, format_fraction, read_fraction
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import (
@@ -26,6 +24,8 @@ from assocpriv.plans.baskets.operator import (
 from assocpriv.plans.baskets.report_form import BlockForm, ReportForm
 from assocpriv.plans.baskets.view import View
 from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
+from assocpriv.promise.breaches import Breach, format_fraction, read_fraction
+from assocpriv.promise.errors import PlanError, PrivacyLimitError
 
 _SIZES = "hidden"  # the one mode of the field
 MOST_REPORTS_PER_PERSON = 1000

@@ -5,7 +5,7 @@ of the last byte are 0. What the bits say:
 
     bits     bit i tells whether item i is shown
     seed     the bits are a generator's seed, from which every item's bits follow
-    rank     they are the number of a set of fixed size (core/ranking.py), which is below the number of sets
+    rank     they are the number of a set of fixed size (promise/numbers.py), which is below the number of sets
     block    the first two bytes are the number of a block in clear, the low byte first; then the report of its items,
              numbered by their places
 """
@@ -22,11 +22,11 @@ from bitarray import bitarray
 from bitarray.util import ba2int, int2ba
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import WireError, counted
-from assocpriv.core.ranking import set_of_rank
 from assocpriv.plans.baskets.blocks import NUMBER_BYTES, Blocks
 from assocpriv.plans.baskets.codes import item_columns
 from assocpriv.plans.baskets.generator import Generator
+from assocpriv.promise.errors import WireError, counted
+from assocpriv.promise.numbers import set_of_rank
 
 Naming = Callable[[int], str]  # a report's name in errors, by its row
 _ANOTHER = "was it made with another plan?"

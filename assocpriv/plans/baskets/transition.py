@@ -31,8 +31,8 @@ from functools import lru_cache
 from math import comb
 from typing import Any
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.plans.baskets.operator import AnyOperator, Operator
+from assocpriv.promise.errors import EstimateError
 
 # below this, even 10^12 reports leave a standard error above 100%, and doubles lose the estimate
 SMALLEST_CONTRAST = Fraction(1, 10**9)

@@ -20,10 +20,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.published import check_fields
+from assocpriv.promise.errors import PlanError
 
 # the fields that views of a kind have beside those of all
 KINDS: dict[str, tuple[str, ...]] = {"items": (), "itemsets": ("itemsets",), "sizes": ("bounds", "counted")}

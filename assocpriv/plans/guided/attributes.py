@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import format_fraction
 from assocpriv.plans.numeric.columns import CategoryColumn, Column, LabelColumn, NumericColumn, read_bound
 from assocpriv.plans.numeric.laws import Clear
 from assocpriv.plans.published import check_fields
+from assocpriv.promise.breaches import format_fraction
+from assocpriv.promise.errors import PlanError
 
 MOST_VALUES = 1000  # of an attribute
 MOST_LABELS = 1 << 16

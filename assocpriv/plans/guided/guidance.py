@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import GuidanceError
 from assocpriv.plans.guided.plan import SERIAL_BYTES, GuidedPlan
+from assocpriv.promise.errors import GuidanceError
 
 FORMAT, VERSION = "assocpriv-guidance", 1
 UNIT = 1 << 20  # an entry of 1

@@ -18,12 +18,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError, PrivacyLimitError, WireError, counted
-from assocpriv.core.privacy import Breach, format_fraction, read_fraction
 from assocpriv.plans.guided.attributes import CutColumn, attribute_from_json, attribute_to_json, label_from_json
 from assocpriv.plans.guided.safeguards import Safeguard, safeguard_for, safeguard_from_json
 from assocpriv.plans.numeric.columns import Column, LabelColumn
 from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
+from assocpriv.promise.breaches import Breach, format_fraction, read_fraction
+from assocpriv.promise.errors import PlanError, PrivacyLimitError, WireError, counted
 
 MOST_ATTRIBUTES = 1000
 MOST_WIDTH = 2048  # bits of a tuple: guidance of as many vectors is 40 MB of text

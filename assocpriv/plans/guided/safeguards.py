@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from assocpriv.core.errors import PlanError, PrivacyLimitError
-from assocpriv.core.privacy import Breach, format_fraction, read_fraction
 from assocpriv.plans.published import check_fields, check_integer
+from assocpriv.promise.breaches import Breach, format_fraction, read_fraction
+from assocpriv.promise.errors import PlanError, PrivacyLimitError
 
 TUPLE_BITS = 32  # of the draw that says whether a tuple is answered for
 _RATIO_BITS = 16  # after the point of the γ that bits keep to

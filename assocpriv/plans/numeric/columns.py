@@ -17,8 +17,6 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import format_fraction
 from assocpriv.plans.numeric.laws import (
     LARGEST_TOTAL,
     MOST_OUTPUTS,
@@ -30,6 +28,8 @@ from assocpriv.plans.numeric.laws import (
     law_to_json,
 )
 from assocpriv.plans.published import check_fields, check_integer
+from assocpriv.promise.breaches import format_fraction
+from assocpriv.promise.errors import PlanError
 
 MOST_NAME = 200  # characters of a column's name and of a category
 _WRITTEN_BOUND = re.compile(r"-?(?:0|[1-9][0-9]{0,29})/[1-9][0-9]{0,29}", re.ASCII)
@@ -170,7 +170,7 @@ class NumberColumn(NumericColumn):
 
     def cells_of(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int32], int]:
         """Return the cell of each number, int32 (n,), as the base class says."""
-        from assocpriv.core.kernels.tables import find_cells
+        from assocpriv.kernels.randomizing import find_cells
 
         edges = self.edges
         cells = np.empty(len(numbers), dtype=np.int32)

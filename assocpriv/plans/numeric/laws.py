@@ -24,8 +24,8 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, ClassVar
 
-from assocpriv.core.errors import PlanError
 from assocpriv.plans.published import check_fields, check_integer
+from assocpriv.promise.errors import PlanError
 
 MOST_OUTPUTS = (1 << 16) - 2  # so that two bytes hold them, one that is missing and one that was not asked
 LARGEST_TOTAL = 1 << 32  # a draw then takes one word

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.core.loading import shown_by
+from assocpriv.promise.errors import EstimateError
 
 if TYPE_CHECKING:
     import numpy as np

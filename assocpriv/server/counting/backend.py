@@ -12,9 +12,8 @@ from typing import NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.machine import cores, default_memory
-from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports
+from assocpriv.kernels.parallel import add_up, cores, default_memory
 from assocpriv.plans.baskets.codes import WORD_BITS
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel

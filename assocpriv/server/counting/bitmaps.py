@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.machine import cache_bytes
-from assocpriv.core.ranking import binomial_words
+from assocpriv.kernels.parallel import cache_bytes
 from assocpriv.plans.baskets.codes import WORD_BITS, Field, item_columns
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.numbers import binomial_words
 
 Rows = NDArray[np.uint64]
 _LINE_BITS = 64 * 8  # of a cache
@@ -33,7 +33,7 @@ def block_words() -> int:
 
 def empty_rows(n_rows: int, n_bits: int) -> Rows:
     """Return uninitialized bitmaps of ``n_rows`` rows over ``n_bits`` transactions, at the start of a cache line."""
-    from assocpriv.core.kernels.bitmaps import LANES
+    from assocpriv.kernels.counting import LANES
 
     n_lanes = -(-n_bits // (WORD_BITS * LANES))
     n_blocks = -(-n_lanes * LANES // block_words())
@@ -50,7 +50,7 @@ def _aligned(shape: tuple[int, int, int]) -> Rows:
 
 def report_planes(packed: NDArray[np.uint8]) -> Rows:
     """Return the bitmaps of the bits of packed reports, uint8 (n, report_bytes): (blocks, 8 · report_bytes, words)."""
-    from assocpriv.core.kernels.bitmaps import LANES, transpose_reports
+    from assocpriv.kernels.counting import LANES, transpose_reports
 
     planes = empty_rows(8 * packed.shape[1], len(packed))
     transpose_reports(np.ascontiguousarray(packed), np.empty((64, LANES), dtype=np.uint64), planes)
@@ -79,7 +79,7 @@ def form_of(plan: Plan) -> PlaneForm:
 
 def _unranked_planes(plan: Plan, packed: NDArray[np.uint8]) -> Rows:
     """Return the bitmaps of all items, of reports which are ranks of sets."""
-    from assocpriv.core.kernels.ranks import unrank_reports
+    from assocpriv.kernels.draws import unrank_reports
 
     binomials = binomial_words(plan.padded_items, plan.fixed.report_size)
     octets = np.zeros((len(packed), 8 * binomials.shape[2]), dtype=np.uint8)
@@ -139,7 +139,7 @@ class ItemTables:
 
     def expand_in_steps(self, planes: Rows, n_reports: int, rows: Rows) -> Iterator[int]:
         """Write bitmaps as :meth:`rows` returns them, step by step, and yield how many words each of them combined."""
-        from assocpriv.core.kernels.bitmaps import expand_items
+        from assocpriv.kernels.counting import expand_items
 
         lines = self._lines()
         for block, here, items in self._steps(planes):
@@ -158,7 +158,7 @@ class ItemTables:
 
     def count_in_steps(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> Iterator[int]:
         """Count as :meth:`count`, step by step, and yield how many words each of them combined."""
-        from assocpriv.core.kernels.bitmaps import count_items
+        from assocpriv.kernels.counting import count_items
 
         lines = self._lines()
         for block, here, items in self._steps(planes):
@@ -171,7 +171,7 @@ class ItemTables:
 
     def _lines(self) -> Rows:
         """Return room for the kernels' tables of XORs, uint64 (lines, words)."""
-        from assocpriv.core.kernels.bitmaps import LANES
+        from assocpriv.kernels.counting import LANES
 
         n_lines = 3 + (self._entries.shape[2] << self._group_bits) if self._is_seeded else 0
         return _aligned((1, n_lines, LANES)).reshape(n_lines, LANES)
@@ -189,7 +189,7 @@ class ItemTables:
 
 def _group_bits(n_bits: int, n_columns: int) -> int:
     """Return how many seed bits to tabulate together: the fewest XORs whose tables fit half of the second cache."""
-    from assocpriv.core.kernels.bitmaps import LANES
+    from assocpriv.kernels.counting import LANES
 
     room = min(cache_bytes()[1] // 2 // (8 * LANES), 1 << 16)  # lines are numbered by 16 bits
     choices = [(-(-n_bits // bits), bits) for bits in range(1, 9)]
@@ -202,7 +202,7 @@ def _entries(columns: NDArray[np.uint64], n_bits: int, group_bits: int) -> NDArr
 
     Groups are made a multiple of those that the kernel combines at a time, by line 0, which is empty.
     """
-    from assocpriv.core.kernels.bitmaps import GROUPS
+    from assocpriv.kernels.counting import GROUPS
 
     n_groups = -(-n_bits // group_bits)
     entries = np.zeros((*columns.shape[:2], -(-n_groups // GROUPS) * GROUPS), dtype=np.uint16)
@@ -224,7 +224,7 @@ def transaction_rows(
     offsets: NDArray[np.int64], flat: NDArray[np.int64], n_items: int, items: NDArray[np.int64]
 ) -> Rows:
     """Make bitmaps of some items over plain transactions flat[offsets[t] : offsets[t+1]], (blocks, items, words)."""
-    from assocpriv.core.kernels.bitmaps import fill_rows
+    from assocpriv.kernels.counting import fill_rows
 
     row_of_item = np.full(n_items, -1, dtype=np.int64)
     row_of_item[items] = np.arange(len(items))
@@ -268,7 +268,7 @@ class SupersetCounter:
             yield from (self._count_pairs if self._all_pairs else self._count_sets)(rows[block : block + 1], counts)
 
     def _count_pairs(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
-        from assocpriv.core.kernels.counting import NOTES, count_pairs
+        from assocpriv.kernels.counting import NOTES, count_pairs
 
         # two panels of rows, as they are counted against each other, take half of the second cache
         panel = max(4, cache_bytes()[1] // 4 // (8 * block_words()) // 4 * 4)
@@ -279,7 +279,7 @@ class SupersetCounter:
             yield (stop * (stop - 1) - start * (start - 1)) // 2 * rows.shape[2]
 
     def _count_sets(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
-        from assocpriv.core.kernels.counting import NOTES, count_supersets
+        from assocpriv.kernels.counting import NOTES, count_supersets
 
         parts = _aligned((1, 4 + self._itemsets.shape[1], rows.shape[2]))
         notes = np.empty(NOTES, dtype=np.int64)

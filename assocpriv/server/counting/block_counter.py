@@ -2,7 +2,7 @@
 
 Reports are sorted by their block, each block's beginning at a whole word of the bitmaps; all blocks share one operator
 and generator, so that the places of a block are expanded as items are elsewhere, once for the reports of all blocks. An
-itemset is then counted in the blocks that hold it whole (core/kernels/block_counting.py).
+itemset is then counted in the blocks that hold it whole (kernels/counting.py).
 
 Reports that take less than half of the memory are read once and kept as they were sorted. Otherwise every call reads
 them again, as many at a time as fit.
@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.machine import default_memory
-from assocpriv.core.parallel import add_up
+from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.plans.baskets.asked import AskedReports
 from assocpriv.plans.baskets.blocks import NUMBER_BYTES, BlockTable
 from assocpriv.plans.baskets.codes import WORD_BITS
@@ -177,7 +176,7 @@ class BlockCounter:
 
     def _counting(self, itemsets: Ints, n_items: int, slots: Ints) -> Callable[..., None]:
         """Return the kernel with what all reports are counted with."""
-        from assocpriv.core.kernels.block_counting import count_block_items, count_block_itemsets
+        from assocpriv.kernels.counting import count_block_items, count_block_itemsets
 
         if itemsets.shape[1] == 1:
             return count_block_items

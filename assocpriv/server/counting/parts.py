@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.machine import cores
+from assocpriv.kernels.parallel import cores
 from assocpriv.plans.baskets.blocks import NUMBER_BYTES
 from assocpriv.plans.baskets.plan import Plan
 

@@ -37,15 +37,14 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError
-from assocpriv.core.machine import default_memory
-from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports
+from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.plans.baskets.codes import WORD_BITS
 from assocpriv.plans.baskets.operator import AnyOperator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.report_form import BlockForm
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of
 from assocpriv.server.counting.parts import BlockItems, Packed, Progress, part_size

@@ -26,10 +26,10 @@ targets need not be copies of each other.
 from dataclasses import dataclass
 from fractions import Fraction
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.plans.baskets.asked import AskedReports
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.crafted.repeats import shown_by_all
 
 _PERCENT = Fraction(1, 100)

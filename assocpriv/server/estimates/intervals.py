@@ -26,9 +26,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError, PlanError
-from assocpriv.core.privacy import parse_share
 from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.promise.breaches import parse_share
+from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.server.estimates.supports import SupportEstimates, normal_quantile, partial_counts
 from assocpriv.server.estimates.tails import Observed, score_intervals
 

@@ -54,10 +54,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.plans.baskets.asked import AskedReports
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import ERRORS_OF_ONE, SupportModel, lowest_support
+from assocpriv.promise.errors import EstimateError
 
 FEW_REPORTS = 0.1  # of a standard error: where one report can change an estimate by more, few reports decide
 

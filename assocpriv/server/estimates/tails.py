@@ -38,8 +38,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.core.normal import lower_tails, scores_of_tails
+from assocpriv.promise.errors import EstimateError
 
 _BLOCK = 4096  # itemsets at a time: all temporaries stay in the cache
 _LARGEST_EXPONENT = 600.0  # |θ q| is at most this, so that exp(θ q) is finite

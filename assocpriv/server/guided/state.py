@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError, PlanError, WireError, counted
 from assocpriv.files.reports import Reports
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan
 from assocpriv.plans.guided.safeguards import TupleMix
 from assocpriv.plans.guided.weights import coin_of, ratio_of, weight_bounds
+from assocpriv.promise.errors import EstimateError, PlanError, WireError, counted
 from assocpriv.server.guided.correction import class_sums, corrected
 from assocpriv.server.guided.spectrum import Spectrum, spectrum
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import FileError, PlanError
 from assocpriv.files.atomic import atomic_output
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.promise.errors import FileError, PlanError
 from assocpriv.server.guided.state import MinerState
 
 FORMAT, VERSION = "assocpriv-miner-state", 1

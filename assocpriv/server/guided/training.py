@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.files.reports import Reports
 from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.guided.state import MinerState
 
 if TYPE_CHECKING:

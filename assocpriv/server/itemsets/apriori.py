@@ -24,7 +24,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting.backend import MOST_CANDIDATES
 from assocpriv.server.counting.sums import Candidates, Source, find_itemsets
 from assocpriv.server.estimates.limits import errors_of, level_discoverable_support

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.core.light_frame import LightFrame
 from assocpriv.plans.baskets.asked import AskedReports
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting.sums import Candidates, Source
 from assocpriv.server.estimates.sampling_loss import WHOLE_BELOW, SizesInBlocks
 from assocpriv.server.estimates.supports import Respondents, estimate_supports

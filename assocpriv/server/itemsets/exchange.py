@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.core.light_frame import LightFrame
 from assocpriv.files.atomic import atomic_output
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.itemsets.frames import mining_facts
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Protocol
 
-from assocpriv.core.errors import EstimateError, counted
 from assocpriv.files.tables import FORMAT
 from assocpriv.plans.baskets.operator import AnyOperator, operator_from_json
 from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.promise.errors import EstimateError, counted
 from assocpriv.server.estimates.intervals import ErrorOptions
 from assocpriv.server.estimates.supports import Respondents
 from assocpriv.server.itemsets.apriori import STATUSES, Level

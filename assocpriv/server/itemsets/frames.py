@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError, FileError
 from assocpriv.core.light_frame import AnyFrame, LightFrame, as_column, put_together
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.parquet import parquet_errors
@@ -22,6 +21,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.errors import EstimateError, FileError
 from assocpriv.server.estimates.intervals import ErrorOptions, support_intervals
 from assocpriv.server.estimates.supports import SubsetCounts, SupportEstimates
 from assocpriv.server.itemsets.apriori import ItemsetEstimates

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from assocpriv.core.errors import EstimateError
-from assocpriv.core.numbers import as_whole
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.errors import EstimateError
+from assocpriv.promise.numbers import as_whole
 from assocpriv.server.estimates.intervals import ErrorOptions, read_share
 from assocpriv.server.itemsets.sample_splitting import SPLIT, parse_certainty
 from assocpriv.server.itemsets.thresholds import Aim

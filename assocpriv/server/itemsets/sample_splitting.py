@@ -30,8 +30,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.estimates.intervals import observed_of, read_share
 from assocpriv.server.estimates.tails import Observed, upper_tail
 from assocpriv.server.itemsets.apriori import ItemsetEstimates

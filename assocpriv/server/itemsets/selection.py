@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.core.light_frame import LightFrame
-from assocpriv.core.privacy import parse_number
 from assocpriv.plans.baskets.catalogue import sort_key
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.breaches import parse_number
+from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.server.itemsets.frames import sizes_of, sure_rows
 
 Mask = NDArray[np.bool_]

@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.core.light_frame import LightFrame
 from assocpriv.core.loading import load
+from assocpriv.promise.errors import EstimateError
 
 
 class _ShownFrame(pd.DataFrame):

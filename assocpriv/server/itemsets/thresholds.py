@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting.sums import Candidates, Source, find_itemsets
 from assocpriv.server.estimates.intervals import support_intervals
 from assocpriv.server.estimates.limits import level_discoverable_support

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError, PlanError, WireError, counted
-from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports, file_batches, row_groups
+from assocpriv.kernels.parallel import add_up
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.errors import EstimateError, PlanError, WireError, counted
 
 if TYPE_CHECKING:
     from assocpriv.server.spark import SparkReports
@@ -139,7 +139,7 @@ def _count(
     progress: Callable[[float], None] | None,
 ) -> tuple[NDArray[np.int64], bool]:
     """Return all histograms in a row, and whether all codes exist."""
-    from assocpriv.core.kernels.tallies import tally_codes
+    from assocpriv.kernels.counting import tally_codes
 
     wrong, widest = threading.Event(), int(axes[:, 0, 2].max(initial=0)) + 1
 

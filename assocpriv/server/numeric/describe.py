@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import counted
 from assocpriv.plans.numeric.columns import Column, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise
+from assocpriv.promise.errors import counted
 from assocpriv.server.estimates.supports import normal_quantile
 from assocpriv.server.numeric.bands import (
     MORE_REPORTS,

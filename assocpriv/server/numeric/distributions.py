@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from assocpriv.core.light_frame import LightFrame, as_column, put_together
 from assocpriv.core.loading import shown_by
-from assocpriv.core.numbers import rounded
 from assocpriv.files.tables import write_plain
+from assocpriv.promise.numbers import rounded
 
 if TYPE_CHECKING:
     import pandas as pd

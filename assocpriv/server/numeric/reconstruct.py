@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError, counted
-from assocpriv.core.parallel import map_ahead
 from assocpriv.files.reports import Reports
+from assocpriv.kernels.parallel import map_ahead
 from assocpriv.plans.numeric.channel import transition
 from assocpriv.plans.numeric.columns import CategoryColumn, Column
 from assocpriv.plans.numeric.laws import Clear
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.errors import EstimateError, counted
 from assocpriv.server.estimates.intervals import ErrorOptions
 from assocpriv.server.numeric.bands import LinearEstimate
 from assocpriv.server.numeric.coarse_channel import CoarseChannel, coarse_channel

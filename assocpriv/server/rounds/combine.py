@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.files.tables import COMBINED, itemset_records, write_plain
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.estimates.supports import sampling_variance
 from assocpriv.server.itemsets.facts import MiningFacts
 from assocpriv.server.itemsets.frames import ATTRIBUTE, CORRECTED, mining_facts, with_facts

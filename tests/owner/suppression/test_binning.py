@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from assocpriv import suppression
-from assocpriv.core.errors import TemplateError
 from assocpriv.owner.suppression.binning import bin_labels, entropy_starts, equal_starts, read_binning
 from assocpriv.owner.suppression.tables import value_numbers
+from assocpriv.promise.errors import TemplateError
 
 
 def entropy(labels):

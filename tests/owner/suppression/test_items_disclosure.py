@@ -8,7 +8,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from assocpriv.core.errors import TemplateError
 from assocpriv.owner.suppression.items_disclosure import (
     ItemSuppression,
     disclose_items,
@@ -17,6 +16,7 @@ from assocpriv.owner.suppression.items_disclosure import (
     names_of,
 )
 from assocpriv.owner.suppression.items_templates import ItemBound, ItemTemplate, irredundant_items, item_bounds
+from assocpriv.promise.errors import TemplateError
 from assocpriv.records.baskets import Baskets
 
 ITEMS = "abcdef"

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assocpriv.core.errors import AssocprivError, BasketError, FileError, TemplateError
 from assocpriv.owner.suppression import items_release
+from assocpriv.promise.errors import AssocprivError, BasketError, FileError, TemplateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.suppression import check_items, suppress_items
 

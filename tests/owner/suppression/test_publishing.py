@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from assocpriv import suppression
-from assocpriv.core.errors import FileError, RecordError, TemplateError
 from assocpriv.owner.suppression import publishing, report
 from assocpriv.owner.suppression.disclosure import disclose
+from assocpriv.promise.errors import FileError, RecordError, TemplateError
 
 GROUPS = [  # table 1 of the paper: job, country, bankruptcy, child, records rated good and bad
     ("Cook", "US", "Current", "No", 0, 4),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assocpriv.core.errors import TemplateError
 from assocpriv.owner.suppression.templates import Bound, Template, bounds, irredundant, read_templates
+from assocpriv.promise.errors import TemplateError
 
 TOML = """
 [[template]]

@@ -7,8 +7,8 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports, read_reports, write_reports
+from assocpriv.kernels.parallel import add_up
 from assocpriv.server.counting import bitmaps
 from assocpriv.server.counting import parts as counting
 from assocpriv.server.counting.backend import LocalCounter

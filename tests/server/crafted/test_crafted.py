@@ -19,13 +19,13 @@ from assocpriv.apps.render.assurance import crafted_lines
 from assocpriv.apps.render.plan import influence_lines, plan_lines, plan_record
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.files.reports import Reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.plan_facts import foresee
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
+from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.bitmaps import report_rows
 from assocpriv.server.crafted import checks as liars

@@ -7,11 +7,11 @@ import pytest
 from fit import FALSE_ALARM
 from scipy.stats import binom, norm, poisson
 
-from assocpriv.core.privacy import Breach
 from assocpriv.lab.simulate import simulate
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.sums import CountsOfAll
 from assocpriv.server.estimates.limits import FALSE_ITEMSETS, errors_for, errors_of, level_discoverable_support

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from quiet import ask
 
-from assocpriv.core.privacy import Breach
 from assocpriv.lab.simulate import simulate
 from assocpriv.mining import association_rules
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.estimates.supports import FEW_REPORTS, Respondents, estimate_supports, partial_counts
 

@@ -7,10 +7,10 @@ import pytest
 from fit import Z_LIMIT
 from scipy.special import bdtrc, ndtr
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.planning.designs import InsertionDesign
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.transition import estimator_row, transition_matrix
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.estimates.tails import Observed, _Fit, _Law, score_intervals, upper_tail
 
 

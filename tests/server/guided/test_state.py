@@ -5,9 +5,9 @@ import pytest
 from guided_tables import random_people, small_plan
 
 from assocpriv.client.guided.bulk import randomize_tuples
-from assocpriv.core.errors import AssocprivError, EstimateError, FileError, PlanError, WireError
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.promise.errors import AssocprivError, EstimateError, FileError, PlanError, WireError
 from assocpriv.server.guided.state import RECENT, collect, publish, random_start, start
 from assocpriv.server.guided.state_file import read_state, replace_state, write_state
 from assocpriv.server.guided.training import naive_bayes, new_classifier, released_tuples

@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from quiet import mine
 
-from assocpriv.core.errors import EstimateError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.lab.simulate import PlainCounter, simulate
 from assocpriv.mining import association_rules
@@ -23,6 +21,8 @@ from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.counting.sums import CountsOfAll

@@ -13,10 +13,10 @@ from quiet import ask, mine
 import assocpriv as ap
 from assocpriv.apps.cli import main
 from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.core.errors import EstimateError
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.mining import association_rules
 from assocpriv.planning.planner import make_plan
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.itemsets.ask import INTERVAL, count_subsets
 from assocpriv.server.itemsets.rules import ERRORS

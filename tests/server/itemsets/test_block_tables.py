@@ -18,7 +18,6 @@ from scipy.stats import binom, chi2
 import assocpriv as ap
 from assocpriv.apps.render.itemsets import answer_lines, mined_lines
 from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.core.errors import EstimateError
 from assocpriv.files.reports import Reports
 from assocpriv.files.tables import itemset_records
 from assocpriv.lab.seeded_entropy import SeededEntropy
@@ -28,6 +27,7 @@ from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.estimates.intervals import ErrorOptions

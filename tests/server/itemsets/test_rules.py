@@ -13,14 +13,14 @@ from quiet import mine
 from scipy.special import ndtr
 
 from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.core.errors import EstimateError, FileError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import simulate
 from assocpriv.mining import association_rules
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import EstimateError, FileError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.estimates.supports import SubsetCounts, covariance
 from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets

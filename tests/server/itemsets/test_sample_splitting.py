@@ -11,8 +11,6 @@ from quiet import ask, mine
 from scipy.special import ndtr
 
 from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.core.errors import EstimateError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import simulate
@@ -21,6 +19,8 @@ from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.parts import ReportPart, choosing
 from assocpriv.server.estimates import supports as estimate

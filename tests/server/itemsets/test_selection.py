@@ -13,10 +13,10 @@ import assocpriv as ap
 from assocpriv.apps.render.itemsets import answer_lines, itemset_lines, mined_record, rule_lines
 from assocpriv.apps.terminal import fitted
 from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.core.errors import EstimateError
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.mining import answer, association_rules
 from assocpriv.planning.planner import make_plan
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.estimates.intervals import ErrorOptions
 from assocpriv.server.itemsets.facts import describe_undecided
 from assocpriv.server.itemsets.frames import mining_facts

@@ -13,12 +13,12 @@ from scipy.stats import binom
 
 import assocpriv as ap
 from assocpriv.apps.render.itemsets import itemset_lines, threshold_lines
-from assocpriv.core.errors import EstimateError
-from assocpriv.core.privacy import Breach
 from assocpriv.lab.simulate import simulate
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import MOST_CANDIDATES
 from assocpriv.server.counting.sums import CountsOfAll

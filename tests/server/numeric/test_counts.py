@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from naive import small_plan
 
-from assocpriv.core.errors import EstimateError, PlanError, WireError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports, read_reports, write_reports
 from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import EstimateError, PlanError, WireError
 from assocpriv.server.numeric import counts
 from assocpriv.server.numeric.counts import count_codes, table_plan
 

@@ -10,8 +10,6 @@ from fit import Z_LIMIT
 
 from assocpriv.apps.render.distributions import distribution_lines
 from assocpriv.client.numeric.bulk import randomize_inputs
-from assocpriv.core.errors import EstimateError, PlanError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import reconstruct
@@ -20,6 +18,8 @@ from assocpriv.plans.numeric.channel import exact_transition, transition
 from assocpriv.plans.numeric.columns import CategoryColumn, Column, LabelColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, Law, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.server.numeric.bands import largest_deviation, least_squares
 from assocpriv.server.numeric.coarse_channel import FEW_BINS, coarse_channel
 from assocpriv.server.numeric.describe import METHODS

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from naive_shares import naive_shares
 
-from assocpriv.core.privacy import Breach
 from assocpriv.plans.numeric.columns import CategoryColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.breaches import Breach
 from assocpriv.server.numeric.trees.channels import channel_of
 from assocpriv.server.numeric.trees.correction import as_released, correct, reconstruct
 from assocpriv.server.numeric.trees.growing import Branch, Limits, Tree, grow

@@ -8,13 +8,13 @@ import pytest
 from naive_shares import naive_weight
 
 from assocpriv.client.numeric.bulk import randomize_inputs
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import grow_tree, predict
 from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn
 from assocpriv.plans.numeric.laws import Clear, Window
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.breaches import Breach
 from assocpriv.records.table_files import TableOptions, stream_table
 from assocpriv.server.numeric.trees import building
 from assocpriv.server.numeric.trees.channels import channel_of

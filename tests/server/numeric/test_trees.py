@@ -15,14 +15,14 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
-from assocpriv.core.errors import EstimateError, PlanError
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.files.tree_models import tree_from_text, tree_to_text
 from assocpriv.numeric import ReleasedTreeClassifier, grow_tree, predict, randomize_table, released_frame
 from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn, default_intervals
 from assocpriv.plans.numeric.laws import Clear, Law, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.server.numeric.trees.building import ClassColumn, TreeRequest
 from assocpriv.server.numeric.trees.channels import Channel, channel_of
 from assocpriv.server.numeric.trees.correction import as_released, correct, quotas, reconstruct

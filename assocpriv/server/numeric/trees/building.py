@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.plans.numeric.columns import CategoryColumn
 from assocpriv.plans.numeric.laws import Window
 from assocpriv.plans.numeric.tree_model import EVERY_NUMBER, Node, Split, TreeModel
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.numeric.trees.channels import Channel
 from assocpriv.server.numeric.trees.correction import Codes
 from assocpriv.server.numeric.trees.growing import (

@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from assocpriv.core.errors import EstimateError
 from assocpriv.plans.numeric.columns import CategoryColumn, Column, LabelColumn, NumberColumn, default_intervals
 from assocpriv.plans.numeric.plan import TablePlan, shortened
 from assocpriv.plans.numeric.tree_model import CategoryInput, NumberInput, TreeModel
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.numeric.released import release_grid
 from assocpriv.server.numeric.trees.building import ClassColumn, TreeRequest, build
 from assocpriv.server.numeric.trees.channels import Channel, channel_of

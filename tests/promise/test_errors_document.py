@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from assocpriv.core import errors
+from assocpriv.promise import errors
 
 PAGE = (Path(__file__).parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
 

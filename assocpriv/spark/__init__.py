@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.spark import SparkReports
 
+
 __all__ = ["SparkReports", "connect", "mine", "randomize", "read_reports", "reports_of"]
 _HOMES = {"assocpriv.server.spark": ("SparkReports",)}
 
@@ -34,7 +35,7 @@ def connect(master: str = "local[*]") -> "SparkSession":
     Raises:
         SparkError: PySpark or Java is missing or too old, or the master is none, or does not answer.
     """
-    from assocpriv.core.spark.session import start_session
+    from assocpriv.spark.session import start_session
 
     return start_session(master)
 
@@ -106,8 +107,8 @@ def mine(
         PlanError: a DataFrame without a plan, or files with one.
         WireError, SparkError: as :func:`reports_of` and :func:`read_reports`.
     """
-    from assocpriv.core.errors import PlanError
     from assocpriv.mining import mine as run
+    from assocpriv.promise.errors import PlanError
 
     if hasattr(reports, "mapInArrow"):
         if plan is None:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from assocpriv.core.errors import PlanError
+from assocpriv.promise.errors import PlanError
 
 NO_AMPLIFICATION = "the plan promises an average: it states no bound on what one report may tell"
 LARGEST_DENOMINATOR = 10**24  # a/b then stays short in every plan

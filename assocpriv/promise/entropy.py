@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+
 WORD_BITS = 64
 _WORD_MASK = (1 << WORD_BITS) - 1
 

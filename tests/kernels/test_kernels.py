@@ -10,16 +10,26 @@ import pytest
 from assocpriv.client.baskets import bulk
 from assocpriv.client.baskets.bulk import BulkRandomizer
 from assocpriv.client.numeric.bulk import TableRandomizer
-from assocpriv.core.kernels.bitmaps import GROUPS, LANES, count_items, expand_items, fill_rows, transpose_reports
-from assocpriv.core.kernels.block_counting import count_block_items, count_block_itemsets
-from assocpriv.core.kernels.counting import NOTES, count_pairs, count_supersets
-from assocpriv.core.kernels.draws import OUT_OF_WORDS
-from assocpriv.core.kernels.tables import find_cells
-from assocpriv.core.kernels.text import replace_cells
-from assocpriv.core.privacy import Breach
+from assocpriv.kernels.counting import (
+    GROUPS,
+    LANES,
+    NOTES,
+    count_block_items,
+    count_block_itemsets,
+    count_items,
+    count_pairs,
+    count_supersets,
+    expand_items,
+    fill_rows,
+    transpose_reports,
+)
+from assocpriv.kernels.draws import OUT_OF_WORDS
+from assocpriv.kernels.randomizing import find_cells
+from assocpriv.kernels.text import replace_cells
 from assocpriv.plans.numeric.columns import NumberColumn
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.promise.breaches import Breach
 
 LENGTHS = (0, 1, 63, 64, 65, 130)
 

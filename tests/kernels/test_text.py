@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.core.kernels.text import parse_numbers
+from assocpriv.kernels.text import parse_numbers
 
 NUMBERS = st.integers(0, 99_999).map(str) | st.sampled_from(["7", "00007", "00000", "100000"])
 PIECES = st.sampled_from(["\n", "\r\n", " ", "\t", "\n", " "]) | NUMBERS

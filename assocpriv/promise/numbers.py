@@ -1,18 +1,65 @@
-"""Sets as numbers: the combinatorial number system, in which reports of a fixed size are written.
+"""Whole numbers: as people give and read them, and as ranks of sets in the combinatorial number system.
 
 The set c_0 < c_1 < … < c_{ℓ−1} has the rank Σ_i C(c_i, i+1): its place, from 0, among all sets of ℓ numbers in order
-of Σ 2^{c_i}, the largest member first. The sets of numbers below n have the ranks 0 … C(n,ℓ) − 1.
+of Σ 2^{c_i}, the largest member first. The sets of numbers below n have the ranks 0 … C(n,ℓ) − 1: reports of a fixed
+size are written as them.
 """
 
+import operator
 from collections.abc import Iterable
+from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
 from math import comb
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+from assocpriv.promise.entropy import WORD_BITS
+from assocpriv.promise.errors import PlanError
 
-from assocpriv.core.entropy import WORD_BITS
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PLAIN = range(-5, 16)  # powers of ten of numbers that are written without an exponent
+
+
+def as_whole(value: Any) -> int | None:
+    """Return a whole number as an int, which numpy's integers become; None for anything else, True and 3.0 too.
+
+    >>> import numpy as np
+    >>> as_whole(np.int64(7)), as_whole(True), as_whole(7.0)
+    (7, None, None)
+    """
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def check_whole(name: str, value: object) -> int:
+    """Return a whole number as :func:`as_whole`; anything else raises TypeError."""
+    number = as_whole(value)
+    if number is None:
+        raise TypeError(f"{name} must be a whole number (an int), got a {type(value).__name__}")
+    return number
+
+
+def check_range(name: str, value: object, low: int, high: int) -> int:
+    """Return a whole number in low..high; refuse what is none (TypeError) or out of the range (PlanError)."""
+    number = check_whole(name, value)
+    if not low <= number <= high:
+        raise PlanError(f"{name} must be in {low}..{high}, got {number if abs(number) < 10**18 else 'far more'}")
+    return number
+
+
+def rounded(value: float, digits: int) -> str:
+    """Write a number with so many digits, without an exponent unless it is very large or small.
+
+    >>> rounded(250663.4, 5), rounded(1234.5, 2), rounded(0.25, 4), rounded(4e20, 2)
+    ('250660', '1200', '0.25', '4e+20')
+    """
+    shown = Decimal(f"{value:.{digits}g}").normalize()
+    return f"{shown:f}" if not shown or shown.adjusted() in PLAIN else f"{value:.{digits}g}"
 
 
 def rank_of_set(members: Iterable[int]) -> int:
@@ -43,11 +90,13 @@ def set_of_rank(rank: int, n_items: int, size: int) -> list[int]:
 
 
 @lru_cache(maxsize=4)
-def binomial_words(n_items: int, size: int) -> NDArray[np.uint64]:
+def binomial_words(n_items: int, size: int) -> "NDArray[np.uint64]":
     """Return C(c, i) for c < n_items, i ≤ size, as words from the least: uint64 (n_items, size + 1, words), read-only.
 
     There are as many words as a rank takes. What does not fit has all bits set: no rank's way leads there.
     """
+    import numpy as np
+
     n_words = words_for((comb(n_items, size) - 1).bit_length())
     most = (1 << WORD_BITS * n_words) - 1
     row, parts = [1] + [0] * size, []

@@ -14,10 +14,11 @@ import warnings
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
-from assocpriv.core.errors import SparkError
+from assocpriv.promise.errors import SparkError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
 
 _ADDRESS = re.compile(r"(?:spark|sc)://([^:/,;]+):(\d{1,5})")
 _SETTINGS = {"spark.app.name": "assocpriv", "spark.ui.enabled": "false"}

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.core.compiling import kernel
-from assocpriv.core.kernels.words import Ints
+from assocpriv.kernels.compiling import kernel
+from assocpriv.kernels.draws import Ints
 
 CANDIDATE, SUPPRESSED, DISCLOSED = range(3)
 

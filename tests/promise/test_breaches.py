@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import (
+from assocpriv.promise.breaches import (
     Breach,
     Channel,
     amplification_of,
@@ -23,6 +22,7 @@ from assocpriv.core.privacy import (
     largest_rise,
     lowest_posterior,
 )
+from assocpriv.promise.errors import PlanError
 
 PROBABILITIES = st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000)
 AMPLIFICATIONS = st.fractions(Fraction(101, 100), 500, max_denominator=100)

@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core import errors
-from assocpriv.core.errors import AssocprivError, SparkError
-from assocpriv.core.machine import limit_cores
-from assocpriv.core.spark.session import quiet_pandas, reason
+from assocpriv.kernels.parallel import limit_cores
+from assocpriv.promise import errors
+from assocpriv.promise.errors import AssocprivError, SparkError
+from assocpriv.spark.session import quiet_pandas, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+
 Ints = NDArray[np.int64]
 _AT_THE_DRIVER = 256 << 20  # bytes of counts that all tasks of a job may return
-_SAFE = re.compile(r"^(?:assocpriv\.core\.errors\.(\w+): |(?=ModuleNotFoundError: ))(.+)$", re.MULTILINE)
+_SAFE = re.compile(r"^(?:assocpriv\.promise\.errors\.(\w+): |(?=ModuleNotFoundError: ))(.+)$", re.MULTILINE)
 
 
 def add_up(frame: "DataFrame", count: Callable[[Iterator[Any]], Ints], n_counts: int) -> Ints:

@@ -25,8 +25,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import Breach, float_up, parse_probability
+from assocpriv.promise.breaches import Breach, float_up, parse_probability
+from assocpriv.promise.errors import PlanError
 
 BITS = 2.0
 _TINY = float(np.finfo(np.float64).tiny)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from assocpriv.core.compiling import kernel
-from assocpriv.core.kernels.words import Ints
+from assocpriv.kernels.compiling import kernel
+from assocpriv.kernels.draws import Ints
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 

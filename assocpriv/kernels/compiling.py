@@ -102,9 +102,8 @@ def _digest() -> str:
     """Return a digest of all that code depends on and numba does not look at: other files, and its own settings."""
     import hashlib
 
-    files = sorted((Path(__file__).parent / "kernels").glob("*.py"))
     settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
-    facts = [each.read_bytes() for each in (Path(__file__), *files)]
+    facts = [each.read_bytes() for each in sorted(Path(__file__).parent.glob("*.py"))]
     return hashlib.sha256(repr((facts, settings)).encode()).hexdigest()[:32]
 
 

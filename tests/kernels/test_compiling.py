@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assocpriv.core import compiling
-from assocpriv.core.compiling import find_folder, kernel
+from assocpriv.kernels import compiling
+from assocpriv.kernels.compiling import find_folder, kernel
 
-CORE = Path(compiling.__file__).parent
-HELPER = "from assocpriv.core.compiling import kernel\n\n\n@kernel\ndef add(n):\n    return n + 1\n"
+KERNELS = Path(compiling.__file__).parent
+HELPER = "from assocpriv.kernels.compiling import kernel\n\n\n@kernel\ndef add(n):\n    return n + 1\n"
 KERNEL = """
-from assocpriv.core.compiling import kernel
-from assocpriv.core.kernels.helper import add
+from assocpriv.kernels.compiling import kernel
+from assocpriv.kernels.helper import add
 
 @kernel
 def twice(n):
@@ -26,15 +26,15 @@ def twice(n):
 """
 CALL = """
 import json
-from assocpriv.core import compiling
+from assocpriv.kernels import compiling
 compiled = []
 compiling.tell_when_compiling(lambda: compiled.append(1))
-from assocpriv.core.kernels.outer import twice
+from assocpriv.kernels.outer import twice
 print(json.dumps([twice(20), len(compiled)]))
 """
 
 
-def run_python(code: str, folder: Path, root: Path = CORE.parents[1], **environment: str) -> str:
+def run_python(code: str, folder: Path, root: Path = KERNELS.parents[1], **environment: str) -> str:
     """Run Python code in a new process, in a folder; return what it prints."""
     settings = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
     paths = {"PYTHONPATH": str(root), "PYTHONSAFEPATH": "1", "HOME": str(folder)}
@@ -49,11 +49,11 @@ def run_python(code: str, folder: Path, root: Path = CORE.parents[1], **environm
 @pytest.fixture
 def install(tmp_path: Path) -> Path:
     """A copy of the compiler with two small kernels, one in the code of the other."""
-    kernels = tmp_path / "assocpriv" / "core" / "kernels"
+    kernels = tmp_path / "assocpriv" / "kernels"
     kernels.mkdir(parents=True)
     for folder in (kernels, kernels.parent, kernels.parents[1]):
         (folder / "__init__.py").touch()
-    shutil.copy(compiling.__file__, kernels.parent)
+    shutil.copy(compiling.__file__, kernels)
     (kernels / "helper.py").write_text(HELPER, encoding="utf-8")
     (kernels / "outer.py").write_text(KERNEL, encoding="utf-8")
     return tmp_path
@@ -69,7 +69,7 @@ def test_a_changed_helper_in_another_file_is_compiled_anew(install: Path) -> Non
     """Numba looks at a kernel's own file only; the folder is another one, and the old one serves the old source."""
     assert call(install) == [42, 1]
     assert call(install) == [42, 0]
-    helper = install / "assocpriv" / "core" / "kernels" / "helper.py"
+    helper = install / "assocpriv" / "kernels" / "helper.py"
     helper.write_text(HELPER.replace("n + 1", "n + 2"), encoding="utf-8")
     assert call(install) == [44, 1]
     helper.write_text(HELPER, encoding="utf-8")
@@ -206,16 +206,14 @@ def test_kernels_allocate_nothing() -> None:
 
 def test_all_kernels_lie_where_the_digest_looks() -> None:
     """No other file of the package declares one; kernels import nothing of it but the compiler and each other."""
-    package = CORE.parent
+    package = KERNELS.parent
     declaring = {path for path in package.rglob("*.py") if "\n@kernel" in path.read_text(encoding="utf-8")}
-    assert {path.parent for path in declaring} == {CORE / "kernels"}
+    assert {path.parent for path in declaring} == {KERNELS}
     for path in declaring:
         lines = [
             line for line in path.read_text(encoding="utf-8").splitlines() if "assocpriv" in line and "import" in line
         ]
-        assert all(
-            line.startswith(("from assocpriv.core.kernels.", "from assocpriv.core.compiling ")) for line in lines
-        )
+        assert all(line.startswith("from assocpriv.kernels.") for line in lines)
 
 
 # ---- settings lying about
@@ -223,7 +221,7 @@ def test_all_kernels_lie_where_the_digest_looks() -> None:
 GALOIS = "from assocpriv.plans.baskets.codes import primitive_polynomial\nprint(primitive_polynomial(40))"
 NAMES = "config.BOUNDSCHECK, config.DISABLE_JIT, config.CHROME_TRACE, int(config.OPT), config.CACHE_DIR"
 COMPILE = f"""
-from assocpriv.core.kernels.words import popcount
+from assocpriv.kernels.draws import popcount
 import json, numpy
 popcount(numpy.uint64(3))
 from numba import config, njit

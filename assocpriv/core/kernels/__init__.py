@@ -1,1 +1,0 @@
-"""All compiled loops but those that read raw data, by topic."""

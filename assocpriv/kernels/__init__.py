@@ -1,0 +1,1 @@
+"""Compiled loops, and what compiles, keeps and loads them: arrays in, arrays out."""
