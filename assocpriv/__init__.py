@@ -14,7 +14,7 @@ Names load on first use, so importing the package is instant. ``assocpriv.client
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 
 # isort: off
 # fmt: off

@@ -23,7 +23,7 @@ A randomizer and a prior are a :class:`Channel`, which answers exactly. Three wa
 
 from typing import TYPE_CHECKING
 
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 
 # isort: off
 # fmt: off

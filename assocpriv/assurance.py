@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 from assocpriv.promise.errors import BasketError, EstimateError, FileError, NotAPlanError, WireError
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from assocpriv.auditing.request import AuditRequest
     from assocpriv.client.kinds import parse_record, takes_names
     from assocpriv.client.ledger import Ledger
-    from assocpriv.core.light_frame import LightFrame
+    from assocpriv.files.itemsets import LightFrame
     from assocpriv.files.plans import read_plan
     from assocpriv.planning.plan_facts import DEFAULT_DELTA, Answers, Budget, Privacy, describe_budget, describe_privacy
     from assocpriv.planning.worked_promises import explain_promises
-    from assocpriv.plans.baskets.plan import Plan
-    from assocpriv.plans.numeric.tree_model import TreeModel
+    from assocpriv.plans.baskets import Plan
     from assocpriv.plans.published import PublishedPlan
+    from assocpriv.plans.tree_model import TreeModel
     from assocpriv.promise.breaches import Breach
     from assocpriv.promise.entropy import SystemEntropy
     from assocpriv.server.crafted.checks import CraftedCheck
@@ -105,7 +105,7 @@ def privacy(
         TypeError: something that is no plan.
     """
     from assocpriv.planning.plan_facts import describe_budget, describe_privacy
-    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets import Plan
     from assocpriv.plans.published import PublishedPlan
 
     if isinstance(plans, PublishedPlan):
@@ -217,9 +217,8 @@ def inspect(
         FileError: it is none of these, and says what speaks against each; or it holds no reports that can be tested.
         PlanError: it says that it is a plan, and what is wrong with it.
     """
-    from assocpriv.files.ledger_name import IS_LEDGER, is_ledger
-    from assocpriv.files.reports import gather_hint
-    from assocpriv.files.tables import FORMATS
+    from assocpriv.files.itemsets import FORMATS
+    from assocpriv.files.reports import IS_LEDGER, gather_hint, is_ledger
 
     path = Path(path)
     if not path.exists():
@@ -270,7 +269,7 @@ def _table(path: Path) -> FileContent:
 
 
 def _model(path: Path) -> FileContent:
-    from assocpriv.files.tree_models import read_tree
+    from assocpriv.files.plans import read_tree
 
     return FileContent(MODEL, model=read_tree(path))
 

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 from assocpriv.promise.errors import counted
 
 if TYPE_CHECKING:
-    from assocpriv.files.catalogues import check_catalogue, write_catalogue
+    from assocpriv.files.names import check_catalogue, write_catalogue
     from assocpriv.files.plans import read_catalogue
     from assocpriv.lab.sample_catalogues import draft_catalogue, try_catalogue
-    from assocpriv.plans.baskets.catalogue import Catalogue
+    from assocpriv.plans.catalogue import Catalogue
     from assocpriv.records.baskets import Baskets
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "write_catalogue",
 ]  # fmt: skip
 _HOMES = {
-    "assocpriv.files.catalogues": ("check_catalogue", "write_catalogue"),
+    "assocpriv.files.names": ("check_catalogue", "write_catalogue"),
     "assocpriv.files.plans": ("read_catalogue",),
     "assocpriv.lab.sample_catalogues": ("draft_catalogue", "try_catalogue"),
 }

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
     from assocpriv.basket_files import read_baskets
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from assocpriv.planning.plan_facts import foresee
     from assocpriv.planning.planner import make_plan as plan
     from assocpriv.planning.transaction_size import SamplingLoss
-    from assocpriv.plans.baskets.catalogue import Catalogue
-    from assocpriv.plans.baskets.plan import Plan
-    from assocpriv.plans.baskets.view import View
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.plans.catalogue import Catalogue
+    from assocpriv.plans.view import View
     from assocpriv.promise.breaches import Breach, Epsilon
     from assocpriv.promise.errors import AssocprivError
     from assocpriv.records.basket_files import ReadCounts
@@ -36,11 +36,11 @@ __all__ = [
 _HOMES = {
     "assocpriv.basket_files": ("read_baskets",),
     "assocpriv.promise.errors": ("AssocprivError",), "assocpriv.records.baskets": ("Baskets", "to_baskets"),
-    "assocpriv.promise.breaches": ("Breach", "Epsilon"), "assocpriv.plans.baskets.catalogue": ("Catalogue",),
+    "assocpriv.promise.breaches": ("Breach", "Epsilon"), "assocpriv.plans.catalogue": ("Catalogue",),
     "assocpriv.files.names": ("NameSource",),
     "assocpriv.planning.discovery": ("Discovery", "promise_needed", "reports_needed", "reports_to_discover"),
-    "assocpriv.plans.baskets.plan": ("Plan",), "assocpriv.files.reports": ("Reports", "read_reports"),
-    "assocpriv.plans.baskets.view": ("View",),
+    "assocpriv.plans.baskets": ("Plan",), "assocpriv.files.reports": ("Reports", "read_reports"),
+    "assocpriv.plans.view": ("View",),
     "assocpriv.files.atomic": ("check_writable",), "assocpriv.planning.plan_facts": ("foresee",),
     "assocpriv.planning.planner": ("make_plan as plan",),
     "assocpriv.files.plans": ("read_catalogue", "write_plan"),
@@ -57,7 +57,7 @@ def read_plan(path: str | PathLike[str]) -> "Plan":
             another kind of data.
     """
     from assocpriv.files.plans import read_plan as read
-    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets import Plan
 
     return read(Path(path), Plan)
 
@@ -106,7 +106,7 @@ def report_items(report: bytes, plan: "Plan") -> frozenset[str]:
 
 def check_plan(plan: object) -> None:
     """Refuse what is no plan, as a file's name, before it is taken for one."""
-    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets import Plan
 
     Plan.of(plan)
 

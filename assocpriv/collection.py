@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
     from assocpriv.collector.gather import Gathered, GatheredPlan

@@ -7,7 +7,7 @@ frames, lists of sets, frames of pandas, polars and pyarrow. Mined tables and ru
 
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -13,17 +13,14 @@ if TYPE_CHECKING:
     from assocpriv.client.guided.answering import AnswerCounts
     from assocpriv.client.guided.randomizer import GuidedRecord, LevelError
     from assocpriv.files.atomic import check_writable
-    from assocpriv.files.guidance import read_guidance, write_guidance
-    from assocpriv.files.guided_messages import read_messages
-    from assocpriv.files.plans import write_plan
-    from assocpriv.files.reports import Reports, read_reports
+    from assocpriv.files.plans import read_guidance, write_guidance, write_plan
+    from assocpriv.files.reports import Reports, read_messages, read_reports
     from assocpriv.lab.guided_population import PopulationTrial
     from assocpriv.lab.guided_trial import Trial
     from assocpriv.planning.guided.plan_facts import foresee_guided as foresee
-    from assocpriv.plans.guided.attributes import category, class_label, number
-    from assocpriv.plans.guided.guidance import Guidance
-    from assocpriv.plans.guided.plan import GuidedPlan
-    from assocpriv.plans.guided.plan import guided_plan as plan
+    from assocpriv.plans.guidance import Guidance
+    from assocpriv.plans.guided import GuidedPlan, category, class_label, number
+    from assocpriv.plans.guided import guided_plan as plan
     from assocpriv.promise.breaches import Breach
     from assocpriv.server.guided.state import MinerState, collect, publish
     from assocpriv.server.guided.state_file import read_state, write_state
@@ -38,21 +35,46 @@ __all__ = [
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.client.guided.answering": ("AnswerCounts",),
-    "assocpriv.client.guided.randomizer": ("GuidedRecord", "LevelError"),
+    "assocpriv.client.guided.randomizer": (
+        "GuidedRecord",
+        "LevelError",
+    ),
     "assocpriv.files.atomic": ("check_writable",),
-    "assocpriv.files.guidance": ("read_guidance", "write_guidance"),
-    "assocpriv.files.guided_messages": ("read_messages",),
-    "assocpriv.files.plans": ("write_plan",),
-    "assocpriv.files.reports": ("read_reports",),
+    "assocpriv.files.plans": (
+        "read_guidance",
+        "write_guidance",
+        "write_plan",
+    ),
+    "assocpriv.files.reports": (
+        "read_messages",
+        "read_reports",
+    ),
     "assocpriv.lab.guided_population": ("PopulationTrial",),
     "assocpriv.lab.guided_trial": ("Trial",),
     "assocpriv.planning.guided.plan_facts": ("foresee_guided as foresee",),
-    "assocpriv.plans.guided.attributes": ("category", "class_label", "number"),
-    "assocpriv.plans.guided.guidance": ("Guidance",),
-    "assocpriv.plans.guided.plan": ("GuidedPlan", "guided_plan as plan"),
-    "assocpriv.server.guided.state": ("MinerState", "collect", "publish"),
-    "assocpriv.server.guided.state_file": ("read_state", "write_state"),
-    "assocpriv.server.guided.training": ("CLASSIFIERS", "naive_bayes", "released_tuples", "train"),
+    "assocpriv.plans.guided": (
+        "category",
+        "class_label",
+        "number",
+        "GuidedPlan",
+        "guided_plan as plan",
+    ),
+    "assocpriv.plans.guidance": ("Guidance",),
+    "assocpriv.server.guided.state": (
+        "MinerState",
+        "collect",
+        "publish",
+    ),
+    "assocpriv.server.guided.state_file": (
+        "read_state",
+        "write_state",
+    ),
+    "assocpriv.server.guided.training": (
+        "CLASSIFIERS",
+        "naive_bayes",
+        "released_tuples",
+        "train",
+    ),
 }
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -124,7 +146,7 @@ def publish_file(state: str | Path, output: str | Path, *, force: bool = False) 
         EstimateError: a class without tuples.
     """
     from assocpriv.files.atomic import check_writable
-    from assocpriv.files.guidance import write_guidance
+    from assocpriv.files.plans import write_guidance
     from assocpriv.server.guided.state import publish
     from assocpriv.server.guided.state_file import read_state, replace_state
 
@@ -150,8 +172,7 @@ def collect_files(reports: "str | Path | Sequence[str | Path]", state: str | Pat
         PlanError: reports of another plan.
         WireError: a file that is named was collected before, or its reports answer guidance not known; a damaged one.
     """
-    from assocpriv.files.guided_messages import ENDING, read_messages
-    from assocpriv.files.reports import read_reports
+    from assocpriv.files.reports import ENDING, read_messages, read_reports
     from assocpriv.server.guided.state import collect
     from assocpriv.server.guided.state_file import read_state, replace_state
 
@@ -201,7 +222,7 @@ def read_plan(path: str | PathLike[str]) -> "GuidedPlan":
         PlanError: the file cannot be read, is not a plan, or states a promise it breaks; or it is of another kind.
     """
     from assocpriv.files.plans import read_plan as read
-    from assocpriv.plans.guided.plan import GuidedPlan
+    from assocpriv.plans.guided import GuidedPlan
 
     return read(Path(path), GuidedPlan)
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.core.light_frame import AnyFrame, LightFrame
+    from assocpriv.files.itemsets import AnyFrame, LightFrame
     from assocpriv.files.reports import Reports, read_reports
     from assocpriv.server.counting.backend import CountingBackend
     from assocpriv.server.estimates.intervals import ErrorOptions
@@ -128,7 +128,7 @@ def mine_reports(
     backend = _backend(reports, memory_bytes, progress)
     if histogram is None:
         return run(backend, request)
-    from assocpriv.core.light_frame import LightFrame
+    from assocpriv.files.itemsets import LightFrame
     from assocpriv.server.itemsets.frames import read_itemsets
     from assocpriv.server.rounds.combine import check_correctable, correct_table, histogram_of_table
 
@@ -212,7 +212,7 @@ def rules_of_table(
     itemsets: "AnyFrame", min_confidence: "float | str", certain: "float | str | None", wanted: "RuleFilter"
 ) -> "LightFrame":
     """Derive the rules that a filter wants, as :func:`association_rules`, without pandas."""
-    from assocpriv.core.light_frame import LightFrame
+    from assocpriv.files.itemsets import LightFrame
     from assocpriv.server.itemsets.frames import mining_facts
     from assocpriv.server.itemsets.rules import derive_rules
     from assocpriv.server.itemsets.selection import RuleFilter

@@ -5,19 +5,19 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
     from assocpriv.client.numeric.predict import PredictionCounts
     from assocpriv.files.atomic import check_writable
+    from assocpriv.files.plans import read_tree as read_model
+    from assocpriv.files.plans import write_tree as write_model
     from assocpriv.files.reports import Reports, read_reports
-    from assocpriv.files.tree_models import read_tree as read_model
-    from assocpriv.files.tree_models import write_tree as write_model
     from assocpriv.planning.numeric.planner import plan_table as plan
     from assocpriv.planning.numeric.table_facts import foresee_table as foresee
-    from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
-    from assocpriv.plans.numeric.plan import TablePlan
-    from assocpriv.plans.numeric.tree_model import TreeModel
+    from assocpriv.plans.columns import CategoryColumn, LabelColumn, NumberColumn
+    from assocpriv.plans.tables import TablePlan
+    from assocpriv.plans.tree_model import TreeModel
     from assocpriv.records.table_files import TableCounts
     from assocpriv.server.numeric.distributions import Distribution, Distributions
     from assocpriv.server.numeric.released import released_frame
@@ -36,12 +36,12 @@ _HOMES = {
     "assocpriv.client.numeric.predict": ("PredictionCounts",),
     "assocpriv.files.atomic": ("check_writable",),
     "assocpriv.files.reports": ("read_reports",),
-    "assocpriv.files.tree_models": ("read_tree as read_model", "write_tree as write_model"),
+    "assocpriv.files.plans": ("read_tree as read_model", "write_tree as write_model"),
     "assocpriv.planning.numeric.planner": ("plan_table as plan",),
     "assocpriv.planning.numeric.table_facts": ("foresee_table as foresee",),
-    "assocpriv.plans.numeric.columns": ("CategoryColumn", "LabelColumn", "NumberColumn"),
-    "assocpriv.plans.numeric.plan": ("TablePlan",),
-    "assocpriv.plans.numeric.tree_model": ("TreeModel",),
+    "assocpriv.plans.columns": ("CategoryColumn", "LabelColumn", "NumberColumn"),
+    "assocpriv.plans.tables": ("TablePlan",),
+    "assocpriv.plans.tree_model": ("TreeModel",),
     "assocpriv.records.table_files": ("TableCounts",),
     "assocpriv.server.numeric.distributions": ("Distribution", "Distributions"),
     "assocpriv.server.numeric.released": ("released_frame",),
@@ -63,7 +63,7 @@ def read_plan(path: str | PathLike[str]) -> "TablePlan":
             another kind of data.
     """
     from assocpriv.files.plans import read_plan as read
-    from assocpriv.plans.numeric.plan import TablePlan
+    from assocpriv.plans.tables import TablePlan
 
     return read(Path(path), TablePlan)
 
@@ -98,7 +98,7 @@ def randomize_table(
         RecordError: another table than the plan's, or values that its columns do not take; no value is shown.
 
     >>> import pandas as pd
-    >>> from assocpriv.plans.numeric.laws import UniformNoise
+    >>> from assocpriv.plans.columns import UniformNoise
     >>> plan = TablePlan((NumberColumn("age", UniformNoise(60, 9), False, 20, 80, 60),), 0)
     >>> released = released_frame(randomize_table(pd.DataFrame({"age": [34, 50.5]}), plan))
     >>> bool((abs(released["age"] - [34, 50.5]) <= 10).all())
@@ -108,7 +108,7 @@ def randomize_table(
 
     from assocpriv.client.numeric.bulk import randomize_inputs
     from assocpriv.files.reports import Reports
-    from assocpriv.plans.numeric.plan import TablePlan
+    from assocpriv.plans.tables import TablePlan
     from assocpriv.promise.entropy import SystemEntropy
     from assocpriv.records.table_files import TableOptions, stream_table
 
@@ -150,7 +150,7 @@ def randomize_file(
     from assocpriv.client.numeric.bulk import randomize_inputs
     from assocpriv.files.reports import check_report_output, write_reports
     from assocpriv.kernels.parallel import default_memory, workers_within
-    from assocpriv.plans.numeric.plan import TablePlan
+    from assocpriv.plans.tables import TablePlan
     from assocpriv.promise.entropy import SystemEntropy
     from assocpriv.records.table_files import TableOptions, stream_table
 
@@ -252,7 +252,7 @@ def predict(data: Any, model: "TreeModel", *, missing: str | Sequence[str] = ())
         RecordError: no number where one is needed, or a table that lacks a column; no value is shown.
         TypeError: neither a record nor a table.
 
-    >>> from assocpriv.plans.numeric.tree_model import Node, NumberInput, Split
+    >>> from assocpriv.plans.tree_model import Node, NumberInput, Split
     >>> nodes = (Node(9, (0.4, 0.6), Split(0, 40.0, None, False, 2)), Node(4, (1, 0)), Node(5, (0, 1)))
     >>> model = TreeModel("class", ("A", "B"), (NumberInput("age", 20, 80),), nodes, "by-class", 2)
     >>> predict({"age": 39}, model), predict({"age": None}, model)

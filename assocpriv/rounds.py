@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.basket_files import read_baskets
 from assocpriv.baskets import check_plan
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assocpriv.lab.rounds_trial import RoundsTrial
     from assocpriv.planning.refine import Refinement
     from assocpriv.planning.rounds import plan_histogram
-    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets import Plan
     from assocpriv.promise.breaches import Breach
     from assocpriv.records.baskets import Baskets
     from assocpriv.server.rounds.combine import combined_records, write_combined

@@ -5,17 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from assocpriv.core.light_frame import AnyFrame, LightFrame
     from assocpriv.core.progress_bar import ProgressBar
+    from assocpriv.files.itemsets import AnyFrame, LightFrame
     from assocpriv.pages.picture import Chart
-    from assocpriv.plans.baskets.plan import Plan
-    from assocpriv.plans.numeric.tree_model import TreeModel
+    from assocpriv.plans.baskets import Plan
     from assocpriv.plans.published import PublishedPlan
+    from assocpriv.plans.tree_model import TreeModel
     from assocpriv.server.itemsets.apriori import Level
     from assocpriv.server.numeric.distributions import Distributions
 
@@ -56,9 +56,9 @@ def page(
         EstimateError: what was not found here, or two columns together.
         PlanError: another plan than that it was found with.
     """
+    from assocpriv.files.itemsets import COMBINED
     from assocpriv.files.plans import read_plan
-    from assocpriv.files.tables import COMBINED
-    from assocpriv.plans.numeric.tree_model import TreeModel
+    from assocpriv.plans.tree_model import TreeModel
     from assocpriv.server.itemsets.frames import ATTRIBUTE
     from assocpriv.server.numeric.distributions import Distributions
 
@@ -81,7 +81,7 @@ def _read(path: Path) -> Any:
     """Return a tree, a record of distributions or of a suppression, or else a mined table."""
     import json
 
-    from assocpriv.files.tree_models import read_tree
+    from assocpriv.files.plans import read_tree
     from assocpriv.server.itemsets.frames import read_table
 
     if path.suffix.lower() == ".json":
@@ -151,11 +151,10 @@ def _tree_page(model: "TreeModel", plan: "PublishedPlan | None", title: str | No
 def _mined_page(table: "AnyFrame", plan: "PublishedPlan | None", min_confidence: float | str, title: str) -> str:
     import numpy as np
 
-    from assocpriv.core.light_frame import LightFrame
-    from assocpriv.files.tables import itemset_records
+    from assocpriv.files.itemsets import LightFrame, itemset_records
     from assocpriv.mining import rules_of_table
     from assocpriv.pages.mined import MOST_ITEMSETS, MOST_RULES, Found, mined_page
-    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets import Plan
     from assocpriv.promise.breaches import parse_share
     from assocpriv.promise.errors import PlanError
     from assocpriv.server.estimates.limits import level_discoverable_support
@@ -298,7 +297,7 @@ def chart(
 
 
 def _itemsets_chart(table: "AnyFrame", rows: int | None) -> "Chart":
-    from assocpriv.core.light_frame import LightFrame
+    from assocpriv.files.itemsets import LightFrame
     from assocpriv.pages.charts import Interval, intervals
     from assocpriv.pages.picture import picture
     from assocpriv.pages.wording import share
@@ -322,7 +321,7 @@ def _itemsets_chart(table: "AnyFrame", rows: int | None) -> "Chart":
 
 
 def _sizes_chart(table: "AnyFrame", rows: int | None) -> "Chart":
-    from assocpriv.core.light_frame import LightFrame
+    from assocpriv.files.itemsets import LightFrame
     from assocpriv.pages.found import supports_chart
     from assocpriv.pages.picture import picture
     from assocpriv.server.itemsets.frames import mining_facts
@@ -336,7 +335,7 @@ def _sizes_chart(table: "AnyFrame", rows: int | None) -> "Chart":
 
 
 def _rules_chart(table: "AnyFrame", rows: int | None, kind: str) -> "Chart":
-    from assocpriv.core.light_frame import LightFrame
+    from assocpriv.files.itemsets import LightFrame
     from assocpriv.pages.found import LEGEND, rules_chart, rules_graph, rules_matrix
     from assocpriv.pages.picture import picture
     from assocpriv.server.itemsets.rules import check_rules, rule_records

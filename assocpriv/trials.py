@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.baskets import ReadOutcome
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
     from assocpriv.lab.agrawal import (
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from assocpriv.lab.simulate import Simulation
     from assocpriv.lab.simulate import simulate as simulate_transactions
     from assocpriv.lab.synthetic import FILE_FORMATS, QuestSettings, generate_file
-    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets import Plan
     from assocpriv.records.baskets import Baskets
     from assocpriv.server.itemsets.requests import check_max_itemset
 
@@ -87,7 +87,7 @@ def simulate(
     from assocpriv.client.baskets.transactions import view_baskets
     from assocpriv.lab.simulate import simulate as run
     from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
-    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets import Plan
     from assocpriv.records.baskets import count_sizes
 
     plan = Plan.of(plan)

@@ -9,9 +9,8 @@ from assocpriv.auditing.black_box.clients import Answers, BulkClient, SingleClie
 from assocpriv.client.baskets.bulk import BulkRandomizer
 from assocpriv.client.baskets.randomizer import Randomizer, fit_transaction
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import WordEntropy
 from assocpriv.records.baskets import Baskets

@@ -4,9 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from assocpriv.plans.guided.attributes import category, class_label, number
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import guided_plan
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided import category, class_label, guided_plan, number
 from assocpriv.promise.breaches import Breach
 
 LABEL = class_label("class", ("no", "yes"))

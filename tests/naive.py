@@ -13,10 +13,10 @@ import numpy as np
 
 from assocpriv.client.baskets.randomizer import Randomizer, fit_transaction
 from assocpriv.client.numeric.randomizer import encode, release
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.generator import Generator
+from assocpriv.plans.operator import FixedSizeOperator, Operator
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import WordEntropy
 

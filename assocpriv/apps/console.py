@@ -12,7 +12,7 @@ import click
 
 from assocpriv.apps.options import AS_JSON
 from assocpriv.apps.progress import Progress
-from assocpriv.core.loading import load
+from assocpriv.plans.kind import load
 
 _VERBOSITY = "assocpriv.verbosity"
 

@@ -6,7 +6,7 @@ A new kind is a line here; what it names is loaded when a plan of the kind is at
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from assocpriv.core.loading import load
+from assocpriv.plans.kind import load
 from assocpriv.promise.errors import PlanError
 
 

@@ -261,7 +261,7 @@ def open_reports(paths: Sequence[Path], backend: str, master: str | None) -> Any
 def check_table_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
     """Refuse a file for a table, if one is to be written, before any work is done for it."""
     from assocpriv.files.atomic import check_writable
-    from assocpriv.files.tables import output_format
+    from assocpriv.files.itemsets import output_format
 
     if output is not None:
         output_format(output)

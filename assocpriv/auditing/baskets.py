@@ -10,7 +10,7 @@ from assocpriv.auditing.black_box.pipe import Program
 from assocpriv.auditing.enumerate.exact import audit_exact, audit_plan
 from assocpriv.auditing.findings import Finding
 from assocpriv.auditing.request import EXACT, PROGRAM, AuditRequest, Progress
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 
 _SINGLE_TRIALS = 100_000  # of the one-report client, unless it alone is asked for
 

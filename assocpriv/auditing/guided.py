@@ -41,9 +41,8 @@ from assocpriv.auditing.findings import (
 )
 from assocpriv.auditing.recompute.guided_text import TUPLE, GuidedNumbers, bounds, product_of_ratios, read_guided
 from assocpriv.auditing.request import EXACT, PROGRAM, AuditRequest, Progress
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
-from assocpriv.plans.guided.weights import coin_of
+from assocpriv.plans.guidance import Guidance, coin_of
+from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.errors import FileError, PlanError, WireError
 
 _CONFORMANCE, _EMPIRICAL = "conformance", "empirical"

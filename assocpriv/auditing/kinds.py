@@ -10,10 +10,9 @@ from pathlib import Path
 
 from assocpriv.auditing.findings import BROKEN, UNDECIDED, Finding, count_undecided, verdict
 from assocpriv.auditing.request import EXACT, AuditRequest, Progress
-from assocpriv.core.loading import shown_by
 from assocpriv.files.plans import plan_of_text, read_plan_text
+from assocpriv.plans.kind import load_for, shown_by
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.plans.registry import load_for
 from assocpriv.promise.errors import FileError, NotAPlanError
 
 AUDITORS = {

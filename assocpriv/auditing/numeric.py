@@ -44,7 +44,7 @@ from assocpriv.auditing.findings import (
 from assocpriv.auditing.recompute.table_text import ColumnNumbers, TableNumbers, read_table
 from assocpriv.auditing.request import EXACT, PROGRAM, AuditRequest, Progress
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import FileError, PlanError, WireError
 
 _CONFORMANCE, _EMPIRICAL = "conformance", "empirical"

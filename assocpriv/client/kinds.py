@@ -6,8 +6,8 @@ This module hands raw records on and keeps none.
 from collections.abc import Callable
 from typing import Any
 
+from assocpriv.plans.kind import load_for
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.plans.registry import load_for
 from assocpriv.promise.entropy import Entropy
 from assocpriv.promise.errors import RecordError
 

@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 from fractions import Fraction
 
-from assocpriv.files.ledger_name import LEDGER_NAME
+from assocpriv.files.reports import LEDGER_NAME
 from assocpriv.promise.breaches import format_bound
 from assocpriv.promise.errors import FileError
 

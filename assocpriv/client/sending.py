@@ -18,8 +18,8 @@ from assocpriv.client.kinds import ask_for, parse_values, takes_names
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.ledger_book import Submission
 from assocpriv.client.ledger_records import ID_BYTES
+from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.plans.registry import parse_plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BasketError, CollectorError, PlanError
 

@@ -25,7 +25,7 @@ from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.client.baskets.transactions import Viewer
 from assocpriv.files.atomic import sync_folder
 from assocpriv.files.reports import write_reports
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import BasketError, FileError, counted
 from assocpriv.records.baskets import Baskets, count_sizes, named_baskets

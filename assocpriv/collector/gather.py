@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from assocpriv.collector.output import Collection, holds_reports, is_one_file, shuffled
 from assocpriv.collector.single_reports import Refusal, Refusals, SingleReports
 from assocpriv.collector.taking import Batch, batch_folders, left_batches
-from assocpriv.files.ledger_name import IS_LEDGER, LEDGER_NAME
+from assocpriv.files.reports import IS_LEDGER, LEDGER_NAME
 from assocpriv.plans.published import PublishedPlan, well_formed
 from assocpriv.promise.errors import AssocprivError, FileError, WireError
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.open_epochs import ID_BYTES
+from assocpriv.files.open_reports import ID_BYTES
 from assocpriv.promise.errors import FileError
 
 _BITS_AN_ID = 16

@@ -5,8 +5,7 @@ from pathlib import Path
 from assocpriv.collector.sealing import ids_files
 from assocpriv.collector.sqlite_store import EPOCH_REPORTS, SqliteStore
 from assocpriv.collector.store import ReportStore
-from assocpriv.files.open_epochs import epoch_files
-from assocpriv.files.store_mark import read_mark
+from assocpriv.files.open_reports import epoch_files, read_mark
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import FileError
 

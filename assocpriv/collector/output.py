@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.files.arrow import parquet_errors
 from assocpriv.files.atomic import check_writable, sync_folder
-from assocpriv.files.parquet import parquet_errors
 from assocpriv.files.reports import ITEMSETS_KEY, PLAN_KEY, write_reports
+from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.plans.registry import parse_plan
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import FileError, PlanError, WireError
 

@@ -29,8 +29,7 @@ from assocpriv.collector.sealing import sealed_counts, sweep, write_sealed
 from assocpriv.collector.sqlite_store import prepare_folder
 from assocpriv.collector.store import StoreFullError, StoreStatus
 from assocpriv.collector.wire import NO_KEY, Refused, Upload, ids_of, records_of
-from assocpriv.files.open_epochs import ID_BYTES
-from assocpriv.files.store_mark import new_mark, read_mark
+from assocpriv.files.open_reports import ID_BYTES, new_mark, read_mark
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import FileError
 

@@ -6,9 +6,9 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assocpriv.files.guidance import read_guidance
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.files.plans import read_guidance
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.errors import AssocprivError
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from assocpriv.collector.output import shuffled, without_date
 from assocpriv.collector.store import StoreFullError
+from assocpriv.files.arrow import parquet_errors
 from assocpriv.files.atomic import atomic_output, sync_folder
-from assocpriv.files.open_epochs import (
+from assocpriv.files.open_reports import (
     EPOCH_ENDING,
     ID_BYTES,
     IDS_FOLDER,
@@ -31,7 +32,6 @@ from assocpriv.files.open_epochs import (
     sealed_file,
     tokens_of,
 )
-from assocpriv.files.parquet import parquet_errors
 from assocpriv.files.reports import PLAN_KEY, write_reports
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import WireError

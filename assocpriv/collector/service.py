@@ -17,7 +17,7 @@ from assocpriv.collector.origins import shared_with
 from assocpriv.collector.published_guidance import PublishedGuidance
 from assocpriv.collector.store import Collecting, StoreFullError
 from assocpriv.collector.wire import MOST_BYTES, Refused, read_upload
-from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guided import GuidedPlan
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from assocpriv.files.ledger_name import IS_LEDGER, LEDGER_NAME
+from assocpriv.files.reports import IS_LEDGER, LEDGER_NAME
 from assocpriv.plans.published import PublishedPlan, pack_reports
 from assocpriv.promise.errors import PlanError, WireError, counted
 

@@ -31,7 +31,7 @@ from assocpriv.collector.sealing import (
 from assocpriv.collector.store import StoreFullError, StoreStatus
 from assocpriv.collector.wire import Refused, Upload, ids_of, records_of
 from assocpriv.files.atomic import atomic_output, sync_folder
-from assocpriv.files.open_epochs import (
+from assocpriv.files.open_reports import (
     ID_BYTES,
     IDS_FOLDER,
     OPEN_FOLDER,

@@ -14,9 +14,8 @@ from assocpriv.collector.opening import open_store
 from assocpriv.collector.sealing import ASIDE_FOLDER, CLOSED_FILE, KEY_KEY, ids_files, is_closed, sealed_counts
 from assocpriv.collector.store import ReportStore
 from assocpriv.files.atomic import atomic_output, sync_folder
-from assocpriv.files.open_epochs import PLAN_FILE, read_open_epochs, sealed_file
+from assocpriv.files.open_reports import PLAN_FILE, read_mark, read_open_epochs, sealed_file
 from assocpriv.files.plans import read_plan
-from assocpriv.files.store_mark import read_mark
 from assocpriv.promise.errors import FileError
 
 

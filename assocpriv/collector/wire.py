@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.open_epochs import ID_BYTES
+from assocpriv.files.open_reports import ID_BYTES
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import WireError, counted
 

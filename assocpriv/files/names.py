@@ -1,14 +1,24 @@
-"""Where a plan's names come from: a number of items, a file of names, or a level of a taxonomy's file (CSV)."""
+"""Files of item names, taxonomies.
+
+Where a plan's names come from: a number of items, a file of names, or a level of a taxonomy's file (CSV).
+
+Files of item names: written in one form, and checked for names that people take for one.
+"""
 
 import csv
 import io
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
+from assocpriv.files.atomic import atomic_output
 from assocpriv.files.plans import read_catalogue, read_names, read_text
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.view import MAX_ANCESTORS, View
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import MAX_ANCESTORS, View
 from assocpriv.promise.errors import PlanError
 
 
@@ -142,3 +152,59 @@ class NameSource:
         dropped = () if self.leave_out is None else read_names(self.leave_out, "file of names to leave out")
         left_out = tuple(sorted(dropped))
         return names, View(others=others, parents=tree.parents if tree else (), left_out=left_out)
+
+
+_BLANKS = re.compile(r"\s+")
+
+
+def normalized(name: str) -> str:
+    """Return a name in Unicode form NFC, with single blanks inside and none around.
+
+    >>> normalized(" Cafe\u0301  au lait")
+    'Café au lait'
+    """
+    return _BLANKS.sub(" ", unicodedata.normalize("NFC", name)).strip()
+
+
+def twins(names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Return groups of names that are equal but for case, Unicode form (NFKC) or blanks, each sorted.
+
+    >>> twins(["Milk", "bread", "milk "])
+    (('Milk', 'milk '),)
+    """
+    groups = defaultdict[str, set[str]](set)
+    for name in names:
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+        groups[_BLANKS.sub("", folded)].add(name)
+    return tuple(tuple(sorted(group)) for _, group in sorted(groups.items()) if len(group) > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueCheck:
+    """What is odd about a catalogue: names of another form than :func:`normalized`, and groups of :func:`twins`."""
+
+    catalogue: Catalogue
+    odd: tuple[str, ...]
+    twins: tuple[tuple[str, ...], ...]
+
+
+def check_catalogue(catalogue: Catalogue) -> CatalogueCheck:
+    """Look for names in another form than NFC with single blanks, and for twins.
+
+    >>> check_catalogue(Catalogue(["milk", "Milk"])).twins
+    (('Milk', 'milk'),)
+    """
+    if catalogue.is_numbered:
+        return CatalogueCheck(catalogue, (), ())
+    odd = tuple(name for name in catalogue if name != normalized(name))
+    return CatalogueCheck(catalogue, odd, twins(catalogue))
+
+
+def write_catalogue(catalogue: Catalogue, path: str | Path, *, force: bool = False) -> None:
+    """Write a catalogue as UTF-8 text, a name a line, as ``read_catalogue`` reads it.
+
+    Raises:
+        FileError: the file exists and ``force`` is not set, or cannot be written.
+    """
+    with atomic_output(path, force=force) as stream:
+        stream.write("".join(f"{name}\n" for name in catalogue).encode("utf-8"))

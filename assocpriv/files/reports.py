@@ -1,5 +1,18 @@
-"""Reports at rest: Parquet files that carry their plan (docs/formats/reports.md), read and written batch by batch."""
+"""Reports at rest.
 
+Reports at rest: Parquet files that carry their plan (docs/formats/reports.md), read and written batch by batch.
+
+How a device's ledger begins, so that whoever meets one among other files can name it; client/ alone reads it.
+
+Answers to guidance as messages: one JSON object a line, with the released bits as a list of those that are set.
+
+    {"guidance": 3, "class": "democrat", "ones": [0, 17]}
+
+The list is short, as few bits are set (ZWZ05, section 7.1); a file of reports (files/reports.py) is shorter still where
+there are many.
+"""
+
+import json
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,13 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.files.arrow import column_chunks, is_inflated, parquet_errors
 from assocpriv.files.atomic import atomic_output
-from assocpriv.files.ledger_name import IS_LEDGER, is_ledger
-from assocpriv.files.open_epochs import OPEN_FOLDER, read_open_epochs, unsealed_reports
-from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
-from assocpriv.files.store_mark import read_mark
+from assocpriv.files.open_reports import OPEN_FOLDER, read_mark, read_open_epochs, unsealed_reports
+from assocpriv.plans.guided import GuidedPlan
+from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import PublishedPlan, pack_reports
-from assocpriv.plans.registry import parse_plan
 from assocpriv.promise.errors import FileError, PlanError, WireError, counted
 
 PLAN_KEY = b"assocpriv.plan"
@@ -378,3 +390,83 @@ def _as_packed(column: Any, plan: PublishedPlan, path: Path) -> NDArray[np.uint8
 
 def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+LEDGER_NAME = b"assocpriv-ledger"  # the first bytes (docs/formats/ledger.md)
+IS_LEDGER = "is a device's ledger, which is not to leave the device; assocpriv report alone reads it"
+
+
+def is_ledger(path: Path) -> bool:
+    """Tell whether a file begins as ledgers do; what cannot be read does not."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(LEDGER_NAME)) == LEDGER_NAME
+    except OSError:
+        return False
+
+
+ENDING = ".jsonl"
+_FIELDS = {"guidance", "class", "ones"}
+
+
+def message_lines(packed: NDArray[np.uint8], plan: GuidedPlan) -> Iterator[str]:
+    """Yield packed reports, uint8 (n, report_bytes), as messages."""
+    serials, classes, bits = plan.unpack(packed)
+    for serial, place, row in zip(serials.tolist(), classes.tolist(), bits, strict=True):
+        message = {"guidance": serial, "class": plan.labels[place], "ones": np.flatnonzero(row).tolist()}
+        yield json.dumps(message) + "\n"
+
+
+def write_messages(
+    batches: Iterable[NDArray[np.uint8]], plan: GuidedPlan, path: str | Path, *, force: bool = False
+) -> int:
+    """Write batches of packed reports as messages and return their number; the file appears whole or not at all.
+
+    Raises:
+        FileError: the file exists and ``force`` is not set, or cannot be written.
+    """
+    written = 0
+    with atomic_output(path, force=force) as stream:
+        for packed in batches:
+            stream.writelines(line.encode("ascii") for line in message_lines(packed, plan))
+            written += len(packed)
+    return written
+
+
+def read_messages(path: str | Path, plan: GuidedPlan) -> Reports:
+    """Read a file of messages as reports of a plan.
+
+    Raises:
+        FileError: it cannot be read.
+        WireError: no message, or a line that is none of the plan; its number is named.
+    """
+    try:
+        lines = Path(path).read_bytes().split(b"\n")
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
+    labels = {label: place for place, label in enumerate(plan.labels)}
+    rows = [_row(line, plan, labels, f"{path}: line {number}") for number, line in enumerate(lines, 1) if line.strip()]
+    if not rows:
+        raise WireError(f"{path} holds no message; is it the right file?")
+    return Reports(plan, np.concatenate(rows))
+
+
+def _row(line: bytes, plan: GuidedPlan, labels: dict[str, int], where: str) -> NDArray[np.uint8]:
+    try:
+        message: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict) or set(message) != _FIELDS:
+        raise WireError(f"{where} is no message: it must be one JSON object of {', '.join(sorted(_FIELDS))}")
+    serial, label, ones = message["guidance"], message["class"], message["ones"]
+    if type(serial) is not int or not 1 <= serial < 1 << 32 or not isinstance(label, str) or label not in labels:
+        raise WireError(f"{where} names no guidance, or a class that the plan does not have")
+    if not isinstance(ones, list) or not all(type(one) is int and 0 <= one < plan.width for one in ones):
+        raise WireError(f"{where} must list places of bits, 0 to {plan.width - 1}, that are set")
+    if ones != sorted(set(ones)):
+        raise WireError(f"{where} must list places of bits once, in rising order")
+    bits = np.zeros((1, plan.width), dtype=np.uint8)
+    bits[0, ones] = 1
+    return plan.pack(serial, np.array([labels[label]]), bits)

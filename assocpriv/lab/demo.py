@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.core.light_frame import LightFrame
 from assocpriv.files.atomic import check_writable
+from assocpriv.files.itemsets import LightFrame
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.rounds_trial import of_used_items
 from assocpriv.lab.simulate import Simulation, simulate

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.guided.attributes import category, class_label, number
-from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
+from assocpriv.plans.guided import GuidedPlan, category, class_label, guided_plan, number
 from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records.first_lines import SEPARATORS, cut_line, first_lines
 from assocpriv.records.source_files import open_source, read_sample
@@ -131,7 +130,7 @@ def _numbers(known: "pd.Series") -> NDArray[np.float64] | None:
 def plan_of(cells: "pd.DataFrame", class_column: str, **settings: Any) -> GuidedPlan:
     """Return a plan of all columns of a table but constant ones, which tell nothing of anybody.
 
-    ``settings`` are those of :func:`assocpriv.plans.guided.plan.guided_plan`.
+    ``settings`` are those of :func:`assocpriv.plans.guided.guided_plan`.
 
     Raises:
         RecordError: no such column, fewer than two classes, or numbers that are none.

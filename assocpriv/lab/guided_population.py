@@ -20,7 +20,7 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.guided_columns import People
 from assocpriv.lab.guided_trial import Split, TrialRequest, accuracy, begin, split_people
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import RecordError
 from assocpriv.server.guided.state import MinerState, collect, publish

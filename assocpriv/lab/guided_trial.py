@@ -19,9 +19,8 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.guided_columns import People
 from assocpriv.lab.guided_measures import Information, disclosure, disclosure_bound, errors, information
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
-from assocpriv.plans.guided.weights import MIXED_TOTAL, bit_weights, coin_of, mixed, mixing
+from assocpriv.plans.guidance import MIXED_TOTAL, Guidance, bit_weights, coin_of, mixed, mixing
+from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.errors import RecordError
 from assocpriv.server.guided.correction import class_sums
 from assocpriv.server.guided.spectrum import spectrum

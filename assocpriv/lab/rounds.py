@@ -25,7 +25,7 @@ from assocpriv.planning.rounds import (
     plan_sizes,
     sizes_share,
 )
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.promise.errors import EstimateError

@@ -15,9 +15,9 @@ from assocpriv.client.baskets.transactions import apply_view
 from assocpriv.lab.rounds import LARGEST_ITEMSET, RoundResult, run_rounds, sampling_of
 from assocpriv.lab.simulate import PlainCounter
 from assocpriv.planning.rounds import PeopleSplit, plan_sizes
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.numbers import check_range

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.files.catalogues import check_catalogue, normalized
-from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.files.names import check_catalogue, normalized
+from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.promise.errors import BasketError
 from assocpriv.promise.numbers import check_range
 from assocpriv.records.basket_files import ReadOptions, stream_baskets

@@ -17,10 +17,10 @@ from assocpriv.planning.transaction_size import (
     propose_transaction_size,
     sampling_loss,
 )
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
 from assocpriv.records.basket_files import ReadCounts, ReadOptions

@@ -14,10 +14,10 @@ from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.transaction_size import sampling_loss
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.transition import SupportModel
+from assocpriv.plans.view import View
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.counting.backend import LocalBackend

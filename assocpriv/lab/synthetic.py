@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.atomic import atomic_output, check_writable
-from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.promise.errors import BasketError
 from assocpriv.promise.numbers import as_whole
 from assocpriv.records.baskets import Baskets

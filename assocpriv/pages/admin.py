@@ -22,8 +22,8 @@ from assocpriv.pages.facts import collection_facts, round_facts
 from assocpriv.pages.kinds import AUTO, NEXT_PLAN, Wishes, next_round, question_of
 from assocpriv.pages.rate import Rate
 from assocpriv.pages.sessions import Sessions, TooManyFailuresError
+from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.plans.registry import parse_plan
 from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import AssocprivError, counted
 

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from assocpriv.pages.analysis import Analyst, Answer, Question
 from assocpriv.pages.wording import NORMAL
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import FileError, PlanError
 
 MARK = "demonstration"  # a file in a folder whose reports are nobody's

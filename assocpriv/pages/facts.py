@@ -8,8 +8,8 @@ from typing import Any
 from assocpriv.pages.analysis import Answer
 from assocpriv.pages.kinds import AUTO, KINDS, NEXT_PLAN, Wishes, first_error
 from assocpriv.pages.wording import belief, figure_up, pace, share, size_name, span
+from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.plans.registry import parse_plan
 from assocpriv.promise.breaches import epsilon
 from assocpriv.promise.errors import counted
 

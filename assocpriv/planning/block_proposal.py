@@ -32,9 +32,9 @@ from assocpriv.planning.designs import Focus, Progress
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanRequest, PlanWishes, catalogue_of
 from assocpriv.planning.transaction_size import SizeRow
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel, lowest_support
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.transition import SupportModel, lowest_support
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import as_whole

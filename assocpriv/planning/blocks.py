@@ -1,6 +1,6 @@
 """How many pieces to cut a catalogue into, and how many items M a report is made of: by expected squared error.
 
-A report about one of g pieces (plans/baskets/blocks.py) is asked of q_k·N people where an itemset of k items is
+A report about one of g pieces (plans/view.py) is asked of q_k·N people where an itemset of k items is
 estimated, q_k ≈ g^-k, and of a basket fewer items compete for M. For itemsets of k items with support s, of which λ_k
 of their support is left of who is asked, the expected squared error is
 
@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from assocpriv.planning.designs import Family, Focus, changing_patterns, insertion_families
 from assocpriv.planning.fixed_size_designs import AnyDesign, fixed_size_families
-from assocpriv.plans.baskets.asked import asked_share
-from assocpriv.plans.baskets.blocks import MOST_CUT, Blocks
+from assocpriv.plans.baskets import asked_share
+from assocpriv.plans.view import MOST_CUT, Blocks
 from assocpriv.promise.errors import PlanError
 from assocpriv.server.rounds.sampling_model import LEFT_BIAS, Sampling, SizeShares
 from assocpriv.server.rounds.shrinking import LIFT

@@ -3,7 +3,7 @@
 A design says which numbers of kept items are the likelier ones, its pattern h ⊆ {0..m}: the operator with w_j = γc for
 j ∈ h and w_j = c elsewhere is the sharpest with amplification γ. Designs that differ in the pattern alone are a family:
 all of one default probability ρ here, all of one report size in planning/fixed_size_designs.py. What is made least is a
-function of the moments E[Z² | l of k items held] (plans/baskets/transition.py), linear in the weights but for their
+function of the moments E[Z² | l of k items held] (plans/transition.py), linear in the weights but for their
 sum, so that all patterns of a family cost a small matrix product.
 
 With independent insertion the search takes every ρ = a/2^r and every pattern, or only thresholds h = {j ≥ j0}, the
@@ -24,7 +24,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets.codes import (
+from assocpriv.plans.generator import (
+    Generator,
     bch_generator,
     bch_seed_bits,
     blocks_independent,
@@ -32,9 +33,8 @@ from assocpriv.plans.baskets.codes import (
     reed_solomon_generator,
     reed_solomon_seed_bits,
 )
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import MAX_WEIGHT_BITS, AnyOperator, Operator
-from assocpriv.plans.baskets.transition import ERRORS_OF_ONE, SupportModel, lowest_support
+from assocpriv.plans.operator import MAX_WEIGHT_BITS, AnyOperator, Operator
+from assocpriv.plans.transition import ERRORS_OF_ONE, SupportModel, lowest_support
 from assocpriv.promise.errors import PlanError
 
 LARGEST_INSERT_BITS = 8

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.planning.planner import make_plan, part_of
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach, Epsilon, parse_probability
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import check_range

@@ -29,8 +29,8 @@ from assocpriv.planning.designs import (
     Progress,
     best_designs,
 )
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import MAX_FIXED_BITS, MAX_FIXED_ITEMS, FixedSizeOperator
+from assocpriv.plans.generator import Generator
+from assocpriv.plans.operator import MAX_FIXED_BITS, MAX_FIXED_ITEMS, FixedSizeOperator
 from assocpriv.promise.errors import PlanError
 
 _LOW_WEIGHT = 1 << 20

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from assocpriv.plans.baskets.information import PlanInformation, mutual_limit, plan_information
-from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
+from assocpriv.planning.information import PlanInformation, mutual_limit, plan_information
+from assocpriv.plans.baskets import MOST_REPORTS_PER_PERSON, Plan
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import (
     LARGEST_DENOMINATOR,

@@ -30,10 +30,10 @@ from assocpriv.planning.request import (
     catalogue_of,
     worst_support,
 )
-from assocpriv.plans.baskets.generator import MAX_SEED_BITS
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.generator import MAX_SEED_BITS
+from assocpriv.plans.operator import Operator
+from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
 

@@ -23,9 +23,9 @@ from assocpriv.planning.rounds import (
     plan_itemsets,
     plan_shortlist,
 )
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import View
 from assocpriv.promise.breaches import highest_posterior, lowest_posterior
 from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.numbers import check_range

@@ -21,13 +21,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.tables import join_names
+from assocpriv.files.itemsets import join_names
 from assocpriv.planning.blocks import TRANSACTION_SIZES, Choice, Survey, best_choice, blocks_of, typical_shares
 from assocpriv.planning.designs import Focus
-from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.transition import SupportModel
+from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.numbers import check_range
 from assocpriv.server.rounds.knowledge import Itemset, Knowledge, ranked

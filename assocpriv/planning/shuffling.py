@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from assocpriv.plans.baskets.operator import AnyOperator
+from assocpriv.plans.operator import AnyOperator
 from assocpriv.promise.breaches import epsilon as local_epsilon
 from assocpriv.promise.errors import EstimateError
 
@@ -68,7 +68,7 @@ def blanket_mass(operator: AnyOperator) -> Fraction:
     times the least w_j is below every row. Padding and sampling mix rows and keep that. For reports of a fixed size,
     and for reports with room for every j, it is the blanket itself.
 
-    >>> from assocpriv.plans.baskets.operator import Operator
+    >>> from assocpriv.plans.operator import Operator
     >>> blanket_mass(Operator(1, 1, 2, 4, (4, 12)))
     Fraction(1, 3)
     """

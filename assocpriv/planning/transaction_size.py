@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assocpriv.plans.baskets.catalogue import itemsets_of
-from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import itemsets_of
+from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import PlanError, counted
 from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support
 from assocpriv.server.rounds.sampling_model import Sampling

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from assocpriv.planning.request import limit_of_each
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.server.estimates.limits import discoverable_supports
 

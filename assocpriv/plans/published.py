@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.loading import shown_by
+from assocpriv.plans.kind import shown_by
 from assocpriv.promise.breaches import NO_AMPLIFICATION, Breach
 from assocpriv.promise.errors import NotAPlanError, PlanError, WireError, counted
 

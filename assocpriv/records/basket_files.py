@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from assocpriv.kernels.parallel import map_ahead
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.basket_frames import long_cells
 from assocpriv.records.basket_parquet import item_columns, read_parquet

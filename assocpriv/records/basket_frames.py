@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow_columns import array_to_numpy
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.files.arrow import array_to_numpy
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, PlanError, counted
 from assocpriv.records.cells import Cells, Origin
 from assocpriv.records.columns import asked_place, long_columns, usual_places

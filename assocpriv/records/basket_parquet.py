@@ -12,9 +12,9 @@ from functools import partial
 from itertools import groupby
 from typing import Any, BinaryIO
 
-from assocpriv.files.parquet import ColumnChunk, column_chunks, is_inflated, parquet_errors
+from assocpriv.files.arrow import ColumnChunk, column_chunks, is_inflated, parquet_errors
 from assocpriv.kernels.parallel import free_memory, map_ahead
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, PlanError
 from assocpriv.records.basket_frames import is_list_type, list_cells, long_cells, onehot_cells
 from assocpriv.records.basket_signs import no_flag

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow_columns import array_to_numpy, to_arrow
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.files.arrow import array_to_numpy, to_arrow
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, PlanError
 from assocpriv.records.basket_frames import onehot_cells
 from assocpriv.records.basket_signs import no_flag

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.basket_frames import cells_of_frame
 from assocpriv.records.cells import Cells, cells_of_names, check_choices, ordinal, resolve, without_unknown

@@ -14,10 +14,10 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
+from assocpriv.files.arrow import column_chunks, is_inflated, parquet_errors
 from assocpriv.kernels.parallel import free_memory, map_ahead
-from assocpriv.plans.numeric.columns import NumericColumn, TableColumns
-from assocpriv.plans.numeric.plan import shortened
+from assocpriv.plans.columns import NumericColumn, TableColumns
+from assocpriv.plans.tables import shortened
 from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records.budget import Budget
 from assocpriv.records.cells import Origin

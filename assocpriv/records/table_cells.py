@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow_columns import array_to_numpy
-from assocpriv.plans.numeric.columns import MOST_NAME, CategoryColumn, Column, NumericColumn
-from assocpriv.plans.numeric.tree_model import CategoryInput
+from assocpriv.files.arrow import array_to_numpy
+from assocpriv.plans.columns import MOST_NAME, CategoryColumn, Column, NumericColumn
+from assocpriv.plans.tree_model import CategoryInput
 from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records.csv_rows import EMPTY_NUMBERS
 
@@ -102,7 +102,7 @@ def _no_number(_word: str) -> None:
 def place_of(value: Any, column: CategoryColumn | CategoryInput) -> int:
     """Return a value's place among a column's, −1 if it is none of them; numbers and truths are taken as text.
 
-    >>> from assocpriv.plans.numeric.laws import Clear
+    >>> from assocpriv.plans.columns import Clear
     >>> column = CategoryColumn("smokes", Clear(2), False, ("true", "2"))
     >>> place_of(True, column), place_of(2.0, column), place_of(" 2", column), place_of("no", column)
     (0, 1, 1, -1)

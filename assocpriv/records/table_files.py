@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.numeric.columns import TableColumns
+from assocpriv.plans.columns import TableColumns
 from assocpriv.promise.errors import RecordError
 from assocpriv.records.budget import Budget
 from assocpriv.records.first_lines import SEPARATORS

@@ -6,7 +6,7 @@ A kind without a line has no test for crafted reports.
 from typing import Any
 
 from assocpriv.files.reports import Reports
-from assocpriv.plans.registry import load_for
+from assocpriv.plans.kind import load_for
 
 # kind -> a function of (reports, *, progress): which reports honest people cannot have sent
 CRAFTED = {

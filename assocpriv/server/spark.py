@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.reports import COLUMN, Reports, file_batches, filled, row_groups
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.baskets import Plan
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import EstimateError, SparkError, WireError, counted
 from assocpriv.server.counting.backend import LocalCounter, counter_of, most_candidates
 from assocpriv.server.counting.block_counter import BlockCounter

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from assocpriv.core.loading import on_first_use
+from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets import Plan
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.spark import SparkReports
 
@@ -163,7 +163,7 @@ def randomize(
     from assocpriv.client.spark import randomize_frame
     from assocpriv.files.plans import read_plan
     from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
-    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets import Plan
 
     chosen = read_plan(plan, Plan) if isinstance(plan, str | Path) else Plan.of(plan)
     sizes = randomize_frame(baskets, chosen, Path(output), (item_column, transaction_column), unknown, repeats)

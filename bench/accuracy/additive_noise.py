@@ -22,9 +22,8 @@ from assocpriv.client.numeric.bulk import randomize_inputs
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.numeric.designs import design_window
 from assocpriv.planning.numeric.planner import plan_table
-from assocpriv.plans.numeric.channel import transition
-from assocpriv.plans.numeric.columns import NumberColumn
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import NumberColumn, transition
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from bench.tables import table
 

@@ -12,8 +12,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets.codes import WORD_BITS, item_columns
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.generator import WORD_BITS, item_columns
 from assocpriv.plans.published import pack_reports
 from assocpriv.promise.entropy import WordEntropy
 from assocpriv.promise.errors import PlanError

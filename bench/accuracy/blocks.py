@@ -30,7 +30,7 @@ from assocpriv.planning.block_proposal import KnownSizes, plan_for_sizes
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanWishes
 from assocpriv.planning.transaction_size import propose_transaction_size
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 from assocpriv.server.counting.backend import LocalBackend

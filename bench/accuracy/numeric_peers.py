@@ -23,8 +23,8 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import reconstruct
 from assocpriv.planning.numeric.designs import design_window
-from assocpriv.plans.numeric.columns import NumberColumn
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import NumberColumn
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Epsilon
 from assocpriv.server.numeric.likelihood import average_neighbours
 

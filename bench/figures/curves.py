@@ -12,8 +12,8 @@ from typing import Any
 
 from assocpriv.planning.designs import WorstSupport, search_designs
 from assocpriv.planning.fixed_size_designs import search_fixed_designs
-from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.operator import AnyOperator, FixedSizeOperator
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support
 

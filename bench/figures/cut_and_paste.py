@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from assocpriv.plans.baskets.operator import Operator
+from assocpriv.plans.operator import Operator
 from assocpriv.promise.breaches import Breach
 from bench.figures.curves import SIZES, Setting, lowest_supports
 

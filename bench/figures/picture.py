@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assocpriv.core.light_frame import LightFrame
+from assocpriv.files.itemsets import LightFrame
 from assocpriv.lab.simulate import simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.pages import charts

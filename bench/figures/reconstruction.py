@@ -17,9 +17,8 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import reconstruct
 from assocpriv.planning.numeric.designs import design_gaussian, design_uniform
-from assocpriv.plans.numeric.columns import NumberColumn
-from assocpriv.plans.numeric.laws import Noise
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import Noise, NumberColumn
+from assocpriv.plans.tables import TablePlan
 from bench.figures import svg
 
 VALUES, CELLS, INTERVALS = 100_000, 1000, 20

@@ -5,7 +5,7 @@ Source: EGS03, section 6.
 
 from typing import Any
 
-from assocpriv.plans.baskets.codes import bch_seed_bits, reed_solomon_seed_bits
+from assocpriv.plans.generator import bch_seed_bits, reed_solomon_seed_bits
 
 SETTINGS = (  # items, transaction size M, itemset size K, bits an item r
     (1_000, 5, 3, 1),

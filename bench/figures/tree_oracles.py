@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from assocpriv.lab.agrawal import CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from assocpriv.numeric import predict
-from assocpriv.plans.numeric.columns import NumberColumn
-from assocpriv.plans.numeric.plan import TablePlan
-from assocpriv.plans.numeric.tree_model import TreeModel
+from assocpriv.plans.columns import NumberColumn
+from assocpriv.plans.tables import TablePlan
+from assocpriv.plans.tree_model import TreeModel
 from assocpriv.server.numeric.trees import building, evidence, growing, recounting
 from assocpriv.server.numeric.trees.building import TreeRequest
 from assocpriv.server.numeric.trees.channels import Channel, channel_of

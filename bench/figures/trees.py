@@ -24,9 +24,8 @@ from assocpriv.lab.agrawal import ATTRIBUTES, CLASSES, LABEL, AgrawalSettings, g
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import predict
 from assocpriv.planning.numeric.designs import design_gaussian, design_uniform
-from assocpriv.plans.numeric.columns import LabelColumn, NumberColumn, default_intervals
-from assocpriv.plans.numeric.laws import Clear
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn, default_intervals
+from assocpriv.plans.tables import TablePlan
 from assocpriv.records.table_files import TableOptions, stream_table
 from assocpriv.server.numeric.trees.building import TreeRequest
 from assocpriv.server.numeric.trees.reports import grow_tree

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from assocpriv.files.reports import Reports
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.blocks import NUMBER_BYTES, Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import NUMBER_BYTES, Blocks, View
 from assocpriv.promise.breaches import Breach
 from assocpriv.server.counting.backend import counter_of
 from assocpriv.server.counting.sums import Candidates, ItemsetCounter

@@ -35,7 +35,7 @@ def quest(
 ) -> dict[str, Any]:
     """Make reports of generated baskets; the plain ones are written on demand."""
     from assocpriv.lab.synthetic import QuestSettings, generate_quest, write_baskets
-    from assocpriv.plans.baskets.catalogue import Catalogue
+    from assocpriv.plans.catalogue import Catalogue
     from assocpriv.records.baskets import Baskets
 
     named = generate_quest(QuestSettings(n_baskets=min(reports, POOL), n_items=items))

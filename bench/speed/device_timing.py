@@ -14,7 +14,7 @@ import numpy as np
 
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
 from bench.tables import table

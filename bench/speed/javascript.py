@@ -13,7 +13,7 @@ from typing import Any
 
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.registry import parse_plan
+from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
 from bench.speed.mining import tell

@@ -13,10 +13,9 @@ from assocpriv.client.baskets.bulk import randomize_chunks, randomizer_of
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.designs import WorstSupport, choose_generator, search_designs
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.records.baskets import Baskets

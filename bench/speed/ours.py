@@ -73,7 +73,7 @@ def mine_baskets(baskets_path: str, support: str, max_itemset: int) -> dict[str,
     """Mine plain baskets exactly, by the counter that simulations take the truth from."""
     ap = _ready()
     from assocpriv.lab.simulate import PlainCounter
-    from assocpriv.plans.baskets.transition import SupportModel
+    from assocpriv.plans.transition import SupportModel
     from assocpriv.server.itemsets.apriori import mine_levels
 
     start = perf_counter()

@@ -17,8 +17,8 @@ from scipy.stats import beta
 from assocpriv.files.reports import write_reports
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.numeric import reconstruct
-from assocpriv.plans.numeric.channel import transition
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import transition
+from assocpriv.plans.tables import TablePlan
 from bench.speed.child import measure
 from bench.speed.tables import COLUMNS, plan_of
 from bench.speed.timing import medians

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from assocpriv.lab.agrawal import CLASSES, LABEL, AgrawalSettings, generate_agrawal
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.tables import TablePlan
 from assocpriv.server.numeric.trees.building import TreeRequest
 from assocpriv.server.numeric.trees.channels import channel_of
 from assocpriv.server.numeric.trees.growing import corrected_positions

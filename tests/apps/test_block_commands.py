@@ -12,10 +12,9 @@ from assocpriv.apps.cli import main
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.files.plans import write_plan
 from assocpriv.planning.plan_facts import describe_privacy, foresee
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.entropy import SystemEntropy
 
 NAMES = ["tea", "jam", "ale", "fig", "oat", "nut"]

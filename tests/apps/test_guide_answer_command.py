@@ -19,7 +19,7 @@ from assocpriv.client.guided import waiting
 from assocpriv.client.guided.waiting import waiting_inputs
 from assocpriv.client.ledger import Ledger
 from assocpriv.files.plans import write_plan
-from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BudgetError, FileError, PlanError
 

@@ -9,8 +9,7 @@ import pytest
 from command_line import refused, refused_without_output, run, run_json
 
 from assocpriv.numeric import read_plan
-from assocpriv.plans.numeric.columns import NumberColumn
-from assocpriv.plans.numeric.laws import Window
+from assocpriv.plans.columns import NumberColumn, Window
 
 NOISE = """
 [columns.age]

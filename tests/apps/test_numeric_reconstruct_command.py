@@ -13,10 +13,9 @@ from assocpriv import numeric
 from assocpriv.client.numeric.bulk import randomize_inputs
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.numeric.columns import LabelColumn, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, UniformNoise
-from assocpriv.plans.numeric.plan import TablePlan
-from assocpriv.plans.numeric.tree_model import Node, NumberInput, Split, TreeModel
+from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn, UniformNoise
+from assocpriv.plans.tables import TablePlan
+from assocpriv.plans.tree_model import Node, NumberInput, Split, TreeModel
 from assocpriv.server.numeric.distributions import JointDistribution
 from assocpriv.server.numeric.trees.export import tree_lines
 

@@ -22,7 +22,7 @@ from command_line import (
 
 from assocpriv.apps.cli import main
 from assocpriv.files.plans import read_plan
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 
 
 def test_plan_record(home: Path, tmp_path: Path) -> None:

@@ -28,13 +28,11 @@ from assocpriv.auditing.recompute.report_forms import Sets
 from assocpriv.client.baskets.bulk import BulkRandomizer
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import KeptSubsets, Randomizer
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.codes import item_columns
-from assocpriv.plans.baskets.generator import Generator, is_primitive
-from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.generator import Generator, is_primitive, item_columns
+from assocpriv.plans.operator import FixedSizeOperator, Operator
+from assocpriv.plans.view import Blocks, View
 from assocpriv.promise import entropy
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError

@@ -21,10 +21,8 @@ from assocpriv.client.guided import randomizer
 from assocpriv.client.guided.bulk import TupleRandomizer
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.guided.attributes import category, class_label, number
-from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
-from assocpriv.plans.guided.safeguards import BitMix
-from assocpriv.plans.guided.weights import coin_of
+from assocpriv.plans.guidance import coin_of
+from assocpriv.plans.guided import BitMix, GuidedPlan, category, class_label, guided_plan, number
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import WireError
 

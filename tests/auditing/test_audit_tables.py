@@ -27,10 +27,17 @@ from assocpriv.client.numeric.bulk import TableRandomizer
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.numeric.channel import exact_transition
-from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import (
+    CategoryColumn,
+    Clear,
+    GaussianNoise,
+    LabelColumn,
+    NumberColumn,
+    UniformNoise,
+    Window,
+    exact_transition,
+)
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.table_cells import read_value
 

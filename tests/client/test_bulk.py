@@ -13,7 +13,7 @@ import pytest
 from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.baskets import Baskets

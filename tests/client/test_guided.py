@@ -18,10 +18,8 @@ from assocpriv.client.guided.randomizer import (
 )
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.guided.attributes import category, class_label, number
-from assocpriv.plans.guided.guidance import UNIT, Guidance
-from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
-from assocpriv.plans.guided.weights import COIN_TOTAL, coin_of, mixed, ratio_of, weight_bounds
+from assocpriv.plans.guidance import COIN_TOTAL, UNIT, Guidance, coin_of, mixed, ratio_of, weight_bounds
+from assocpriv.plans.guided import GuidedPlan, category, class_label, guided_plan, number
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import WordEntropy
 from assocpriv.promise.errors import GuidanceError, RecordError

@@ -9,7 +9,7 @@ import javascript
 import naive
 
 from assocpriv.client.baskets.randomizer import randomize_basket
-from assocpriv.plans.registry import parse_plan
+from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.errors import BasketError, PlanError
 
 ROOT = Path(__file__).parents[2]

@@ -12,9 +12,8 @@ import pytest
 
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.lab.enumeration import distribution
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import Blocks, View
 from tests.whole import test_exact_laws as exact
 
 

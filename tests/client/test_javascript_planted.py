@@ -18,10 +18,9 @@ from javascript import CLIENT
 import assocpriv as ap
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.lab.enumeration import distribution
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import Blocks, View
 
 WORDS, BASKETS, TABLES, GUIDED = (
     "words and draws are those of the page", "baskets agree with the vectors", "tables agree with the vectors",

@@ -13,9 +13,9 @@ import pytest
 from assocpriv.client.guided.randomizer import parse_guided, randomize_guided
 from assocpriv.client.numeric.randomizer import randomize_record
 from assocpriv.lab.enumeration import distribution
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
-from assocpriv.plans.registry import parse_plan
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided import GuidedPlan
+from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.errors import GuidanceError, PlanError, RecordError
 from assocpriv.records.table_cells import parse_record
 from tests.client.test_javascript_baskets import EDGES, change

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import javascript
 
-from assocpriv.plans.registry import parse_plan
+from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.errors import PlanError
 
 ROOT = Path(__file__).parents[2]

@@ -37,12 +37,11 @@ from assocpriv.client.ledger_records import FIRST_HEADER, HEADER, MARK, MOST_BYT
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.numeric.designs import design_window
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
-from assocpriv.plans.numeric.columns import LabelColumn, NumberColumn
-from assocpriv.plans.numeric.laws import Clear
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn
+from assocpriv.plans.tables import TablePlan
+from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import Entropy, SystemEntropy
 from assocpriv.promise.errors import AssocprivError, BasketError, BudgetError, FileError, PlanError

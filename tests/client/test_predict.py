@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assocpriv.files.tree_models import write_tree
+from assocpriv.files.plans import write_tree
 from assocpriv.numeric import predict, predict_file
-from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
+from assocpriv.plans.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
 from assocpriv.promise.errors import FileError, PlanError, RecordError
 
 MODEL = TreeModel(

@@ -23,10 +23,9 @@ from assocpriv.apps.cli import main
 from assocpriv.client import collector_connection
 from assocpriv.client.collector_connection import Clock
 from assocpriv.client.ledger import Ledger
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.guided.attributes import category, class_label
-from assocpriv.plans.guided.guidance import UNIT, Guidance
-from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.guidance import UNIT, Guidance
+from assocpriv.plans.guided import GuidedPlan, category, class_label, guided_plan
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import AssocprivError, BasketError, BudgetError, CollectorError, PlanError

@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.codes import bch_generator, reed_solomon_generator
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.generator import Generator, bch_generator, reed_solomon_generator
+from assocpriv.plans.operator import Operator
+from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import Entropy, WordEntropy
 

@@ -13,9 +13,8 @@ from assocpriv.apps.cli import main
 from assocpriv.client.kinds import parse_record
 from assocpriv.client.ledger import Ledger
 from assocpriv.files.plans import write_plan
-from assocpriv.plans.numeric.columns import CategoryColumn, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, UniformNoise, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import CategoryColumn, Clear, NumberColumn, UniformNoise, Window
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BudgetError, PlanError, RecordError
 

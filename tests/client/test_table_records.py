@@ -9,10 +9,19 @@ from assocpriv.client.numeric.bulk import randomize_inputs
 from assocpriv.client.numeric.randomizer import encode, randomize_record, release, release_value
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.numeric.channel import exact_transition, transition
-from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, GaussianNoise, Law, UniformNoise, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import (
+    CategoryColumn,
+    Clear,
+    GaussianNoise,
+    LabelColumn,
+    Law,
+    NumberColumn,
+    UniformNoise,
+    Window,
+    exact_transition,
+    transition,
+)
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 
 LAWS: list[Law] = [

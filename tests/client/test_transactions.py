@@ -31,9 +31,9 @@ from assocpriv.client.baskets.transactions import (
 )
 from assocpriv.files.plans import read_plan, write_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import View
 from assocpriv.promise import entropy
 from assocpriv.promise.errors import AssocprivError, BasketError, PlanError
 from assocpriv.records import budget

@@ -12,7 +12,7 @@ from naive import small_plan
 from running_collector import Collector, Forks
 
 from assocpriv.files.plans import write_plan
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.catalogue import Catalogue
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "javascript"
 PLAN = replace(small_plan("none", 4, 2, 2), catalogue=Catalogue(["milk", "bread", "tea", "eggs"]), reports_per_person=3)

@@ -28,9 +28,8 @@ from assocpriv.collector import gather as gathering
 from assocpriv.collector import output as output_module
 from assocpriv.collector.output import BATCHES_KEY, shuffled
 from assocpriv.collector.taking import Batch
-from assocpriv.files.ledger_name import LEDGER_NAME
 from assocpriv.files.plans import write_plan
-from assocpriv.files.reports import PLAN_KEY, read_reports
+from assocpriv.files.reports import LEDGER_NAME, PLAN_KEY, read_reports
 from assocpriv.promise.errors import AssocprivError, FileError, PlanError, WireError
 
 NOBODY = "has a bit set beyond the plan's 127; no client of this plan can have sent it: was it made with another plan?"

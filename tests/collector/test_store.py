@@ -16,8 +16,8 @@ import assocpriv as ap
 from assocpriv.collector import known_ids, sealing, sqlite_store
 from assocpriv.collector.sqlite_store import SqliteStore
 from assocpriv.collector.wire import Refused, read_upload, refuse_malformed
-from assocpriv.files import open_epochs
-from assocpriv.files.open_epochs import epoch_files, open_epoch
+from assocpriv.files import open_reports
+from assocpriv.files.open_reports import epoch_files, open_epoch
 from assocpriv.operating import collection_status
 from assocpriv.promise.errors import FileError, WireError
 from assocpriv.serving import make_service
@@ -141,7 +141,7 @@ def test_ids_and_order_are_their_owners_alone(folder: Path, monkeypatch: pytest.
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patch:
-        patch.setattr(open_epochs.os, "listdir", refused)
+        patch.setattr(open_reports.os, "listdir", refused)
         with pytest.raises(FileError, match=r"cannot read .*open: Permission denied; read the collection as the user"):
             ap.read_reports(folder)
     store.close()

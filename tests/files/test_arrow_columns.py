@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from assocpriv.core.light_frame import as_column
-from assocpriv.files.arrow_columns import array_to_numpy, to_arrow, to_arrow_table, to_numpy
+from assocpriv.files.arrow import array_to_numpy, to_arrow, to_arrow_table, to_numpy
+from assocpriv.files.itemsets import as_column
 
 COLUMNS: dict[str, list[Any]] = {
     "numbers": [1, -2, 1 << 62],

@@ -16,10 +16,10 @@ from assocpriv.files import atomic
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.files.plans import read_catalogue, read_plan, write_plan
 from assocpriv.files.reports import PLAN_KEY, Reports, read_reports, write_reports
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.generator import Generator
+from assocpriv.plans.operator import Operator
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import FileError, PlanError, PrivacyLimitError, WireError
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assocpriv.files.names import Taxonomy, read_taxonomy
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import PlanError
 
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assocpriv.files import parquet
-from assocpriv.files.parquet import ColumnChunk, column_chunks
+from assocpriv.files import arrow
+from assocpriv.files.arrow import ColumnChunk, column_chunks
 
 N = 12_345
 CHUNK_FIELDS = {"values": 0x16, "plain": 0x16, "data": 0x26}  # headers of fields as Arrow writes them
@@ -160,15 +160,15 @@ def test_delta_encodings_of_text_are_refused() -> None:
 def test_what_arrow_takes_otherwise_is_refused(data: bytes) -> None:
     """Bytes that Thrift's readers in C++ cut, merge or take for something else."""
     with pytest.raises(ValueError, match="damaged"):
-        parquet._Compact(data, 100).struct({1: (5, None)})
+        arrow._Compact(data, 100).struct({1: (5, None)})
 
 
 def test_a_field_of_another_type_is_no_field() -> None:
     """Arrow skips it, so it is not taken for the number."""
-    reader = parquet._Compact(b"\x16\x02\x05\x02\x04\x00", 100)
+    reader = arrow._Compact(b"\x16\x02\x05\x02\x04\x00", 100)
     with pytest.raises(ValueError, match="damaged"):
         reader.struct({1: (6, None)})
-    assert parquet._Compact(b"\x16\x02\x15\x04\x00", 100).struct({1: (5, None), 2: (5, None)}) == {2: 2}
+    assert arrow._Compact(b"\x16\x02\x15\x04\x00", 100).struct({1: (5, None), 2: (5, None)}) == {2: 2}
 
 
 def test_lists_that_misname_their_values_are_refused() -> None:
@@ -183,15 +183,15 @@ def test_lists_that_misname_their_values_are_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", [0, 3, 5, 6, 8, 9, 11, 12])
-@pytest.mark.parametrize("known", [parquet._TEXTS, parquet._STRUCTS, parquet._INT32S, parquet._INT64S])
+@pytest.mark.parametrize("known", [arrow._TEXTS, arrow._STRUCTS, arrow._INT32S, arrow._INT64S])
 def test_lists_of_another_type_are_refused(kind: int, known: Any) -> None:
     """Also where the list is not needed and its values would end at the same byte."""
     data, true = bytes([0x19, 0x10 | kind, 0, 0, 0]), known[1][0]
     if kind == true:
-        parquet._Compact(data, 100).struct({1: known})
+        arrow._Compact(data, 100).struct({1: known})
     else:
         with pytest.raises(ValueError, match="damaged"):
-            parquet._Compact(data, 100).struct({1: known})
+            arrow._Compact(data, 100).struct({1: known})
 
 
 def test_a_footer_that_arrow_reads_to_another_byte_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,9 +248,9 @@ def test_a_footer_takes_no_more_than_its_bytes() -> None:
 
 def test_known_lists_that_are_not_needed_are_not_built() -> None:
     """The columns of a schema and notes on a file may be many; of a list of structs nothing is kept."""
-    reader = parquet._Compact(b"\x19\xfc" + varint(10_000) + bytes(10_001), 20_000)
+    reader = arrow._Compact(b"\x19\xfc" + varint(10_000) + bytes(10_001), 20_000)
     tracemalloc.start()
-    assert reader.struct({1: parquet._STRUCTS}) == {1: []}
+    assert reader.struct({1: arrow._STRUCTS}) == {1: []}
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10_000
@@ -261,6 +261,6 @@ def test_a_footer_of_too_many_fields_is_refused(monkeypatch: pytest.MonkeyPatch)
     """Reading it ends after so many, each of which takes time."""
     hostile = with_unknown_list(written([1, 2, 3]), 5000)
     assert chunks_of(hostile)
-    monkeypatch.setattr(parquet, "_MOST_FOOTER_FIELDS", 5000)
+    monkeypatch.setattr(arrow, "_MOST_FOOTER_FIELDS", 5000)
     with pytest.raises(ValueError, match="footer is damaged"):
         chunks_of(hostile)

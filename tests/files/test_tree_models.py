@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.files.tree_models import read_tree, tree_from_text, tree_to_text, write_tree
-from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
+from assocpriv.files.plans import read_tree, tree_from_text, tree_to_text, write_tree
+from assocpriv.plans.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
 from assocpriv.promise.errors import AssocprivError, EstimateError, FileError
 
 COLUMNS = (NumberInput("age", 20.0, 80.0), CategoryInput("region", ("north", "south", "é"), True))

@@ -42,25 +42,28 @@ from assocpriv.client.ledger_records import (
     parse_ledger,
 )
 from assocpriv.client.numeric.randomizer import randomize_record
-from assocpriv.files.guidance import read_guidance
-from assocpriv.files.guided_messages import message_lines, read_messages
 from assocpriv.files.names import read_taxonomy
-from assocpriv.files.plans import read_catalogue, read_plan, write_plan
-from assocpriv.files.reports import Reports, read_reports
+from assocpriv.files.plans import read_catalogue, read_guidance, read_plan, write_plan
+from assocpriv.files.reports import Reports, message_lines, read_messages, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.mining import mine
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
-from assocpriv.plans.guided.attributes import category, class_label, number
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
-from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.columns import (
+    CategoryColumn,
+    Clear,
+    GaussianNoise,
+    LabelColumn,
+    NumberColumn,
+    UniformNoise,
+    Window,
+)
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided import GuidedPlan, category, class_label, guided_plan, number
+from assocpriv.plans.operator import Operator
 from assocpriv.plans.published import pack_reports
+from assocpriv.plans.tables import TablePlan
+from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import AssocprivError

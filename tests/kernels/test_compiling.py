@@ -218,7 +218,7 @@ def test_all_kernels_lie_where_the_digest_looks() -> None:
 
 # ---- settings lying about
 
-GALOIS = "from assocpriv.plans.baskets.codes import primitive_polynomial\nprint(primitive_polynomial(40))"
+GALOIS = "from assocpriv.plans.generator import primitive_polynomial\nprint(primitive_polynomial(40))"
 NAMES = "config.BOUNDSCHECK, config.DISABLE_JIT, config.CHROME_TRACE, int(config.OPT), config.CACHE_DIR"
 COMPILE = f"""
 from assocpriv.kernels.draws import popcount

@@ -26,9 +26,8 @@ from assocpriv.kernels.counting import (
 from assocpriv.kernels.draws import OUT_OF_WORDS
 from assocpriv.kernels.randomizing import find_cells
 from assocpriv.kernels.text import replace_cells
-from assocpriv.plans.numeric.columns import NumberColumn
-from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import Clear, GaussianNoise, NumberColumn, UniformNoise, Window
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 
 LENGTHS = (0, 1, 63, 64, 65, 130)

@@ -18,8 +18,8 @@ from assocpriv.lab.rounds_trial import (
 )
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import View
 from assocpriv.promise.errors import AssocprivError, EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.rounds.knowledge import measured

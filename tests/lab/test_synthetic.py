@@ -10,7 +10,7 @@ from scipy.stats import chi2, poisson
 
 from assocpriv.lab import synthetic
 from assocpriv.lab.synthetic import QuestSettings, generate_quest, product_names, write_baskets
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.baskets import Baskets
 

@@ -17,10 +17,10 @@ from running_collector import Collector, Forks
 import assocpriv as ap
 from assocpriv.files.plans import write_plan
 from assocpriv.pages.demo import MARK
-from assocpriv.plans.baskets.operator import FixedSizeOperator
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import transition_matrix
-from assocpriv.plans.registry import parse_plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.kind import parse_plan
+from assocpriv.plans.operator import FixedSizeOperator
+from assocpriv.plans.transition import transition_matrix
 from assocpriv.promise.errors import FileError, PlanError
 from assocpriv.serving import make_service
 

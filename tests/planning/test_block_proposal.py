@@ -12,8 +12,8 @@ from assocpriv.planning.blocks import people_for_one, typical_shares
 from assocpriv.planning.designs import WorstSupport
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanRequest, PlanWishes
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.transition import SupportModel, lowest_support
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.transition import SupportModel, lowest_support
 from assocpriv.promise.breaches import Breach, Epsilon
 from assocpriv.promise.errors import PlanError
 from assocpriv.server.rounds.sampling_model import Sampling, SizeShares

@@ -11,8 +11,8 @@ import pytest
 from assocpriv.planning.blocks import Survey, best_choice, blocks_of, designed, partitions, piece_choices
 from assocpriv.planning.designs import Focus, insertion_families, pattern_errors, patterns_of
 from assocpriv.planning.fixed_size_designs import fixed_size_families
-from assocpriv.plans.baskets.blocks import MOST_CUT, Blocks
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.transition import SupportModel
+from assocpriv.plans.view import MOST_CUT, Blocks
 from assocpriv.promise.errors import PlanError
 from assocpriv.server.rounds.sampling_model import Sampling, SizeShares
 

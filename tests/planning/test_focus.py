@@ -9,8 +9,8 @@ from assocpriv.planning.blocks import Survey, designed
 from assocpriv.planning.designs import Focus, InsertionDesign, InsertionFamily, patterns_of
 from assocpriv.planning.fixed_size_designs import FixedSizeDesign, FixedSizeFamily
 from assocpriv.planning.rounds import single_focus
-from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, Operator
-from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
+from assocpriv.plans.operator import AnyOperator, FixedSizeOperator, Operator
+from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.promise.errors import PlanError
 from assocpriv.server.rounds.sampling_model import Sampling, SizeShares
 

@@ -16,8 +16,8 @@ from assocpriv.planning.planner import make_plan
 from assocpriv.planning.refine import Refinement, RoundWishes, poisson
 from assocpriv.planning.refine import refine as refine_as
 from assocpriv.planning.rounds import EntryRule, guessed_least, plan_sizes
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import View
 from assocpriv.promise.errors import AssocprivError, EstimateError, PlanError
 from assocpriv.server.rounds.sampling_model import SizeShares
 from tests.server.rounds.test_combine import table

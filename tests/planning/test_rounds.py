@@ -21,7 +21,7 @@ from assocpriv.planning.rounds import (
     plan_sizes,
     sizes_share,
 )
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets

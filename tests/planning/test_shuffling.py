@@ -16,11 +16,10 @@ from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.lab.enumeration import distribution
 from assocpriv.planning import shuffling
 from assocpriv.planning.shuffling import blanket_mass, central_guarantee, closed_form, shuffled_delta
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.codes import bch_generator
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, Operator
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.generator import Generator, bch_generator
+from assocpriv.plans.operator import AnyOperator, FixedSizeOperator, Operator
 from assocpriv.promise.breaches import Breach, epsilon
 from assocpriv.promise.errors import EstimateError
 

@@ -18,9 +18,15 @@ from assocpriv.planning.numeric.table_facts import (
     uniform_distance,
     wave_distance,
 )
-from assocpriv.plans.numeric.channel import exact_transition, transition
-from assocpriv.plans.numeric.columns import NumberColumn
-from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
+from assocpriv.plans.columns import (
+    Clear,
+    GaussianNoise,
+    NumberColumn,
+    UniformNoise,
+    Window,
+    exact_transition,
+    transition,
+)
 from assocpriv.promise.breaches import Breach, Epsilon
 from assocpriv.promise.errors import PlanError
 

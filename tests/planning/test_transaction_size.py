@@ -25,8 +25,8 @@ from assocpriv.planning.transaction_size import (
     propose_transaction_size,
     surviving_shares,
 )
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders

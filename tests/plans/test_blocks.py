@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from assocpriv.plans.baskets.blocks import Blocks
+from assocpriv.plans.view import Blocks
 from assocpriv.promise.errors import PlanError
 
 

@@ -6,16 +6,16 @@ import galois
 import numpy as np
 import pytest
 
-from assocpriv.plans.baskets import codes
-from assocpriv.plans.baskets.codes import (
+from assocpriv.plans import generator as codes
+from assocpriv.plans.generator import (
     Field,
+    Generator,
     bch_generator,
     blocks_independent,
     item_columns,
     primitive_polynomial,
     reed_solomon_generator,
 )
-from assocpriv.plans.baskets.generator import Generator
 from assocpriv.promise.errors import PlanError
 
 

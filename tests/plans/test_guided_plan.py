@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assocpriv.files.guidance import read_guidance, write_guidance
+from assocpriv.files.plans import read_guidance, write_guidance
 from assocpriv.files.reports import Reports
-from assocpriv.plans.guided.attributes import category, class_label, number
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
-from assocpriv.plans.guided.safeguards import BitMix, TupleMix, safeguard_for
-from assocpriv.plans.registry import parse_plan
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided import (
+    BitMix,
+    GuidedPlan,
+    TupleMix,
+    category,
+    class_label,
+    guided_plan,
+    number,
+    safeguard_for,
+)
+from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import FileError, GuidanceError, PlanError, PrivacyLimitError, WireError
 

@@ -10,12 +10,10 @@ from naive import ReplayEntropy
 
 from assocpriv.client.guided.bulk import TupleRandomizer
 from assocpriv.client.guided.randomizer import GuidedRecord, accept, parse_guided, randomize_guided
-from assocpriv.files.guided_messages import message_lines, read_messages
-from assocpriv.files.reports import Reports
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
-from assocpriv.plans.guided.weights import coin_of
-from assocpriv.plans.registry import parse_plan
+from assocpriv.files.reports import Reports, message_lines, read_messages
+from assocpriv.plans.guidance import Guidance, coin_of
+from assocpriv.plans.guided import GuidedPlan
+from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.errors import GuidanceError, PlanError, WireError
 from assocpriv.records.table_cells import read_value
 from tests.vectors import guided_decoder as decoder

@@ -12,9 +12,9 @@ import pytest
 
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.lab.enumeration import distribution
-from assocpriv.plans.baskets import information
-from assocpriv.plans.baskets.information import mutual_limit, plan_information
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.planning import information
+from assocpriv.planning.information import mutual_limit, plan_information
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach, Channel, compose, parse_probability
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.information import (

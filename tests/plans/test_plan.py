@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.generator import Generator
+from assocpriv.plans.operator import Operator
 from assocpriv.plans.published import _MOST_MARKS
 from assocpriv.promise.breaches import Breach, epsilon, highest_posterior, lowest_posterior, parse_probability
 from assocpriv.promise.errors import PlanError, PrivacyLimitError

@@ -23,9 +23,8 @@ from assocpriv.client.numeric.bulk import TableRandomizer
 from assocpriv.client.numeric.randomizer import encode, randomize_record, release
 from assocpriv.planning.numeric.planner import plan_table
 from assocpriv.planning.numeric.table_facts import foresee_table
-from assocpriv.plans.numeric.columns import CategoryColumn, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, UniformNoise, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import CategoryColumn, Clear, NumberColumn, UniformNoise, Window
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError, RecordError
 from assocpriv.records.table_cells import CellOptions, column_inputs, read_value

@@ -12,11 +12,10 @@ from naive import ReplayEntropy
 
 from assocpriv.client.numeric.randomizer import randomize_record
 from assocpriv.files.reports import Reports
-from assocpriv.plans.numeric.columns import NumberColumn
-from assocpriv.plans.numeric.laws import Clear, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import Clear, NumberColumn, Window
+from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import pack_reports
-from assocpriv.plans.registry import parse_plan
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import AssocprivError, PlanError, RecordError, WireError
 from assocpriv.server.numeric.released import released_frame, released_values

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import small_plan
 
-from assocpriv.plans.baskets import view as module
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import LEFT_OUT, MAX_ANCESTORS, MAX_SIZE, UNKNOWN, View
+from assocpriv.plans import view as module
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import LEFT_OUT, MAX_ANCESTORS, MAX_SIZE, UNKNOWN, View
 from assocpriv.promise.errors import PlanError
 
 BASE = small_plan("none", 3, 2, 2)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assocpriv.baskets import read_baskets
-from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.promise.errors import BasketError
 from assocpriv.records import basket_files, budget
 from assocpriv.records.basket_files import ReadCounts, ReadOptions, stream_baskets

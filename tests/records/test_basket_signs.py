@@ -10,7 +10,7 @@ import pytest
 from canary import NAME, marks_in
 
 import assocpriv as ap
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError
 from assocpriv.records import budget
 from assocpriv.records.basket_files import ReadOptions, stream_baskets

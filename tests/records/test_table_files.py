@@ -15,9 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, UniformNoise
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import CategoryColumn, Clear, LabelColumn, NumberColumn, UniformNoise
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import RecordError
 from assocpriv.records.table_cells import read_value
 from assocpriv.records.table_files import TableCounts, TableOptions, stream_table

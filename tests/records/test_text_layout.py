@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assocpriv as ap
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError
 from assocpriv.records import budget
 from assocpriv.records.basket_files import ReadOptions, stream_baskets

@@ -13,8 +13,8 @@ import numpy as np
 from naive import ReplayEntropy
 
 from assocpriv.client.guided.randomizer import GuidedRecord, Perturbation, randomize_guided
-from assocpriv.plans.guided.guidance import UNIT, Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guidance import UNIT, Guidance
+from assocpriv.plans.guided import GuidedPlan
 from assocpriv.records.table_cells import read_value
 
 _VOTE = {"name": "vote", "kind": "category", "values": ["n", "y"]}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.client.baskets.transactions import view_baskets, view_transaction
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import format_fraction
 from assocpriv.promise.entropy import WordEntropy
 from assocpriv.promise.numbers import set_of_rank

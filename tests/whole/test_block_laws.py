@@ -12,11 +12,10 @@ import pytest
 
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.lab.enumeration import distribution
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.transition import SupportModel
+from assocpriv.plans.view import Blocks, View
 from assocpriv.server.estimates.supports import Respondents, SubsetCounts, covariance, estimate_supports
 
 N_ITEMS, BLOCKS = 5, Blocks(3, 2, 3)

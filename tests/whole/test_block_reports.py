@@ -13,10 +13,9 @@ from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.files.reports import Reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.errors import PlanError, WireError
 from assocpriv.records.baskets import Baskets
 

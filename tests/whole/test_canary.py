@@ -27,12 +27,11 @@ from assocpriv.client.baskets import bulk
 from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.files.plans import write_plan
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
-from assocpriv.plans.numeric.laws import Clear
-from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.columns import Clear
+from assocpriv.plans.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
+from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import AssocprivError
 from assocpriv.records.baskets import Baskets, to_baskets

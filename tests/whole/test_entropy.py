@@ -245,7 +245,7 @@ SYSTEM = {
     "client/ledger.py", "client/collector_connection.py",
     "auditing/enumerate/words_and_bulk.py",
     "collector/keys.py", "collector/known_ids.py", "collector/postgres_store.py", "collector/sealing.py",
-    "files/store_mark.py", "pages/sessions.py", "client/spark.py",
+    "files/open_reports.py", "pages/sessions.py", "client/spark.py",
 }  # fmt: skip
 _MODULE = "assocpriv.promise.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}

@@ -11,12 +11,11 @@ import pytest
 
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.lab.enumeration import distribution
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.codes import bch_generator, reed_solomon_generator
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.generator import Generator, bch_generator, reed_solomon_generator
+from assocpriv.plans.operator import Operator
+from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PrivacyLimitError
 from assocpriv.server.estimates.supports import Respondents, SubsetCounts, covariance, estimate_supports

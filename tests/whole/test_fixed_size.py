@@ -30,11 +30,11 @@ from assocpriv.planning.fixed_size_designs import (
 )
 from assocpriv.planning.plan_facts import foresee
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.operator import FixedSizeOperator, Operator
 from assocpriv.plans.published import pack_reports
+from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError, WireError
 from assocpriv.promise.numbers import binomial_words, rank_of_set, set_of_rank

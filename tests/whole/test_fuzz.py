@@ -32,14 +32,14 @@ import assocpriv as ap
 from assocpriv.apps.cli import main
 from assocpriv.auditing.black_box.pipe import Program
 from assocpriv.baskets import read_baskets
+from assocpriv.files.arrow import column_chunks
 from assocpriv.files.names import read_taxonomy
-from assocpriv.files.parquet import column_chunks
 from assocpriv.files.plans import read_catalogue, read_plan, write_plan
 from assocpriv.files.reports import PLAN_KEY, read_reports
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.codes import primitive_polynomial
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.generator import primitive_polynomial
+from assocpriv.plans.view import View
 from assocpriv.promise.errors import AssocprivError, BasketError, PlanError
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.basket_frames import list_cells, long_cells
@@ -485,7 +485,7 @@ import tracemalloc
 from pathlib import Path
 import numba, numpy, pandas, pyarrow.parquet, pyarrow.compute
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import AssocprivError
 from assocpriv.files.reports import read_reports
 from assocpriv.server.itemsets.frames import read_itemsets

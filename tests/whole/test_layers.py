@@ -32,7 +32,7 @@ BELOW = {
     "auditing": "core promise kernels plans files records client server planning lab",
     "pages": "core promise kernels plans files collector",
 }
-PLAN = "plans.baskets.plan"
+PLAN = "plans.baskets"
 HEAVY = {
     "numba",
     "galois",
@@ -48,7 +48,7 @@ HEAVY = {
 }
 ONLY_HOME = {
     "numba": {"kernels.compiling"},
-    "galois": {"plans.baskets.codes"},
+    "galois": {"plans.generator"},
     "click": {"apps.cli", "apps.console", "apps.options", "apps.terminal"}
     | {f"apps.commands.{path.stem}" for path in (PACKAGE / "apps" / "commands").glob("[a-z]*.py")},
     "pyspark": {"spark.session", "spark.sums", "client.spark", "server.spark", "spark"},
@@ -131,7 +131,7 @@ def test_folders_load_nothing(folder: str) -> None:
     ("module", "source", "caught"),
     [
         (PLAN, "import assocpriv.client.baskets.bulk as b", {"client.baskets.bulk"}),
-        (PLAN, "from ...client.baskets.bulk import CHUNK", {"client.baskets.bulk"}),
+        (PLAN, "from ..client.baskets.bulk import CHUNK", {"client.baskets.bulk"}),
         (PLAN, "from assocpriv import Plan", {""}),
         (PLAN, "import assocpriv", {""}),
         (PLAN, "def f():\n    if 1:\n        from assocpriv.server.itemsets import rules", {"server.itemsets.rules"}),
@@ -143,7 +143,7 @@ def test_folders_load_nothing(folder: str) -> None:
         ("client.baskets.bulk", "from assocpriv.server.estimates import supports", {"server.estimates.supports"}),
         ("lab.simulate", "from assocpriv.apps.render import plan", {"apps.render.plan"}),
         ("lab.simulate", "from assocpriv import baskets", {"baskets"}),
-        (PLAN, "from assocpriv.plans.baskets.view import View\nimport numpy", set()),
+        (PLAN, "from assocpriv.plans.view import View\nimport numpy", set()),
         ("apps.cli", "from assocpriv import __version__", set()),
         ("apps.commands.mine", "from assocpriv.files.reports import read_reports", {"files.reports"}),
         ("apps.commands.mine", "from assocpriv.baskets import read_reports", set()),
@@ -164,10 +164,10 @@ def test_heavy_libraries_have_one_home(library: str) -> None:
 def test_galois_is_imported_inside_functions_only() -> None:
     """Importing plans.baskets.codes does not load galois, whose fields cost seconds."""
     body = [
-        node for node in ast.parse(SOURCES["plans.baskets.codes"]).body if isinstance(node, ast.Import | ast.ImportFrom)
+        node for node in ast.parse(SOURCES["plans.generator"]).body if isinstance(node, ast.Import | ast.ImportFrom)
     ]
     top = ast.Module(body, type_ignores=[])
-    assert "galois" not in imports_of("plans.baskets.codes", ast.unparse(top))
+    assert "galois" not in imports_of("plans.generator", ast.unparse(top))
 
 
 def test_client_is_light() -> None:

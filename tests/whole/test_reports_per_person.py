@@ -25,12 +25,11 @@ from assocpriv.lab.enumeration import distribution
 from assocpriv.planning.plan_facts import foresee
 from assocpriv.planning.planner import best_operators, make_plan
 from assocpriv.planning.request import PlanWishes, limit_of_each
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
-from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import MOST_REPORTS_PER_PERSON, Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.generator import Generator
+from assocpriv.plans.operator import FixedSizeOperator, Operator
+from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach, epsilon
 from assocpriv.promise.errors import PlanError, PrivacyLimitError
 from tests.planning.test_refine import FALLING, NAMES, mined, refine, singles

@@ -18,13 +18,13 @@ from assocpriv.baskets import randomize
 from assocpriv.client import kinds as client_kinds
 from assocpriv.client.ledger import Ledger
 from assocpriv.collection import gather
-from assocpriv.core.loading import load
 from assocpriv.files.plans import read_plan, write_plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans import registry
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans import kind as registry
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.kind import load
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BudgetError, PlanError, WireError
 from assocpriv.server.counting.backend import LocalBackend

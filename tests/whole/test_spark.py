@@ -29,9 +29,8 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.numeric.designs import design_window
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.numeric.columns import LabelColumn, NumberColumn
-from assocpriv.plans.numeric.laws import Clear
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import BasketError, EstimateError, FileError, PlanError, SparkError, WireError
 from assocpriv.server import spark as server
 from assocpriv.server.counting.backend import LocalBackend

@@ -27,14 +27,12 @@ from assocpriv.auditing.recompute.promise import check_integers
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.client.baskets.transactions import apply_view, stream_transactions, view_baskets, view_transaction
 from assocpriv.files.plans import read_plan
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.codes import Field, bch_generator, reed_solomon_generator
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.generator import Field, Generator, bch_generator, reed_solomon_generator
+from assocpriv.plans.operator import Operator
 from assocpriv.plans.published import pack_reports
+from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach, format_fraction
 from assocpriv.promise.errors import BasketError, PlanError, WireError
 from assocpriv.records.baskets import Baskets

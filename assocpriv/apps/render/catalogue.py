@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.promise.errors import counted
 
 if TYPE_CHECKING:
-    from assocpriv.files.catalogues import CatalogueCheck
+    from assocpriv.files.names import CatalogueCheck
     from assocpriv.lab.sample_catalogues import CatalogueDraft, CatalogueUse
 
 _SHOWN = 5  # groups of twins

@@ -18,8 +18,8 @@ from assocpriv.planning.worked_promises import (
     WorkedPromise,
     WorkedPromises,
 )
-from assocpriv.plans.baskets.catalogue import itemsets_of
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.promise.breaches import Breach, epsilon, float_up, format_fraction, highest_posterior
 
 _WIDTH, _SAID = 80, 82  # columns: of paragraphs, and of sentences, so that those to choose from stay on a line

@@ -5,7 +5,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from assocpriv.plans.baskets.catalogue import sort_key
+from assocpriv.plans.catalogue import sort_key
 from assocpriv.promise.numbers import PLAIN
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from assocpriv.apps.render.figures import fields
 from assocpriv.client.guided.answering import AnswerCounts
-from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.errors import counted
 
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.apps.render.figures import discoverable, fields, listed, percent, percent_as_given, rest_line
-from assocpriv.core.light_frame import AnyFrame, LightFrame
-from assocpriv.files.tables import itemset_records
-from assocpriv.plans.baskets.catalogue import itemsets_of
+from assocpriv.files.itemsets import AnyFrame, LightFrame, itemset_records
+from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.promise.errors import counted
 from assocpriv.server.estimates.sampling_loss import WHOLE_BELOW
 from assocpriv.server.itemsets.ask import NOT_ASKED, not_told

@@ -9,13 +9,12 @@ from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.auditing.findings import count_undecided
-from assocpriv.core.light_frame import LightFrame
-from assocpriv.files.tables import itemset_records
+from assocpriv.files.itemsets import LightFrame, itemset_records
 from assocpriv.pages.facts import promise_sentences
 from assocpriv.pages.found import itemset_rows, rule_row
 from assocpriv.pages.wording import names, number, share
-from assocpriv.plans.numeric.tree_model import TreeModel
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.tree_model import TreeModel
 from assocpriv.promise.errors import counted
 from assocpriv.server.itemsets.facts import MiningFacts, describe_undecided, meaning
 from assocpriv.server.itemsets.frames import mining_facts, sure_rows

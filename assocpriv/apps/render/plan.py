@@ -19,9 +19,9 @@ from assocpriv.apps.render.figures import (
 from assocpriv.planning.blocks import LEAST_BLOCKS
 from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery
 from assocpriv.planning.plan_facts import Prospects
-from assocpriv.plans.baskets.blocks import NUMBER_BYTES
-from assocpriv.plans.baskets.catalogue import itemsets_of
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import itemsets_of
+from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.breaches import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.promise.errors import counted
 from assocpriv.server.estimates.limits import DiscoverableSupports

@@ -20,8 +20,8 @@ from assocpriv.apps.render.plan import plan_lines, plan_record, promise_record
 from assocpriv.lab.rounds_trial import RoundScore, RoundsTrial, ScheduleTrial
 from assocpriv.planning.plan_facts import Prospects
 from assocpriv.planning.refine import HISTOGRAM, Refinement
-from assocpriv.plans.baskets.catalogue import itemsets_of
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.promise.breaches import epsilon, format_fraction
 from assocpriv.server.rounds.combine import combined_records
 from assocpriv.server.rounds.knowledge import Itemset, ranked

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.apps.render.figures import discoverable, finite, percent
 from assocpriv.apps.render.plan import LOWEST
 from assocpriv.planning.transaction_size import SamplingLoss, describe_loss
-from assocpriv.plans.baskets.catalogue import itemsets_of
+from assocpriv.plans.catalogue import itemsets_of
 
 if TYPE_CHECKING:
     from assocpriv.baskets import ReadOutcome
     from assocpriv.lab.sample_plans import SamplePlan
     from assocpriv.planning.transaction_size import SizeRow
-    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets import Plan
     from assocpriv.records.basket_files import ReadCounts
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.promise.errors import counted
 
 if TYPE_CHECKING:
-    from assocpriv.plans.numeric.plan import TablePlan
+    from assocpriv.plans.tables import TablePlan
     from assocpriv.records.table_files import TableCounts
 
 

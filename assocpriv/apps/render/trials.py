@@ -6,7 +6,7 @@ from assocpriv.apps.render.figures import fields, listed, percent, rest_line
 from assocpriv.apps.render.itemsets import itemset_lines, rule_lines, threshold_lines
 from assocpriv.apps.render.plan import plan_lines, plan_record
 from assocpriv.apps.render.sizes import loss_lines
-from assocpriv.files.tables import itemset_records
+from assocpriv.files.itemsets import itemset_records
 from assocpriv.lab.demo import Demo, DemoStart
 from assocpriv.lab.simulate import Simulation
 from assocpriv.server.itemsets.facts import describe_undecided

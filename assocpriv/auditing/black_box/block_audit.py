@@ -22,8 +22,8 @@ from assocpriv.auditing.black_box.neighbours import Neighbours, form_of, transac
 from assocpriv.auditing.black_box.shown import is_whole
 from assocpriv.auditing.black_box.tallies import COIN_LENGTH, Starts, Stream, Tallies, compare_starts
 from assocpriv.auditing.request import Progress
-from assocpriv.plans.baskets.blocks import NUMBER_BYTES
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.records.baskets import Baskets
 
 _CLASSES = 16  # of blocks, to compare successive ones

@@ -16,8 +16,8 @@ from assocpriv.auditing.black_box.laws import Events
 from assocpriv.auditing.black_box.neighbours import Neighbours, Transaction, form_of, mixed_batches
 from assocpriv.auditing.black_box.shown import is_whole, lines_of
 from assocpriv.auditing.black_box.tallies import Table, bit_counts
-from assocpriv.plans.baskets.blocks import NUMBER_BYTES
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.server.counting.bitmaps import ItemTables, planes_of
 
 MOST_HELD = 192  # items of a basket

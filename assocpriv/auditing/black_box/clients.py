@@ -16,7 +16,7 @@ from assocpriv.auditing.findings import client_at_work
 from assocpriv.auditing.request import LEAST_TRIALS
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
 from assocpriv.promise.errors import WireError
 from assocpriv.records.baskets import Baskets

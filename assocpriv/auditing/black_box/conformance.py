@@ -15,7 +15,7 @@ from assocpriv.auditing.black_box.shown import is_whole, judge_format
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
 from assocpriv.auditing.request import Progress
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import FileError
 
 DEPTH = "conformance"

@@ -24,8 +24,8 @@ from assocpriv.auditing.black_box.laws import Events
 from assocpriv.auditing.black_box.neighbours import Transaction, form_of, transaction_of
 from assocpriv.auditing.black_box.shown import Sample, bits_of, is_spanned, lines_of, raw_bits, sample_of, span_of
 from assocpriv.auditing.black_box.tallies import samples_in_turn
-from assocpriv.plans.baskets.codes import Field
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.generator import Field
 from assocpriv.server.counting.bitmaps import ItemTables, planes_of
 
 _ALARM = 1e-10  # of one item's test: about that of an audit at its default, shared by all laws and some thousand tests

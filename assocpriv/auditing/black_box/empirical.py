@@ -23,7 +23,7 @@ from assocpriv.auditing.black_box.shown import judge_format
 from assocpriv.auditing.black_box.tallies import Stream, Tallies, compare_starts
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
 from assocpriv.auditing.request import Progress, check_request
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import epsilon
 from assocpriv.promise.errors import FileError
 

@@ -17,10 +17,9 @@ from assocpriv.auditing.black_box.laws import Events
 from assocpriv.auditing.recompute.guided_text import GuidedLaw
 from assocpriv.client.guided.bulk import randomize_inputs
 from assocpriv.client.guided.randomizer import GuidedRecord, randomize_guided
-from assocpriv.plans.guided.attributes import CutColumn
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
-from assocpriv.plans.numeric.columns import Column
+from assocpriv.plans.columns import Column
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided import CutColumn, GuidedPlan
 from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
 
 MOST_ANSWERED = 5000  # tuples that may be answered for in place of one

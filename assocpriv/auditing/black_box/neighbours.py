@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from assocpriv.auditing.black_box.clients import batch_length, batch_of
 from assocpriv.auditing.recompute.plan_text import read_numbers
 from assocpriv.auditing.recompute.report_forms import Form
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.records.baskets import Baskets
 
 _LEAST_BATCHES, _SHORT_BATCH = 24, 2048

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from assocpriv.auditing.black_box.clients import Answers
 from assocpriv.auditing.black_box.neighbours import Neighbours, Transaction, form_of
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
-from assocpriv.plans.baskets.codes import Field, item_columns
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.generator import Field, item_columns
 from assocpriv.plans.published import well_formed
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of, report_planes
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from assocpriv.auditing.black_box.clients import Answers
 from assocpriv.client.numeric.bulk import randomize_inputs
 from assocpriv.client.numeric.randomizer import randomize_record
-from assocpriv.plans.numeric.columns import CategoryColumn, Column, NumberColumn
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import CategoryColumn, Column, NumberColumn
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
 
 Inputs = NDArray[np.int32]  # (records, columns)

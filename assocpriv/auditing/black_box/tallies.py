@@ -22,7 +22,7 @@ from assocpriv.auditing.black_box.shown import (
     sample_of,
     sum_lines,
 )
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 
 SCORE_CELLS = 64
 _LONGEST = 255

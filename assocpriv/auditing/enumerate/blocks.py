@@ -19,10 +19,9 @@ from assocpriv.auditing.findings import Fault, client_at_work
 from assocpriv.auditing.recompute.cuts import NUMBER_BYTES, Cuts
 from assocpriv.auditing.recompute.plan_text import read_numbers
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.entropy import Entropy
 
 _FEW_PARTITIONS = 3  # that one device is asked about; tables of large catalogues take seconds

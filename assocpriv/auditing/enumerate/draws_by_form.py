@@ -30,7 +30,7 @@ from assocpriv.auditing.recompute.plan_text import Numbers
 from assocpriv.auditing.recompute.report_forms import Bits, Form, Sets, set_of
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.entropy import Entropy
 
 RANDOM_POINTS = 32  # of each case: a client that errs on one draw in four is missed with a chance of 10^-4

@@ -33,7 +33,7 @@ from assocpriv.auditing.recompute.codes import Seed
 from assocpriv.auditing.recompute.plan_text import Numbers
 from assocpriv.auditing.recompute.promise import DEPTH, check_integers
 from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import PlanError
 
 WORK = 200_000  # client runs without a generator: some 10 s

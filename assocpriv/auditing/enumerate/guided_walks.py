@@ -15,8 +15,8 @@ from assocpriv.auditing.recompute.guided_text import TUPLE, WORD, GuidedLaw, Gui
 from assocpriv.client.guided.bulk import TupleRandomizer
 from assocpriv.client.guided.randomizer import Perturbation
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided import GuidedPlan
 
 MOST_OUTCOMES, _MOST_TUPLES = 3000, 40  # tuples times vectors of bits that are walked, and tuples
 _RECORDS, _AT_ENDS = 200, 400  # tuples compared as words, and draws at a weight's end

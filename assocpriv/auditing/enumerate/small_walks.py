@@ -20,11 +20,11 @@ from assocpriv.auditing.recompute.codes import Seed, order_of_x
 from assocpriv.auditing.recompute.plan_text import Numbers, read_numbers
 from assocpriv.auditing.recompute.promise import stated_ratio
 from assocpriv.auditing.recompute.report_forms import Form, Sets
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import AnyOperator
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.generator import Generator
+from assocpriv.plans.operator import AnyOperator
+from assocpriv.plans.view import View
 from assocpriv.promise.entropy import Entropy
 
 ALL_DRAWS, NOT_DECIDED = "all draws", "not decided"

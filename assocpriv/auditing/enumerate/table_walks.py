@@ -21,7 +21,7 @@ from assocpriv.auditing.recompute.table_text import GAUSSIAN, ColumnNumbers, Tab
 from assocpriv.client.numeric.bulk import TableRandomizer
 from assocpriv.client.numeric.randomizer import encode, release, release_value
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.tables import TablePlan
 
 _Outcome = TypeVar("_Outcome")
 _Ranges = tuple[tuple[int, int], ...]

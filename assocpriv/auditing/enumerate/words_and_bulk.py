@@ -28,8 +28,8 @@ from assocpriv.auditing.recompute.plan_text import Numbers
 from assocpriv.auditing.recompute.report_forms import Bits, Form
 from assocpriv.client.baskets.bulk import randomizer_of
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.baskets.codes import item_columns
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.generator import item_columns
 from assocpriv.promise.entropy import WordEntropy
 from assocpriv.records.baskets import Baskets
 

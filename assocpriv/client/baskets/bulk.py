@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import kept_subsets, subsets_by_size
 from assocpriv.kernels.parallel import map_ahead
-from assocpriv.plans.baskets.blocks import NUMBER_BYTES
-from assocpriv.plans.baskets.codes import WORD_BITS, item_columns
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.generator import WORD_BITS, item_columns
+from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.entropy import WordEntropy, read_only
 from assocpriv.promise.errors import BasketError, PlanError
 from assocpriv.promise.numbers import binomial_words, to_words, words_for

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb, lcm
 
-from assocpriv.plans.baskets.operator import FixedSizeOperator
+from assocpriv.plans.operator import FixedSizeOperator
 from assocpriv.promise.entropy import Entropy
 from assocpriv.promise.numbers import rank_of_set, set_of_rank
 

@@ -24,10 +24,10 @@ from operator import index
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.seeds import draw_seed
 from assocpriv.client.baskets.transactions import view_transaction
-from assocpriv.plans.baskets.blocks import NUMBER_BYTES
-from assocpriv.plans.baskets.codes import Field, tables_pay
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.generator import Field, tables_pay
+from assocpriv.plans.operator import Operator
+from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.entropy import Entropy
 from assocpriv.promise.errors import BasketError
 

@@ -1,6 +1,6 @@
 """Pseudorandom select-a-size: a uniformly random seed among those that agree with the kept and dropped items.
 
-The report's value for an item is u_i = Σ_j ⟨column(i,j), ξ⟩·2^(r−1−j) (plans/baskets/codes.py); it is present iff u_i <
+The report's value for an item is u_i = Σ_j ⟨column(i,j), ξ⟩·2^(r−1−j) (plans/generator.py); it is present iff u_i <
 a. So a kept item takes a uniform u_i < a, a dropped one a uniform u_i ≥ a, which fixes m·r inner products of the seed
 ξ. Either is a part of one draw below a·(2^r − a): how much is drawn does not tell what is kept. To draw uniformly from
 the solutions: take a uniform ξ0; bring the columns into reduced form, each with a pivot bit no other has; flip the
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assocpriv.plans.baskets.codes import Field, item_columns
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.generator import Field, item_columns
 from assocpriv.promise.entropy import Entropy
 
 

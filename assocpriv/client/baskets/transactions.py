@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import LEFT_OUT, UNKNOWN, View
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import LEFT_OUT, UNKNOWN, View
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.basket_files import STRICT, BasketStream, ReadCounts, ReadOptions, read_baskets, stream_baskets
 from assocpriv.records.baskets import Baskets, assemble_in_order, named_baskets

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from assocpriv.client.guided.bulk import randomize_inputs
 from assocpriv.client.guided.randomizer import accept
 from assocpriv.client.guided.waiting import forget_waiting, is_waiting, waiting_inputs
-from assocpriv.files.guided_messages import ENDING, write_messages
-from assocpriv.files.reports import check_report_output, write_reports
+from assocpriv.files.reports import ENDING, check_report_output, write_messages, write_reports
 from assocpriv.kernels.parallel import default_memory, workers_within
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import FileError
 from assocpriv.records.table_files import TableOptions, TableStream, stream_table

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from assocpriv.client.guided.randomizer import GuidedRecord, LevelError, accept
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.errors import CollectorError, GuidanceError
 from assocpriv.records.table_cells import parse_record
 

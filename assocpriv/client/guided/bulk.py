@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from assocpriv.client.guided.randomizer import Perturbation, accept
 from assocpriv.kernels.parallel import map_ahead
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
-from assocpriv.plans.guided.safeguards import TUPLE_BITS, TupleMix
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided import TUPLE_BITS, GuidedPlan, TupleMix
 from assocpriv.promise.entropy import WordEntropy
 
 CHUNK_BITS = 1 << 18  # of the tuples that a task perturbs: their words take 2 MiB

@@ -4,7 +4,7 @@ This module sees raw values. The steps, each an exact draw (see promise/entropy.
 
 1. for every attribute a value is drawn uniformly; it takes the place of a missing one (ZWZ05, section 6);
 2. where a promise is kept by tuples, every attribute's value of another tuple, and whether to answer for that one;
-3. each bit is 1 with its weight (plans/guided/weights.py), by a draw below 2^32, or 2^49 where bits are mixed.
+3. each bit is 1 with its weight (plans/guidance.py), by a draw below 2^32, or 2^49 where bits are mixed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
-from assocpriv.plans.guided.safeguards import TUPLE_BITS, BitMix, TupleMix
-from assocpriv.plans.guided.weights import MIXED_TOTAL, WEIGHT_TOTAL, coin_of, mixed, projected, weights_of
-from assocpriv.plans.numeric.plan import shortened
+from assocpriv.plans.guidance import MIXED_TOTAL, WEIGHT_TOTAL, Guidance, coin_of, mixed, projected, weights_of
+from assocpriv.plans.guided import TUPLE_BITS, BitMix, GuidedPlan, TupleMix
+from assocpriv.plans.tables import shortened
 from assocpriv.promise.entropy import Entropy
 from assocpriv.promise.errors import GuidanceError, RecordError, counted
 from assocpriv.records.table_cells import parse_record, read_value

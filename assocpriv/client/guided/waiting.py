@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.atomic import atomic_output, sync_folder
-from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.errors import FileError, PlanError, RecordError
 
 KEY, RECORDS = "key", "records"

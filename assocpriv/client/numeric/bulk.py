@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.kernels.parallel import map_ahead
-from assocpriv.plans.numeric.columns import Column
-from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import Clear, Column, GaussianNoise, UniformNoise, Window
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.entropy import WordEntropy, read_only
 
 CHUNK = 1 << 15  # records a task randomizes at most

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from assocpriv.files.atomic import atomic_output
-from assocpriv.plans.numeric.tree_model import CategoryInput, Input, NumberInput, TreeModel
+from assocpriv.plans.tree_model import CategoryInput, Input, NumberInput, TreeModel
 from assocpriv.promise.errors import FileError, RecordError, counted
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def predict_file(
         PlanError: the new column's name is no text.
         FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
     """
-    from assocpriv.plans.numeric.columns import check_text
+    from assocpriv.plans.columns import check_text
 
     check_prediction_output(output)
     check_text(column, "the name of the new column")
@@ -162,7 +162,7 @@ def _predict(batch: Any, model: TreeModel, cells: "CellOptions", counts: Predict
 
 
 def _check_columns(names: list[str], model: TreeModel) -> None:
-    from assocpriv.plans.numeric.plan import shortened
+    from assocpriv.plans.tables import shortened
 
     wanted = [column.name for column in model.columns]
     missing = [name for name in wanted if name not in names]
@@ -199,7 +199,7 @@ def _places(
     import numpy as np
     import pyarrow as pa
 
-    from assocpriv.files.arrow_columns import array_to_numpy
+    from assocpriv.files.arrow import array_to_numpy
     from assocpriv.records.table_cells import place_of
 
     encoded = values if isinstance(values, pa.DictionaryArray) else None
@@ -228,7 +228,7 @@ def _predicted(
     """Yield the batches of a file with the column of classes."""
     import pyarrow as pa
 
-    from assocpriv.files.arrow_columns import to_arrow
+    from assocpriv.files.arrow import to_arrow
     from assocpriv.records.source_files import named_after
 
     def step(action: Callable[[], Any]) -> Any:

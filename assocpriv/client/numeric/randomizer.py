@@ -11,9 +11,8 @@ This module sees raw values. The steps, each an exact draw (see promise/entropy.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from assocpriv.plans.numeric.columns import Column
-from assocpriv.plans.numeric.laws import Clear, GaussianNoise, Law, UniformNoise, Window
-from assocpriv.plans.numeric.plan import TablePlan, shortened
+from assocpriv.plans.columns import Clear, Column, GaussianNoise, Law, UniformNoise, Window
+from assocpriv.plans.tables import TablePlan, shortened
 from assocpriv.promise.entropy import Entropy
 from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records.table_cells import read_value

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.owner.suppression.items_templates import ItemBound, irredundant_items
-from assocpriv.plans.baskets.catalogue import sort_key
+from assocpriv.plans.catalogue import sort_key
 from assocpriv.promise.errors import TemplateError
 
 _SAME = 1e-12  # scores that differ by less, relatively, are equal

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.parquet import parquet_errors
+from assocpriv.files.arrow import parquet_errors
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.owner.suppression.coded import CodedColumn, CodedTable
 from assocpriv.promise.errors import RecordError, counted

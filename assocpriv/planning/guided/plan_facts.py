@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from assocpriv.plans.guided.plan import GuidedPlan
-from assocpriv.plans.guided.safeguards import TUPLE_BITS, TupleMix
+from assocpriv.plans.guided import TUPLE_BITS, GuidedPlan, TupleMix
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import check_whole
 

@@ -9,7 +9,7 @@ what they promise is read from these exactly, and what was asked for is never mi
 import math
 from fractions import Fraction
 
-from assocpriv.plans.numeric.laws import LARGEST_TOTAL, MOST_OUTPUTS, Clear, GaussianNoise, UniformNoise, Window
+from assocpriv.plans.columns import LARGEST_TOTAL, MOST_OUTPUTS, Clear, GaussianNoise, UniformNoise, Window
 from assocpriv.promise.errors import PlanError
 
 _ROOT_BITS = 48  # after the point of the share of γ that a column gets

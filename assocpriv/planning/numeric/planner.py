@@ -37,9 +37,17 @@ from assocpriv.planning.numeric.schema import (
     ColumnRequest,
     read_schema,
 )
-from assocpriv.plans.numeric.columns import COLUMNS, Column, LabelColumn, NumberColumn, default_intervals
-from assocpriv.plans.numeric.laws import MOST_OUTPUTS, Clear, Law
-from assocpriv.plans.numeric.plan import MOST_REPORTS_PER_PERSON, TablePlan, check_answers
+from assocpriv.plans.columns import (
+    COLUMNS,
+    MOST_OUTPUTS,
+    Clear,
+    Column,
+    LabelColumn,
+    Law,
+    NumberColumn,
+    default_intervals,
+)
+from assocpriv.plans.tables import MOST_REPORTS_PER_PERSON, TablePlan, check_answers
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import check_range

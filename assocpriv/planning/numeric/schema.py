@@ -12,9 +12,8 @@ from os import PathLike
 from typing import Any
 
 from assocpriv.files.plans import read_text
-from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn, check_text
-from assocpriv.plans.numeric.laws import MOST_OUTPUTS
-from assocpriv.plans.numeric.plan import MOST_COLUMNS
+from assocpriv.plans.columns import MOST_OUTPUTS, CategoryColumn, LabelColumn, NumberColumn, check_text
+from assocpriv.plans.tables import MOST_COLUMNS
 from assocpriv.promise.breaches import parse_number, parse_probability
 from assocpriv.promise.errors import PlanError
 

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from assocpriv.core.normal import lower_tails
 from assocpriv.planning.numeric.planner import AnswerCost, answer_costs
 from assocpriv.planning.numeric.schema import AS_IS, GAUSSIAN, MEMBERSHIP, RESPONSE, SQUARE_WAVE, UNIFORM
-from assocpriv.plans.numeric.columns import Column, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, GaussianNoise, Noise, UniformNoise, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import Clear, Column, GaussianNoise, Noise, NumberColumn, UniformNoise, Window
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import float_up
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import check_whole

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import add_up, cores, default_memory
-from assocpriv.plans.baskets.codes import WORD_BITS
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.generator import WORD_BITS
+from assocpriv.plans.transition import SupportModel
 from assocpriv.server.counting.bitmaps import (
     ItemTables,
     Rows,

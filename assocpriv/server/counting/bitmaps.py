@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.kernels.parallel import cache_bytes
-from assocpriv.plans.baskets.codes import WORD_BITS, Field, item_columns
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.generator import WORD_BITS, Field, item_columns
 from assocpriv.promise.numbers import binomial_words
 
 Rows = NDArray[np.uint64]

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.kernels.parallel import add_up, default_memory
-from assocpriv.plans.baskets.asked import AskedReports
-from assocpriv.plans.baskets.blocks import NUMBER_BYTES, BlockTable
-from assocpriv.plans.baskets.codes import WORD_BITS
+from assocpriv.plans.baskets import AskedReports
+from assocpriv.plans.generator import WORD_BITS
+from assocpriv.plans.view import NUMBER_BYTES, BlockTable
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, form_of, items_of, places_in, planes_of
 from assocpriv.server.counting.parts import LEAST_PART, Packed, Progress, part_size
 from assocpriv.server.counting.sums import Candidates

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.kernels.parallel import cores
-from assocpriv.plans.baskets.blocks import NUMBER_BYTES
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.view import NUMBER_BYTES
 
 SELECTING, OUT_OF = 3, 10
 Progress = Callable[[str, int, int], None]

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets.asked import AskedReports
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.baskets import AskedReports
+from assocpriv.plans.transition import SupportModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,11 +39,11 @@ from numpy.typing import NDArray
 
 from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import add_up, default_memory
-from assocpriv.plans.baskets.codes import WORD_BITS
-from assocpriv.plans.baskets.operator import AnyOperator
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.report_form import BlockForm
-from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.generator import WORD_BITS
+from assocpriv.plans.operator import AnyOperator
+from assocpriv.plans.report_form import BlockForm
+from assocpriv.plans.transition import SupportModel, transition_matrix
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of

@@ -1,7 +1,7 @@
 """How far crafted reports can move estimates, and how many targets one hits.
 
 Sees plans only. A report cannot be checked, and a crafted one weighs more than an honest one. With q the values that a
-report can add to N·ŝ of an itemset of k items (plans/baskets/transition.py):
+report can add to N·ŝ of an itemset of k items (plans/transition.py):
 
     one report replaced      moves ŝ by at most (max q − min q) / N
     one report added         by (q_l − ŝ) / (N + 1)
@@ -26,9 +26,8 @@ targets need not be copies of each other.
 from dataclasses import dataclass
 from fractions import Fraction
 
-from assocpriv.plans.baskets.asked import AskedReports
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.baskets import AskedReports, Plan
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.crafted.repeats import shown_by_all
 

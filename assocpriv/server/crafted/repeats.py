@@ -20,7 +20,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.server.counting.parts import Packed
 
 _ROWS_AT_ONCE = 1 << 17

@@ -26,7 +26,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.server.estimates.supports import SupportEstimates, normal_quantile, partial_counts

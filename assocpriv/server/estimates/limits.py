@@ -28,8 +28,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import ERRORS_OF_ONE
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.transition import ERRORS_OF_ONE
 from assocpriv.server.estimates.intervals import observed_of
 from assocpriv.server.estimates.supports import Respondents, foreseen_error, lowest_discoverable_support
 from assocpriv.server.estimates.tails import empty_limit

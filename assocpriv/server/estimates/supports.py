@@ -1,6 +1,6 @@
 """Supports from superset counts, with their variances.
 
-For an itemset A of k items let Z_A be the value q[l'] of plans/baskets/transition.py, an unbiased
+For an itemset A of k items let Z_A be the value q[l'] of plans/transition.py, an unbiased
 estimate from one report of whether its transaction holds A. With means over the N reports:
 
     ŝ(A)                = mean Z_A
@@ -54,9 +54,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets.asked import AskedReports
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import ERRORS_OF_ONE, SupportModel, lowest_support
+from assocpriv.plans.baskets import AskedReports, Plan
+from assocpriv.plans.transition import ERRORS_OF_ONE, SupportModel, lowest_support
 from assocpriv.promise.errors import EstimateError
 
 FEW_REPORTS = 0.1  # of a standard error: where one report can change an estimate by more, few reports decide

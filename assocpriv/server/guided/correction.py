@@ -12,9 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
-from assocpriv.plans.guided.weights import WEIGHT_TOTAL, bit_weights, mixing
+from assocpriv.plans.guidance import WEIGHT_TOTAL, Guidance, bit_weights, mixing
+from assocpriv.plans.guided import GuidedPlan
 
 _TUPLES = 1 << 12  # of which U is a mean: all of them where there are no more
 

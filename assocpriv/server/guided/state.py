@@ -20,10 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.reports import Reports
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
-from assocpriv.plans.guided.safeguards import TupleMix
-from assocpriv.plans.guided.weights import coin_of, ratio_of, weight_bounds
+from assocpriv.plans.guidance import Guidance, coin_of, ratio_of, weight_bounds
+from assocpriv.plans.guided import GuidedPlan, TupleMix
 from assocpriv.promise.errors import EstimateError, PlanError, WireError, counted
 from assocpriv.server.guided.correction import class_sums, corrected
 from assocpriv.server.guided.spectrum import Spectrum, spectrum

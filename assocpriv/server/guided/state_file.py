@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.atomic import atomic_output
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.errors import FileError, PlanError
 from assocpriv.server.guided.state import MinerState
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.reports import Reports
-from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.guided.state import MinerState
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.light_frame import LightFrame, put_together
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.files.itemsets import LightFrame, put_together
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting.backend import CountingBackend
 from assocpriv.server.counting.parts import Part

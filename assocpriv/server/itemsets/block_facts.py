@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.core.light_frame import LightFrame
-from assocpriv.plans.baskets.asked import AskedReports
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.files.itemsets import LightFrame
+from assocpriv.plans.baskets import AskedReports, Plan
+from assocpriv.plans.view import Blocks
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting.sums import Candidates, Source
 from assocpriv.server.estimates.sampling_loss import WHOLE_BELOW, SizesInBlocks

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assocpriv.core.light_frame import LightFrame
 from assocpriv.files.atomic import atomic_output
+from assocpriv.files.itemsets import LightFrame
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.itemsets.frames import mining_facts
 

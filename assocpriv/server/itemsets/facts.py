@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Protocol
 
-from assocpriv.files.tables import FORMAT
-from assocpriv.plans.baskets.operator import AnyOperator, operator_from_json
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.files.itemsets import FORMAT
+from assocpriv.plans.operator import AnyOperator, operator_from_json
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import EstimateError, counted
 from assocpriv.server.estimates.intervals import ErrorOptions
 from assocpriv.server.estimates.supports import Respondents

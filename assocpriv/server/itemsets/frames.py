@@ -1,7 +1,8 @@
 """Mined itemsets as a table, in memory and in files.
 
 A table has mlxtend's columns ``support`` and ``itemsets`` and is closed under taking subsets. With its facts (facts.py)
-each itemset's ``count`` gives the joint covariance of supports that rules need. Files carry the same (files/tables.py).
+each itemset's ``count`` gives the joint covariance of supports that rules need. Files carry the same
+(files/itemsets.py).
 """
 
 import csv
@@ -13,14 +14,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.light_frame import AnyFrame, LightFrame, as_column, put_together
+from assocpriv.files.arrow import parquet_errors
 from assocpriv.files.atomic import atomic_output
-from assocpriv.files.parquet import parquet_errors
-from assocpriv.files.tables import FORMAT, READERS, SUBSET_COUNTS, WRITERS, output_format
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.plans.baskets.view import View
+from assocpriv.files.itemsets import (
+    FORMAT,
+    READERS,
+    SUBSET_COUNTS,
+    WRITERS,
+    AnyFrame,
+    LightFrame,
+    as_column,
+    output_format,
+    put_together,
+)
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.transition import SupportModel
+from assocpriv.plans.view import View
 from assocpriv.promise.errors import EstimateError, FileError
 from assocpriv.server.estimates.intervals import ErrorOptions, support_intervals
 from assocpriv.server.estimates.supports import SubsetCounts, SupportEstimates

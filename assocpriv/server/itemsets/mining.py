@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.light_frame import LightFrame
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.files.itemsets import LightFrame
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting.backend import CountingBackend
 from assocpriv.server.counting.parts import Part

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.numbers import as_whole
 from assocpriv.server.estimates.intervals import ErrorOptions, read_share

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.light_frame import AnyFrame, LightFrame, as_column
-from assocpriv.files.tables import plain_record, write_plain
+from assocpriv.files.itemsets import AnyFrame, LightFrame, as_column, plain_record, write_plain
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting.sums import find_itemsets
 from assocpriv.server.estimates.confidences import RuleEstimates

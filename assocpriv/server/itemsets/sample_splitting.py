@@ -30,7 +30,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.estimates.intervals import observed_of, read_share
 from assocpriv.server.estimates.tails import Observed, upper_tail

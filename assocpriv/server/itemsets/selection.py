@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.light_frame import LightFrame
-from assocpriv.plans.baskets.catalogue import sort_key
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.files.itemsets import LightFrame
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import sort_key
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import parse_number
 from assocpriv.promise.errors import EstimateError, PlanError

@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from assocpriv.core.light_frame import LightFrame
-from assocpriv.core.loading import load
+from assocpriv.files.itemsets import LightFrame
+from assocpriv.plans.kind import load
 from assocpriv.promise.errors import EstimateError
 
 

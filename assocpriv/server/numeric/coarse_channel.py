@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.numeric.channel import transition
-from assocpriv.plans.numeric.columns import Column, NumberColumn
+from assocpriv.plans.columns import Column, NumberColumn, transition
 
 MOST_INTERVALS = 100  # AS00, section 3.2
 _SAME = 1e-12

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files.reports import Reports, file_batches, row_groups
 from assocpriv.kernels.parallel import add_up
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import EstimateError, PlanError, WireError, counted
 
 if TYPE_CHECKING:

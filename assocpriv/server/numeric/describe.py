@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.numeric.columns import Column, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, GaussianNoise
+from assocpriv.plans.columns import Clear, Column, GaussianNoise, NumberColumn
 from assocpriv.promise.errors import counted
 from assocpriv.server.estimates.supports import normal_quantile
 from assocpriv.server.numeric.bands import (

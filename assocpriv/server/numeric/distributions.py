@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.light_frame import LightFrame, as_column, put_together
-from assocpriv.core.loading import shown_by
-from assocpriv.files.tables import write_plain
+from assocpriv.files.itemsets import LightFrame, as_column, put_together, write_plain
+from assocpriv.plans.kind import shown_by
 from assocpriv.promise.numbers import rounded
 
 if TYPE_CHECKING:

@@ -11,9 +11,7 @@ chances of whole intervals take its place.
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.numeric.channel import transition
-from assocpriv.plans.numeric.columns import NumberColumn
-from assocpriv.plans.numeric.laws import Noise
+from assocpriv.plans.columns import Noise, NumberColumn, transition
 from assocpriv.server.numeric.likelihood import stopped_early
 
 

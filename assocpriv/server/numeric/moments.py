@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.numeric.columns import NumberColumn
-from assocpriv.plans.numeric.laws import Clear
+from assocpriv.plans.columns import Clear, NumberColumn
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -26,10 +26,8 @@ from numpy.typing import NDArray
 
 from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import map_ahead
-from assocpriv.plans.numeric.channel import transition
-from assocpriv.plans.numeric.columns import CategoryColumn, Column
-from assocpriv.plans.numeric.laws import Clear
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import CategoryColumn, Clear, Column, transition
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import EstimateError, counted
 from assocpriv.server.estimates.intervals import ErrorOptions
 from assocpriv.server.numeric.bands import LinearEstimate

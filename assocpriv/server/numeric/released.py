@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.numeric.columns import CategoryColumn, Column, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, Noise, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import CategoryColumn, Clear, Column, Noise, NumberColumn, Window
+from assocpriv.plans.tables import TablePlan
 
 if TYPE_CHECKING:
     import pandas as pd

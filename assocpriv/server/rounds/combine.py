@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.tables import COMBINED, itemset_records, write_plain
+from assocpriv.files.itemsets import COMBINED, itemset_records, write_plain
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.estimates.supports import sampling_variance
 from assocpriv.server.itemsets.facts import MiningFacts

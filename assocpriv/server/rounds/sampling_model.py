@@ -22,7 +22,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets.asked import asked_share
+from assocpriv.plans.baskets import asked_share
 
 Floats = NDArray[np.float64]
 # Of what undoing the sampling changes, this much may be wrong: for the choice of M, as a weight beside noise, and as
@@ -39,7 +39,7 @@ _THETA = np.geomspace(1e-12, 1.0, 2048)[:-1]
 class Sampling:
     """What of a basket a report is about: at most ``m`` sampled items, with blocks of those in the block it names.
 
-    The catalogue has ``items`` entries, cut into ``pieces`` at random (plans/baskets/blocks.py); 1 is no blocks.
+    The catalogue has ``items`` entries, cut into ``pieces`` at random (plans/view.py); 1 is no blocks.
     """
 
     m: int

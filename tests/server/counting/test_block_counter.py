@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.baskets.asked import AskedReports
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import AskedReports, Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import Blocks, View
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting import block_counter
 from assocpriv.server.counting.backend import LocalBackend, LocalCounter, counter_of

@@ -23,8 +23,8 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.plan_facts import foresee
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.transition import SupportModel, transition_matrix
 from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.bitmaps import report_rows

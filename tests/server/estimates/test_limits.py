@@ -9,8 +9,8 @@ from scipy.stats import binom, norm, poisson
 
 from assocpriv.lab.simulate import simulate
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.operator import Operator
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.sums import CountsOfAll

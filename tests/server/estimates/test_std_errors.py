@@ -9,7 +9,7 @@ from quiet import ask
 from assocpriv.lab.simulate import simulate
 from assocpriv.mining import association_rules
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.estimates.supports import FEW_REPORTS, Respondents, estimate_supports, partial_counts

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from guided_tables import random_guidance, small_plan
 
-from assocpriv.plans.guided.weights import MIXED_TOTAL, WEIGHT_TOTAL, bit_weights, coin_of, mixed, mixing
+from assocpriv.plans.guidance import MIXED_TOTAL, WEIGHT_TOTAL, bit_weights, coin_of, mixed, mixing
 from assocpriv.promise.breaches import Breach
 from assocpriv.server.guided.correction import corrected, random_products
 

@@ -16,11 +16,11 @@ from assocpriv.lab.simulate import PlainCounter, simulate
 from assocpriv.mining import association_rules
 from assocpriv.planning.designs import InsertionDesign, WorstSupport, search_designs
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.generator import Generator
+from assocpriv.plans.operator import Operator
+from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets

@@ -18,15 +18,13 @@ from scipy.stats import binom, chi2
 import assocpriv as ap
 from assocpriv.apps.render.itemsets import answer_lines, mined_lines
 from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.files.itemsets import itemset_records
 from assocpriv.files.reports import Reports
-from assocpriv.files.tables import itemset_records
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.mining import answer
-from assocpriv.plans.baskets.asked import AskedReports
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets import AskedReports, Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalBackend

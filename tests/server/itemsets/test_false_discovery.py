@@ -8,8 +8,8 @@ from fit import Z_LIMIT
 from scipy.special import ndtr
 
 from assocpriv.planning.designs import InsertionDesign
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.transition import estimator_row, transition_matrix
+from assocpriv.plans.operator import Operator
+from assocpriv.plans.transition import estimator_row, transition_matrix
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.estimates.tails import Observed
 from assocpriv.server.itemsets.sample_splitting import coherent, false_discoveries_controlled, p_values

@@ -15,8 +15,8 @@ import assocpriv as ap
 from assocpriv.apps.render.itemsets import itemset_lines, threshold_lines
 from assocpriv.lab.simulate import simulate
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
+from assocpriv.plans.operator import Operator
+from assocpriv.plans.transition import SupportModel, transition_matrix
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets

@@ -8,9 +8,8 @@ import pytest
 from naive import small_plan
 
 from assocpriv.files.reports import Reports, read_reports, write_reports
-from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, UniformNoise, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import CategoryColumn, Clear, LabelColumn, NumberColumn, UniformNoise, Window
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError, PlanError, WireError
 from assocpriv.server.numeric import counts

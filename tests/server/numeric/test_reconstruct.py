@@ -14,10 +14,20 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import reconstruct
 from assocpriv.planning.numeric.designs import design_gaussian, design_membership, design_uniform, design_window
-from assocpriv.plans.numeric.channel import exact_transition, transition
-from assocpriv.plans.numeric.columns import CategoryColumn, Column, LabelColumn, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, GaussianNoise, Law, UniformNoise, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import (
+    CategoryColumn,
+    Clear,
+    Column,
+    GaussianNoise,
+    LabelColumn,
+    Law,
+    NumberColumn,
+    UniformNoise,
+    Window,
+    exact_transition,
+    transition,
+)
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.server.numeric.bands import largest_deviation, least_squares

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from naive_shares import naive_shares
 
-from assocpriv.plans.numeric.columns import CategoryColumn, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, UniformNoise, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import CategoryColumn, Clear, NumberColumn, UniformNoise, Window
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.server.numeric.trees.channels import channel_of
 from assocpriv.server.numeric.trees.correction import as_released, correct, reconstruct

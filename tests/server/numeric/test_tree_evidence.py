@@ -11,9 +11,8 @@ from assocpriv.client.numeric.bulk import randomize_inputs
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import grow_tree, predict
-from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn
-from assocpriv.plans.numeric.laws import Clear, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import CategoryColumn, Clear, LabelColumn, Window
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.table_files import TableOptions, stream_table
 from assocpriv.server.numeric.trees import building

@@ -15,12 +15,20 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
+from assocpriv.files.plans import tree_from_text, tree_to_text
 from assocpriv.files.reports import Reports
-from assocpriv.files.tree_models import tree_from_text, tree_to_text
 from assocpriv.numeric import ReleasedTreeClassifier, grow_tree, predict, randomize_table, released_frame
-from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn, default_intervals
-from assocpriv.plans.numeric.laws import Clear, Law, UniformNoise, Window
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.columns import (
+    CategoryColumn,
+    Clear,
+    LabelColumn,
+    Law,
+    NumberColumn,
+    UniformNoise,
+    Window,
+    default_intervals,
+)
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.server.numeric.trees.building import ClassColumn, TreeRequest

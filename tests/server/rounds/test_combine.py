@@ -18,7 +18,7 @@ from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.operator import Operator
+from assocpriv.plans.operator import Operator
 from assocpriv.promise.errors import EstimateError, FileError
 from assocpriv.server.itemsets.frames import read_itemsets
 from assocpriv.server.rounds.combine import combine_tables, sizes_held, sizes_of_table, write_combined

@@ -13,12 +13,11 @@ from scipy.stats import binom
 import assocpriv as ap
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.client.baskets.transactions import view_baskets
-from assocpriv.files.tables import join_names
+from assocpriv.files.itemsets import join_names
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.blocks import Blocks
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.view import View
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.errors import EstimateError
 from assocpriv.rounds import plan_histogram
 from assocpriv.server.itemsets.frames import CORRECTED

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.numeric.columns import CategoryColumn
-from assocpriv.plans.numeric.laws import Window
-from assocpriv.plans.numeric.tree_model import EVERY_NUMBER, Node, Split, TreeModel
+from assocpriv.plans.columns import CategoryColumn, Window
+from assocpriv.plans.tree_model import EVERY_NUMBER, Node, Split, TreeModel
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.numeric.trees.channels import Channel
 from assocpriv.server.numeric.trees.correction import Codes

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.numeric.channel import transition
-from assocpriv.plans.numeric.columns import CategoryColumn, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, Window
-from assocpriv.plans.numeric.plan import TablePlan
-from assocpriv.plans.numeric.tree_model import CategoryInput, Input, NumberInput
+from assocpriv.plans.columns import CategoryColumn, Clear, NumberColumn, Window, transition
+from assocpriv.plans.tables import TablePlan
+from assocpriv.plans.tree_model import CategoryInput, Input, NumberInput
 from assocpriv.server.numeric.released import release_grid
 
 

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from assocpriv.plans.numeric.columns import CategoryColumn, Column, LabelColumn, NumberColumn, default_intervals
-from assocpriv.plans.numeric.plan import TablePlan, shortened
-from assocpriv.plans.numeric.tree_model import CategoryInput, NumberInput, TreeModel
+from assocpriv.plans.columns import CategoryColumn, Column, LabelColumn, NumberColumn, default_intervals
+from assocpriv.plans.tables import TablePlan, shortened
+from assocpriv.plans.tree_model import CategoryInput, NumberInput, TreeModel
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.numeric.released import release_grid
 from assocpriv.server.numeric.trees.building import ClassColumn, TreeRequest, build

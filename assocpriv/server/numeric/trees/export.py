@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assocpriv.plans.numeric.tree_model import EVERY_NUMBER, CategoryInput, Split, TreeModel
+from assocpriv.plans.tree_model import EVERY_NUMBER, CategoryInput, Split, TreeModel
 from assocpriv.promise.numbers import rounded
 
 _MOST_VALUES = 4  # of a category that a line names

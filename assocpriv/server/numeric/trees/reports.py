@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.reports import Reports
-from assocpriv.plans.numeric.plan import TablePlan
-from assocpriv.plans.numeric.tree_model import TreeModel
+from assocpriv.plans.tables import TablePlan
+from assocpriv.plans.tree_model import TreeModel
 from assocpriv.server.numeric.trees.building import ClassColumn, TreeRequest, build
 from assocpriv.server.numeric.trees.channels import channel_of
 from assocpriv.server.numeric.trees.estimator import class_column, class_place

@@ -17,9 +17,9 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets.codes import item_columns
-from assocpriv.plans.baskets.operator import AnyOperator
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.generator import item_columns
+from assocpriv.plans.operator import AnyOperator
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.information import ABSOLUTE_ERROR, BITS, RELATIVE_ERROR, Array, information_limit
 

@@ -1,8 +1,13 @@
-"""Objects named by text: a registry has a line for each kind, and loads what a kind needs when it is asked for."""
+"""The kinds of plans: what each of them needs is named by text, which is loaded when it is asked for."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from assocpriv.promise.errors import PlanError
+
+if TYPE_CHECKING:
+    from assocpriv.plans.published import PublishedPlan
 
 
 def load(reference: str) -> Any:
@@ -39,3 +44,37 @@ def on_first_use(
         return variables[name]
 
     return get, lambda: sorted([*variables["__all__"], *(name for name in variables if name.startswith("__"))])
+
+
+KINDS = {
+    "select-a-size": "assocpriv.plans.baskets:Plan",
+    "fixed-size": "assocpriv.plans.baskets:Plan",
+    "table": "assocpriv.plans.tables:TablePlan",
+    "guided": "assocpriv.plans.guided:GuidedPlan",
+}
+
+
+def load_for(kind: str, registry: Mapping[str, str], done: str) -> Any:
+    """Return what a registry names for a kind of plan; ``done`` says what is done with it, in the past.
+
+    Raises:
+        PlanError: it has no line for the kind.
+    """
+    if kind not in registry:
+        raise PlanError(f"plans of the kind {kind} cannot be {done} here; a newer release may know how")
+    return load(registry[kind])
+
+
+def parse_plan(text: str) -> "PublishedPlan":
+    """Read a plan of any kind from JSON text.
+
+    Raises:
+        PlanError: not a plan, one of a kind that is not known here, or one whose fields contradict each other.
+    """
+    from assocpriv.plans.published import UNKNOWN, check_envelope, parse_text
+
+    content = check_envelope(parse_text(text))
+    if content["kind"] not in KINDS:
+        raise PlanError(UNKNOWN)
+    plan: PublishedPlan = load(KINDS[content["kind"]]).from_json(content)
+    return plan

@@ -11,9 +11,9 @@ from itertools import accumulate
 from math import comb
 from typing import Any, ClassVar, Self
 
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.report_form import BitForm, RankForm, ReportForm, SeedForm
+from assocpriv.plans.generator import Generator
 from assocpriv.plans.published import check_fields, check_integer
+from assocpriv.plans.report_form import BitForm, RankForm, ReportForm, SeedForm
 from assocpriv.promise.errors import PlanError
 
 MAX_TRANSACTION_SIZE = 15  # 2^M kept subsets are tabulated; beyond this γ leaves nothing to discover

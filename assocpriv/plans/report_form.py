@@ -22,9 +22,8 @@ from bitarray import bitarray
 from bitarray.util import ba2int, int2ba
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets.blocks import NUMBER_BYTES, Blocks
-from assocpriv.plans.baskets.codes import item_columns
-from assocpriv.plans.baskets.generator import Generator
+from assocpriv.plans.generator import Generator, item_columns
+from assocpriv.plans.view import NUMBER_BYTES, Blocks
 from assocpriv.promise.errors import WireError, counted
 from assocpriv.promise.numbers import set_of_rank
 

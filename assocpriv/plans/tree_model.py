@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from assocpriv.core.loading import shown_by
+from assocpriv.plans.kind import shown_by
 from assocpriv.promise.errors import EstimateError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
 
 MOST_NODES = 1 << 20
 EVERY_NUMBER = sys.float_info.max  # as a threshold: every number but this goes left, and what is missing right

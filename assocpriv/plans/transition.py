@@ -31,7 +31,7 @@ from functools import lru_cache
 from math import comb
 from typing import Any
 
-from assocpriv.plans.baskets.operator import AnyOperator, Operator
+from assocpriv.plans.operator import AnyOperator, Operator
 from assocpriv.promise.errors import EstimateError
 
 # below this, even 10^12 reports leave a standard error above 100%, and doubles lose the estimate

@@ -1,12 +1,34 @@
-"""The frozen plan of guided perturbation: what a tuple is, how guidance is chosen, and what a report looks like.
+"""The plan of guided perturbation.
+
+Attributes of a plan of guided perturbation: categories, and numbers cut into intervals; one bit a value of each.
+
+A number's value is the interval that it lies in: 0 below the first cut point, and a cut point belongs to the interval
+above it. Cut points are exact fractions; a double is compared with the double nearest to each, so every machine finds
+the same interval.
+
+How a promise is kept whatever guidance a miner publishes: a share of chance in every report, exactly.
+
+    tuple   with probability q the client answers for a uniformly random tuple instead of its own. With D possible
+            tuples P[y|t] = (q/D) Σ_u P_V[y|u] + (1 − q) P_V[y|t], so two tuples' ratio is at most 1 + (1 − q)·D/q
+            whatever V is; V = I, under which R(t) = t, meets it.
+    bits    every bit is a fair coin with probability λ, else as guidance says. λ is the least of a grid with which the
+            product of every bit's largest ratio stays within a stated γ (plans/guidance.py); it depends on V and
+            the plan alone, so client and miner find the same.
+
+Randomized response: Warner 1965. γ: EGS03, section 4.
+
+The frozen plan of guided perturbation: what a tuple is, how guidance is chosen, and what a report looks like.
 
 A tuple is a record's values without its class; as bits, one a value of every attribute, exactly one of each attribute's
-is set. A report answers one guidance (plans/guided/guidance.py): its serial number, the class in clear, and the
+is set. A report answers one guidance (plans/guidance.py): its serial number, the class in clear, and the
 released bits. docs/formats/guided-plan.md describes every field and byte.
 
 Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005 (ZWZ05), section 4.
 """
 
+import sys
+from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,12 +40,235 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.guided.attributes import CutColumn, attribute_from_json, attribute_to_json, label_from_json
-from assocpriv.plans.guided.safeguards import Safeguard, safeguard_for, safeguard_from_json
-from assocpriv.plans.numeric.columns import Column, LabelColumn
+from assocpriv.plans.columns import CategoryColumn, Clear, Column, LabelColumn, NumericColumn, read_bound
 from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
 from assocpriv.promise.breaches import Breach, format_fraction, read_fraction
 from assocpriv.promise.errors import PlanError, PrivacyLimitError, WireError, counted
+
+MOST_VALUES = 1000  # of an attribute
+MOST_LABELS = 1 << 16
+_LARGEST = sys.float_info.max
+
+
+@dataclass(frozen=True)
+class CutColumn(NumericColumn):
+    """Numbers by the interval between rising cut points that they lie in.
+
+    Raises:
+        PlanError: cut points that do not rise, or are nearer to each other than doubles are.
+    """
+
+    cuts: tuple[Fraction, ...]
+
+    kind: ClassVar = "number"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for cut in self.cuts:
+            read_bound(format_fraction(cut), "cuts")
+        if not all(low < high for low, high in pairwise(self.edges.tolist())):
+            raise PlanError(f"attribute {self.name} needs finite cut points that rise, farther apart than doubles are")
+
+    @cached_property
+    def edges(self) -> NDArray[np.float64]:
+        """Edges of the intervals, float64 (values + 1,); the outer ones are the largest doubles."""
+        return np.array([-_LARGEST, *map(float, self.cuts), _LARGEST])
+
+    def cell_of(self, number: float) -> int | None:
+        """Return the interval that a number lies in; None for one that is not finite."""
+        if not abs(number) <= _LARGEST:
+            return None
+        return bisect_right(self.edges.tolist(), number, 1, len(self.cuts) + 1) - 1
+
+    def cells_of(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int32], int]:
+        """Return the interval of each number, int32 (n,), as the base class says."""
+        cells = np.searchsorted(self.edges[1:-1], numbers, side="right").astype(np.int32)
+        cells[np.isnan(numbers)] = self.inputs
+        return cells, int(np.isinf(numbers).sum())
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the column's own fields as JSON content."""
+        return {"cuts": [format_fraction(cut) for cut in self.cuts]}
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> "CutColumn":
+        """Read the column's fields."""
+        texts = _listed(fields["cuts"], "cuts", 1, MOST_VALUES - 1)
+        return _cut(fields["name"], tuple(read_bound(text, "cuts") for text in texts))
+
+
+def number(name: str, cuts: Sequence[float | Fraction]) -> CutColumn:
+    """Return an attribute of numbers, cut at rising points; a float stands for its shortest decimal form.
+
+    >>> number("age", [30, 45.5, 60]).cell_of(30.0)
+    1
+    """
+    return _cut(name, tuple(Fraction(str(cut)) for cut in cuts))
+
+
+def _cut(name: str, cuts: tuple[Fraction, ...]) -> CutColumn:
+    return CutColumn(name, Clear(len(cuts) + 1), True, cuts)
+
+
+def category(name: str, values: Sequence[str]) -> CategoryColumn:
+    """Return an attribute of named values."""
+    return CategoryColumn(name, Clear(max(1, len(values))), True, tuple(values))
+
+
+def class_label(name: str, labels: Sequence[str]) -> LabelColumn:
+    """Return the class column, which every report shows in clear."""
+    return LabelColumn(name, Clear(max(1, len(labels))), False, tuple(labels))
+
+
+def attribute_to_json(column: Column) -> dict[str, Any]:
+    """Return an attribute as JSON content."""
+    return {"name": column.name, "kind": column.kind, **column.to_fields()}
+
+
+def attribute_from_json(content: object) -> Column:
+    """Read what :func:`attribute_to_json` wrote; anything else raises PlanError."""
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if kind == CutColumn.kind:
+        return CutColumn.from_fields(check_fields(content, "an attribute", {"name", "kind", "cuts"}))
+    if kind != CategoryColumn.kind:
+        raise PlanError("an attribute must be a category or a number; a newer release may read this plan")
+    fields = check_fields(content, "an attribute", {"name", "kind", "values"})
+    return category(fields["name"], tuple(_listed(fields["values"], "values", 2, MOST_VALUES)))
+
+
+def label_from_json(content: object) -> LabelColumn:
+    """Read the class column, ``{"name": …, "values": […]}``; anything else raises PlanError."""
+    fields = check_fields(content, "the label", {"name", "values"})
+    return class_label(fields["name"], tuple(_listed(fields["values"], "values", 2, MOST_LABELS)))
+
+
+def _listed(content: object, name: str, least: int, most: int) -> list[Any]:
+    if not isinstance(content, list) or not least <= len(content) <= most:
+        raise PlanError(f"plan field {name} must be a list of {least} to {most:,}")
+    return content
+
+
+TUPLE_BITS = 32  # of the draw that says whether a tuple is answered for
+_RATIO_BITS = 16  # after the point of the γ that bits keep to
+
+
+class Safeguard(ABC):
+    """How a promise is kept."""
+
+    kind: ClassVar[str]
+    field_names: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def amplification(self, tuples: int) -> Fraction:
+        """Return the largest γ of one report, whatever the guidance, where there are so many possible tuples."""
+
+    @abstractmethod
+    def to_fields(self) -> dict[str, Any]:
+        """Return its own fields as JSON content."""
+
+
+@dataclass(frozen=True)
+class TupleMix(Safeguard):
+    """The own tuple is answered for with probability honest / 2^32, else a uniformly random one.
+
+    >>> TupleMix(1 << 31).amplification(8)
+    Fraction(9, 1)
+    """
+
+    honest: int
+
+    kind: ClassVar = "tuple"
+    field_names: ClassVar = ("honest",)
+
+    def __post_init__(self) -> None:
+        check_integer(self.honest, "honest", 1, (1 << TUPLE_BITS) - 1)
+
+    def amplification(self, tuples: int) -> Fraction:
+        """Return γ = 1 + (1 − q)·D/q."""
+        return 1 + Fraction(self.honest * tuples, (1 << TUPLE_BITS) - self.honest)
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return its own fields as JSON content."""
+        return {"honest": self.honest}
+
+
+@dataclass(frozen=True)
+class BitMix(Safeguard):
+    """Every bit is mixed with a coin, as much as the guidance at hand needs for one report to keep to ``limit``."""
+
+    limit: Fraction
+
+    kind: ClassVar = "bits"
+    field_names: ClassVar = ("amplification",)
+
+    def __post_init__(self) -> None:
+        if not self.limit > 1:
+            raise PlanError("the amplification that bits keep to must be above 1")
+
+    def amplification(self, tuples: int) -> Fraction:  # noqa: ARG002
+        """Return what is kept to."""
+        return self.limit
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return its own fields as JSON content."""
+        return {"amplification": format_fraction(self.limit)}
+
+
+SAFEGUARDS: tuple[str, ...] = (BitMix.kind, TupleMix.kind)
+
+
+def safeguard_from_json(content: object) -> Safeguard | None:
+    """Read ``null``, ``{"kind": "tuple", "honest": …}`` or ``{"kind": "bits", "amplification": …}``."""
+    if content is None:
+        return None
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if kind == TupleMix.kind:
+        return TupleMix(check_fields(content, "safeguard", {"kind", "honest"})["honest"])
+    if kind != BitMix.kind:
+        raise PlanError("plan field safeguard must be null, or of the kind tuple or bits")
+    fields = check_fields(content, "safeguard", {"kind", "amplification"})
+    return BitMix(read_fraction(fields["amplification"], "amplification"))
+
+
+def safeguard_for(kind: str, promise: Breach, tuples: int, reports_per_person: int = 1) -> Safeguard:
+    """Return the safeguard that mixes in least and keeps a promise, all reports of a person together.
+
+    Args:
+        kind: ``"bits"`` or ``"tuple"``.
+        promise: what is to be kept; γ stays strictly below its limit.
+        tuples: D, how many tuples there can be.
+        reports_per_person: R; the γ of one report is the R-th root.
+
+    Raises:
+        PrivacyLimitError: with so many tuples nothing would be left of one's own.
+        PlanError: no such kind.
+
+    >>> safeguard_for("bits", Breach("5%", "50%"), 4)
+    BitMix(limit=Fraction(1245183, 65536))
+    """
+    if kind not in SAFEGUARDS:
+        raise PlanError(f"a promise is kept by one of {' and '.join(SAFEGUARDS)}, got {kind[:40]!r}")
+    top = promise.amplification_limit
+
+    def made(step: int) -> Safeguard:
+        return TupleMix(step) if kind == TupleMix.kind else BitMix(Fraction(step, 1 << _RATIO_BITS))
+
+    # kept at the low end, broken at the high one
+    low, high = 0, 1 << TUPLE_BITS
+    if kind == BitMix.kind:
+        low, high = 1 << _RATIO_BITS, -(-top.numerator << _RATIO_BITS) // top.denominator + 1
+    least = low
+    while high - low > 1:
+        middle = (low + high) // 2
+        kept = made(middle).amplification(tuples) ** reports_per_person < top
+        low, high = (middle, high) if kept else (low, middle)
+    if low == least:
+        raise PrivacyLimitError(
+            f"under this promise nothing is left of one tuple among so many ({float(min(tuples, 10**300)):.3g}); keep "
+            "it by bits, or take fewer attributes or a weaker promise"
+        )
+    return made(low)
+
 
 MOST_ATTRIBUTES = 1000
 MOST_WIDTH = 2048  # bits of a tuple: guidance of as many vectors is 40 MB of text
@@ -272,10 +517,10 @@ def guided_plan(
     """Return a plan, with the safeguard that keeps its promise, if it makes one.
 
     Args:
-        attributes: as :func:`~assocpriv.plans.guided.attributes.category` and ``number`` make them.
-        label: as :func:`~assocpriv.plans.guided.attributes.class_label` makes it.
+        attributes: as :func:`~assocpriv.plans.guided.category` and ``number`` make them.
+        label: as :func:`~assocpriv.plans.guided.class_label` makes it.
         promise: what all reports of a person are to keep; without one none does, whoever publishes the guidance.
-        keep: how: ``"bits"`` or ``"tuple"``; see plans/guided/safeguards.py.
+        keep: how: ``"bits"`` or ``"tuple"``; see plans/guided.py.
         mu, batch, order, reports_per_person: of :class:`GuidedPlan`.
 
     Raises:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.numeric.columns import Column, LabelColumn, column_from_json, column_to_json
+from assocpriv.plans.columns import Column, LabelColumn, column_from_json, column_to_json
 from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
 from assocpriv.promise.breaches import Breach, format_fraction, read_fraction
 from assocpriv.promise.errors import PlanError, PrivacyLimitError, WireError, counted

@@ -1,1 +1,0 @@
-"""The plan of baskets and its parts."""

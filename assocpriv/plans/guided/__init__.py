@@ -1,1 +1,0 @@
-"""The plan of guided perturbation, and the guidance that its miner publishes."""

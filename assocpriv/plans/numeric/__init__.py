@@ -1,1 +1,0 @@
-"""The plan of tables and its parts: columns, how each is released."""
