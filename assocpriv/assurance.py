@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from assocpriv.auditing.kinds import Audit, audit_file
     from assocpriv.auditing.request import AuditRequest
-    from assocpriv.client.kinds import parse_record, takes_names
+    from assocpriv.client.any_kind import parse_record, takes_names
     from assocpriv.client.ledger import Ledger
     from assocpriv.files.itemsets import LightFrame
     from assocpriv.files.plans import read_plan
@@ -55,7 +55,7 @@ __all__ = [
 _HOMES = {
     "assocpriv.auditing.kinds": ("audit_file",),
     "assocpriv.auditing.request": ("AuditRequest",),
-    "assocpriv.client.kinds": ("parse_record", "takes_names"),
+    "assocpriv.client.any_kind": ("parse_record", "takes_names"),
     "assocpriv.client.ledger": ("Ledger",),
     "assocpriv.promise.entropy": ("SystemEntropy",),
     "assocpriv.files.plans": ("read_plan",),
@@ -269,7 +269,7 @@ def _table(path: Path) -> FileContent:
 
 
 def _model(path: Path) -> FileContent:
-    from assocpriv.files.plans import read_tree
+    from assocpriv.files.tree_models import read_tree
 
     return FileContent(MODEL, model=read_tree(path))
 
@@ -337,7 +337,7 @@ def report(
         RecordError: a basket or record that does not fit the plan, or an empty basket; nothing is spent.
         FileError: a ledger or an output that cannot be used.
     """
-    from assocpriv.client.kinds import takes_names
+    from assocpriv.client.any_kind import takes_names
     from assocpriv.client.ledger import Ledger
     from assocpriv.files.atomic import atomic_output, check_writable
 

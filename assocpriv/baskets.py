@@ -79,7 +79,7 @@ def randomize(transaction: Collection[str | int], plan: "Plan") -> bytes:
 
     Source: EGS03, sections 5 and 6.
     """
-    from assocpriv.client.kinds import make_report
+    from assocpriv.client.any_kind import make_report
     from assocpriv.promise.entropy import SystemEntropy
 
     return make_report(transaction, plan, entropy=SystemEntropy())
@@ -140,8 +140,8 @@ def randomize_baskets(
     """
     import numpy as np
 
-    from assocpriv.client.baskets.bulk import randomize_chunks
-    from assocpriv.client.baskets.transactions import view_baskets
+    from assocpriv.client.bulk import randomize_chunks
+    from assocpriv.client.transactions import view_baskets
     from assocpriv.files.reports import Reports
     from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
     from assocpriv.promise.entropy import SystemEntropy
@@ -203,8 +203,8 @@ def randomize_file(
         BasketError: as :func:`read_baskets`, or a line or a file of the long layout that does not fit the memory.
         FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
     """
-    from assocpriv.client.baskets.bulk import randomize_chunks
-    from assocpriv.client.baskets.transactions import stream_transactions
+    from assocpriv.client.bulk import randomize_chunks
+    from assocpriv.client.transactions import stream_transactions
     from assocpriv.files.reports import check_report_output, write_reports
     from assocpriv.kernels.parallel import default_memory, workers_within
     from assocpriv.planning.transaction_size import sampling_loss

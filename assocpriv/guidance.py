@@ -10,8 +10,8 @@ from assocpriv.plans.kind import on_first_use
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from assocpriv.client.guided.answering import AnswerCounts
-    from assocpriv.client.guided.randomizer import GuidedRecord, LevelError
+    from assocpriv.client.guided import GuidedRecord, LevelError
+    from assocpriv.client.waiting import AnswerCounts
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.plans import read_guidance, write_guidance, write_plan
     from assocpriv.files.reports import Reports, read_messages, read_reports
@@ -34,8 +34,8 @@ __all__ = [
     "start", "train", "wait", "write_guidance", "write_plan", "write_state",
 ]  # fmt: skip
 _HOMES = {
-    "assocpriv.client.guided.answering": ("AnswerCounts",),
-    "assocpriv.client.guided.randomizer": (
+    "assocpriv.client.waiting": ("AnswerCounts",),
+    "assocpriv.client.guided": (
         "GuidedRecord",
         "LevelError",
     ),
@@ -120,7 +120,7 @@ def start(
         EstimateError: too few records of a class to start with.
     """
     from assocpriv.lab.guided_columns import plan_of, read_cells, read_people
-    from assocpriv.records.table_files import TableOptions
+    from assocpriv.records.tables import TableOptions
     from assocpriv.server.guided import state
 
     options = TableOptions(separator, _words(missing))
@@ -258,11 +258,10 @@ def answer_table(
     """
     import numpy as np
 
-    from assocpriv.client.guided.bulk import randomize_inputs
-    from assocpriv.client.guided.randomizer import accept
+    from assocpriv.client.guided import accept, randomize_inputs
     from assocpriv.files.reports import Reports
     from assocpriv.promise.entropy import SystemEntropy
-    from assocpriv.records.table_files import TableOptions, stream_table
+    from assocpriv.records.tables import TableOptions, stream_table
 
     accept(guidance, plan, max_level=max_level, announced=announced)
     stream = stream_table(table, plan, TableOptions(separator, _words(missing)))
@@ -299,7 +298,7 @@ def answer_file(
         FileError: the output exists and ``force`` is not set, or cannot be written.
         GuidanceError, LevelError, RecordError: as of :func:`answer_table`.
     """
-    from assocpriv.client.guided.answering import AnswerRequest, answer_into
+    from assocpriv.client.waiting import AnswerRequest, answer_into
 
     reading = AnswerRequest(max_level, announced, separator, _words(missing), memory_bytes, progress)
     return answer_into(table, plan, guidance, Path(output), reading, force=force)
@@ -321,8 +320,8 @@ def wait(
     """
     import numpy as np
 
-    from assocpriv.client.guided.waiting import check_waiting, keep_waiting
-    from assocpriv.records.table_files import TableOptions, stream_table
+    from assocpriv.client.waiting import check_waiting, keep_waiting
+    from assocpriv.records.tables import TableOptions, stream_table
 
     check_waiting(Path(folder))
     raw = np.concatenate(list(stream_table(table, plan, TableOptions(separator, _words(missing)))))
@@ -369,7 +368,7 @@ def simulate(
     """
     from assocpriv.lab.guided_columns import plan_of, read_cells, read_people
     from assocpriv.lab.guided_trial import TrialRequest, run_trial
-    from assocpriv.records.table_files import TableOptions
+    from assocpriv.records.tables import TableOptions
 
     options = TableOptions(separator, _words(missing))
     request = TrialRequest(classifier, repeats, most_people, unconcerned, seed)
@@ -407,7 +406,7 @@ def simulate_population(
     from assocpriv.lab.guided_columns import plan_of, read_cells, read_people
     from assocpriv.lab.guided_population import parse_groups, run_population
     from assocpriv.lab.guided_trial import TrialRequest
-    from assocpriv.records.table_files import TableOptions
+    from assocpriv.records.tables import TableOptions
 
     options = TableOptions(separator, _words(missing))
     request = TrialRequest(classifier, 1, most_people, unconcerned, seed)

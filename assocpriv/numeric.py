@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
-    from assocpriv.client.numeric.predict import PredictionCounts
+    from assocpriv.client.predict import PredictionCounts
     from assocpriv.files.atomic import check_writable
-    from assocpriv.files.plans import read_tree as read_model
-    from assocpriv.files.plans import write_tree as write_model
     from assocpriv.files.reports import Reports, read_reports
+    from assocpriv.files.tree_models import read_tree as read_model
+    from assocpriv.files.tree_models import write_tree as write_model
     from assocpriv.planning.numeric.planner import plan_table as plan
     from assocpriv.planning.numeric.table_facts import foresee_table as foresee
     from assocpriv.plans.columns import CategoryColumn, LabelColumn, NumberColumn
     from assocpriv.plans.tables import TablePlan
     from assocpriv.plans.tree_model import TreeModel
-    from assocpriv.records.table_files import TableCounts
+    from assocpriv.records.tables import TableCounts
     from assocpriv.server.numeric.distributions import Distribution, Distributions
     from assocpriv.server.numeric.released import released_frame
     from assocpriv.server.numeric.trees.estimator import ReleasedTreeClassifier
@@ -33,16 +33,16 @@ __all__ = [
     "tree_lines", "write_model",
 ]  # fmt: skip
 _HOMES = {
-    "assocpriv.client.numeric.predict": ("PredictionCounts",),
+    "assocpriv.client.predict": ("PredictionCounts",),
     "assocpriv.files.atomic": ("check_writable",),
     "assocpriv.files.reports": ("read_reports",),
-    "assocpriv.files.plans": ("read_tree as read_model", "write_tree as write_model"),
+    "assocpriv.files.tree_models": ("read_tree as read_model", "write_tree as write_model"),
     "assocpriv.planning.numeric.planner": ("plan_table as plan",),
     "assocpriv.planning.numeric.table_facts": ("foresee_table as foresee",),
     "assocpriv.plans.columns": ("CategoryColumn", "LabelColumn", "NumberColumn"),
     "assocpriv.plans.tables": ("TablePlan",),
     "assocpriv.plans.tree_model": ("TreeModel",),
-    "assocpriv.records.table_files": ("TableCounts",),
+    "assocpriv.records.tables": ("TableCounts",),
     "assocpriv.server.numeric.distributions": ("Distribution", "Distributions"),
     "assocpriv.server.numeric.released": ("released_frame",),
     "assocpriv.server.numeric.trees.estimator": ("ReleasedTreeClassifier",),
@@ -106,11 +106,11 @@ def randomize_table(
     """
     import numpy as np
 
-    from assocpriv.client.numeric.bulk import randomize_inputs
+    from assocpriv.client.tables import randomize_inputs
     from assocpriv.files.reports import Reports
     from assocpriv.plans.tables import TablePlan
     from assocpriv.promise.entropy import SystemEntropy
-    from assocpriv.records.table_files import TableOptions, stream_table
+    from assocpriv.records.tables import TableOptions, stream_table
 
     TablePlan.of(plan)
     stream = stream_table(table, plan, TableOptions(separator, missing, clip))
@@ -147,12 +147,12 @@ def randomize_file(
         RecordError: as :func:`randomize_table`.
         FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
     """
-    from assocpriv.client.numeric.bulk import randomize_inputs
+    from assocpriv.client.tables import randomize_inputs
     from assocpriv.files.reports import check_report_output, write_reports
     from assocpriv.kernels.parallel import default_memory, workers_within
     from assocpriv.plans.tables import TablePlan
     from assocpriv.promise.entropy import SystemEntropy
-    from assocpriv.records.table_files import TableOptions, stream_table
+    from assocpriv.records.tables import TableOptions, stream_table
 
     TablePlan.of(plan)
     check_report_output(Path(output))
@@ -261,11 +261,11 @@ def predict(data: Any, model: "TreeModel", *, missing: str | Sequence[str] = ())
     from collections.abc import Mapping
 
     if isinstance(data, Mapping):
-        from assocpriv.client.numeric.predict import predict_record
+        from assocpriv.client.predict import predict_record
 
         return predict_record(data, model)
-    from assocpriv.client.numeric.predict import predict_table
-    from assocpriv.records.table_files import TableOptions
+    from assocpriv.client.predict import predict_table
+    from assocpriv.records.tables import TableOptions
 
     return predict_table(data, model, TableOptions(missing=missing))[0]
 
@@ -299,8 +299,8 @@ def predict_file(
         RecordError: as :func:`predict`, or a file that cannot be read.
         FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
     """
-    from assocpriv.client.numeric.predict import predict_file as run
-    from assocpriv.records.table_files import TableOptions
+    from assocpriv.client.predict import predict_file as run
+    from assocpriv.records.tables import TableOptions
 
     options = TableOptions(separator, missing, progress=progress)
     return run(Path(table), model, Path(output), options, column=column, force=force)

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
-    from assocpriv.client.collector_connection import Collector
-    from assocpriv.client.sending import SentReport, SentWaiting
+    from assocpriv.client.sending import Collector, SentReport, SentWaiting
     from assocpriv.promise.breaches import Breach
 
 __all__ = ["Collector", "SentReport", "SentWaiting", "read_key", "send_report", "send_unsent"]
 _HOMES = {
-    "assocpriv.client.collector_connection": ("Collector",),
-    "assocpriv.client.sending": ("SentReport", "SentWaiting"),
+    "assocpriv.client.sending": (
+        "Collector",
+        "SentReport",
+        "SentWaiting",
+    ),
 }
 _MOST_KEY_BYTES = 4096
 
@@ -101,6 +103,6 @@ def read_key(path: str | PathLike[str]) -> str:
 
 
 def _collector(given: "str | Collector") -> "Collector":
-    from assocpriv.client.collector_connection import Collector
+    from assocpriv.client.sending import Collector
 
     return Collector(given) if isinstance(given, str) else given

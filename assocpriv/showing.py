@@ -81,7 +81,7 @@ def _read(path: Path) -> Any:
     """Return a tree, a record of distributions or of a suppression, or else a mined table."""
     import json
 
-    from assocpriv.files.plans import read_tree
+    from assocpriv.files.tree_models import read_tree
     from assocpriv.server.itemsets.frames import read_table
 
     if path.suffix.lower() == ".json":

@@ -284,7 +284,7 @@ def _request(
     from assocpriv.owner.suppression.binning import read_binning
     from assocpriv.owner.suppression.publishing import Request
     from assocpriv.owner.suppression.templates import read_templates
-    from assocpriv.records.table_files import TableOptions
+    from assocpriv.records.tables import TableOptions
 
     separator, missing, memory, progress = (*reading, None, None)[:4]
     words = (missing,) if isinstance(missing, str) else tuple(missing)

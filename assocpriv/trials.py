@@ -84,7 +84,7 @@ def simulate(
     Warns:
         UserWarning: as :func:`randomize_baskets`.
     """
-    from assocpriv.client.baskets.transactions import view_baskets
+    from assocpriv.client.transactions import view_baskets
     from assocpriv.lab.simulate import simulate as run
     from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
     from assocpriv.plans.baskets import Plan
@@ -99,7 +99,7 @@ def simulate(
 
 def read_transactions(baskets: str | Path, plan: "Plan", **reading: Any) -> tuple["Baskets", ReadOutcome]:
     """Read a file of baskets whole as a plan's transactions, and what is lost of them; as :func:`randomize_file`."""
-    from assocpriv.client.baskets.transactions import read_transactions as read
+    from assocpriv.client.transactions import read_transactions as read
     from assocpriv.planning.transaction_size import sampling_loss
     from assocpriv.records.basket_files import ReadOptions
     from assocpriv.records.baskets import count_sizes

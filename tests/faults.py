@@ -6,8 +6,8 @@ import naive
 import numpy as np
 
 from assocpriv.auditing.black_box.clients import Answers, BulkClient, SingleClient, batch_of
-from assocpriv.client.baskets.bulk import BulkRandomizer
-from assocpriv.client.baskets.randomizer import Randomizer, fit_transaction
+from assocpriv.client.baskets import Randomizer, fit_transaction
+from assocpriv.client.bulk import BulkRandomizer
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View

@@ -11,8 +11,8 @@ from math import comb
 
 import numpy as np
 
-from assocpriv.client.baskets.randomizer import Randomizer, fit_transaction
-from assocpriv.client.numeric.randomizer import encode, release
+from assocpriv.client.baskets import Randomizer, fit_transaction
+from assocpriv.client.tables import encode, release
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator

@@ -10,7 +10,8 @@ from operator_page import HOSTILE
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.files.plans import write_plan, write_tree
+from assocpriv.files.plans import write_plan
+from assocpriv.files.tree_models import write_tree
 from assocpriv.rounds import combine, write_combined
 
 VOID = {"meta", "link", "input", "br"}

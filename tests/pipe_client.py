@@ -5,7 +5,7 @@ python tests/pipe_client.py plan.json < transactions.dat > reports.txt
 
 import sys
 
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.files.plans import read_plan
 from assocpriv.promise.entropy import SystemEntropy
 

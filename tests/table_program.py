@@ -6,7 +6,7 @@ python tests/table_program.py [FAULT] plan.json < records.jsonl > reports.txt
 import json
 import sys
 
-from assocpriv.client.numeric.randomizer import randomize_record
+from assocpriv.client.tables import randomize_record
 from assocpriv.files.plans import read_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.promise.entropy import SystemEntropy

@@ -1,15 +1,28 @@
-"""A ledger's file, open for one process alone.
+"""The ledger's bytes and their lock.
+
+A ledger's file, open for one process alone.
 
 Nothing here is of a basket but a randomized report.
+
+A ledger's bytes: its records, and what of them a crash left whole. docs/formats/ledger.md says what stands where.
+
+Nothing here is of a basket but a randomized report. A file that begins as version 1 stays in use: records of version 2
+follow those that it has, and are told from them by their checksums.
 """
 
 import contextlib
+import hashlib
 import os
+import re
 import stat
+import struct
 import time
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
-from assocpriv.client.ledger_records import HEADER
+from assocpriv.files.reports import LEDGER_NAME
+from assocpriv.promise.breaches import format_bound
 from assocpriv.promise.errors import FileError
 
 try:
@@ -130,3 +143,171 @@ def _wait(deadline: float, path: Path) -> None:
         crashed = "" if _HAS_FLOCK else "; if none is running, delete this file"
         raise FileError(f"{path} is in use by another process; try again when that has ended{crashed}")
     time.sleep(_POLL_SECONDS)
+
+
+HEADER = LEDGER_NAME + struct.pack("<I", 2)  # the format's name and version
+FIRST_HEADER = LEDGER_NAME + struct.pack("<I", 1)
+MARK = b"\xa7on disk"  # behind a record that is there to stay
+MOST_BYTES = 1 << 24  # of a file
+ID_BYTES = 16  # of a submission's id
+_MOST_RECORD = 1 << 18  # the longest report, of a million items without a code, has half as many bytes
+_START = struct.Struct("<II")  # of every record: length, number
+_FIRST_REPORT = struct.Struct("<32s32sH")  # plan id, hash of the occasion, length of γ
+_REPORT = struct.Struct("<32s32s16sH")  # the same with the submission's id
+_WAITING = struct.Struct("<I16s")  # number of a report's record, the submission's id
+_ACKNOWLEDGED = struct.Struct("<I")  # number of a report's record
+_CHECKSUM_BYTES = 32
+_FRACTION = re.compile(rb"[1-9][0-9]{0,499}/[1-9][0-9]{0,499}")
+_UNSTATED = b"none"  # in place of γ, where the plan states none
+# what a record of version 2 is of: a byte behind its number
+_HANDED_OUT, _FOR_COLLECTOR, _WAITS, _SENT = 1, 2, 3, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One report that was made, on the ``occasion`` whose name has this SHA-256.
+
+    ``number`` is the record's place in the file. ``submission_id`` is 16 bytes; None in records of version 1. ``waits``
+    says that it was made for a collector, which is to acknowledge it.
+    """
+
+    number: int
+    plan_id: str
+    occasion: bytes
+    amplification: Fraction | None
+    report: bytes
+    submission_id: bytes | None = None
+    waits: bool = False
+
+    def to_bytes(self) -> bytes:
+        """Return the record, without the mark behind it; without a submission's id one of version 1."""
+        gamma = _UNSTATED if self.amplification is None else format_bound(self.amplification).encode("ascii")
+        names = bytes.fromhex(self.plan_id), self.occasion
+        if self.submission_id is None:
+            return _framed(self.number, _FIRST_REPORT.pack(*names, len(gamma)) + gamma + self.report, b"")
+        kind = _FOR_COLLECTOR if self.waits else _HANDED_OUT
+        fixed = _REPORT.pack(*names, self.submission_id, len(gamma))
+        return _framed(self.number, bytes([kind]) + fixed + gamma + self.report)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """From here on the report of the ``entry``-th record waits for a collector, under this id."""
+
+    number: int
+    entry: int
+    submission_id: bytes
+
+    def to_bytes(self) -> bytes:
+        """Return the record, without the mark behind it."""
+        return _framed(self.number, bytes([_WAITS]) + _WAITING.pack(self.entry, self.submission_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """A collector has the report of the ``entry``-th record."""
+
+    number: int
+    entry: int
+
+    def to_bytes(self) -> bytes:
+        """Return the record, without the mark behind it."""
+        return _framed(self.number, bytes([_SENT]) + _ACKNOWLEDGED.pack(self.entry))
+
+
+Record = Entry | Waiting | Acknowledged
+
+
+def _framed(number: int, body: bytes, prefix: bytes = HEADER) -> bytes:
+    """Return a record of a body. What its checksum begins with tells the versions apart."""
+    record = _START.pack(_START.size + len(body) + _CHECKSUM_BYTES, number) + body
+    return record + hashlib.sha256(prefix + record).digest()
+
+
+def parse_ledger(content: bytes, source: str = "the ledger") -> tuple[list[Record], int, bool]:
+    """Return what a ledger's bytes hold, how many of them count, and whether no mark is missing behind the last record.
+
+    What does not count was being written when it broke off; 0 bytes count where not even the header is whole.
+
+    Raises:
+        FileError: no ledger, one of another version, or a damaged one.
+    """
+    headers = HEADER, FIRST_HEADER
+    if len(content) <= len(HEADER) and content not in headers:
+        left = content.rstrip(b"\0")
+        if any(header.startswith(left) for header in headers):
+            return [], 0, True  # it broke off while it was made
+    if not content.startswith(headers):
+        raise FileError(f"{source} is not a ledger of a version known here; name another file, or a new one")
+    records: list[Record] = []
+    end, marked, first_version = len(HEADER), True, content.startswith(FIRST_HEADER)
+    while marked:
+        body, after = _body_at(content, end, HEADER)
+        if body is not None:
+            first_version = False  # of that version none follows one of the next
+        elif first_version:
+            body, after = _body_at(content, end, b"")
+        if body is None:
+            break
+        number = _START.unpack_from(content, end)[1]
+        record = (_first_entry if first_version else _record)(number, body)
+        if record is None or number != len(records) + 1:
+            raise FileError(damaged(source, len(records) + 1))
+        records.append(record)
+        marked = content.startswith(MARK, after)
+        end = after + len(MARK) * marked
+    rest = content[end:]
+    if MARK in rest or len(rest) > _MOST_RECORD + len(MARK):
+        raise FileError(damaged(source, len(records) + marked))
+    return records, end, marked
+
+
+def damaged(source: str, number: int) -> str:
+    """Return what is said of a ledger whose ``number``-th record is not what any device writes."""
+    return (
+        f"{source} is damaged at record {number}: what this device has told is no longer known, so it must not tell "
+        "more; restore the ledger from a copy that is not older, or stop reporting"
+    )
+
+
+def _body_at(content: bytes, start: int, prefix: bytes) -> tuple[bytes | None, int]:
+    """Return the body of the record that begins somewhere and where it ends, or None if there is no whole one."""
+    if len(content) - start < _START.size:
+        return None, start
+    length = _START.unpack_from(content, start)[0]
+    body_at, end = start + _START.size, start + length
+    checksum_at = end - _CHECKSUM_BYTES
+    if length > _MOST_RECORD or end > len(content) or checksum_at <= body_at:
+        return None, start
+    if hashlib.sha256(prefix + content[start:checksum_at]).digest() != content[checksum_at:end]:
+        return None, start
+    return content[body_at:checksum_at], end
+
+
+def _record(number: int, body: bytes) -> Record | None:
+    """Return a record of version 2, or None for what nobody writes."""
+    kind, rest = body[0], body[1:]
+    if kind in (_HANDED_OUT, _FOR_COLLECTOR):
+        return _entry(number, rest, _REPORT, waits=kind == _FOR_COLLECTOR)
+    if kind == _WAITS and len(rest) == _WAITING.size:
+        return Waiting(number, *_WAITING.unpack(rest))
+    if kind == _SENT and len(rest) == _ACKNOWLEDGED.size:
+        return Acknowledged(number, *_ACKNOWLEDGED.unpack(rest))
+    return None
+
+
+def _first_entry(number: int, body: bytes) -> Entry | None:
+    return _entry(number, body, _FIRST_REPORT)
+
+
+def _entry(number: int, body: bytes, fixed: struct.Struct, *, waits: bool = False) -> Entry | None:
+    if len(body) < fixed.size:
+        return None
+    plan_id, occasion, *submission_id, gamma_bytes = fixed.unpack_from(body)
+    report_at = fixed.size + gamma_bytes
+    gamma, text = None, body[fixed.size : report_at]
+    if text != _UNSTATED:
+        gamma = Fraction(*map(int, text.split(b"/"))) if _FRACTION.fullmatch(text) else Fraction(0)
+    if report_at >= len(body) or (gamma is not None and gamma < 1):
+        return None
+    return Entry(number, plan_id.hex(), occasion, gamma, body[report_at:], (submission_id or [None])[0], waits)

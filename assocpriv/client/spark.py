@@ -21,8 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.client.baskets.transactions import Viewer
+from assocpriv.client.bulk import randomize_chunks
+from assocpriv.client.transactions import Viewer
 from assocpriv.files.atomic import sync_folder
 from assocpriv.files.reports import write_reports
 from assocpriv.plans.baskets import Plan
@@ -34,6 +34,7 @@ from assocpriv.spark.sums import run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
 
 _BASKET = "basket"
 

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from assocpriv.plans.guided import GuidedPlan, category, class_label, guided_plan, number
 from assocpriv.promise.errors import RecordError, counted
-from assocpriv.records.first_lines import SEPARATORS, cut_line, first_lines
-from assocpriv.records.source_files import open_source, read_sample
-from assocpriv.records.table_files import TableOptions, stream_table
+from assocpriv.records.sources import SEPARATORS, cut_line, first_lines, open_source, read_sample
+from assocpriv.records.tables import TableOptions, stream_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.guided.bulk import randomize_tuples
+from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports
 from assocpriv.lab.guided_columns import People
 from assocpriv.lab.guided_trial import Split, TrialRequest, accuracy, begin, split_people

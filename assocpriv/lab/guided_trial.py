@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.client.guided.bulk import randomize_tuples
+from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports
 from assocpriv.lab.guided_columns import People
 from assocpriv.lab.guided_measures import Information, disclosure, disclosure_bound, errors, information

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.client.baskets.transactions import apply_view
+from assocpriv.client.bulk import randomize_chunks
+from assocpriv.client.transactions import apply_view
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.rounds import (

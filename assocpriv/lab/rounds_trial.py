@@ -11,7 +11,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets.transactions import apply_view
+from assocpriv.client.transactions import apply_view
 from assocpriv.lab.rounds import LARGEST_ITEMSET, RoundResult, run_rounds, sampling_of
 from assocpriv.lab.simulate import PlainCounter
 from assocpriv.planning.rounds import PeopleSplit, plan_sizes

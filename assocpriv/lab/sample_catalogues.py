@@ -14,7 +14,7 @@ from assocpriv.promise.errors import BasketError
 from assocpriv.promise.numbers import check_range
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets, to_baskets
-from assocpriv.records.source_files import Progress
+from assocpriv.records.sources import Progress
 
 
 @dataclass(frozen=True, slots=True)

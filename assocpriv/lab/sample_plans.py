@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assocpriv.client.baskets.transactions import read_transactions
+from assocpriv.client.transactions import read_transactions
 from assocpriv.planning.block_proposal import KnownSizes, Proposal, plan_for_sizes
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanWishes

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.numeric.bulk import randomize_inputs
+from assocpriv.client.tables import randomize_inputs
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.numeric.designs import design_window
 from assocpriv.planning.numeric.planner import plan_table

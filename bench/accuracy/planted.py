@@ -21,8 +21,8 @@ from bench import tables
 
 ROOT = Path(__file__).resolve().parents[2]
 ITEM = 777
-_ENTROPY, _ITEMSET, _SEEDED = "promise/entropy.py", "client/baskets/randomizer.py", "client/baskets/seeds.py"
-_BULK, _KERNELS = "client/baskets/bulk.py", "kernels/randomizing.py"
+_ENTROPY, _ITEMSET, _SEEDED = "promise/entropy.py", "client/baskets.py", "client/baskets.py"
+_BULK, _KERNELS = "client/bulk.py", "kernels/randomizing.py"
 _PICKED = "        kept = [bool(mask >> position & 1) for position in range(len(items))]\n"
 _PICKED_IN_BULK = "        mask = masks[_pick(cumulative, words, state, shape[4], vector)]\n"
 _SYSTEM_WORDS = (

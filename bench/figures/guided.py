@@ -30,7 +30,7 @@ from assocpriv.lab.guided_population import Group, run_population
 from assocpriv.lab.guided_trial import Split, TrialRequest, accuracy, answer_all, run_trial
 from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.breaches import Breach
-from assocpriv.records.table_files import TableOptions
+from assocpriv.records.tables import TableOptions
 from assocpriv.server.guided.training import bit_frame, new_classifier, train
 from bench.figures import trees
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assocpriv.client.numeric.bulk import randomize_inputs
+from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
 from assocpriv.lab.agrawal import ATTRIBUTES, CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from assocpriv.lab.seeded_entropy import SeededEntropy
@@ -26,7 +26,7 @@ from assocpriv.numeric import predict
 from assocpriv.planning.numeric.designs import design_gaussian, design_uniform
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn, default_intervals
 from assocpriv.plans.tables import TablePlan
-from assocpriv.records.table_files import TableOptions, stream_table
+from assocpriv.records.tables import TableOptions, stream_table
 from assocpriv.server.numeric.trees.building import TreeRequest
 from assocpriv.server.numeric.trees.reports import grow_tree
 

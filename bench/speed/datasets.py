@@ -89,7 +89,7 @@ def _write_reports(
 
 def _packed(pool: Any, plan: Any, reports: int) -> Iterator[NDArray[np.uint8]]:
     """Yield that many reports, going through the baskets as often as it takes."""
-    from assocpriv.client.baskets.bulk import randomize_chunks
+    from assocpriv.client.bulk import randomize_chunks
     from assocpriv.promise.entropy import SystemEntropy
 
     for done in range(0, reports, len(pool)):

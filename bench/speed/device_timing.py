@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach

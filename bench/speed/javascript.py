@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.breaches import Breach

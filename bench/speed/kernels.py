@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets.bulk import randomize_chunks, randomizer_of
+from assocpriv.client.bulk import randomize_chunks, randomizer_of
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.designs import WorstSupport, choose_generator, search_designs
 from assocpriv.planning.planner import make_plan

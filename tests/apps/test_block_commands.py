@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from assocpriv.apps.cli import main
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.files.plans import write_plan
 from assocpriv.planning.plan_facts import describe_privacy, foresee
 from assocpriv.plans.baskets import Plan

@@ -15,9 +15,9 @@ from command_line import refused, run, run_json
 import assocpriv as ap
 from assocpriv import guidance as guided
 from assocpriv.apps.cli import main
-from assocpriv.client.guided import waiting
-from assocpriv.client.guided.waiting import waiting_inputs
+from assocpriv.client import waiting
 from assocpriv.client.ledger import Ledger
+from assocpriv.client.waiting import waiting_inputs
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.breaches import Breach

@@ -8,7 +8,7 @@ from command_line import refused, refused_without_output, run, run_json
 from guided_tables import random_people
 
 from assocpriv import guidance
-from assocpriv.client.guided.bulk import randomize_tuples
+from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 

@@ -10,7 +10,7 @@ from command_line import refused, run, run_json
 from naive import small_plan
 
 from assocpriv import numeric
-from assocpriv.client.numeric.bulk import randomize_inputs
+from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn, UniformNoise

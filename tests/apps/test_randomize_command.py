@@ -24,7 +24,7 @@ from command_line import (
 )
 
 from assocpriv.apps.cli import main
-from assocpriv.client.baskets.bulk import BulkRandomizer
+from assocpriv.client.bulk import BulkRandomizer
 
 
 @pytest.mark.parametrize("size", ["64MiB", "0.5 GB", "67108864", "1.5gib", "70000k"])

@@ -51,7 +51,7 @@ from assocpriv.auditing.enumerate import exact
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, verdict
 from assocpriv.auditing.kinds import Audit
 from assocpriv.auditing.request import AuditRequest
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy

@@ -25,9 +25,8 @@ from assocpriv.auditing.recompute.codes import Bch, ReedSolomon, masks
 from assocpriv.auditing.recompute.plan_text import read_numbers
 from assocpriv.auditing.recompute.promise import check_integers, largest_ratio, stated_ratio
 from assocpriv.auditing.recompute.report_forms import Sets
-from assocpriv.client.baskets.bulk import BulkRandomizer
-from assocpriv.client.baskets.fixed_size import SetDraws
-from assocpriv.client.baskets.randomizer import KeptSubsets, Randomizer
+from assocpriv.client.baskets import KeptSubsets, Randomizer, SetDraws
+from assocpriv.client.bulk import BulkRandomizer
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator, is_primitive, item_columns

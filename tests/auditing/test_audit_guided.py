@@ -17,8 +17,8 @@ from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding
 from assocpriv.auditing.guided import audit_form, audit_guided, audit_laws
 from assocpriv.auditing.recompute.guided_text import read_guided
 from assocpriv.auditing.request import AuditRequest
-from assocpriv.client.guided import randomizer
-from assocpriv.client.guided.bulk import TupleRandomizer
+from assocpriv.client import guided
+from assocpriv.client.guided import TupleRandomizer
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.guidance import coin_of
@@ -87,10 +87,10 @@ def test_broken_texts_are_found(change: Callable[[dict[str, Any]], Any], said: s
     assert said in finding.said
 
 
-def changed_weights(change: Callable[[Any, Any, Any], Any]) -> type[randomizer.Perturbation]:
+def changed_weights(change: Callable[[Any, Any, Any], Any]) -> type[guided.Perturbation]:
     """Return the client with other weights of bits."""
 
-    class Faulty(randomizer.Perturbation):
+    class Faulty(guided.Perturbation):
         def weights(self, raw_positions: Any) -> Any:
             weights, clipped = super().weights(raw_positions)
             return change(weights, raw_positions, self.total), clipped
@@ -125,7 +125,7 @@ def test_faults_in_weights_are_found(monkeypatch: pytest.MonkeyPatch, name: str,
 def test_a_missing_value_that_is_not_uniform_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that takes the first value for a missing one is found."""
 
-    class Faulty(randomizer.Perturbation):
+    class Faulty(guided.Perturbation):
         def release(self, raw_positions: Any, entropy: Any) -> Any:
             known = [0 if value == size else value for value, size in zip(raw_positions, self.plan.sizes, strict=True)]
             return super().release(known, entropy)
@@ -242,7 +242,7 @@ def test_answers_of_another_form_are_found(change: Any) -> None:
 
 PROGRAM = """
 import json, sys
-from assocpriv.client.kinds import make_report, parse_record
+from assocpriv.client.any_kind import make_report, parse_record
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.files.plans import read_plan
 plan = read_plan(sys.argv[-1])

@@ -22,9 +22,9 @@ from assocpriv.auditing.enumerate import words_and_bulk
 from assocpriv.auditing.enumerate.exact import audit_exact
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Fault
 from assocpriv.auditing.recompute.plan_text import read_numbers
-from assocpriv.client.baskets import bulk
-from assocpriv.client.baskets import randomizer as itemset
-from assocpriv.client.baskets.randomizer import KeptSubsets, Randomizer
+from assocpriv.client import baskets as itemset
+from assocpriv.client import bulk
+from assocpriv.client.baskets import KeptSubsets, Randomizer
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
 from assocpriv.promise.errors import PlanError

@@ -22,8 +22,8 @@ from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.auditing.numeric import audit_form, audit_laws, audit_table
 from assocpriv.auditing.recompute.table_text import read_table
 from assocpriv.auditing.request import AuditRequest
-from assocpriv.client.numeric import randomizer
-from assocpriv.client.numeric.bulk import TableRandomizer
+from assocpriv.client import tables
+from assocpriv.client.tables import TableRandomizer
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
@@ -39,7 +39,7 @@ from assocpriv.plans.columns import (
 )
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
-from assocpriv.records.table_cells import read_value
+from assocpriv.records.tables import read_value
 
 
 def number(name: str, law: Any, *, optional: bool = False) -> NumberColumn:
@@ -186,7 +186,7 @@ def test_bad_texts_are_judged(tmp_path: Path, change: Callable[[Any], Any], said
 
 def release_with(monkeypatch: pytest.MonkeyPatch, law: type, release: Callable[..., int]) -> None:
     """Plant another release of a law in the shipping client."""
-    monkeypatch.setitem(randomizer._RELEASES, law, release)
+    monkeypatch.setitem(tables._RELEASES, law, release)
 
 
 def test_a_noise_range_off_by_one_cell(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def test_clipped_tails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_chances_swapped_for_one_category(monkeypatch: pytest.MonkeyPatch) -> None:
     """P and Q changed for one value of one column is found."""
-    right = randomizer._release_window
+    right = tables._release_window
 
     def release(law: Any, value: int, optional: bool, entropy: Any) -> int:
         return right(law, (value + 1) % 4 if law.inputs == 4 and value == 2 else value, optional, entropy)
@@ -219,7 +219,7 @@ def test_chances_swapped_for_one_category(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_missing_value_released_as_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is missing is released as the lowest value is: found."""
-    right = randomizer._release_window
+    right = tables._release_window
     release_with(monkeypatch, Window, lambda law, v, optional, e: right(law, 0 if v == law.inputs else v, optional, e))
     assert broken() == {"client, every draw", "client, every input", "client, whole records"}
 
@@ -227,7 +227,7 @@ def test_a_missing_value_released_as_zero(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("wrong", [{"near": 15}, {"high": (1 << 26) + 1}])
 def test_a_law_that_is_wrong_for_one_input_of_many(monkeypatch: pytest.MonkeyPatch, wrong: dict[str, int]) -> None:
     """A window wider by two cells, or a weight higher by one of 2^26, for one of 1,000 inputs: every input is tried."""
-    right, law = randomizer._release_window, Window(1000, 13, 1 << 26, 1 << 21)
+    right, law = tables._release_window, Window(1000, 13, 1 << 26, 1 << 21)
     plan = TablePlan((number("w", law),), 1, Breach("1%", "60%"))
     assert broken(plan) == set()
 

@@ -10,8 +10,8 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
+from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.entropy import SystemEntropy

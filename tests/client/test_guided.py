@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assocpriv.client.guided.bulk import TupleRandomizer, randomize_inputs, randomize_tuples
-from assocpriv.client.guided.randomizer import (
+from assocpriv.client.guided import (
     GuidedRecord,
     LevelError,
     Perturbation,
+    TupleRandomizer,
     accept,
     randomize_guided,
+    randomize_inputs,
+    randomize_tuples,
 )
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy

@@ -8,7 +8,7 @@ from pathlib import Path
 import javascript
 import naive
 
-from assocpriv.client.baskets.randomizer import randomize_basket
+from assocpriv.client.baskets import randomize_basket
 from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.errors import BasketError, PlanError
 

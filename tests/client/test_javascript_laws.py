@@ -10,7 +10,7 @@ import javascript
 import naive
 import pytest
 
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.lab.enumeration import distribution
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View

@@ -16,7 +16,7 @@ import pytest
 from javascript import CLIENT
 
 import assocpriv as ap
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.lab.enumeration import distribution
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue

@@ -29,11 +29,10 @@ from assocpriv.apps.cli import main
 from assocpriv.assurance import report as device_report
 from assocpriv.client import ledger as ledger_module
 from assocpriv.client import ledger_file
-from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.client.baskets.transactions import view_transaction
-from assocpriv.client.ledger import Ledger, hash_occasion
-from assocpriv.client.ledger_book import multiply
-from assocpriv.client.ledger_records import FIRST_HEADER, HEADER, MARK, MOST_BYTES, Entry, parse_ledger
+from assocpriv.client.baskets import Randomizer
+from assocpriv.client.ledger import Ledger, hash_occasion, multiply
+from assocpriv.client.ledger_file import FIRST_HEADER, HEADER, MARK, MOST_BYTES, Entry, parse_ledger
+from assocpriv.client.transactions import view_transaction
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.numeric.designs import design_window
@@ -710,7 +709,7 @@ def life_of_a_device(seed: int, *, honest: bool = True) -> list[str]:
 def on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put ledgers on a simulated disk."""
     monkeypatch.setattr(ledger_module, "LedgerFile", DiskFile)
-    monkeypatch.setattr("assocpriv.client.baskets.randomizer.Randomizer", NotedRandomizer)
+    monkeypatch.setattr("assocpriv.client.baskets.Randomizer", NotedRandomizer)
     monkeypatch.setattr(ledger_module, "sync_folder", lambda _: DiskFile.disk.step())
 
 

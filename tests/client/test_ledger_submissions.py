@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from naive import small_plan
 
-from assocpriv.client.ledger import Ledger, hash_occasion
-from assocpriv.client.ledger_book import LedgerBook
-from assocpriv.client.ledger_records import FIRST_HEADER, MARK, Acknowledged, Entry, Waiting, parse_ledger
+from assocpriv.client.ledger import Ledger, LedgerBook, hash_occasion
+from assocpriv.client.ledger_file import FIRST_HEADER, MARK, Acknowledged, Entry, Waiting, parse_ledger
 from assocpriv.promise.errors import FileError
 from tests.vectors import device_decoder as decoder
 from tests.vectors import make_devices

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assocpriv.files.plans import write_tree
+from assocpriv.files.tree_models import write_tree
 from assocpriv.numeric import predict, predict_file
 from assocpriv.plans.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
 from assocpriv.promise.errors import FileError, PlanError, RecordError

@@ -20,9 +20,9 @@ from click.testing import CliRunner
 from naive import small_plan
 
 from assocpriv.apps.cli import main
-from assocpriv.client import collector_connection
-from assocpriv.client.collector_connection import Clock
+from assocpriv.client import sending
 from assocpriv.client.ledger import Ledger
+from assocpriv.client.sending import Clock
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.guidance import UNIT, Guidance
 from assocpriv.plans.guided import GuidedPlan, category, class_label, guided_plan
@@ -309,7 +309,7 @@ def test_chunks_that_cannot_be(path: Path, size: bytes) -> None:
 
 def test_a_slow_collector_is_cut_off(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes that trickle in hold nobody for longer than one answer may take."""
-    monkeypatch.setattr(collector_connection, "_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(sending, "_ANSWER_SECONDS", 0.2)
     with (
         listening(
             lambda connection: [connection.sendall(b"H") or threading.Event().wait(0.05) for _ in range(99)]

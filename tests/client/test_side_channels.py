@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
@@ -90,5 +90,5 @@ def test_a_draw_for_kept_items_alone_would_tell(monkeypatch: pytest.MonkeyPatch)
             entropy.below(num if keep else span - num)
         return 0
 
-    monkeypatch.setattr("assocpriv.client.baskets.randomizer.draw_seed", draw_seed)
+    monkeypatch.setattr("assocpriv.client.baskets.draw_seed", draw_seed)
     assert len(set(words_drawn(Randomizer(plan_of("bch, rho 1/8")), (0, 1, 2)))) > 1

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assocpriv.apps.cli import main
-from assocpriv.client.kinds import parse_record
+from assocpriv.client.any_kind import parse_record
 from assocpriv.client.ledger import Ledger
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.columns import CategoryColumn, Clear, NumberColumn, UniformNoise, Window

@@ -5,8 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from assocpriv.client.numeric.bulk import randomize_inputs
-from assocpriv.client.numeric.randomizer import encode, randomize_record, release, release_value
+from assocpriv.client.tables import encode, randomize_inputs, randomize_record, release, release_value
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.columns import (

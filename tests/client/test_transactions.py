@@ -21,14 +21,8 @@ from naive import count_itemset, small_plan
 
 import assocpriv as ap
 from assocpriv.apps.cli import main
-from assocpriv.client.baskets import transactions as views
-from assocpriv.client.baskets.transactions import (
-    Viewer,
-    apply_view,
-    read_transactions,
-    stream_transactions,
-    view_transaction,
-)
+from assocpriv.client import transactions as views
+from assocpriv.client.transactions import Viewer, apply_view, read_transactions, stream_transactions, view_transaction
 from assocpriv.files.plans import read_plan, write_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets import Plan
@@ -36,7 +30,7 @@ from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import View
 from assocpriv.promise import entropy
 from assocpriv.promise.errors import AssocprivError, BasketError, PlanError
-from assocpriv.records import budget
+from assocpriv.records import sources
 from assocpriv.records.basket_files import ReadCounts, ReadOptions
 from assocpriv.records.baskets import Baskets
 from tests.plans.test_view import NAMES, TREE, plan_of, plans
@@ -121,7 +115,7 @@ def test_views_match_a_naive_one(plan: Plan, baskets: list[set[str]], drop: bool
 def test_files_match_memory(plan: Plan, baskets: list[set[str]], form: str, chunk: int) -> None:
     """A file read whole and one read batch by batch give the transactions and counts of baskets in memory."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budget, "CHUNK_BYTES", chunk)
+        patch.setattr(sources, "CHUNK_BYTES", chunk)
         path = written(Path(folder), baskets, form)
         made, dropped = apply_view(Baskets.from_sets(baskets), plan, unknown="drop")
         counts = ReadCounts(len(baskets), dropped, 0, sum(not basket for basket in baskets))
@@ -309,7 +303,7 @@ def test_numbers_in_a_file_are_viewed(tmp_path: Path) -> None:
 
 def test_a_batch_of_empty_baskets_has_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where any name counts a batch without a single name is no error."""
-    monkeypatch.setattr(budget, "CHUNK_BYTES", 3)
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 3)
     (tmp_path / "b.csv").write_text("\n" * 20 + "a,b\n")
     plan = plan_of(["none", "some"], View(kind="sizes", bounds=(0, 1)))
     made = list(itertools.chain(*stream_transactions(tmp_path / "b.csv", plan, ReadOptions(empty="keep"))))

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from running_collector import HEADERS, PLAN, RECORD, Collector, numbers, records, stored
 
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.promise.entropy import SystemEntropy
 
 MARK = "CANARY-7qz3"

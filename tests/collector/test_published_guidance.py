@@ -9,8 +9,7 @@ from asgi import Visitor
 from guided_tables import random_people
 
 from assocpriv import guidance
-from assocpriv.client.guided.bulk import randomize_tuples
-from assocpriv.client.guided.randomizer import accept
+from assocpriv.client.guided import accept, randomize_tuples
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.promise.errors import WireError
 from assocpriv.server.guided.state import MinerState, random_start

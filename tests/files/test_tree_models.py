@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.files.plans import read_tree, tree_from_text, tree_to_text, write_tree
+from assocpriv.files.tree_models import read_tree, tree_from_text, tree_to_text, write_tree
 from assocpriv.plans.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
 from assocpriv.promise.errors import AssocprivError, EstimateError, FileError
 

@@ -30,18 +30,10 @@ from assocpriv.apps.kinds import describe_plan
 from assocpriv.auditing.recompute.guided_text import read_guided
 from assocpriv.auditing.recompute.table_text import read_table
 from assocpriv.baskets import read_baskets
-from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.client.guided.randomizer import GuidedRecord, randomize_guided
-from assocpriv.client.ledger_records import (
-    FIRST_HEADER,
-    HEADER,
-    MARK,
-    Acknowledged,
-    Entry,
-    Waiting,
-    parse_ledger,
-)
-from assocpriv.client.numeric.randomizer import randomize_record
+from assocpriv.client.baskets import Randomizer
+from assocpriv.client.guided import GuidedRecord, randomize_guided
+from assocpriv.client.ledger_file import FIRST_HEADER, HEADER, MARK, Acknowledged, Entry, Waiting, parse_ledger
+from assocpriv.client.tables import randomize_record
 from assocpriv.files.names import read_taxonomy
 from assocpriv.files.plans import read_catalogue, read_guidance, read_plan, write_plan
 from assocpriv.files.reports import Reports, message_lines, read_messages, read_reports
@@ -67,7 +59,7 @@ from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import AssocprivError
-from assocpriv.records import budget
+from assocpriv.records import sources
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
@@ -414,7 +406,7 @@ def _run_baskets(ending: str, chosen: str | None = None) -> Callable[[bytes], bo
         accepted(lambda: read_baskets(path, format=chosen))
         baskets = accepted(lambda: read_baskets(path, format=chosen, **choices))
         known = baskets.catalogue if baskets is not None else Catalogue(["milk", "1"])
-        with mock.patch.object(budget, "CHUNK_BYTES", 13):  # lines and baskets that lie across pieces
+        with mock.patch.object(sources, "CHUNK_BYTES", 13):  # lines and baskets that lie across pieces
             options = ReadOptions(chosen, unknown="drop", memory_bytes=1 << 24, **choices)
             streamed = accepted(lambda: list(stream_baskets(path, known, options)))
         if baskets is None:

@@ -7,9 +7,9 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.client.baskets import bulk
-from assocpriv.client.baskets.bulk import BulkRandomizer
-from assocpriv.client.numeric.bulk import TableRandomizer
+from assocpriv.client import bulk
+from assocpriv.client.bulk import BulkRandomizer
+from assocpriv.client.tables import TableRandomizer
 from assocpriv.kernels.counting import (
     GROUPS,
     LANES,

@@ -10,7 +10,7 @@ from assocpriv.lab.guided_columns import People, attribute_values, plan_of, read
 from assocpriv.lab.guided_population import Group, GroupOutcome, _Queue, parse_groups, run_population
 from assocpriv.lab.guided_trial import TrialRequest, run_trial
 from assocpriv.promise.errors import RecordError
-from assocpriv.records.table_files import TableOptions
+from assocpriv.records.tables import TableOptions
 
 
 def apart(rng, n_people=600, n=24, differing=9):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from naive import frequent_itemsets
 
-from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import PlainCounter, simulate

@@ -14,7 +14,7 @@ from other_pages import Balanced
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.files.plans import read_tree
+from assocpriv.files.tree_models import read_tree
 from assocpriv.pages.wording import number, share
 from assocpriv.server.itemsets.shown_frames import ItemsetFrame
 

@@ -15,7 +15,7 @@ from other_pages import Balanced
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.files.plans import read_tree
+from assocpriv.files.tree_models import read_tree
 from assocpriv.pages.combined import apart
 from assocpriv.pages.tree import Line, tree_page
 from assocpriv.pages.wording import number, share

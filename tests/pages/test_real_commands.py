@@ -15,7 +15,7 @@ from operator_page import TOKEN, Collection
 import assocpriv as ap
 from assocpriv import numeric
 from assocpriv.apps.cli import main
-from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.client.bulk import randomize_chunks
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.pages import admin, analysis
 from assocpriv.plans.published import PublishedPlan

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import assocpriv as ap
 from assocpriv.apps.cli import main
-from assocpriv.client.baskets.transactions import view_transaction
+from assocpriv.client.transactions import view_transaction
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.refine import Refinement, RoundWishes, poisson
 from assocpriv.planning.refine import refine as refine_as

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.lab.enumeration import distribution
 from assocpriv.planning import shuffling
 from assocpriv.planning.shuffling import blanket_mass, central_guarantee, closed_form, shuffled_delta

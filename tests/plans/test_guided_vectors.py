@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from naive import ReplayEntropy
 
-from assocpriv.client.guided.bulk import TupleRandomizer
-from assocpriv.client.guided.randomizer import GuidedRecord, accept, parse_guided, randomize_guided
+from assocpriv.client.guided import GuidedRecord, TupleRandomizer, accept, parse_guided, randomize_guided
 from assocpriv.files.reports import Reports, message_lines, read_messages
 from assocpriv.plans.guidance import Guidance, coin_of
 from assocpriv.plans.guided import GuidedPlan
 from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.errors import GuidanceError, PlanError, WireError
-from assocpriv.records.table_cells import read_value
+from assocpriv.records.tables import read_value
 from tests.vectors import guided_decoder as decoder
 from tests.vectors import make_guided, make_tables
 from tests.vectors.table_decoder import RefusedError

@@ -10,7 +10,7 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.lab.enumeration import distribution
 from assocpriv.planning import information
 from assocpriv.planning.information import mutual_limit, plan_information

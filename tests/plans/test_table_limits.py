@@ -19,16 +19,14 @@ from assocpriv.auditing.findings import BROKEN
 from assocpriv.auditing.numeric import audit_table
 from assocpriv.auditing.request import AuditRequest
 from assocpriv.client.ledger import Ledger
-from assocpriv.client.numeric.bulk import TableRandomizer
-from assocpriv.client.numeric.randomizer import encode, randomize_record, release
+from assocpriv.client.tables import TableRandomizer, encode, randomize_record, release
 from assocpriv.planning.numeric.planner import plan_table
 from assocpriv.planning.numeric.table_facts import foresee_table
 from assocpriv.plans.columns import CategoryColumn, Clear, NumberColumn, UniformNoise, Window
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError, RecordError
-from assocpriv.records.table_cells import CellOptions, column_inputs, read_value
-from assocpriv.records.table_files import TableOptions, stream_table
+from assocpriv.records.tables import CellOptions, TableOptions, column_inputs, read_value, stream_table
 from tests.vectors import table_decoder
 
 ALMOST = ("1/1000000000000000000000000", "999999999999999999999999/1000000000000000000000000")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from naive import ReplayEntropy
 
-from assocpriv.client.numeric.randomizer import randomize_record
+from assocpriv.client.tables import randomize_record
 from assocpriv.files.reports import Reports
 from assocpriv.plans.columns import Clear, NumberColumn, Window
 from assocpriv.plans.kind import parse_plan

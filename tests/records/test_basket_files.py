@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from assocpriv.baskets import read_baskets
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.promise.errors import BasketError
-from assocpriv.records import basket_files, budget
+from assocpriv.records import basket_files, sources
 from assocpriv.records.basket_files import ReadCounts, ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets, to_baskets
 from assocpriv.records.cells import joined
@@ -81,7 +81,7 @@ def test_dat_matches_a_naive_parser(lines: Any, end: str, last: bool, chunk: int
     content = text.lstrip("\ufeff").replace("\r\n", "\n")
     expected = [set(line.split()) for line in content.removesuffix("\n").split("\n")] if content else []
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budget, "CHUNK_BYTES", chunk)
+        patch.setattr(sources, "CHUNK_BYTES", chunk)
         path = written(Path(folder), "x.dat", text.encode())
         if not any(expected):
             with pytest.raises(BasketError, match=r"no baskets|no item"):
@@ -129,7 +129,7 @@ def test_the_first_bad_byte_is_told() -> None:
         content = b"\n".join([lines[0], *(lines[1 + place] for place in order), lines[4]])
         for chunk in (1, 8, 1 << 20):
             with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-                patch.setattr(budget, "CHUNK_BYTES", chunk)
+                patch.setattr(sources, "CHUNK_BYTES", chunk)
                 with pytest.raises(BasketError, match=f"line 2 .*{texts[order[0]]}"):
                     read_baskets(written(Path(folder), "x.dat", content))
 
@@ -156,7 +156,7 @@ def cells_by_chunks(content: bytes, chunk: int) -> list[list[str]] | int:
     with tempfile.TemporaryDirectory() as folder:
         path = written(Path(folder), "x.csv", content)
         batches = basket_files.map_batches(
-            lambda cells: cells, path, ReadOptions("basket", separator=","), budget.Budget(chunk)
+            lambda cells: cells, path, ReadOptions("basket", separator=","), sources.Budget(chunk)
         )
         try:
             cells = joined(batches)
@@ -463,7 +463,7 @@ def many(folder: Path, kind: str) -> tuple[Path, dict[str, Any]]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_streams_give_what_reading_gives(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches are the baskets of the whole file in order, of the same catalogue, with the same counts."""
-    monkeypatch.setattr(budget, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 1000)
     path, options = many(tmp_path, kind)
     catalogue = Catalogue.numbered(10)
     whole, counts = counted(path, catalogue=catalogue, unknown="drop", **options)
@@ -492,7 +492,7 @@ def test_streams_tell_places_across_batches(
     tmp_path: Path, kind: str, bad: list[str], match: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A basket far into the file is told by its number there, after the batches before it."""
-    monkeypatch.setattr(budget, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 1000)
     lists = [["1", "2"]] * 2500 + [bad] + [["1", "2"]] * 2500
     text = "\n".join((" " if kind == ".dat" else ",").join(names) for names in lists).encode()
     path = written(tmp_path, f"x{kind}", {"items": lists} if kind == ".parquet" else text)

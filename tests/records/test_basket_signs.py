@@ -12,7 +12,7 @@ from canary import NAME, marks_in
 import assocpriv as ap
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError
-from assocpriv.records import budget
+from assocpriv.records import sources
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
 
@@ -44,7 +44,7 @@ def test_ids_are_refused_and_can_be_left_out(tmp_path: Path, header: str, monkey
     baskets = ap.read_baskets(path, format="basket", transaction_column=1)
     assert named(baskets) == SETS
     assert list(baskets.catalogue) == sorted(GOODS)
-    monkeypatch.setattr(budget, "CHUNK_BYTES", 60)
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 60)
     options = ReadOptions("basket", transaction_column=1, header=bool(header))
     batches = list(stream_baskets(path, Catalogue(sorted(GOODS)), options))
     assert [basket for batch in batches for basket in named(batch)] == SETS
@@ -150,8 +150,8 @@ def test_onehot_parquet(
         assert named(ap.read_baskets(path, **options)) == SETS
     assert "one-hot, a column for each of 5 items" in caplog.text
     assert not marks_in(caplog.text)
-    monkeypatch.setattr(budget, "CHUNK_BYTES", 400)
-    monkeypatch.setattr(budget, "LEAST_CHUNK_BYTES", 400)
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 400)
+    monkeypatch.setattr(sources, "LEAST_CHUNK_BYTES", 400)
     batches = list(stream_baskets(path, Catalogue(GOODS), ReadOptions(memory_bytes=1 << 20, **options)))
     assert len(batches) > 3
     assert [basket for batch in batches for basket in named(batch)] == SETS

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from assocpriv.plans.columns import CategoryColumn, Clear, LabelColumn, NumberColumn, UniformNoise
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import RecordError
-from assocpriv.records.table_cells import read_value
-from assocpriv.records.table_files import TableCounts, TableOptions, stream_table
+from assocpriv.records.tables import TableCounts, TableOptions, read_value, stream_table
 
 CANARY = "7.7319"
 

@@ -21,13 +21,12 @@ from hypothesis import strategies as st
 import assocpriv as ap
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError
-from assocpriv.records import budget
+from assocpriv.records import sources
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.cells import ordinal
-from assocpriv.records.columns import is_usual
-from assocpriv.records.first_lines import SAMPLE_LINES
-from assocpriv.records.text_layout import LayoutOptions, understand
+from assocpriv.records.layout import LayoutOptions, is_usual, understand
+from assocpriv.records.sources import SAMPLE_LINES
 
 GOODS = ["whole milk", "bread", "fish; smoked", "eggs", "tea, green", "7up"]
 SETS = [{GOODS[place] for place in range(6) if (row * 37 + 11) % 63 >> place & 1} for row in range(40)]
@@ -282,7 +281,7 @@ def test_onehot_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     whole = ap.read_baskets(path)
     assert named(whole) == SETS
     assert list(whole.catalogue) == GOODS
-    monkeypatch.setattr(budget, "CHUNK_BYTES", 50)
+    monkeypatch.setattr(sources, "CHUNK_BYTES", 50)
     batches = list(stream_baskets(path, CATALOGUE, ReadOptions()))
     assert len(batches) > 10
     assert [basket for batch in batches for basket in named(batch)] == SETS

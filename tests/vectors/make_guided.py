@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from naive import ReplayEntropy
 
-from assocpriv.client.guided.randomizer import GuidedRecord, Perturbation, randomize_guided
+from assocpriv.client.guided import GuidedRecord, Perturbation, randomize_guided
 from assocpriv.plans.guidance import UNIT, Guidance
 from assocpriv.plans.guided import GuidedPlan
-from assocpriv.records.table_cells import read_value
+from assocpriv.records.tables import read_value
 
 _VOTE = {"name": "vote", "kind": "category", "values": ["n", "y"]}
 _AGE = {"name": "age", "kind": "number", "cuts": ["-5/2", "1/10", "60/1"]}

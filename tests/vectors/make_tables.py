@@ -11,9 +11,9 @@ from typing import Any
 
 from naive import ReplayEntropy
 
-from assocpriv.client.numeric.randomizer import encode, randomize_record, release
+from assocpriv.client.tables import encode, randomize_record, release
 from assocpriv.plans.tables import TablePlan
-from assocpriv.records.table_cells import read_value
+from assocpriv.records.tables import read_value
 
 _WAVE = {"law": "window", "near": 3, "high": 9, "low": 2}
 

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets.fixed_size import SetDraws
-from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.client.baskets.transactions import view_baskets, view_transaction
+from assocpriv.client.baskets import Randomizer, SetDraws
+from assocpriv.client.transactions import view_baskets, view_transaction
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import format_fraction
 from assocpriv.promise.entropy import WordEntropy

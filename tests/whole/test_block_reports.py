@@ -8,8 +8,8 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.client.baskets.bulk import BlockRandomizer, numbers_below, randomize_chunks
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
+from assocpriv.client.bulk import BlockRandomizer, numbers_below, randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy

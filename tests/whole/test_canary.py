@@ -23,9 +23,9 @@ from assocpriv import baskets as api
 from assocpriv import numeric, trials
 from assocpriv.apps.cli import main
 from assocpriv.baskets import read_baskets
-from assocpriv.client.baskets import bulk
-from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client import bulk
+from assocpriv.client.baskets import Randomizer
+from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import assocpriv as ap
 from assocpriv.apps.cli import main
 from assocpriv.auditing.black_box.clients import BulkClient, SingleClient, batch_of
-from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
+from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.files.reports import read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
@@ -208,44 +208,39 @@ def test_the_scan_for_other_sources_finds_them(text):
 
 # who may name what of promise/entropy.py; a new entry is a new path, and belongs into the test below
 IMPORTS = {
-    "baskets.py": {"SystemEntropy"},
     "assurance.py": {"SystemEntropy"},
     "auditing/black_box/clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
+    "auditing/black_box/guided_clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
+    "auditing/black_box/table_clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
     "auditing/enumerate/blocks.py": {"Entropy"},
     "auditing/enumerate/draws_by_form.py": {"Entropy"},
     "auditing/enumerate/small_walks.py": {"Entropy"},
     "auditing/enumerate/words_and_bulk.py": {"WordEntropy"},
-    "client/baskets/bulk.py": {"WordEntropy", "read_only"},
-    "client/baskets/fixed_size.py": {"Entropy"},
-    "client/baskets/randomizer.py": {"Entropy"},
-    "client/kinds.py": {"Entropy"},
+    "baskets.py": {"SystemEntropy"},
+    "client/any_kind.py": {"Entropy"},
+    "client/baskets.py": {"Entropy"},
+    "client/bulk.py": {"read_only", "WordEntropy"},
+    "client/guided.py": {"Entropy", "WordEntropy"},
     "client/ledger.py": {"Entropy", "SystemEntropy"},
     "client/spark.py": {"SystemEntropy"},
-    "client/baskets/seeds.py": {"Entropy"},
+    "client/tables.py": {"Entropy", "read_only", "WordEntropy"},
+    "client/waiting.py": {"SystemEntropy"},
     "collector/output.py": {"SystemEntropy"},
-    "promise/numbers.py": {"WORD_BITS"},
-    "auditing/black_box/table_clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
-    "client/numeric/bulk.py": {"WordEntropy", "read_only"},
-    "client/numeric/randomizer.py": {"Entropy"},
-    "lab/enumeration.py": {"Entropy"},
-    "numeric.py": {"SystemEntropy"},
-    "auditing/black_box/guided_clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
-    "client/guided/answering.py": {"SystemEntropy"},
-    "client/guided/bulk.py": {"WordEntropy"},
-    "client/guided/randomizer.py": {"Entropy"},
     "guidance.py": {"SystemEntropy"},
+    "lab/enumeration.py": {"Entropy"},
     "lab/rounds.py": {"SystemEntropy", "WordEntropy"},
     "lab/seeded_entropy.py": {"WordEntropy"},
     "lab/simulate.py": {"SystemEntropy", "WordEntropy"},
+    "numeric.py": {"SystemEntropy"},
+    "promise/numbers.py": {"WORD_BITS"},
 }
 # who may draw from the system besides: names of files, ids of submissions, keys, sessions, pauses before retries, the
 # deal of an audit
 SYSTEM = {
-    "promise/entropy.py", "files/atomic.py", "collector/output.py", "collector/taking.py",
-    "client/ledger.py", "client/collector_connection.py",
-    "auditing/enumerate/words_and_bulk.py",
-    "collector/keys.py", "collector/known_ids.py", "collector/postgres_store.py", "collector/sealing.py",
-    "files/open_reports.py", "pages/sessions.py", "client/spark.py",
+    "auditing/enumerate/words_and_bulk.py", "client/ledger.py", "client/sending.py", "client/spark.py",
+    "collector/keys.py", "collector/known_ids.py", "collector/output.py", "collector/postgres_store.py",
+    "collector/sealing.py", "collector/taking.py", "files/atomic.py", "files/open_reports.py", "pages/sessions.py",
+    "promise/entropy.py",
 }  # fmt: skip
 _MODULE = "assocpriv.promise.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}

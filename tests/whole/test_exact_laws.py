@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.lab.enumeration import distribution
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue

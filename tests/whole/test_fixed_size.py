@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from quiet import mine
 
 from assocpriv.apps.render.plan import plan_lines, plan_record
-from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
-from assocpriv.client.baskets.fixed_size import SetDraws
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer, SetDraws
+from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.kernels.draws import OUT_OF_WORDS, unrank_reports
 from assocpriv.lab.enumeration import distribution

@@ -42,8 +42,7 @@ from assocpriv.plans.generator import primitive_polynomial
 from assocpriv.plans.view import View
 from assocpriv.promise.errors import AssocprivError, BasketError, PlanError
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
-from assocpriv.records.basket_frames import list_cells, long_cells
-from assocpriv.records.baskets import Baskets
+from assocpriv.records.baskets import Baskets, list_cells, long_cells
 
 SLOW = {"table_parquet", "table_csv", "table_json", "baskets_parquet", "report_file"}
 

@@ -19,7 +19,7 @@ from assocpriv.apps.cli import main
 from assocpriv.apps.render.figures import figure_up
 from assocpriv.apps.render.plan import plan_lines, plan_record
 from assocpriv.apps.render.rounds import refinement_lines, refinement_record
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.files.plans import read_plan
 from assocpriv.lab.enumeration import distribution
 from assocpriv.planning.plan_facts import foresee

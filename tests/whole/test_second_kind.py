@@ -15,7 +15,7 @@ from assocpriv.auditing import kinds as audit_kinds
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED
 from assocpriv.auditing.request import AuditRequest
 from assocpriv.baskets import randomize
-from assocpriv.client import kinds as client_kinds
+from assocpriv.client import any_kind as client_kinds
 from assocpriv.client.ledger import Ledger
 from assocpriv.collection import gather
 from assocpriv.files.plans import read_plan, write_plan

@@ -24,7 +24,7 @@ from shell_lines import blocks_of
 
 import assocpriv as ap
 from assocpriv.client import spark as client
-from assocpriv.client.guided.bulk import randomize_tuples
+from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.numeric.designs import design_window

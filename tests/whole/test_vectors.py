@@ -24,8 +24,8 @@ from assocpriv.apps.cli import main
 from assocpriv.auditing.findings import BROKEN
 from assocpriv.auditing.recompute.plan_text import read_numbers
 from assocpriv.auditing.recompute.promise import check_integers
-from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.client.baskets.transactions import apply_view, stream_transactions, view_baskets, view_transaction
+from assocpriv.client.baskets import Randomizer
+from assocpriv.client.transactions import apply_view, stream_transactions, view_baskets, view_transaction
 from assocpriv.files.plans import read_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.apps.render.figures import fields
-from assocpriv.client.guided.answering import AnswerCounts
+from assocpriv.client.waiting import AnswerCounts
 from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.errors import counted
 

@@ -7,7 +7,7 @@ from assocpriv.promise.errors import counted
 
 if TYPE_CHECKING:
     from assocpriv.plans.tables import TablePlan
-    from assocpriv.records.table_files import TableCounts
+    from assocpriv.records.tables import TableCounts
 
 
 def outcome_record(done: "TableCounts", plan: "TablePlan") -> dict[str, Any]:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from assocpriv.auditing.findings import client_at_work
 from assocpriv.auditing.request import LEAST_TRIALS
-from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
+from assocpriv.client.bulk import randomize_chunks
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
 from assocpriv.promise.errors import WireError

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from assocpriv.auditing.black_box.clients import Answers
 from assocpriv.auditing.black_box.laws import Events
 from assocpriv.auditing.recompute.guided_text import GuidedLaw
-from assocpriv.client.guided.bulk import randomize_inputs
-from assocpriv.client.guided.randomizer import GuidedRecord, randomize_guided
+from assocpriv.client.guided import GuidedRecord, randomize_guided, randomize_inputs
 from assocpriv.plans.columns import Column
 from assocpriv.plans.guidance import Guidance
 from assocpriv.plans.guided import CutColumn, GuidedPlan

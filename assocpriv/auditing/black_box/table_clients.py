@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.auditing.black_box.clients import Answers
-from assocpriv.client.numeric.bulk import randomize_inputs
-from assocpriv.client.numeric.randomizer import randomize_record
+from assocpriv.client.tables import randomize_inputs, randomize_record
 from assocpriv.plans.columns import CategoryColumn, Column, NumberColumn
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy

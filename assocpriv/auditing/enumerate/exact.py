@@ -32,7 +32,7 @@ from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Fault, Fi
 from assocpriv.auditing.recompute.codes import Seed
 from assocpriv.auditing.recompute.plan_text import Numbers
 from assocpriv.auditing.recompute.promise import DEPTH, check_integers
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import PlanError
 

@@ -12,8 +12,7 @@ from assocpriv.auditing.enumerate.table_walks import walk
 from assocpriv.auditing.enumerate.words_and_bulk import Noted, Replayed
 from assocpriv.auditing.findings import Fault, client_at_work
 from assocpriv.auditing.recompute.guided_text import TUPLE, WORD, GuidedLaw, GuidedNumbers, Law
-from assocpriv.client.guided.bulk import TupleRandomizer
-from assocpriv.client.guided.randomizer import Perturbation
+from assocpriv.client.guided import Perturbation, TupleRandomizer
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.guidance import Guidance
 from assocpriv.plans.guided import GuidedPlan

@@ -18,8 +18,7 @@ import numpy as np
 from assocpriv.auditing.enumerate.words_and_bulk import Noted, Replayed, words_of
 from assocpriv.auditing.findings import Fault, client_at_work
 from assocpriv.auditing.recompute.table_text import GAUSSIAN, ColumnNumbers, TableNumbers
-from assocpriv.client.numeric.bulk import TableRandomizer
-from assocpriv.client.numeric.randomizer import encode, release, release_value
+from assocpriv.client.tables import TableRandomizer, encode, release, release_value
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.tables import TablePlan
 

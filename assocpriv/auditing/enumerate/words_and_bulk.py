@@ -26,7 +26,7 @@ from assocpriv.auditing.findings import Fault, client_at_work
 from assocpriv.auditing.recompute.codes import Seed, masks
 from assocpriv.auditing.recompute.plan_text import Numbers
 from assocpriv.auditing.recompute.report_forms import Bits, Form
-from assocpriv.client.baskets.bulk import randomizer_of
+from assocpriv.client.bulk import randomizer_of
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import item_columns

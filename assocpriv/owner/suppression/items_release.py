@@ -36,8 +36,7 @@ from assocpriv.owner.suppression.items_written import (
 )
 from assocpriv.promise.errors import TemplateError
 from assocpriv.records.basket_files import BasketLayout, ReadOptions, layout_of, read_baskets
-from assocpriv.records.basket_frames import frame_layout
-from assocpriv.records.baskets import Baskets, named_baskets
+from assocpriv.records.baskets import Baskets, frame_layout, named_baskets
 
 Templates = str | PathLike[str] | Iterable[ItemTemplate | Mapping[str, Any]]
 

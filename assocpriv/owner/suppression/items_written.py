@@ -20,7 +20,7 @@ from assocpriv.promise.errors import BasketError, FileError
 from assocpriv.records.basket_files import BasketLayout
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.cells import kept_sizes
-from assocpriv.records.source_files import named_after, open_source
+from assocpriv.records.sources import named_after, open_source
 
 _BOM = b"\xef\xbb\xbf"
 _PARQUET = (".parquet", ".pq")

@@ -27,8 +27,8 @@ from assocpriv.owner.suppression.tables import (
 )
 from assocpriv.owner.suppression.templates import Bound, Template, bounds, irredundant
 from assocpriv.promise.errors import TemplateError
-from assocpriv.records.source_files import named_after
-from assocpriv.records.table_files import TableOptions
+from assocpriv.records.sources import named_after
+from assocpriv.records.tables import TableOptions
 
 
 @dataclass(frozen=True, slots=True)

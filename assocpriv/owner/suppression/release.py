@@ -27,9 +27,8 @@ from assocpriv.owner.suppression.tables import (
     record_batches,
 )
 from assocpriv.promise.errors import FileError, RecordError, TemplateError
-from assocpriv.records.budget import Budget
-from assocpriv.records.source_files import Resumed, line_chunks, open_source, read_sample
-from assocpriv.records.table_files import TableOptions
+from assocpriv.records.sources import Budget, Resumed, line_chunks, open_source, read_sample
+from assocpriv.records.tables import TableOptions
 
 _KEEP = -1  # a cell that stays as it is
 _CHANGED = "the file was changed while it was read; nothing was written"

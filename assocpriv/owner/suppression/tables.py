@@ -21,20 +21,25 @@ from assocpriv.files.arrow import parquet_errors
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.owner.suppression.coded import CodedColumn, CodedTable
 from assocpriv.promise.errors import RecordError, counted
-from assocpriv.records.budget import Budget
 from assocpriv.records.cells import Origin
-from assocpriv.records.csv_rows import EMPTY_NUMBERS, LineNumbers, read_lines, whole_array
-from assocpriv.records.first_lines import SEPARATORS, cut_line, first_lines
-from assocpriv.records.source_files import (
+from assocpriv.records.sources import (
+    EMPTY_NUMBERS,
+    SEPARATORS,
     SPREADSHEET,
     SPREADSHEETS,
+    Budget,
+    LineNumbers,
     Resumed,
+    cut_line,
+    first_lines,
     line_chunks,
     named_after,
     open_source,
+    read_lines,
     read_sample,
+    whole_array,
 )
-from assocpriv.records.table_files import TableOptions
+from assocpriv.records.tables import TableOptions
 
 PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt")

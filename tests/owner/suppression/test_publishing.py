@@ -98,7 +98,7 @@ def test_values_that_need_quotes_keep_them(tmp_path):
 @pytest.mark.parametrize("chunk", [1 << 9, 1 << 21])
 def test_random_tables_keep_their_rows(rng, tmp_path, monkeypatch, chunk):
     """Files of many pieces: each record keeps its place, its other cells, and loses what is suppressed."""
-    monkeypatch.setattr("assocpriv.records.budget.CHUNK_BYTES", chunk)
+    monkeypatch.setattr("assocpriv.records.sources.CHUNK_BYTES", chunk)
     for run in range(6):
         frame = pd.DataFrame({
             "a": rng.choice(list("uvwxyz"), 300), "n": np.arange(300), "b": rng.choice(["", "p", "q"], 300),

@@ -17,8 +17,8 @@ from scipy.stats import binom
 from assocpriv.apps.cli import main
 from assocpriv.apps.render.assurance import crafted_lines
 from assocpriv.apps.render.plan import influence_lines, plan_lines, plan_record
-from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets import Randomizer
+from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy

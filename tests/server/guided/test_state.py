@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from guided_tables import random_people, small_plan
 
-from assocpriv.client.guided.bulk import randomize_tuples
+from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.promise.errors import AssocprivError, EstimateError, FileError, PlanError, WireError

@@ -12,7 +12,7 @@ from quiet import ask, mine
 
 import assocpriv as ap
 from assocpriv.apps.cli import main
-from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.client.bulk import randomize_chunks
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.mining import association_rules
 from assocpriv.planning.planner import make_plan

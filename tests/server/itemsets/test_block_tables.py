@@ -17,7 +17,7 @@ from scipy.stats import binom, chi2
 
 import assocpriv as ap
 from assocpriv.apps.render.itemsets import answer_lines, mined_lines
-from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.itemsets import itemset_records
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy

@@ -12,7 +12,7 @@ from mlxtend.frequent_patterns import association_rules as mlxtend_rules
 from quiet import mine
 from scipy.special import ndtr
 
-from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import simulate

@@ -10,7 +10,7 @@ from fit import Z_LIMIT
 from quiet import ask, mine
 from scipy.special import ndtr
 
-from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import simulate

@@ -12,7 +12,7 @@ from quiet import mine
 import assocpriv as ap
 from assocpriv.apps.render.itemsets import answer_lines, itemset_lines, mined_record, rule_lines
 from assocpriv.apps.terminal import fitted
-from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.client.bulk import randomize_chunks
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.mining import answer, association_rules
 from assocpriv.planning.planner import make_plan

@@ -9,7 +9,7 @@ import pytest
 from fit import Z_LIMIT
 
 from assocpriv.apps.render.distributions import distribution_lines
-from assocpriv.client.numeric.bulk import randomize_inputs
+from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import reconstruct

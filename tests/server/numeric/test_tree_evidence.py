@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from naive_shares import naive_weight
 
-from assocpriv.client.numeric.bulk import randomize_inputs
+from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import grow_tree, predict
 from assocpriv.plans.columns import CategoryColumn, Clear, LabelColumn, Window
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
-from assocpriv.records.table_files import TableOptions, stream_table
+from assocpriv.records.tables import TableOptions, stream_table
 from assocpriv.server.numeric.trees import building
 from assocpriv.server.numeric.trees.channels import channel_of
 from assocpriv.server.numeric.trees.correction import reconstruct

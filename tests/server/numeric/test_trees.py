@@ -15,8 +15,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
-from assocpriv.files.plans import tree_from_text, tree_to_text
 from assocpriv.files.reports import Reports
+from assocpriv.files.tree_models import tree_from_text, tree_to_text
 from assocpriv.numeric import ReleasedTreeClassifier, grow_tree, predict, randomize_table, released_frame
 from assocpriv.plans.columns import (
     CategoryColumn,

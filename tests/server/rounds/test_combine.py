@@ -14,7 +14,7 @@ from fit import Z_LIMIT
 from quiet import mine
 
 import assocpriv as ap
-from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan

@@ -11,8 +11,8 @@ from quiet import mine
 from scipy.stats import binom
 
 import assocpriv as ap
-from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.client.baskets.transactions import view_baskets
+from assocpriv.client.bulk import randomize_chunks
+from assocpriv.client.transactions import view_baskets
 from assocpriv.files.itemsets import join_names
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan

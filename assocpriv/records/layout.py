@@ -1,6 +1,16 @@
-"""What a file of text means: its header and its layout, from what was said and from its first lines.
+"""What a file of text means: header, separator, layout.
+
+What a file of text means: its header and its layout, from what was said and from its first lines.
 
 What may mean several things is refused. docs/cli.md, *Baskets*, has the rules in words.
+
+What in a file of baskets, a line each, is no item: a header, ids, words for nothing, another separator.
+
+Each is told from the first lines, and refused or doubted; nothing that is said holds a cell.
+
+Columns of tables of baskets: by their usual names, by the name or number asked for, and how errors speak of them.
+
+Any other name of a column may be an item, as in a file without a header: messages give its number only.
 """
 
 import itertools
@@ -9,9 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assocpriv.promise.errors import BasketError
-from assocpriv.records.basket_signs import doubt_separator, is_above_ids, names_columns, refuse_ids, refuse_nothings
-from assocpriv.records.columns import asked_place, describe_columns, is_usual, long_columns, usual_places
-from assocpriv.records.first_lines import SEPARATORS, TO_UTF8, UNREADABLE, FirstLines, find_separator, first_lines
+from assocpriv.records.sources import SEPARATORS, TO_UTF8, UNREADABLE, FirstLines, find_separator, first_lines
 
 _REMARKS = ("@", "#", "%")
 FORMATS = ("dat", "basket", "long", "onehot", "parquet")
@@ -370,3 +378,178 @@ def _is_onehot(rows: FirstLines, said: LayoutOptions) -> bool:
     raise BasketError(
         "the lines may be baskets or rows of a one-hot table; say which with format='onehot' or 'basket' (--format)"
     )
+
+
+_NUMBERED = re.compile(r"(\D*?)[ _-]*([0-9]+)")
+_NOTHING = frozenset({"nan", "none", "null", "<na>", "nat", "n/a", "#n/a"})  # what programs write for no value
+_LEAST_LINES = 20  # from which first cells that all differ are ids: baskets begin with the same items
+
+
+def names_columns(rows: FirstLines) -> bool:
+    """Tell whether the first line is only usual names of columns, or these and item1, item2 … above other names."""
+    if all(map(is_usual, rows.first)):
+        return True
+    parts = [_NUMBERED.fullmatch(cell) for cell in rows.first if cell and not is_usual(cell)]
+    stems = {part[1].lower() for part in parts if part}
+    if sum(map(bool, rows.first)) < 2 or not all(parts) or len(stems) != 1 or not is_usual(next(iter(stems))):
+        return False
+    return not any(part[1].lower() in stems for row in rows.body for cell in row if (part := _NUMBERED.fullmatch(cell)))
+
+
+def is_above_ids(rows: FirstLines, place: int) -> bool:
+    """Tell whether the first line is a header by the column of ids: these have digits, and their name has none."""
+    column = [row[place] for row in rows.cells if len(row) > place]
+    return names_columns(rows) or (
+        len(column) > 1 and not _DIGIT.search(column[0]) and all(map(_DIGIT.search, column[1:]))
+    )
+
+
+def refuse_ids(rows: FirstLines, separator: str | None) -> None:
+    """Refuse lines that begin with cells of which each occurs once: ids, which would be taken for items."""
+    lines = [row for row in rows.body if row]
+    others = {cell for row in lines for cell in row[1:] if cell}
+    firsts = {row[0] for row in lines if row[0]}
+    repeated = 0 < 2 * len(others) <= sum(map(len, lines)) - len(lines)  # else all cells may well differ
+    if len(lines) >= _LEAST_LINES and len(firsts) == len(lines) and repeated and not firsts & others:
+        header = " --header yes" if is_above_ids(rows, 0) else ""
+        option = {None: "", "\t": " --separator tab"}.get(separator, f" --separator '{separator}'")
+        raise BasketError(
+            "the first cells of all lines differ and stand nowhere else, as ids do, not items; leave them out with "
+            f"--format basket{option}{header} --transaction-column 1, or pass --format basket alone if they are items "
+            "(in Python format= and so on)"
+        )
+
+
+def refuse_nothings(rows: FirstLines) -> None:
+    """Refuse NaN and the like, which would be an item, where a line repeats it or a fifth of several lines hold it."""
+    held = [sum(cell.lower() in _NOTHING for cell in row) for row in rows.cells]
+    if max(held, default=0) > 1 or (sum(map(bool, held)) > 1 and 5 * sum(map(bool, held)) >= len(held)):
+        first = next(number for number, count in zip(rows.numbers, held, strict=True) if count)
+        raise BasketError(
+            f"line {first} has NaN, None or the like as an item, and so have others; leave such cells empty "
+            "(pandas: to_csv(…, na_rep='')), or rename the item if it is one"
+        )
+
+
+def doubt_separator(lines: Sequence[str], rows: FirstLines) -> str:
+    """Say that another separator stands in all lines, and the one that was said in none."""
+    filled = [line for line in lines if line.strip()]
+    if len(filled) < 2 or any(len(row) > 1 for row in rows.cells):
+        return ""
+    other = next((mark for mark in ",;\t|" if mark != rows.separator and all(mark in line for line in filled)), None)
+    if other is None:
+        return ""
+    return f"; warning: no line has {SEPARATORS[rows.separator]}, every line has {SEPARATORS[other]}: see --separator"
+
+
+def no_flag(cell: str) -> str:
+    """Say what is wrong with a cell of a one-hot table, and what to do."""
+    remedy = "quantities are not read, so write 1 for any above 0" if cell.isdigit() else "correct it"
+    return (
+        f"is neither true nor false, as 1 and 0 or t and f; {remedy}, or leave the column out with transaction_column= "
+        "(--transaction-column)"
+    )
+
+
+_KEYS = ("", "id", "ids", "no", "nr", "num", "number", "key", "code")
+_TEXTS = ("name", "description", "desc", "title")
+_ODD = re.compile(r"[^a-z0-9]")
+_SALES = ("transaction", "trans", "tx", "invoice", "order", "receipt", "ticket", "bill", "basket", "cart", "purchase")
+_PEOPLE = ("member", "customer", "client", "user", "household", "shopper", "person")
+_GOODS = ("item", "product", "article", "sku", "stock")
+_USUAL = {  # of each role, the likeliest first
+    "transaction": [
+        *(stem + key for stem in _SALES for key in _KEYS), "tid", "session", "sessionid", "visit", "visitid",
+        *(stem + key for stem in _PEOPLE for key in _KEYS if key or stem != "person"),
+    ],
+    "item": [
+        *(stem + key for key in ("", "s", *_KEYS[1:], *_TEXTS) for stem in _GOODS), "ean", "upc", "gtin", "barcode",
+        "description",
+    ],
+}  # fmt: skip
+_RANK = {role: {name: rank for rank, name in reversed(list(enumerate(names)))} for role, names in _USUAL.items()}
+COLUMN_OPTIONS = "transaction_column= and item_column= (--transaction-column, --item-column)"
+
+
+def usual_places(columns: Sequence[object], role: str) -> list[int]:
+    """Return the places of columns with a usual name of a role, "transaction" or "item", the likeliest first.
+
+    >>> usual_places(["InvoiceNo", "StockCode", "Description"], "item")
+    [1, 2]
+    """
+    ranks = [_RANK[role].get(_ODD.sub("", str(name).lower())) for name in columns]
+    found = [(rank, place) for place, rank in enumerate(ranks) if rank is not None]
+    return [place for _, place in sorted(found)]
+
+
+def is_usual(name: object) -> bool:
+    """Return whether a column's name is a usual one, so that it may be shown.
+
+    >>> is_usual("Order ID"), is_usual("whole milk")
+    (True, False)
+    """
+    return any(usual_places([name], role) for role in _USUAL)
+
+
+def asked_place(columns: Sequence[object], role: str, asked: str | int) -> int:
+    """Return the place of the column that somebody asked for, by its name or else by its number, from 1.
+
+    >>> asked_place(["day", "Item"], "item", "2")
+    1
+    """
+    names = [str(name).strip() for name in columns]
+    text = str(asked).strip()
+    if text in names:
+        return names.index(text)
+    lowered = [name.lower() for name in names]
+    if lowered.count(text.lower()) == 1:
+        return lowered.index(text.lower())
+    if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= len(names):
+        return int(text) - 1
+    raise BasketError(
+        f"the column that {role}_column= (--{role}-column) names is not among the {len(names)} columns; check its name "
+        "and the separator"
+    )
+
+
+def long_columns(
+    columns: Sequence[object], transaction: str | int | None = None, item: str | int | None = None
+) -> tuple[int, int]:
+    """Return the places of the transaction and of the item column of the long layout.
+
+    Without a name or number they are those with a usual name, else the first and the next.
+
+    >>> long_columns(["day", "Item", "Transaction"])
+    (2, 1)
+    """
+    if len(columns) < 2:
+        raise BasketError(f"the long layout needs a transaction and an item column, got {len(columns)} columns")
+    first = None if transaction is None else asked_place(columns, "transaction", transaction)
+    second = None if item is None else asked_place(columns, "item", item)
+    if first is None:
+        first = next((place for place in usual_places(columns, "transaction") if place != second), None)
+    if second is None:
+        second = next((place for place in usual_places(columns, "item") if place != first), None)
+    first = int(second == 0) if first is None else first
+    second = int(first == 0) if second is None else second
+    if first == second:
+        raise BasketError("transaction and item must be two different columns")
+    return first, second
+
+
+def describe_columns(columns: Sequence[object], chosen: tuple[int, int], *, names: bool = False) -> str:
+    """Say which columns are taken; names are shown only where they are usual ones, or where none can be an item's.
+
+    >>> describe_columns(["day", "Item", "Transaction"], (2, 1))
+    'transactions in column "Transaction", items in column "Item"'
+    """
+    shown = [f'"{columns[place]}"' if names else shown_column(columns, place) for place in chosen]
+    others = [place for place in usual_places(columns, "item") if place not in chosen]
+    other = f" (not {shown_column(columns, others[0])}: --item-column)" if others else ""
+    return f"transactions in column {shown[0]}, items in column {shown[1]}{other}"
+
+
+def shown_column(columns: Sequence[object], place: int) -> str:
+    """Return a column's name in quotes if it is a usual one, otherwise its number from 1."""
+    name = str(columns[place]).strip()
+    return f'"{name}"' if is_usual(name) else str(place + 1)

@@ -13,22 +13,22 @@ from assocpriv.promise.errors import RecordError
 
 # kind -> a function of (record, plan, *, entropy), which checks the record and returns the report of it
 KINDS = {
-    "select-a-size": "assocpriv.client.baskets.randomizer:randomize_basket",
-    "fixed-size": "assocpriv.client.baskets.randomizer:randomize_basket",
-    "table": "assocpriv.client.numeric.randomizer:randomize_record",
-    "guided": "assocpriv.client.guided.randomizer:randomize_guided",
+    "select-a-size": "assocpriv.client.baskets:randomize_basket",
+    "fixed-size": "assocpriv.client.baskets:randomize_basket",
+    "table": "assocpriv.client.tables:randomize_record",
+    "guided": "assocpriv.client.guided:randomize_guided",
 }
 
 # kind -> a function that reads one person's record of text, as `report` gets it; of other kinds names are read
 RECORDS = {
-    "table": "assocpriv.records.table_cells:parse_record",
-    "guided": "assocpriv.client.guided.randomizer:parse_guided",
+    "table": "assocpriv.records.tables:parse_record",
+    "guided": "assocpriv.client.guided:parse_guided",
 }
 # kind -> a function that reads the values of one person's record of text, where a collector gives the rest of it
-VALUES = {"guided": "assocpriv.client.guided.asking:read_values"}
+VALUES = {"guided": "assocpriv.client.waiting:read_values"}
 
 # kind -> a function of (values, plan, ask, *, max_level), which asks a collector for that and returns the record
-ASKING = {"guided": "assocpriv.client.guided.asking:with_guidance"}
+ASKING = {"guided": "assocpriv.client.waiting:with_guidance"}
 _MOST_BYTES = 1 << 24  # of a record
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assocpriv.records.table_cells import CellOptions
-    from assocpriv.records.table_files import TableOptions
+    from assocpriv.records.tables import CellOptions, TableOptions
+
 
 PREDICTED = "predicted"
 _ENDINGS = (".csv", ".parquet", ".pq")
@@ -77,7 +77,7 @@ def _category(value: Any, column: CategoryInput) -> float:
     if isinstance(value, str):  # without loading numpy
         text = value.strip()
         return float(column.values.index(text)) if text in column.values else math.nan
-    from assocpriv.records.table_cells import place_of
+    from assocpriv.records.tables import place_of
 
     place = place_of(value, column)
     return float(place) if place >= 0 else math.nan
@@ -179,7 +179,7 @@ def _check_columns(names: list[str], model: TreeModel) -> None:
 def _numbers(values: Any, column: NumberInput, cells: "CellOptions", counts: PredictionCounts) -> "NDArray[np.float64]":
     import numpy as np
 
-    from assocpriv.records.table_cells import cell_numbers
+    from assocpriv.records.tables import cell_numbers
 
     numbers, wrong = cell_numbers(values, cells)
     if wrong.any():
@@ -200,7 +200,7 @@ def _places(
     import pyarrow as pa
 
     from assocpriv.files.arrow import array_to_numpy
-    from assocpriv.records.table_cells import place_of
+    from assocpriv.records.tables import place_of
 
     encoded = values if isinstance(values, pa.DictionaryArray) else None
     if encoded is None and not values.type.num_fields:
@@ -229,7 +229,7 @@ def _predicted(
     import pyarrow as pa
 
     from assocpriv.files.arrow import to_arrow
-    from assocpriv.records.source_files import named_after
+    from assocpriv.records.sources import named_after
 
     def step(action: Callable[[], Any]) -> Any:
         return named_after(table, action, RecordError)
@@ -265,7 +265,7 @@ def _open(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from assocpriv.records.source_files import SPREADSHEET, SPREADSHEETS
+    from assocpriv.records.sources import SPREADSHEET, SPREADSHEETS
 
     name = path.name.lower()
     if name.endswith(SPREADSHEETS):
@@ -282,8 +282,7 @@ def _open_text(path: Path, model: TreeModel, options: "TableOptions", opened: co
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    from assocpriv.records.first_lines import SEPARATORS, cut_line, first_lines
-    from assocpriv.records.source_files import open_source, read_sample
+    from assocpriv.records.sources import SEPARATORS, cut_line, first_lines, open_source, read_sample
 
     file = opened.enter_context(open_source(path, options.progress))
     sample = read_sample(file)

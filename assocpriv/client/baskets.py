@@ -1,4 +1,14 @@
-"""One transaction → one report, on the device.
+"""One transaction to one report.
+
+Reports of a fixed size: of a transaction of m of the n items, a random set of exactly ℓ items.
+
+A set that shares j items with the transaction has a probability in proportion to the operator's weight of j. So draw j;
+then which j of the m places are kept; then which ℓ − j of the n − m other items are added, all equally likely. Both are
+drawn as ranks (promise/numbers.py), which takes the fewest random words. This module sees raw items.
+
+Source: for m = 1 Ye and Barg 2018 (subset selection); the rest is ours.
+
+One transaction → one report, on the device.
 
 This module sees raw items. The steps, each an exact draw (see promise/entropy.py):
 
@@ -8,28 +18,89 @@ This module sees raw items. The steps, each an exact draw (see promise/entropy.p
 3. the report is drawn uniformly among those in which the kept items are present and the dropped ones absent:
    bit by bit without a generator (every other item present with probability ρ), by its seed with one.
 
-A plan of the kind fixed-size has other steps 2 and 3: client/baskets/fixed_size.py. With blocks a block is drawn
+A plan of the kind fixed-size has other steps 2 and 3: client/baskets.py. With blocks a block is drawn
 before all that, whatever the transaction holds; the report begins with its number and is about the transaction's items
 in it.
 
 Source: EGS03, definitions 5 (select-a-size) and 9 (pseudorandom select-a-size).
+
+Pseudorandom select-a-size: a uniformly random seed among those that agree with the kept and dropped items.
+
+The report's value for an item is u_i = Σ_j ⟨column(i,j), ξ⟩·2^(r−1−j) (plans/generator.py); it is present iff u_i <
+a. So a kept item takes a uniform u_i < a, a dropped one a uniform u_i ≥ a, which fixes m·r inner products of the seed
+ξ. Either is a part of one draw below a·(2^r − a): how much is drawn does not tell what is kept. To draw uniformly from
+the solutions: take a uniform ξ0; bring the columns into reduced form, each with a pivot bit no other has; flip the
+pivot bits of the equations that ξ0 breaks. ξ0 ↦ ξ is an affine projection onto the solutions whose linear part has all
+its fibres of equal size, so ξ is exactly uniform.
+
+Source: EGS03, definition 9; how the seed is drawn is ours.
 """
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from math import comb, lcm
 from operator import index
 
-from assocpriv.client.baskets.fixed_size import SetDraws
-from assocpriv.client.baskets.seeds import draw_seed
-from assocpriv.client.baskets.transactions import view_transaction
+import numpy as np
+
+from assocpriv.client.transactions import view_transaction
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.generator import Field, tables_pay
-from assocpriv.plans.operator import Operator
+from assocpriv.plans.generator import Field, item_columns, tables_pay
+from assocpriv.plans.operator import FixedSizeOperator, Operator
 from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.entropy import Entropy
 from assocpriv.promise.errors import BasketError
+from assocpriv.promise.numbers import rank_of_set, set_of_rank
+
+
+@dataclass(frozen=True)
+class SetDraws:
+    """The draws of one operator, by the number j of items kept: ``fewest``, ``fewest`` + 1, ….
+
+    ``cumulative`` are the weights of the j added up, ``kept_choices`` C(m, j), ``added_choices`` C(n − m, ℓ − j);
+    ``added_bound`` is a common multiple of these, which draws are below: how much is drawn must not tell j.
+    """
+
+    operator: FixedSizeOperator
+    fewest: int
+    cumulative: tuple[int, ...]
+    kept_choices: tuple[int, ...]
+    added_choices: tuple[int, ...]
+    added_bound: int
+
+    @classmethod
+    def of(cls, operator: FixedSizeOperator) -> "SetDraws":
+        """Tabulate an operator's draws."""
+        m, outside, size = operator.size, operator.items - operator.size, operator.report_size
+        possible = range(max(0, size - outside), min(m, size) + 1)
+        kept, added = tuple(comb(m, j) for j in possible), tuple(comb(outside, size - j) for j in possible)
+        cumulative = operator.cumulative[possible[0] : possible[-1] + 1]
+        return cls(operator, possible[0], cumulative, kept, added, common_multiple(added))
+
+    def draw(self, items: Sequence[int], entropy: Entropy) -> int:
+        """Return the rank of a random set of ℓ items, for the m items of a transaction, dummies included."""
+        operator, choice = self.operator, entropy.pick(self.cumulative)
+        j = self.fewest + choice
+        x, y = entropy.below(2 * self.kept_choices[choice]), entropy.below(self.added_bound)  # twice: never below 1
+        kept = set_of_rank(x // 2, operator.size, j)
+        outside, size = operator.items - operator.size, operator.report_size
+        added = set_of_rank(y * self.added_choices[choice] // self.added_bound, outside, size - j)
+        others = sorted({*range(operator.items)}.difference(items))
+        return rank_of_set([items[place] for place in kept] + [others[place] for place in added])
+
+
+def common_multiple(numbers: Sequence[int]) -> int:
+    """Return a number that all of some divide, no power of two but 1: the least, or three times it.
+
+    Powers of two are drawn in another way than other bounds; the compiled client knows one way.
+
+    >>> common_multiple([4, 6, 4]), common_multiple([1, 2, 1]), common_multiple([1, 1])
+    (12, 6, 1)
+    """
+    least = lcm(*numbers)
+    return 3 * least if least > 1 and least & (least - 1) == 0 else least
 
 
 @dataclass(frozen=True)
@@ -172,3 +243,41 @@ def _draw_bits(items: Sequence[int], kept: Sequence[bool], plan: Plan, entropy: 
         held |= 1 << item
         shown |= keep << item
     return bits & ~held | shown
+
+
+def draw_seed(items: Sequence[int], kept: Sequence[bool], plan: Plan, field: Field | None, entropy: Entropy) -> int:
+    """Return the seed as an integer, bit b of the seed being its bit b; one value an item is drawn, then the seed.
+
+    Of the m ``items``, dummies included, the report shows those ``kept``; ``field`` is None where too large for tables.
+    """
+    num, bits = plan.independent.insert_num, plan.independent.insert_bits
+    rest = (1 << bits) - num
+    drawn = [entropy.below(num * rest) for _ in kept]
+    values = [(num + x % rest, x % num)[keep] for x, keep in zip(drawn, kept, strict=True)]  # both are computed
+    seed = entropy.below(1 << plan.generator.seed_bits)
+    columns = item_columns(plan.generator, bits, np.array(items, dtype=np.int64), field)
+    reduced: list[tuple[int, int, int]] = []  # column, wanted product, pivot bit
+    for item, value in zip(columns, values, strict=True):
+        for j, words in enumerate(item):
+            column = int.from_bytes(words.astype("<u8").tobytes(), "little")
+            reduced = _add_equation(reduced, column, value >> (bits - 1 - j) & 1)
+    for column, wanted, pivot in reduced:
+        # the pivots stand in no other column, so flipping one changes its own product alone
+        if (column & seed).bit_count() & 1 != wanted:
+            seed ^= pivot
+    return seed
+
+
+def _add_equation(reduced: list[tuple[int, int, int]], column: int, wanted: int) -> list[tuple[int, int, int]]:
+    """Add ⟨column, ξ⟩ = wanted to equations in reduced form."""
+    for other, product, pivot in reduced:
+        if column & pivot:
+            column ^= other
+            wanted ^= product
+    assert column, "the plan's generator does not have the independence it was checked for"
+    lowest = column & -column
+    cleared = [
+        (other ^ column, product ^ wanted, pivot) if other & lowest else (other, product, pivot)
+        for other, product, pivot in reduced
+    ]
+    return [*cleared, (column, wanted, lowest)]

@@ -1,6 +1,6 @@
 """Randomize many transactions at once, in compiled code fed with blocks of entropy.
 
-This module sees raw items. For equal words the reports equal those of client/baskets/randomizer.py, one transaction
+This module sees raw items. For equal words the reports equal those of client/baskets.py, one transaction
 after the other. With blocks the blocks of all of a chunk's transactions are drawn first.
 """
 
@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets.fixed_size import SetDraws
-from assocpriv.client.baskets.randomizer import kept_subsets, subsets_by_size
+from assocpriv.client.baskets import SetDraws, kept_subsets, subsets_by_size
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import WORD_BITS, item_columns

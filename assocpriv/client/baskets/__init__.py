@@ -1,1 +1,0 @@
-"""One basket, or many of them, to reports."""

@@ -1,1 +1,0 @@
-"""Tuples of a table, perturbed under guidance, on the device."""

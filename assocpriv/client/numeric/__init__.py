@@ -1,1 +1,0 @@
-"""One record of a table, or many of them, to reports."""

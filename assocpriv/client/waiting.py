@@ -1,0 +1,238 @@
+"""Records that wait for guidance, encrypted.
+
+Records that wait on the device for guidance, encrypted: the paper's cache of a client (ZWZ05, section 7).
+
+A folder holds ``records``, encrypted and authenticated by Fernet (AES-128-CBC and HMAC-SHA256), and ``key``, made
+for them alone, which only its owner may read. So a copy of the records without the key, as a backup or a synchronized
+folder may hold, shows nothing but how many there are; and once the key is gone, after they were answered, nothing is
+left to read in any copy. Who can read the key, as whoever has the device's account, can read the records.
+
+What a device asks a collector before it answers a guided plan: first the level k*, then, if it takes part, V*.
+
+A miner that may choose V* after it has learned what a device lets go could ask for as much as that allows (ZWZ05,
+section 3): so the level is asked for, and decided on, before the guidance is.
+
+A table, or records that wait → a file of answers to guidance, batch by batch.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.client.guided import GuidedRecord, LevelError, accept, randomize_inputs
+from assocpriv.files.atomic import atomic_output, sync_folder
+from assocpriv.files.reports import ENDING, check_report_output, write_messages, write_reports
+from assocpriv.kernels.parallel import default_memory, workers_within
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided import GuidedPlan
+from assocpriv.promise.entropy import SystemEntropy
+from assocpriv.promise.errors import CollectorError, FileError, GuidanceError, PlanError, RecordError
+from assocpriv.records.tables import TableOptions, TableStream, parse_record, stream_table
+
+KEY, RECORDS = "key", "records"
+_MOST_BYTES = 1 << 30
+_ID_BYTES = 32
+
+
+def is_waiting(folder: Path) -> bool:
+    """Tell whether a path is a folder of waiting records."""
+    return (folder / RECORDS).is_file()
+
+
+def check_waiting(folder: Path) -> None:
+    """Refuse a folder in which records cannot wait, before any work is done for it.
+
+    Raises:
+        FileError: it exists already.
+    """
+    if folder.exists() or folder.is_symlink():
+        raise FileError(f"{folder} exists; records wait in a folder of their own, name another")
+    _fernet()
+
+
+def keep_waiting(raw_inputs: NDArray[np.int32], plan: GuidedPlan, folder: Path) -> None:
+    """Put records into a new folder, encrypted with a new key.
+
+    Args:
+        raw_inputs: positions of values, int32 (n, columns), the class last; as many as there are values: missing.
+        plan: the plan that they are of.
+        folder: made here.
+
+    Raises:
+        FileError: it exists or cannot be written; nothing of the records is left there.
+        PlanError: the package ``cryptography`` is missing.
+    """
+    check_waiting(folder)
+    fernet = _fernet()
+    key = fernet.generate_key()
+    content = bytes.fromhex(plan.plan_id) + raw_inputs.astype("<u4").tobytes()
+    if len(content) > _MOST_BYTES:
+        raise RecordError("so many records cannot wait in one folder; split the table")
+    try:
+        folder.mkdir(mode=0o700)
+        descriptor = os.open(folder / KEY, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "wb") as stream:
+            stream.write(key)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise FileError(f"cannot make {folder}: {error.strerror or error}; nothing waits there") from None
+    try:
+        with atomic_output(folder / RECORDS) as sealed:
+            sealed.write(fernet(key).encrypt(content))
+        sync_folder(folder)
+    except BaseException:
+        forget_waiting(folder)
+        raise
+
+
+def waiting_inputs(folder: Path, plan: GuidedPlan) -> NDArray[np.int32]:
+    """Return the records that wait in a folder, int32 (n, columns); they go on waiting.
+
+    Raises:
+        FileError: no such folder, or what it holds was cut, changed or encrypted with another key.
+        PlanError: they are of another plan, or the package ``cryptography`` is missing.
+    """
+    fernet = _fernet()
+    from cryptography.fernet import InvalidToken
+
+    try:
+        key, sealed = (folder / KEY).read_bytes(), (folder / RECORDS).read_bytes()
+    except OSError as error:
+        raise FileError(f"cannot read what waits in {folder}: {error.strerror or error}") from None
+    try:
+        content = fernet(key).decrypt(sealed)
+    except (InvalidToken, ValueError):
+        content = b""
+    columns = len(plan.columns)
+    if len(content) < _ID_BYTES:
+        raise FileError(f"what waits in {folder} was cut, changed or encrypted with another key; nothing is sent")
+    if content[:_ID_BYTES].hex() != plan.plan_id:
+        raise PlanError(f"the records in {folder} wait for plan {content[:_ID_BYTES].hex()[:12]}, not for this one")
+    return np.frombuffer(content[_ID_BYTES:], dtype="<u4").astype(np.int32).reshape(-1, columns)
+
+
+def forget_waiting(folder: Path) -> None:
+    """Take away a folder of waiting records, the key first: after that no copy of the records can be read."""
+    try:
+        (folder / KEY).unlink(missing_ok=True)
+        sync_folder(folder)
+        (folder / RECORDS).unlink(missing_ok=True)
+        folder.rmdir()
+    except OSError as error:
+        raise FileError(f"cannot remove {folder}: {error.strerror or error}; delete it by hand") from None
+
+
+def _fernet() -> Any:
+    try:
+        from cryptography.fernet import Fernet
+    except ImportError:
+        raise PlanError("records wait encrypted, by the package cryptography: pip install 'assocpriv[wait]'") from None
+    return Fernet
+
+
+def read_values(text: bytes) -> dict[str, Any]:
+    """Return the values of one person's record, a JSON object; see :func:`parse_record`."""
+    return parse_record(text)
+
+
+def with_guidance(
+    values: Any, plan: GuidedPlan, ask: Callable[[str], Any], *, max_level: int | None = None
+) -> GuidedRecord:
+    """Return a record with the guidance that it answers, accepted.
+
+    Args:
+        values: of the plan's columns, by name.
+        plan: the published plan.
+        ask: returns the JSON content of a path of the collector.
+        max_level: the highest level that this device answers; any by default.
+
+    Raises:
+        LevelError: a higher level is asked for; the guidance was not asked for then.
+        GuidanceError: guidance that is none of the plan's, or of another level than was announced.
+        CollectorError: no level, or no answer.
+    """
+    announced = ask("/guidance/level")
+    level = announced.get("level") if isinstance(announced, dict) else None
+    if type(level) is not int or level < 1:
+        raise CollectorError("the collector announces no level of guidance")
+    if announced.get("plan") != plan.plan_id:
+        raise GuidanceError("the level that the collector announces is of another plan; nothing is sent")
+    if max_level is not None and level > max_level:
+        raise LevelError(
+            f"the collector asks for level {level}, above the highest of {max_level}; nothing is sent, and the record "
+            "can wait for a lower one"
+        )
+    guidance = Guidance.from_json(ask("/guidance"))
+    accept(guidance, plan, max_level=max_level, announced=level)
+    return GuidedRecord(values, guidance, max_level, level)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRequest:
+    """What is answered, and how a table is read; as :func:`assocpriv.guidance.answer_file` says."""
+
+    max_level: int | None = None
+    announced: int | None = None
+    separator: str | None = None
+    missing: tuple[str, ...] = ()
+    memory_bytes: int | None = None
+    progress: Callable[[int, int], None] | None = None
+
+
+@dataclass(slots=True)
+class AnswerCounts:
+    """What was answered: how many records, what was missing by column, and how many probabilities were above 1."""
+
+    serial: int
+    level: int
+    records: int = 0
+    clipped: int = 0
+    waited: bool = False
+    missing: dict[str, int] = field(default_factory=dict)
+
+    def add_clipped(self, more: int) -> None:
+        """Count probabilities above 1."""
+        self.clipped += more
+
+
+def answer_into(
+    table: Any, plan: GuidedPlan, guidance: Guidance, output: Path, request: AnswerRequest, *, force: bool = False
+) -> AnswerCounts:
+    """Answer guidance, which is checked before anything is read; see :func:`assocpriv.guidance.answer_file`."""
+    accept(guidance, plan, max_level=request.max_level, announced=request.announced)
+    is_message = output.suffix.lower() == ENDING
+    if not is_message:
+        _check_output(output)
+    memory = default_memory() if request.memory_bytes is None else request.memory_bytes
+    folder = Path(table) if isinstance(table, str | Path) and is_waiting(Path(table)) else None
+    counts = AnswerCounts(guidance.serial, guidance.level, waited=folder is not None)
+    batches: Iterable[NDArray[np.int32]]
+    if folder is not None:
+        batches = [waiting_inputs(folder, plan)]
+    else:
+        batches = stream_table(
+            table, plan, TableOptions(request.separator, request.missing, False, memory, request.progress)
+        )
+    made = randomize_inputs(
+        batches, plan, guidance, entropy=SystemEntropy(), workers=workers_within(memory), clipped=counts.add_clipped
+    )
+    write = write_messages if is_message else write_reports
+    counts.records = write(made, plan, output, force=force)
+    if isinstance(batches, TableStream):
+        counts.missing = batches.counts.missing
+    if folder is not None:
+        forget_waiting(folder)
+    return counts
+
+
+def _check_output(output: Path) -> None:
+    try:
+        check_report_output(output)
+    except FileError:
+        raise FileError(f"{output} must end in .parquet or .pq, a file of reports, or {ENDING}, messages") from None

@@ -1,0 +1,209 @@
+"""Decision trees at rest: small JSON files (docs/formats/models.md), checked when they are read."""
+
+import io
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assocpriv.files.atomic import atomic_output
+from assocpriv.plans.tree_model import CategoryInput, Input, Node, NumberInput, Split, TreeModel
+from assocpriv.promise.errors import EstimateError
+
+FORMAT, VERSION = "assocpriv-tree", 1
+_LARGEST_FILE = 64 << 20
+_MOST_MARKS = 1 << 23  # of what stands between values; JSON of little else takes much more memory than its text
+_MOST_TEXT = 200
+_HEAD = {"format", "version", "plan_id", "method", "class", "classes", "columns", "grown_leaves", "undecidable"}
+_FIELDS = _HEAD | {"nodes"}
+
+
+def write_tree(model: TreeModel, path: str | Path, *, force: bool = False) -> None:
+    """Write a tree as JSON; the same tree gives the same bytes.
+
+    Raises:
+        FileError: the file exists and ``force`` is not set, or cannot be written.
+    """
+    with atomic_output(path, force=force) as stream:
+        stream.write(tree_to_text(model).encode("ascii"))
+
+
+def tree_to_text(model: TreeModel) -> str:
+    """Return a tree's JSON text, a node a line."""
+    nodes = [json.dumps(_node_to_json(model, place), allow_nan=False) for place in range(len(model.nodes))]
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "plan_id": model.plan_id,
+        "method": model.method,
+        "class": model.class_name,
+        "classes": list(model.classes),
+        "columns": [_input_to_json(column) for column in model.columns],
+        "grown_leaves": model.grown_leaves,
+        "undecidable": model.undecidable,
+    }
+    lines = [f" {json.dumps(name)}: {json.dumps(value, allow_nan=False)}," for name, value in head.items()]
+    return "\n".join(["{", *lines, ' "nodes": [', ",\n".join(f"  {node}" for node in nodes), " ]", "}", ""])
+
+
+def _input_to_json(column: Input) -> dict[str, Any]:
+    shared = {"name": column.name, "kind": column.kind, "optional": column.optional}
+    if isinstance(column, NumberInput):
+        return shared | {"low": column.low, "high": column.high}
+    return shared | {"values": list(column.values)}
+
+
+def _node_to_json(model: TreeModel, place: int) -> dict[str, Any]:
+    node = model.nodes[place]
+    record: dict[str, Any] = {"records": node.records, "shares": list(node.shares)}
+    split = node.split
+    if split is None:
+        return record
+    test = {"below": split.below} if split.among is None else {"among": sorted(split.among)}
+    missing = "left" if split.missing_left else "right"
+    return record | {"column": split.column} | test | {"missing": missing, "right": split.right}
+
+
+def read_tree(path: str | Path) -> TreeModel:
+    """Read a tree that :func:`write_tree` wrote.
+
+    Raises:
+        EstimateError: the file cannot be read, is no tree, or is one that contradicts itself.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(_LARGEST_FILE + 1)
+        if len(content) > _LARGEST_FILE:
+            raise EstimateError(f"it is larger than {_LARGEST_FILE >> 20} MiB")
+        return tree_from_text(io.TextIOWrapper(io.BytesIO(content), encoding="utf-8").read())
+    except OSError as error:
+        raise EstimateError(f"cannot read the model {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise EstimateError(f"{path} is no model of assocpriv numeric tree: it is not UTF-8 text") from None
+    except EstimateError as error:
+        raise EstimateError(f"{path} is no model of assocpriv numeric tree: {error}") from None
+
+
+def tree_from_text(text: str) -> TreeModel:
+    """Read a tree from its JSON text; EstimateError says what is wrong with it."""
+    if sum(map(text.count, ",:[{")) > _MOST_MARKS:
+        raise EstimateError("it has more values than a tree can have")
+    try:
+        content = json.loads(text, object_pairs_hook=_without_doubles, parse_constant=_no_constant)
+    except EstimateError:
+        raise
+    except (ValueError, RecursionError):
+        raise EstimateError("it is not valid JSON") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise EstimateError(f"it does not say format {FORMAT!r}")
+    if content.get("version") != VERSION or isinstance(content["version"], bool):
+        raise EstimateError("it is of a version that is not known here; a newer release may read it")
+    _check_names(content, _FIELDS, "a model")
+    return TreeModel(
+        _text(content["class"]),
+        tuple(_text(value) for value in _list(content["classes"], "classes")),
+        tuple(_input_from_json(column) for column in _list(content["columns"], "columns")),
+        tuple(_node_from_json(node) for node in _list(content["nodes"], "nodes")),
+        _text(content["method"]),
+        _whole(content["grown_leaves"]),
+        _text(content["plan_id"], least=0),
+        _flag(content["undecidable"], "undecidable"),
+    )
+
+
+def _input_from_json(content: object) -> Input:
+    if not isinstance(content, dict):
+        raise EstimateError("a column must be a JSON object")
+    optional = _flag(content.get("optional"), "a column's optional")
+    if content.get("kind") == NumberInput.kind:
+        _check_names(content, {"name", "kind", "optional", "low", "high"}, "a column of numbers")
+        low, high = _number(content["low"]), _number(content["high"])
+        if not low < high:
+            raise EstimateError("a column of numbers needs low < high")
+        return NumberInput(_text(content["name"]), low, high, optional)
+    if content.get("kind") != CategoryInput.kind:
+        raise EstimateError("a column must be of kind number or category")
+    _check_names(content, {"name", "kind", "optional", "values"}, "a column of categories")
+    values = tuple(_text(value) for value in _list(content["values"], "values"))
+    if len(set(values)) != len(values):
+        raise EstimateError("a column's values must differ")
+    return CategoryInput(_text(content["name"]), values, optional)
+
+
+def _node_from_json(content: object) -> Node:
+    if not isinstance(content, dict):
+        raise EstimateError("a node must be a JSON object")
+    shared = {"records", "shares"}
+    tests = {"below", "among"} & set(content)
+    wanted = shared if "column" not in content else shared | {"column", "missing", "right"} | tests
+    if len(tests) != ("column" in content):
+        raise EstimateError("a node with a column needs one of below and among, a leaf neither")
+    _check_names(content, wanted, "a node")
+    shares = tuple(_number(share) for share in _list(content["shares"], "shares"))
+    return Node(_whole(content["records"]), shares, _split_from_json(content) if tests else None)
+
+
+def _split_from_json(content: Mapping[str, Any]) -> Split:
+    if content["missing"] not in ("left", "right"):
+        raise EstimateError("missing must be left or right")
+    among = None
+    if "among" in content:
+        places = [_whole(place) for place in _list(content["among"], "among")]
+        among = frozenset(places)
+        if places != sorted(among):
+            raise EstimateError("among must list positions in rising order")
+    below = _number(content["below"]) if "below" in content else None
+    return Split(_whole(content["column"]), below, among, content["missing"] == "left", _whole(content["right"]))
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise EstimateError("a field is given twice; two readers might take different ones")
+    return fields
+
+
+def _no_constant(_name: str) -> float:
+    raise EstimateError("it holds NaN or Infinity, which are not JSON")
+
+
+def _check_names(content: Mapping[str, Any], names: set[str], what: str) -> None:
+    if set(content) != names:
+        raise EstimateError(f"{what} must hold exactly the fields {', '.join(sorted(names))}")
+
+
+def _list(value: object, name: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise EstimateError(f"{name} must be a list")
+    return value
+
+
+def _text(value: object, least: int = 1) -> str:
+    if not isinstance(value, str) or not least <= len(value) <= _MOST_TEXT or not value.isprintable():
+        raise EstimateError(f"a name must be text of {least} to {_MOST_TEXT} printable characters")
+    return value
+
+
+def _flag(value: object, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise EstimateError(f"{name} must be true or false")
+    return value
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 62:
+        raise EstimateError("a count or a position must be a whole number from 0 on")
+    return value
+
+
+def _number(value: object) -> float:
+    if type(value) not in (int, float):
+        raise EstimateError("a bound or a share must be a number")
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise EstimateError("a bound or a share must be a finite number")
+    return number

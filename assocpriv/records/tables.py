@@ -1,0 +1,688 @@
+"""Tables to inputs of a plan's columns.
+
+Values of a table -> inputs of a plan's columns: one value, or a column of many that Arrow holds.
+
+A number's input is the cell that it lies in, a category's its place among the column's values, a missing value's the
+number of inputs. Both ways give the same input for the same value. Raw values appear in no error.
+
+Tables of people's records -> batches of inputs of a plan's columns: CSV, Parquet and frames, in bounded memory.
+
+Of a table only the plan's columns are read. pyarrow costs a tenth of a second to load, hence the imports inside.
+
+Tables of people's records, in files of any size and in frames -> inputs of a plan's columns, batch by batch.
+
+What cannot be taken is counted to the end of the table, then refused in one line that names the column, how many
+records it concerns and the first one's place, never a value. docs/cli/numeric.md has the rules in words.
+"""
+
+import contextlib
+import json
+import logging
+import math
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import partial
+from itertools import groupby
+from numbers import Real
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.files.arrow import array_to_numpy, column_chunks, is_inflated, parquet_errors
+from assocpriv.kernels.parallel import free_memory, map_ahead
+from assocpriv.plans.columns import MOST_NAME, CategoryColumn, Column, NumericColumn, TableColumns
+from assocpriv.plans.tables import shortened
+from assocpriv.plans.tree_model import CategoryInput
+from assocpriv.promise.errors import RecordError, counted
+from assocpriv.records.cells import Origin
+from assocpriv.records.sources import (
+    EMPTY_NUMBERS,
+    SEPARATORS,
+    SPREADSHEET,
+    SPREADSHEETS,
+    Budget,
+    LineNumbers,
+    Progress,
+    Resumed,
+    cut_line,
+    first_lines,
+    line_chunks,
+    named_after,
+    open_source,
+    read_lines,
+    read_sample,
+    whole_array,
+)
+
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[-+]?inf(?:inity)?", re.ASCII | re.I)
+_NO_NUMBER = re.compile(r"[-+]?nan(?:\([0-9a-z_]*\))?", re.ASCII | re.I)  # as Arrow reads numbers of whole columns
+_UNSEEN = -1
+_BEYOND_NAMES = 10**MOST_NAME  # has more digits than a value's name
+
+
+# ---- one value
+
+
+def read_value(value: Any, column: Column) -> int:
+    """Return the input of a raw value; None and NaN are missing.
+
+    Raises:
+        RecordError: the value is not the column's; it is not named.
+    """
+    if _is_missing(value):
+        if not column.optional:
+            raise RecordError(
+                f"column {column.name} has no value; set optional = true in its schema if one may be missing"
+            )
+        return column.inputs
+    if isinstance(column, NumericColumn):
+        return _read_number(value, column)
+    assert isinstance(column, CategoryColumn)
+    place = place_of(value, column)
+    if place < 0:
+        raise RecordError(f"column {column.name} has a value that is none of its {len(column.values)} values")
+    return place
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return value is None or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+
+
+def _read_number(value: Any, column: NumericColumn) -> int:
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+        raise RecordError(f"column {column.name} takes numbers, got a {type(value).__name__}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    cell = column.cell_of(number)
+    if cell is None:
+        raise RecordError(f"column {column.name} has a value outside its range; clip it, or widen low and high")
+    return cell
+
+
+def parse_record(text: bytes) -> dict[str, Any]:
+    """Return the record that one JSON object writes, ``{"age": 34, "region": "north"}``; null is a missing value.
+
+    Raises:
+        RecordError: text that is no JSON object in UTF-8, or with a column given twice; it is not shown.
+    """
+    try:
+        record = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_without_doubles, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise RecordError(
+            'a record must be one JSON object in UTF-8, each column once, as {"age": 34, "region": "north"}; null is a '
+            "missing value"
+        )
+    return record
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError
+    return dict(pairs)
+
+
+def _no_number(_word: str) -> None:
+    raise ValueError  # NaN and Infinity are no JSON
+
+
+def place_of(value: Any, column: CategoryColumn | CategoryInput) -> int:
+    """Return a value's place among a column's, −1 if it is none of them; numbers and truths are taken as text.
+
+    >>> from assocpriv.plans.columns import Clear
+    >>> column = CategoryColumn("smokes", Clear(2), False, ("true", "2"))
+    >>> place_of(True, column), place_of(2.0, column), place_of(" 2", column), place_of("no", column)
+    (0, 1, 1, -1)
+    """
+    texts: tuple[str, ...] = ()
+    if isinstance(value, str):
+        texts = (value.strip(),)
+    elif isinstance(value, bool | np.bool_):
+        texts = (str(value).lower(), str(value))
+    elif isinstance(value, int | np.integer) or (isinstance(value, float | np.floating) and value.is_integer()):
+        texts = (str(number),) if abs(number := int(value)) < _BEYOND_NAMES else ()
+    return next((column.values.index(text) for text in texts if text in column.values), _UNSEEN)
+
+
+# ---- a column of many
+
+
+@dataclass(slots=True)
+class Found:
+    """What was met in one column's cells: how many lie outside its range or are missing, and what cannot be taken.
+
+    ``problems`` has for each kind how many cells and the line, or row, of the first one.
+    """
+
+    outside: int = 0
+    missing: int = 0
+    problems: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def refuse(self, problem: str, rows: NDArray[Any], line: Callable[[int], int]) -> None:
+        """Count rows, if there are any, as a problem."""
+        if len(rows):
+            self.problems[problem] = (len(rows), line(int(rows[0])))
+
+    def add(self, later: "Found") -> None:
+        """Add what was met in the cells that follow."""
+        self.outside += later.outside
+        self.missing += later.missing
+        for problem, (count, first) in later.problems.items():
+            before, earlier = self.problems.get(problem, (0, first))
+            self.problems[problem] = (before + count, earlier)
+
+
+_REMEDIES = {
+    "unreadable": (
+        "no number",
+        "write numbers as 1234.5, dates as numbers too; if a word stands for missing values name it with missing= "
+        "(--missing)",
+    ),
+    "missing": ("no value", "leave such records out; a plan made from a schema takes them with optional = true there"),
+    "outside": (
+        "a value outside its range",
+        "pass clip=True (--clip) to move such values to the range's ends, or widen low and high in the schema; a plan "
+        "without a schema takes all numbers but infinite ones",
+    ),
+    "unseen": (
+        "a value that is none of the plan's",
+        "correct the data, or make a plan that lists it; if a word stands for missing values name it with missing= "
+        "(--missing)",
+    ),
+}
+
+
+def refuse_problems(columns: Collection[Column], found: Collection[Found], word: str) -> None:
+    """Raise RecordError for what cannot be taken, if anything; ``word`` is the source's for a record's place."""
+    wrong = [(column, each) for column, each in zip(columns, found, strict=True) if each.problems]
+    if not wrong:
+        return
+    column, each = min(wrong, key=lambda pair: min(first for _, first in pair[1].problems.values()))
+    problem, (count, first) = min(each.problems.items(), key=lambda item: item[1][1])
+    what, remedy = _REMEDIES[problem]
+    others = f" ({counted(len(wrong) - 1, 'further column')} cannot be taken either)" if len(wrong) > 1 else ""
+    raise RecordError(
+        f"column {column.name} has {what} in {counted(count, 'record')}, first in {word} {first:,}{others}; {remedy}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CellOptions:
+    """How cells are taken.
+
+    Attributes:
+        clip: values outside a range move to its ends.
+        missing: words that stand for missing values.
+        written: numbers are written as text, as in CSV; elsewhere text is no number.
+    """
+
+    clip: bool = False
+    missing: frozenset[str] = frozenset()
+    written: bool = False
+
+
+def column_inputs(
+    values: Any, column: Column, options: CellOptions, line: Callable[[int], int]
+) -> tuple[NDArray[np.int32], Found]:
+    """Return the inputs, int32 (n,), of a column that Arrow holds, and what was met; ``line`` names a row's place."""
+    found = Found()
+    if isinstance(column, NumericColumn):
+        numbers, wrong = cell_numbers(values, options)
+        found.refuse("unreadable", np.flatnonzero(wrong), line)
+        inputs = _cells(numbers, column, options, found, line)
+    else:
+        assert isinstance(column, CategoryColumn)
+        inputs = _places(values, column, options)
+        wrong = inputs < 0
+        found.refuse("unseen", np.flatnonzero(wrong), line)
+    absent = np.flatnonzero((inputs == column.inputs) & ~wrong)
+    found.missing = len(absent)
+    if not column.optional:
+        found.refuse("missing", absent, line)
+    return inputs, found
+
+
+def _cells(
+    numbers: NDArray[np.float64], column: NumericColumn, options: CellOptions, found: Found, line: Callable[[int], int]
+) -> NDArray[np.int32]:
+    """Return the cells of numbers: as ``read_value`` finds them, and the range's first and last beyond its ends."""
+    inputs, found.outside = column.cells_of(numbers)
+    if found.outside and not options.clip:
+        edges = column.edges
+        found.refuse("outside", np.flatnonzero((numbers < edges[0]) | (numbers > edges[-1])), line)
+    return inputs
+
+
+def cell_numbers(values: Any, options: CellOptions) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return a column's numbers, float64 (n,), NaN where there is none, and which cells hold something else."""
+    import pyarrow.types as kinds
+
+    if options.written and is_text(values.type):
+        values = values.dictionary_encode()
+    if not kinds.is_dictionary(values.type):
+        return _plain_numbers(values, options)
+    numbers, wrong = _plain_numbers(values.dictionary, options)
+    places = _indices(values)
+    return np.append(numbers, np.nan)[places], np.append(wrong, False)[places]
+
+
+def _plain_numbers(values: Any, options: CellOptions) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    is_decimal = kinds.is_decimal(values.type)
+    if is_decimal or kinds.is_integer(values.type) or kinds.is_floating(values.type):
+        if is_decimal:  # Arrow's own cast of a decimal often misses the nearest double; that of its digits does not
+            values = values.cast(pa.string())
+        numbers = array_to_numpy(values.cast(pa.float64(), safe=False))
+        return numbers, np.zeros(len(values), dtype=bool)
+    if options.written and is_text(values.type):
+        read = [_written_number(text, options) for text in values.to_pylist()]
+        wrong = np.array([number is None for number in read], dtype=bool)
+        return np.array([np.nan if number is None else number for number in read], dtype=np.float64), wrong
+    return np.full(len(values), np.nan), array_to_numpy(values.is_valid())
+
+
+def _written_number(text: str | None, options: CellOptions) -> float | None:
+    """Return the number that a cell of text holds, NaN if it stands for none, None if it holds something else."""
+    text = (text or "").strip()
+    if text in EMPTY_NUMBERS or text in options.missing or _NO_NUMBER.fullmatch(text):
+        return math.nan
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _places(values: Any, column: CategoryColumn, options: CellOptions) -> NDArray[np.int32]:
+    """Return the places of categories, −1 of what is none."""
+    import pyarrow.types as kinds
+
+    if kinds.is_null(values.type):
+        return np.full(len(values), column.inputs, dtype=np.int32)
+    if kinds.is_dictionary(values.type):
+        encoded = values
+    elif is_text(values.type) or kinds.is_integer(values.type) or kinds.is_floating(values.type):
+        encoded = values.dictionary_encode()
+    elif kinds.is_boolean(values.type):
+        encoded = values.cast("int8").dictionary_encode()
+        truths = [bool(value) for value in encoded.dictionary.to_pylist()]
+        return _taken([place_of(value, column) for value in truths], column, encoded)
+    else:
+        absent = array_to_numpy(values.is_null())
+        return np.where(absent, column.inputs, _UNSEEN).astype(np.int32)
+    return _taken([_place(value, column, options) for value in encoded.dictionary.to_pylist()], column, encoded)
+
+
+def _taken(places: list[int], column: Column, encoded: Any) -> NDArray[np.int32]:
+    """Return the inputs of cells whose dictionary's values have these places."""
+    inputs: NDArray[np.int32] = np.array([*places, column.inputs], dtype=np.int32)[_indices(encoded)]
+    return inputs
+
+
+def _place(value: Any, column: CategoryColumn, options: CellOptions) -> int:
+    place = place_of(value, column)
+    if place >= 0:
+        return place
+    if isinstance(value, str):
+        absent = value.strip() in {"", *options.missing}
+    else:
+        absent = value is None or (isinstance(value, float) and math.isnan(value))
+    return column.inputs if absent else _UNSEEN
+
+
+def _indices(encoded: Any) -> NDArray[Any]:
+    """Return which value of its dictionary each cell holds; the dictionary's length where it holds none."""
+    import pyarrow as pa
+
+    return array_to_numpy(encoded.indices.cast(pa.int32()), missing=len(encoded.dictionary))
+
+
+def is_text(kind: Any) -> bool:
+    """Return whether an Arrow type is text."""
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
+
+
+Tell = Callable[[str], None]
+_Result = TypeVar("_Result")
+_ROWS = 1 << 16  # of a batch at most
+_CELL_BYTES = 64  # memory that a cell of a table takes while it becomes an input, at worst
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Batch:
+    """Inputs, int32 (n, columns), of records that follow each other, and what was met in each column."""
+
+    raw_inputs: NDArray[np.int32]
+    found: list[Found]
+
+
+def _batch(columns: Sequence[Any], plan: TableColumns, options: CellOptions, line: Callable[[int], int]) -> Batch:
+    """Return the inputs of the plan's columns, as Arrow holds them."""
+    inputs = np.empty((len(columns[0]), len(columns)), dtype=np.int32)
+    found = []
+    for place, (values, column) in enumerate(zip(columns, plan.columns, strict=True)):
+        inputs[:, place], met = column_inputs(values, column, options, line)
+        found.append(met)
+    return Batch(inputs, found)
+
+
+def find_columns(names: Sequence[object], plan: TableColumns, tell: Tell, where: str) -> list[int]:
+    """Return the places of the plan's columns among a table's; further ones are counted, and left out.
+
+    ``where`` says what has the names. A name of the table's own is never shown: it may be a value.
+
+    Raises:
+        RecordError: a column that the table does not have, or has twice.
+    """
+    written = [str(name).strip() for name in names]
+    missing = [name for name in plan.names if name not in written]
+    if len(missing) == len(plan.names):
+        raise RecordError(
+            f"{where} has none of the plan's {counted(len(missing), 'column')} ({shortened(plan.names)}); names "
+            "must be those of the plan, letter for letter; is it the plan of another table?"
+        )
+    if missing:
+        raise RecordError(
+            f"{where} lacks {len(missing)} of the plan's {counted(len(plan.names), 'column')}: {shortened(missing)}; "
+            "names must be those of the plan, letter for letter"
+        )
+    twice = [name for name in plan.names if written.count(name) > 1]
+    if twice:
+        raise RecordError(f"{where} has column {twice[0]} twice; names must differ")
+    if others := len(written) - len(plan.names):
+        tell(f"{counted(others, 'further column')} left out, which the plan does not have")
+    return [written.index(name) for name in plan.names]
+
+
+# ---- CSV
+
+
+def read_csv(
+    file: BinaryIO, plan: TableColumns, options: CellOptions, separator: str | None, budget: Budget, tell: Tell
+) -> Iterator[Batch]:
+    """Yield the batches of a file of text with a header line; blank lines are left out."""
+    sample = read_sample(file)
+    lines = first_lines(sample)
+    if not any(line.strip() for line in lines):
+        raise RecordError("the file is empty, or its first line is too long; line 1 must name the columns")
+    skip = next(number for number, line in enumerate(lines) if line.strip())
+    header, separator = _header(lines[skip], plan, separator)
+    places = find_columns(header, plan, tell, f"line {skip + 1}, with cells parted by {SEPARATORS[separator]},")
+    parse = partial(_parse, width=len(header), places=places, separator=separator, plan=plan, options=options)
+    chunks = line_chunks(Resumed(sample, file), budget, skip + 1)
+    yield from map_ahead(lambda chunk: parse(*chunk), chunks, budget.workers)
+
+
+def _header(line: str, plan: TableColumns, separator: str | None) -> tuple[list[str], str]:
+    """Return the names of the columns and the separator: where none is said, that which shows most of the plan's."""
+    marks = [separator] if separator else list(SEPARATORS)
+    cut = {mark: [cell.strip() for cell in cut_line(line, mark) or []] for mark in marks}
+    best = max(marks, key=lambda mark: len(set(cut[mark]) & set(plan.names)))
+    return cut[best], best
+
+
+def _parse(
+    text: bytes, origin: Origin, *, width: int, places: list[int], separator: str, plan: TableColumns,
+    options: CellOptions,
+) -> Batch:  # fmt: skip
+    """Return the inputs of some whole lines, read by Arrow: numbers as such, or as text where some cell is none."""
+    lines = LineNumbers(text, origin.before)
+    read = partial(read_lines, text, lines, width, places, separator, options.missing)
+    numbers = [isinstance(column, NumericColumn) for column in plan.columns]
+    columns = read(numbers) if any(numbers) else None
+    if columns is None:
+        columns = read([False] * len(numbers))
+    if columns is None:
+        raise RecordError(
+            f"lines {origin.before + 1:,} and following are no CSV in UTF-8; convert the file, and check its quotes"
+        )
+    return _batch(columns, plan, replace(options, written=True), lines)
+
+
+# ---- Parquet
+
+
+def read_parquet_table(
+    file: BinaryIO, plan: TableColumns, options: CellOptions, budget: Budget, tell: Tell
+) -> Iterator[Batch]:
+    """Yield the batches of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    source = _arrow_step(partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False))
+    schema = source.schema_arrow
+    places = find_columns(schema.names, plan, tell, "the file")
+    names = [schema.names[place] for place in places]
+    for name, column in zip(names, plan.names, strict=True):
+        if schema.field(name).type.num_fields:
+            raise RecordError(f"column {column} holds lists or records; each record needs one value in it")
+    _check_claims(file, names, budget)
+    texts = [name for name in names if is_text(schema.field(name).type)]
+    source = _arrow_step(partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False, read_dictionary=texts))
+    rows = _rows_at_once(len(names), budget)
+
+    def batches() -> Iterator[tuple[list[Any], int]]:
+        before = 0
+        for group in range(source.num_row_groups):  # each has dictionaries of its own
+            parts = source.iter_batches(batch_size=rows, columns=names, row_groups=[group])
+            while (part := _arrow_step(partial(next, parts, None))) is not None:
+                yield [part.column(name) for name in names], before
+                before += len(part)
+
+    yield from map_ahead(lambda given: _rows_batch(*given, plan, options), batches(), budget.workers)
+
+
+def _check_claims(file: BinaryIO, names: Sequence[str], budget: Budget) -> None:
+    """Refuse row groups that say of few bytes that they take more memory than there is."""
+    allowed = free_memory() if budget.memory_bytes is None else budget.memory_bytes
+    size = os.fstat(file.fileno()).st_size
+    for _, group in groupby(_arrow_step(partial(column_chunks, file, names)), lambda chunk: chunk.group):
+        if is_inflated([replace(chunk, values=0) for chunk in group], size, allowed):
+            raise RecordError("the file's few bytes say that they take more memory than is allowed; it is damaged")
+
+
+def _rows_at_once(n_columns: int, budget: Budget) -> int:
+    if budget.memory_bytes is None:
+        return _ROWS
+    share = budget.memory_bytes // (_CELL_BYTES * n_columns * ((budget.workers or 1) + 2))
+    return max(1, min(_ROWS, share))
+
+
+def _rows_batch(columns: list[Any], before: int, plan: TableColumns, options: CellOptions) -> Batch:
+    return _batch(columns, plan, options, lambda row: before + row + 1)
+
+
+def _arrow_step(step: Callable[[], _Result]) -> _Result:
+    """Take a step of reading Parquet; the texts of Arrow's errors are not passed on."""
+    with contextlib.suppress(*parquet_errors()):
+        return step()
+    raise RecordError("the file is not Parquet, or is damaged; write it again")
+
+
+# ---- frames
+
+
+def read_frame(frame: Any, plan: TableColumns, options: CellOptions, before: int, tell: Tell) -> Iterator[Batch]:
+    """Yield the batches of a pandas, polars or pyarrow table, of which ``before`` records stand before these."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    if isinstance(frame, pa.RecordBatch):
+        frame = pa.table(frame)
+    try:
+        columns = list(nw.from_native(frame, eager_only=True).iter_columns())
+    except TypeError:
+        problem: Exception = TypeError(
+            "a table must be a pandas, polars or pyarrow table in memory, or the name of a file, got a "
+            f"{type(frame).__name__}"
+        )
+    except nw.exceptions.NarwhalsError:  # its text names columns
+        problem = RecordError("the columns of a table must have different names")
+    else:
+        places = find_columns([column.name for column in columns], plan, tell, "the table")
+        n_records = len(columns[0])
+
+        def batches() -> Iterator[tuple[list[Any], int]]:
+            for start in range(0, n_records, _ROWS):
+                yield [_arrow(columns[place][start : start + _ROWS], name) for place, name in at], before + start
+
+        at = list(zip(places, plan.names, strict=True))
+        yield from map_ahead(lambda given: _rows_batch(*given, plan, options), batches())
+        return
+    raise problem
+
+
+def _arrow(column: Any, name: str) -> Any:
+    import pyarrow as pa
+
+    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
+        return whole_array(column.to_arrow())
+    raise RecordError(f"column {name} mixes types; it must hold only numbers, or only text; convert it")
+
+
+_PARQUET, _TEXT = (".parquet", ".pq"), (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt")
+_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "blank": " ", "space": " "}
+_LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """How a table is read.
+
+    Attributes:
+        separator: of the cells of text, a character or a word for it; found out from the header by default.
+        missing: a word, or several, for missing values, beside empty cells, and NaN and null in columns of numbers.
+        clip: move values outside a column's range to its ends.
+        memory_bytes: what reading a file may hold at a time; None for as much as is fast.
+        progress: called with (bytes read, bytes of the file).
+    """
+
+    separator: str | None = None
+    missing: str | Sequence[str] = ()
+    clip: bool = False
+    memory_bytes: int | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and self.mark not in SEPARATORS:
+            raise RecordError('separator must be one of "," ";" "|" tab and blank')
+
+    @property
+    def mark(self) -> str | None:
+        """The separator's character."""
+        return None if self.separator is None else _WORDS.get(self.separator, self.separator)
+
+    @property
+    def cells(self) -> CellOptions:
+        """How cells are taken."""
+        words = [self.missing] if isinstance(self.missing, str) else self.missing
+        return CellOptions(self.clip, frozenset(word.strip() for word in words))
+
+
+@dataclass(slots=True)
+class TableCounts:
+    """What has been read: records, and by column values moved to the ends of the range and missing ones."""
+
+    records: int = 0
+    clipped: dict[str, int] = field(default_factory=dict)
+    missing: dict[str, int] = field(default_factory=dict)
+
+
+class TableStream(Iterator[NDArray[np.int32]]):
+    """The inputs of a table's records, int32 (n, columns), batch by batch, once; ``counts`` is what was read so far.
+
+    After a record that cannot be taken no further batch comes: the rest is read to count, then refused.
+    """
+
+    def __init__(self, plan: TableColumns, batches: Iterator[Batch], word: str, path: Path | None) -> None:
+        self.counts = TableCounts()
+        self._plan, self._batches, self._word, self._path = plan, batches, word, path
+        self._found = [Found() for _ in plan.columns]
+
+    def __next__(self) -> NDArray[np.int32]:
+        return self._next() if self._path is None else named_after(self._path, self._next, RecordError)
+
+    def _next(self) -> NDArray[np.int32]:
+        for batch in self._batches:
+            self.counts.records += len(batch.raw_inputs)
+            for found, later in zip(self._found, batch.found, strict=True):
+                found.add(later)
+            if not any(found.problems for found in self._found):
+                return batch.raw_inputs
+        refuse_problems(self._plan.columns, self._found, self._word)
+        if not self.counts.records:
+            raise RecordError("the table has no records; check that it is the right one")
+        named = list(zip(self._plan.names, self._found, strict=True))
+        self.counts.clipped = {name: found.outside for name, found in named if found.outside}
+        self.counts.missing = {name: found.missing for name, found in named if found.missing}
+        raise StopIteration
+
+
+def stream_table(source: Any, plan: TableColumns, options: TableOptions) -> TableStream:
+    """Read a table: a CSV or Parquet file's name, a pandas, polars or pyarrow table, or an iterable of such tables.
+
+    Raises:
+        RecordError: while iterating: a file that cannot be read, another table than the plan's, cells that its columns
+            do not take, or no record.
+        TypeError: no table.
+    """
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        word = "row" if path.name.lower().endswith(_PARQUET) else "line"
+        return TableStream(plan, _file_batches(path, plan, options), word, path)
+    return TableStream(plan, _frame_batches(source, plan, options), "row", None)
+
+
+def _tell(where: str, note: str) -> None:
+    _LOG.info("%s: %s", where, note)
+
+
+def _file_batches(path: Path, plan: TableColumns, options: TableOptions) -> Iterator[Batch]:
+    name, budget = path.name.lower(), Budget.within(options.memory_bytes)
+
+    def tell(note: str) -> None:
+        _tell(path.name, note)
+
+    if path.is_dir():
+        raise RecordError("this is a folder; name a file")
+    if name.endswith(SPREADSHEETS):
+        raise RecordError(SPREADSHEET)
+    if not name.endswith((*_PARQUET, *_TEXT)):
+        raise RecordError("the file's name must end in .csv, .tsv (or these with .gz), .data, .txt, .parquet or .pq")
+    with open_source(path, options.progress) as file:
+        if name.endswith(_PARQUET):
+            if options.separator is not None:
+                raise RecordError("a Parquet file has no separator; leave it out")
+            yield from read_parquet_table(file, plan, options.cells, budget, tell)
+        else:
+            yield from read_csv(file, plan, options.cells, options.mark, budget, tell)
+
+
+def _frame_batches(source: Any, plan: TableColumns, options: TableOptions) -> Iterator[Batch]:
+    tables = source if isinstance(source, Iterable) and _is_plain_iterable(source) else [source]
+    told: set[str] = set()
+
+    def tell(note: str) -> None:
+        if note not in told:
+            _tell("table", note)
+        told.add(note)
+
+    before = 0
+    for table in tables:
+        for batch in read_frame(table, plan, options.cells, before, tell):
+            before += len(batch.raw_inputs)
+            yield batch
+
+
+def _is_plain_iterable(source: object) -> bool:
+    """Tell whether something holds tables, and is none: a list, a generator, a reader of record batches."""
+    return isinstance(source, list | tuple | Iterator)
