@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from assocpriv.client.ledger import Ledger
     from assocpriv.files.itemsets import LightFrame
     from assocpriv.files.plans import read_plan
-    from assocpriv.planning.plan_facts import DEFAULT_DELTA, Answers, Budget, Privacy, describe_budget, describe_privacy
-    from assocpriv.planning.worked_promises import explain_promises
+    from assocpriv.planning.baskets import explain_promises
+    from assocpriv.planning.discovery import DEFAULT_DELTA, Answers, Budget, Privacy, describe_budget, describe_privacy
     from assocpriv.plans.baskets import Plan
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.plans.tree_model import TreeModel
     from assocpriv.promise.breaches import Breach
     from assocpriv.promise.entropy import SystemEntropy
-    from assocpriv.server.crafted.checks import CraftedCheck
+    from assocpriv.server.crafted import CraftedCheck
 
 __all__ = [
     "DEFAULT_DELTA",
@@ -59,8 +59,8 @@ _HOMES = {
     "assocpriv.client.ledger": ("Ledger",),
     "assocpriv.promise.entropy": ("SystemEntropy",),
     "assocpriv.files.plans": ("read_plan",),
-    "assocpriv.planning.plan_facts": ("DEFAULT_DELTA", "Budget", "Privacy", "describe_budget", "describe_privacy"),
-    "assocpriv.planning.worked_promises": ("explain_promises",),
+    "assocpriv.planning.discovery": ("DEFAULT_DELTA", "Budget", "Privacy", "describe_budget", "describe_privacy"),
+    "assocpriv.planning.baskets": ("explain_promises",),
 }  # fmt: skip
 PLAN, REPORTS, ITEMSETS, MODEL = "plan", "reports", "itemsets", "model"
 
@@ -104,7 +104,7 @@ def privacy(
         PlanError: a number out of range, or a plan that states no γ.
         TypeError: something that is no plan.
     """
-    from assocpriv.planning.plan_facts import describe_budget, describe_privacy
+    from assocpriv.planning.discovery import describe_budget, describe_privacy
     from assocpriv.plans.baskets import Plan
     from assocpriv.plans.published import PublishedPlan
 
@@ -210,7 +210,7 @@ def inspect(
 
     Args:
         path: the file or folder.
-        check_crafted: also test whether honest people could have sent the reports (server/crafted/checks.py).
+        check_crafted: also test whether honest people could have sent the reports (server/crafted.py).
         progress: of these tests, called with (what is done, done, total).
 
     Raises:
@@ -263,7 +263,7 @@ def _reports(path: Path) -> FileContent:
 
 
 def _table(path: Path) -> FileContent:
-    from assocpriv.server.itemsets.frames import read_table
+    from assocpriv.server.itemsets import read_table
 
     return FileContent(ITEMSETS, table=read_table(path))
 

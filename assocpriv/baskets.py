@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from assocpriv.files.names import NameSource
     from assocpriv.files.plans import read_catalogue, write_plan
     from assocpriv.files.reports import Reports, read_reports
-    from assocpriv.planning.discovery import Discovery, promise_needed, reports_needed, reports_to_discover
-    from assocpriv.planning.plan_facts import foresee
-    from assocpriv.planning.planner import make_plan as plan
+    from assocpriv.planning.baskets import make_plan as plan
+    from assocpriv.planning.discovery import Discovery, foresee, promise_needed, reports_needed, reports_to_discover
     from assocpriv.planning.transaction_size import SamplingLoss
     from assocpriv.plans.baskets import Plan
     from assocpriv.plans.catalogue import Catalogue
@@ -35,14 +34,17 @@ __all__ = [
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.basket_files": ("read_baskets",),
-    "assocpriv.promise.errors": ("AssocprivError",), "assocpriv.records.baskets": ("Baskets", "to_baskets"),
-    "assocpriv.promise.breaches": ("Breach", "Epsilon"), "assocpriv.plans.catalogue": ("Catalogue",),
+    "assocpriv.promise.errors": ("AssocprivError",),
+    "assocpriv.records.baskets": ("Baskets", "to_baskets"),
+    "assocpriv.promise.breaches": ("Breach", "Epsilon"),
+    "assocpriv.plans.catalogue": ("Catalogue",),
     "assocpriv.files.names": ("NameSource",),
-    "assocpriv.planning.discovery": ("Discovery", "promise_needed", "reports_needed", "reports_to_discover"),
-    "assocpriv.plans.baskets": ("Plan",), "assocpriv.files.reports": ("Reports", "read_reports"),
+    "assocpriv.planning.discovery": ("Discovery", "promise_needed", "reports_needed", "reports_to_discover", "foresee"),
+    "assocpriv.plans.baskets": ("Plan",),
+    "assocpriv.files.reports": ("Reports", "read_reports"),
     "assocpriv.plans.view": ("View",),
-    "assocpriv.files.atomic": ("check_writable",), "assocpriv.planning.plan_facts": ("foresee",),
-    "assocpriv.planning.planner": ("make_plan as plan",),
+    "assocpriv.files.atomic": ("check_writable",),
+    "assocpriv.planning.baskets": ("make_plan as plan",),
     "assocpriv.files.plans": ("read_catalogue", "write_plan"),
 }  # fmt: skip
 

@@ -56,7 +56,7 @@ def to_efficient_apriori(itemsets: "pd.DataFrame") -> dict[int, dict[tuple[str, 
     Raises:
         EstimateError: not a table that mine returned.
     """
-    from assocpriv.server.itemsets.exchange import frequent_counts
+    from assocpriv.server.itemsets import frequent_counts
 
     found: dict[int, dict[tuple[str, ...], int]] = {}
     for items, count in frequent_counts(itemsets):
@@ -74,7 +74,7 @@ def to_arules(rules: "pd.DataFrame") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    from assocpriv.server.itemsets.rules import check_rules
+    from assocpriv.server.rules import check_rules
 
     check_rules(rules)
     sides = [[f"{{{','.join(sorted(side))}}}" for side in rules[name]] for name in ("antecedents", "consequents")]
@@ -92,13 +92,13 @@ def write_spmf(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = Fa
         EstimateError: not a table that mine returned, or a name with a blank, which such a file cannot tell from two.
         FileError: the file exists and ``force`` is not set, or cannot be written.
     """
-    from assocpriv.server.itemsets.exchange import write_counts
+    from assocpriv.server.itemsets import write_counts
 
     write_counts(itemsets, path, "{items} #SUP: {count}", force=force)
 
 
 def write_fimi(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = False) -> None:
     """Write frequent itemsets as FIMI's miners do: ``1 2 3 (120)``, a line each; raises as :func:`write_spmf`."""
-    from assocpriv.server.itemsets.exchange import write_counts
+    from assocpriv.server.itemsets import write_counts
 
     write_counts(itemsets, path, "{items} ({count})", force=force)

@@ -17,14 +17,13 @@ if TYPE_CHECKING:
     from assocpriv.files.reports import Reports, read_messages, read_reports
     from assocpriv.lab.guided_population import PopulationTrial
     from assocpriv.lab.guided_trial import Trial
-    from assocpriv.planning.guided.plan_facts import foresee_guided as foresee
+    from assocpriv.planning.tables import foresee_guided as foresee
     from assocpriv.plans.guidance import Guidance
     from assocpriv.plans.guided import GuidedPlan, category, class_label, number
     from assocpriv.plans.guided import guided_plan as plan
     from assocpriv.promise.breaches import Breach
-    from assocpriv.server.guided.state import MinerState, collect, publish
-    from assocpriv.server.guided.state_file import read_state, write_state
-    from assocpriv.server.guided.training import CLASSIFIERS, naive_bayes, released_tuples, train
+    from assocpriv.server.guided import CLASSIFIERS, MinerState, collect, naive_bayes, publish, released_tuples, train
+    from assocpriv.server.guided_state import read_state, write_state
 
 __all__ = [
     "CLASSIFIERS", "AnswerCounts", "Guidance", "GuidedPlan", "GuidedRecord", "LevelError", "MinerState",
@@ -35,46 +34,25 @@ __all__ = [
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.client.waiting": ("AnswerCounts",),
-    "assocpriv.client.guided": (
-        "GuidedRecord",
-        "LevelError",
-    ),
+    "assocpriv.client.guided": ("GuidedRecord", "LevelError"),
     "assocpriv.files.atomic": ("check_writable",),
-    "assocpriv.files.plans": (
-        "read_guidance",
-        "write_guidance",
-        "write_plan",
-    ),
-    "assocpriv.files.reports": (
-        "read_messages",
-        "read_reports",
-    ),
+    "assocpriv.files.plans": ("read_guidance", "write_guidance", "write_plan"),
+    "assocpriv.files.reports": ("read_messages", "read_reports"),
     "assocpriv.lab.guided_population": ("PopulationTrial",),
     "assocpriv.lab.guided_trial": ("Trial",),
-    "assocpriv.planning.guided.plan_facts": ("foresee_guided as foresee",),
-    "assocpriv.plans.guided": (
-        "category",
-        "class_label",
-        "number",
-        "GuidedPlan",
-        "guided_plan as plan",
-    ),
+    "assocpriv.planning.tables": ("foresee_guided as foresee",),
+    "assocpriv.plans.guided": ("category", "class_label", "number", "GuidedPlan", "guided_plan as plan"),
     "assocpriv.plans.guidance": ("Guidance",),
-    "assocpriv.server.guided.state": (
+    "assocpriv.server.guided": (
         "MinerState",
         "collect",
         "publish",
-    ),
-    "assocpriv.server.guided.state_file": (
-        "read_state",
-        "write_state",
-    ),
-    "assocpriv.server.guided.training": (
         "CLASSIFIERS",
         "naive_bayes",
         "released_tuples",
         "train",
     ),
+    "assocpriv.server.guided_state": ("read_state", "write_state"),
 }
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -121,15 +99,15 @@ def start(
     """
     from assocpriv.lab.guided_columns import plan_of, read_cells, read_people
     from assocpriv.records.tables import TableOptions
-    from assocpriv.server.guided import state
+    from assocpriv.server import guided
 
     options = TableOptions(separator, _words(missing))
     settings = {"promise": promise, "keep": keep, "mu": _share(mu), "batch": batch, "order": order}
     plan = plan_of(read_cells(table, options), class_column, **settings)
     if not known:
-        return state.random_start(plan, seed)
+        return guided.random_start(plan, seed)
     people = read_people(table, plan, options, seed)
-    return state.start(plan, people.classes, plan.to_bits(people.raw_positions))
+    return guided.start(plan, people.classes, plan.to_bits(people.raw_positions))
 
 
 def publish_file(state: str | Path, output: str | Path, *, force: bool = False) -> "tuple[MinerState, bool]":
@@ -147,8 +125,8 @@ def publish_file(state: str | Path, output: str | Path, *, force: bool = False) 
     """
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.plans import write_guidance
-    from assocpriv.server.guided.state import publish
-    from assocpriv.server.guided.state_file import read_state, replace_state
+    from assocpriv.server.guided import publish
+    from assocpriv.server.guided_state import read_state, replace_state
 
     check_writable(output, force=force, inputs=[Path(state)])
     before = read_state(state)
@@ -173,8 +151,8 @@ def collect_files(reports: "str | Path | Sequence[str | Path]", state: str | Pat
         WireError: a file that is named was collected before, or its reports answer guidance not known; a damaged one.
     """
     from assocpriv.files.reports import ENDING, read_messages, read_reports
-    from assocpriv.server.guided.state import collect
-    from assocpriv.server.guided.state_file import read_state, replace_state
+    from assocpriv.server.guided import collect
+    from assocpriv.server.guided_state import read_state, replace_state
 
     before = done = read_state(state)
     paths = [Path(path) for path in ([reports] if isinstance(reports, str | Path) else reports)]
@@ -193,7 +171,7 @@ def collect_files(reports: "str | Path | Sequence[str | Path]", state: str | Pat
 def _collect_folder(state: "MinerState", folder: Path) -> "MinerState":
     """Return the state with the report files of a folder that it does not have; a collector's open epochs are none."""
     from assocpriv.files.reports import read_reports
-    from assocpriv.server.guided.state import collect, is_collected
+    from assocpriv.server.guided import collect, is_collected
 
     files = sorted(folder.glob("[!.]*.parquet"))
     new = [path for path in files if not is_collected(state, path)]

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
     from assocpriv.files.itemsets import AnyFrame, LightFrame
     from assocpriv.files.reports import Reports, read_reports
-    from assocpriv.server.counting.backend import CountingBackend
-    from assocpriv.server.estimates.intervals import ErrorOptions
-    from assocpriv.server.itemsets.ask import Answers
-    from assocpriv.server.itemsets.frames import read_itemsets, read_table, write_itemsets
-    from assocpriv.server.itemsets.requests import MiningRequest, check_aim
-    from assocpriv.server.itemsets.rules import write_rules
-    from assocpriv.server.itemsets.selection import ItemsetFilter, RuleFilter
+    from assocpriv.server.ask import Answers
+    from assocpriv.server.counting import CountingBackend
+    from assocpriv.server.intervals import ErrorOptions
+    from assocpriv.server.itemsets import read_itemsets, read_table, write_itemsets
+    from assocpriv.server.mining import MiningRequest, check_aim
+    from assocpriv.server.rules import write_rules
+    from assocpriv.server.selection import ItemsetFilter, RuleFilter
     from assocpriv.server.spark import SparkReports
 
 __all__ = [
@@ -27,11 +27,11 @@ __all__ = [
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.files.reports": ("Reports", "read_reports"),
-    "assocpriv.server.estimates.intervals": ("ErrorOptions",),
-    "assocpriv.server.itemsets.frames": ("read_itemsets", "read_table", "write_itemsets"),
-    "assocpriv.server.itemsets.requests": ("MiningRequest", "check_aim"),
-    "assocpriv.server.itemsets.rules": ("write_rules",),
-    "assocpriv.server.itemsets.selection": ("ItemsetFilter", "RuleFilter"),
+    "assocpriv.server.intervals": ("ErrorOptions",),
+    "assocpriv.server.itemsets": ("read_itemsets", "read_table", "write_itemsets"),
+    "assocpriv.server.mining": ("MiningRequest", "check_aim"),
+    "assocpriv.server.rules": ("write_rules",),
+    "assocpriv.server.selection": ("ItemsetFilter", "RuleFilter"),
 }
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -102,9 +102,9 @@ def mine(
     import warnings
 
     from assocpriv.files.reports import as_reports
-    from assocpriv.server.estimates.intervals import ErrorOptions
-    from assocpriv.server.itemsets.requests import MiningRequest
-    from assocpriv.server.itemsets.shown_frames import shown
+    from assocpriv.server.data_frames import shown
+    from assocpriv.server.intervals import ErrorOptions
+    from assocpriv.server.mining import MiningRequest
 
     errors = ErrorOptions(confidence_level, population)
     request = MiningRequest(min_support, top, max_itemset, certain, certain_by, errors)
@@ -123,14 +123,14 @@ def mine_reports(
     histogram: "pd.DataFrame | str | Path | None" = None,
 ) -> "LightFrame":
     """Find what a request, which is checked already, asks for, as :func:`mine`, without warnings and without pandas."""
-    from assocpriv.server.itemsets.mining import mine as run
+    from assocpriv.server.mining import mine as run
 
     backend = _backend(reports, memory_bytes, progress)
     if histogram is None:
         return run(backend, request)
     from assocpriv.files.itemsets import LightFrame
-    from assocpriv.server.itemsets.frames import read_itemsets
-    from assocpriv.server.rounds.combine import check_correctable, correct_table, histogram_of_table
+    from assocpriv.server.itemsets import read_itemsets
+    from assocpriv.server.rounds import check_correctable, correct_table, histogram_of_table
 
     check_correctable(backend.plan.view.kind, blocks=backend.plan.view.blocks is not None)
     sizes = histogram_of_table(read_itemsets(histogram) if isinstance(histogram, str | Path) else histogram)
@@ -144,7 +144,7 @@ def _backend(
     from assocpriv.files.reports import Reports
 
     if isinstance(reports, Reports):
-        from assocpriv.server.counting.backend import LocalBackend
+        from assocpriv.server.counting import LocalBackend
 
         return LocalBackend.of(reports, memory_bytes, progress)
     from assocpriv.server.spark import SparkBackend
@@ -154,8 +154,8 @@ def _backend(
 
 def describe_undecided(itemsets: "AnyFrame") -> list[str]:
     """Say of which itemset sizes the reports of a table that was mined cannot decide at its minimum support."""
-    from assocpriv.server.itemsets.facts import describe_undecided as describe
-    from assocpriv.server.itemsets.frames import mining_facts
+    from assocpriv.server.itemsets import describe_undecided as describe
+    from assocpriv.server.itemsets import mining_facts
 
     return describe(mining_facts(itemsets))
 
@@ -201,8 +201,8 @@ def association_rules(
         EstimateError: the table does not carry what standard errors or tests need, or an argument is out of range.
         TypeError: not a table of itemsets.
     """
-    from assocpriv.server.itemsets.selection import RuleFilter
-    from assocpriv.server.itemsets.shown_frames import RuleFrame, shown
+    from assocpriv.server.data_frames import RuleFrame, shown
+    from assocpriv.server.selection import RuleFilter
 
     wanted = RuleFilter(metric, min_threshold, size, antecedent_size, contains, antecedent, consequent, prune, sort)
     return shown(rules_of_table(itemsets, min_confidence, certain, wanted), RuleFrame)
@@ -213,9 +213,9 @@ def rules_of_table(
 ) -> "LightFrame":
     """Derive the rules that a filter wants, as :func:`association_rules`, without pandas."""
     from assocpriv.files.itemsets import LightFrame
-    from assocpriv.server.itemsets.frames import mining_facts
-    from assocpriv.server.itemsets.rules import derive_rules
-    from assocpriv.server.itemsets.selection import RuleFilter
+    from assocpriv.server.itemsets import mining_facts
+    from assocpriv.server.rules import derive_rules
+    from assocpriv.server.selection import RuleFilter
 
     mining_facts(itemsets)  # refuses what is no such table
     given = None if wanted == RuleFilter() else wanted
@@ -246,7 +246,7 @@ def ask(
     Raises:
         EstimateError, WireError: as :func:`mine`; an unknown or repeated name, or a larger itemset than the plan's.
     """
-    from assocpriv.server.estimates.intervals import ErrorOptions
+    from assocpriv.server.intervals import ErrorOptions
 
     errors = ErrorOptions(confidence_level, population)
     return answer(reports, itemsets, (), errors, memory_bytes, progress).itemsets.to_pandas()
@@ -274,7 +274,7 @@ def ask_rules(
     Raises:
         EstimateError, WireError: as :func:`ask`, or both sides name the same item.
     """
-    from assocpriv.server.estimates.intervals import ErrorOptions
+    from assocpriv.server.intervals import ErrorOptions
 
     errors = ErrorOptions(confidence_level, population)
     return answer(reports, (), rules, errors, memory_bytes, progress).rules.to_pandas()
@@ -290,6 +290,6 @@ def answer(
 ) -> "Answers":
     """Estimate both supports of itemsets and confidences of rules, as :func:`ask` and :func:`ask_rules`."""
     from assocpriv.files.reports import as_reports
-    from assocpriv.server.itemsets.ask import ask as run
+    from assocpriv.server.ask import ask as run
 
     return run(_backend(as_reports(reports), memory_bytes, progress), itemsets, rules, errors)

@@ -13,17 +13,16 @@ if TYPE_CHECKING:
     from assocpriv.files.reports import Reports, read_reports
     from assocpriv.files.tree_models import read_tree as read_model
     from assocpriv.files.tree_models import write_tree as write_model
-    from assocpriv.planning.numeric.planner import plan_table as plan
-    from assocpriv.planning.numeric.table_facts import foresee_table as foresee
+    from assocpriv.planning.tables import foresee_table as foresee
+    from assocpriv.planning.tables import plan_table as plan
     from assocpriv.plans.columns import CategoryColumn, LabelColumn, NumberColumn
     from assocpriv.plans.tables import TablePlan
-    from assocpriv.plans.tree_model import TreeModel
+    from assocpriv.plans.tree_model import TreeModel, tree_dot, tree_lines
     from assocpriv.records.tables import TableCounts
-    from assocpriv.server.numeric.distributions import Distribution, Distributions
-    from assocpriv.server.numeric.released import released_frame
-    from assocpriv.server.numeric.trees.estimator import ReleasedTreeClassifier
-    from assocpriv.server.numeric.trees.export import tree_dot, tree_lines
+    from assocpriv.server.distributions import Distribution, Distributions
+    from assocpriv.server.histograms import released_frame
     from assocpriv.server.spark import SparkReports
+    from assocpriv.server.trees import ReleasedTreeClassifier
 
 __all__ = [
     "CategoryColumn", "Distribution", "Distributions", "LabelColumn", "NumberColumn", "PredictionCounts",
@@ -37,16 +36,14 @@ _HOMES = {
     "assocpriv.files.atomic": ("check_writable",),
     "assocpriv.files.reports": ("read_reports",),
     "assocpriv.files.tree_models": ("read_tree as read_model", "write_tree as write_model"),
-    "assocpriv.planning.numeric.planner": ("plan_table as plan",),
-    "assocpriv.planning.numeric.table_facts": ("foresee_table as foresee",),
+    "assocpriv.planning.tables": ("plan_table as plan", "foresee_table as foresee"),
     "assocpriv.plans.columns": ("CategoryColumn", "LabelColumn", "NumberColumn"),
     "assocpriv.plans.tables": ("TablePlan",),
-    "assocpriv.plans.tree_model": ("TreeModel",),
+    "assocpriv.plans.tree_model": ("TreeModel", "tree_dot", "tree_lines"),
     "assocpriv.records.tables": ("TableCounts",),
-    "assocpriv.server.numeric.distributions": ("Distribution", "Distributions"),
-    "assocpriv.server.numeric.released": ("released_frame",),
-    "assocpriv.server.numeric.trees.estimator": ("ReleasedTreeClassifier",),
-    "assocpriv.server.numeric.trees.export": ("tree_dot", "tree_lines"),
+    "assocpriv.server.distributions": ("Distribution", "Distributions"),
+    "assocpriv.server.histograms": ("released_frame",),
+    "assocpriv.server.trees": ("ReleasedTreeClassifier",),
 }
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -198,8 +195,8 @@ def reconstruct(
         WireError: files that are damaged or of different plans.
     """
     from assocpriv.files.reports import as_reports
-    from assocpriv.server.numeric.reconstruct import Question
-    from assocpriv.server.numeric.reconstruct import reconstruct as run
+    from assocpriv.server.distributions import Question
+    from assocpriv.server.distributions import reconstruct as run
 
     return run(as_reports(reports), Question(by, joint, method, confidence_level), progress)
 
@@ -233,8 +230,8 @@ def grow_tree(
     from assocpriv.promise.errors import EstimateError
 
     try:
-        from assocpriv.server.numeric.trees.building import TreeRequest
-        from assocpriv.server.numeric.trees.reports import grow_tree as grow
+        from assocpriv.server.trees import TreeRequest
+        from assocpriv.server.trees import grow_tree as grow
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != "sklearn":
             raise

@@ -12,13 +12,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.lab.rounds_trial import RoundsTrial
-    from assocpriv.planning.refine import Refinement
-    from assocpriv.planning.rounds import plan_histogram
+    from assocpriv.planning.rounds import Refinement, plan_histogram
     from assocpriv.plans.baskets import Plan
     from assocpriv.promise.breaches import Breach
     from assocpriv.records.baskets import Baskets
-    from assocpriv.server.rounds.combine import combined_records, write_combined
-    from assocpriv.server.rounds.sampling_model import SizeShares
+    from assocpriv.server.posterior import SizeShares
+    from assocpriv.server.rounds import combined_records, write_combined
 
 __all__ = [
     "combine", "combined_records", "plan_for_sizes", "plan_histogram", "read_used_baskets", "refine", "simulate_rounds",
@@ -26,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.planning.rounds": ("plan_histogram",),
-    "assocpriv.server.rounds.combine": ("combined_records", "write_combined"),
+    "assocpriv.server.rounds": ("combined_records", "write_combined"),
 }  # fmt: skip
 
 
@@ -68,9 +67,9 @@ def refine(
         EstimateError: a table of another plan, of entries that are no items, or of fewer than two.
         PlanError: numbers out of range, or no operator fits.
     """
-    from assocpriv.planning.refine import RoundWishes
-    from assocpriv.planning.refine import refine as run
     from assocpriv.planning.request import catalogue_of
+    from assocpriv.planning.rounds import RoundWishes
+    from assocpriv.planning.rounds import refine as run
 
     check_plan(plan)
     catalogue = None if items is None else catalogue_of(items)
@@ -98,7 +97,7 @@ def combine(
     Raises:
         EstimateError: fewer than two tables, one of a sizes plan, or two of the same reports.
     """
-    from assocpriv.server.rounds.combine import combine_tables
+    from assocpriv.server.rounds import combine_tables
 
     if isinstance(tables, str | Path) or hasattr(tables, "columns"):
         raise TypeError("tables must be a list of tables or files; combining takes two or more")
@@ -132,9 +131,9 @@ def plan_for_sizes(
         EstimateError: not the table of a sizes plan.
         PlanError: arguments out of range, or no operator fits.
     """
-    from assocpriv.planning.block_proposal import plan_for_sizes as plan
+    from assocpriv.planning.baskets import plan_for_sizes as plan
     from assocpriv.planning.request import catalogue_of
-    from assocpriv.server.rounds.combine import sizes_of_table
+    from assocpriv.server.rounds import sizes_of_table
 
     sizes, catalogue = sizes_of_table(_table(histogram)), catalogue_of(items)
     wishes = {"transaction_size": transaction_size, "blocks": blocks, "progress": progress}
@@ -143,13 +142,13 @@ def plan_for_sizes(
 
 
 def _table(table: "pd.DataFrame | str | Path") -> "pd.DataFrame":
-    from assocpriv.server.itemsets.frames import read_itemsets
+    from assocpriv.server.itemsets import read_itemsets
 
     return read_itemsets(table) if isinstance(table, str | Path) else table
 
 
 def _sizes(histogram: "pd.DataFrame | str | Path | None") -> "SizeShares | None":
-    from assocpriv.server.rounds.combine import sizes_of_table
+    from assocpriv.server.rounds import sizes_of_table
 
     return None if histogram is None else sizes_of_table(_table(histogram))
 

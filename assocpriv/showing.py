@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.plans.tree_model import TreeModel
-    from assocpriv.server.itemsets.apriori import Level
-    from assocpriv.server.numeric.distributions import Distributions
+    from assocpriv.server.apriori import Level
+    from assocpriv.server.distributions import Distributions
 
     Shown = AnyFrame | Distributions | TreeModel | dict[str, Any] | str | Path
 
@@ -59,15 +59,15 @@ def page(
     from assocpriv.files.itemsets import COMBINED
     from assocpriv.files.plans import read_plan
     from assocpriv.plans.tree_model import TreeModel
-    from assocpriv.server.itemsets.frames import ATTRIBUTE
-    from assocpriv.server.numeric.distributions import Distributions
+    from assocpriv.server.distributions import Distributions
+    from assocpriv.server.itemsets import ATTRIBUTE
 
     known = read_plan(plan) if isinstance(plan, str | Path) else plan
     thing: Any = _read(Path(found)) if isinstance(found, str | Path) else found
     if isinstance(thing, Distributions):
         thing = thing.record()
     elif getattr(thing, "attrs", {}).get(ATTRIBUTE, {}).get("format") == COMBINED:
-        from assocpriv.server.rounds.combine import combined_records
+        from assocpriv.server.rounds import combined_records
 
         thing = combined_records(thing)
     if isinstance(thing, dict):
@@ -82,7 +82,7 @@ def _read(path: Path) -> Any:
     import json
 
     from assocpriv.files.tree_models import read_tree
-    from assocpriv.server.itemsets.frames import read_table
+    from assocpriv.server.itemsets import read_table
 
     if path.suffix.lower() == ".json":
         try:
@@ -131,8 +131,8 @@ def _columns(plan: "PublishedPlan") -> "Collection[str]":
 
 def _tree_page(model: "TreeModel", plan: "PublishedPlan | None", title: str | None) -> str:
     from assocpriv.pages.tree import Line, tree_page
+    from assocpriv.plans.tree_model import tree_sides
     from assocpriv.promise.errors import PlanError
-    from assocpriv.server.numeric.trees.export import tree_sides
 
     if plan is not None and model.plan_id and plan.plan_id != model.plan_id:
         raise PlanError(f"the tree was grown with plan {model.plan_id[:12]}, and this is {plan.plan_id[:12]}")
@@ -157,11 +157,10 @@ def _mined_page(table: "AnyFrame", plan: "PublishedPlan | None", min_confidence:
     from assocpriv.plans.baskets import Plan
     from assocpriv.promise.breaches import parse_share
     from assocpriv.promise.errors import PlanError
-    from assocpriv.server.estimates.limits import level_discoverable_support
-    from assocpriv.server.itemsets.facts import nothing_found
-    from assocpriv.server.itemsets.frames import mining_facts
-    from assocpriv.server.itemsets.rules import rule_records
-    from assocpriv.server.itemsets.selection import RuleFilter, Surest
+    from assocpriv.server.intervals import level_discoverable_support
+    from assocpriv.server.itemsets import mining_facts, nothing_found
+    from assocpriv.server.rules import rule_records
+    from assocpriv.server.selection import RuleFilter, Surest
 
     facts, frame = mining_facts(table), LightFrame.of(table)
     known = None if plan is None else plan.as_a(Plan)
@@ -210,7 +209,7 @@ def _marks(frame: "LightFrame") -> list[tuple[int, float, bool]]:
     """Return size, support and whether it is sure, of every find; of those that a chart would draw on one spot, one."""
     import numpy as np
 
-    from assocpriv.server.itemsets.selection import shown_rows
+    from assocpriv.server.selection import shown_rows
 
     finds, sure = shown_rows(frame)
     size, support, sure = frame["length"][finds], frame["support"][finds], sure[finds]
@@ -221,11 +220,11 @@ def _marks(frame: "LightFrame") -> list[tuple[int, float, bool]]:
 
 def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]]:
     """Return half and twice the ε of a plan, and from which support on as many people would show single items then."""
-    from assocpriv.planning.planner import make_plan
+    from assocpriv.planning.baskets import make_plan
     from assocpriv.promise.breaches import Epsilon, epsilon
     from assocpriv.promise.errors import PlanError
-    from assocpriv.server.estimates.limits import level_discoverable_support
-    from assocpriv.server.estimates.supports import Respondents
+    from assocpriv.server.intervals import level_discoverable_support
+    from assocpriv.server.supports import Respondents
 
     if not plan.view.is_plain or plan.view.blocks is not None or plan.reports_per_person > 1:
         return []  # of these it depends on more than the promise
@@ -277,7 +276,7 @@ def chart(
     Chart(title='Supports with intervals of 95%')
     """
     from assocpriv.promise.errors import EstimateError
-    from assocpriv.server.numeric.distributions import Distributions
+    from assocpriv.server.distributions import Distributions
 
     draw: dict[str | None, Callable[..., Chart]]
     if isinstance(found, Distributions):
@@ -302,8 +301,8 @@ def _itemsets_chart(table: "AnyFrame", rows: int | None) -> "Chart":
     from assocpriv.pages.picture import picture
     from assocpriv.pages.wording import share
     from assocpriv.promise.errors import counted
-    from assocpriv.server.itemsets.frames import mining_facts
-    from assocpriv.server.itemsets.selection import Surest
+    from assocpriv.server.itemsets import mining_facts
+    from assocpriv.server.selection import Surest
 
     facts = mining_facts(table)
     surest = Surest.of(LightFrame.of(table), rows or _INTERVALS)
@@ -324,7 +323,7 @@ def _sizes_chart(table: "AnyFrame", rows: int | None) -> "Chart":
     from assocpriv.files.itemsets import LightFrame
     from assocpriv.pages.found import supports_chart
     from assocpriv.pages.picture import picture
-    from assocpriv.server.itemsets.frames import mining_facts
+    from assocpriv.server.itemsets import mining_facts
 
     frame = LightFrame.of(table)
     said = [
@@ -338,7 +337,7 @@ def _rules_chart(table: "AnyFrame", rows: int | None, kind: str) -> "Chart":
     from assocpriv.files.itemsets import LightFrame
     from assocpriv.pages.found import LEGEND, rules_chart, rules_graph, rules_matrix
     from assocpriv.pages.picture import picture
-    from assocpriv.server.itemsets.rules import check_rules, rule_records
+    from assocpriv.server.rules import check_rules, rule_records
 
     check_rules(table)
     first = rule_records(LightFrame.of(table).head(rows or _RULES))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from assocpriv.lab.synthetic import FILE_FORMATS, QuestSettings, generate_file
     from assocpriv.plans.baskets import Plan
     from assocpriv.records.baskets import Baskets
-    from assocpriv.server.itemsets.requests import check_max_itemset
+    from assocpriv.server.mining import check_max_itemset
 
 __all__ = [
     "FILE_FORMATS", "AgrawalSettings", "DemoSettings", "QuestSettings", "agrawal_schema", "check_max_itemset",
@@ -38,7 +38,7 @@ _HOMES = {
     ),
     "assocpriv.lab.demo": ("DemoSettings", "start_demo"),
     "assocpriv.lab.synthetic": ("FILE_FORMATS", "QuestSettings", "generate_file"),
-    "assocpriv.server.itemsets.requests": ("check_max_itemset",),
+    "assocpriv.server.mining": ("check_max_itemset",),
     "assocpriv.lab.sample_plans": ("plan_for_sample",),
     "assocpriv.lab.simulate": ("simulate as simulate_transactions",),
 }  # fmt: skip

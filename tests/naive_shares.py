@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import chi2, chi2_contingency
 
-from assocpriv.server.numeric.trees.correction import reconstruct
+from assocpriv.server.tree_growth import reconstruct
 
 LEVEL, MOST_BINS = 0.9, 8
 

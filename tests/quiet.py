@@ -5,11 +5,11 @@ from typing import Any
 import pandas as pd
 
 from assocpriv.files.reports import Reports
-from assocpriv.server.counting.backend import LocalBackend
-from assocpriv.server.estimates.intervals import ErrorOptions
-from assocpriv.server.itemsets import ask as asking
-from assocpriv.server.itemsets import mining
-from assocpriv.server.itemsets.requests import MiningRequest
+from assocpriv.server import ask as asking
+from assocpriv.server import mining
+from assocpriv.server.counting import LocalBackend
+from assocpriv.server.intervals import ErrorOptions
+from assocpriv.server.mining import MiningRequest
 
 
 def _errors(options: dict[str, Any]) -> ErrorOptions:

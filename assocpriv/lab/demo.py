@@ -16,16 +16,16 @@ from assocpriv.files.plans import write_plan
 from assocpriv.lab.rounds_trial import of_used_items
 from assocpriv.lab.simulate import Simulation, simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
-from assocpriv.planning.plan_facts import Prospects, foresee
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
+from assocpriv.planning.discovery import Prospects, foresee
 from assocpriv.planning.transaction_size import SamplingLoss, sampling_loss
 from assocpriv.promise.breaches import Breach, parse_probability
 from assocpriv.promise.errors import FileError
 from assocpriv.records.basket_files import ReadOptions, read_baskets
 from assocpriv.records.baskets import Baskets, count_sizes
-from assocpriv.server.itemsets.frames import write_itemsets
-from assocpriv.server.itemsets.requests import AUTO, check_aim, check_min_support
-from assocpriv.server.itemsets.rules import derive_rules, write_rules
+from assocpriv.server.itemsets import write_itemsets
+from assocpriv.server.mining import AUTO, check_aim, check_min_support
+from assocpriv.server.rules import derive_rules, write_rules
 
 if TYPE_CHECKING:
     import pandas as pd

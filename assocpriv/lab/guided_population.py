@@ -23,8 +23,7 @@ from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import RecordError
-from assocpriv.server.guided.state import MinerState, collect, publish
-from assocpriv.server.guided.training import train
+from assocpriv.server.guided import MinerState, collect, publish, train
 
 ANY = "any"
 _MOMENTS = 20  # at which a classifier is tested, at most

@@ -22,10 +22,18 @@ from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.guidance import MIXED_TOTAL, Guidance, bit_weights, coin_of, mixed, mixing
 from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.errors import RecordError
-from assocpriv.server.guided.correction import class_sums
-from assocpriv.server.guided.spectrum import spectrum
-from assocpriv.server.guided.state import MinerState, collect, publish, random_start, start
-from assocpriv.server.guided.training import bit_frame, new_classifier, train
+from assocpriv.server.guided import (
+    MinerState,
+    bit_frame,
+    class_sums,
+    collect,
+    new_classifier,
+    publish,
+    random_start,
+    spectrum,
+    start,
+    train,
+)
 
 HELD_BACK = 3  # one in so many people, to test on
 Progress = Callable[[int, int], None]

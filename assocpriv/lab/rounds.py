@@ -30,20 +30,27 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import LocalBackend
-from assocpriv.server.itemsets.ask import count_subsets
-from assocpriv.server.rounds.holdings import FITTED_BIAS, Shown, SyntheticHoldings, surviving_shares
-from assocpriv.server.rounds.knowledge import Average, Evidence, Itemset, Knowledge, ranked
-from assocpriv.server.rounds.published import published
-from assocpriv.server.rounds.sampling_model import (
+from assocpriv.server.ask import count_subsets
+from assocpriv.server.counting import LocalBackend
+from assocpriv.server.posterior import (
     LEFT_BIAS,
+    Average,
+    Evidence,
+    Itemset,
+    Knowledge,
+    Measure,
+    Prior,
     Sampling,
     SizeShares,
+    believed,
+    cuts,
     fit_sizes,
+    published,
+    ranked,
     shares_from_dummies,
     undo_sampling,
 )
-from assocpriv.server.rounds.shrinking import Measure, Prior, believed, cuts
+from assocpriv.server.rounds import FITTED_BIAS, Shown, SyntheticHoldings, surviving_shares
 
 Floats = NDArray[np.float64]
 LARGEST_ITEMSET = 4  # items of an itemset that counts

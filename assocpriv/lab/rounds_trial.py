@@ -22,10 +22,9 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.numbers import check_range
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support, normal_quantile
-from assocpriv.server.itemsets.apriori import mine_levels
-from assocpriv.server.rounds.knowledge import Itemset, Knowledge, ranked
-from assocpriv.server.rounds.sampling_model import SizeShares
+from assocpriv.server.apriori import mine_levels
+from assocpriv.server.posterior import Itemset, Knowledge, SizeShares, ranked
+from assocpriv.server.supports import Respondents, lowest_discoverable_support, normal_quantile
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.client.transactions import read_transactions
-from assocpriv.planning.block_proposal import KnownSizes, Proposal, plan_for_sizes
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import KnownSizes, Proposal, make_plan, plan_for_sizes
 from assocpriv.planning.request import PlanWishes
 from assocpriv.planning.transaction_size import (
     SamplingLoss,
@@ -25,9 +24,9 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
 from assocpriv.records.basket_files import ReadCounts, ReadOptions
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
-from assocpriv.server.itemsets.frames import read_itemsets
-from assocpriv.server.rounds.combine import sizes_of_table
-from assocpriv.server.rounds.sampling_model import SizeShares
+from assocpriv.server.itemsets import read_itemsets
+from assocpriv.server.posterior import SizeShares
+from assocpriv.server.rounds import sizes_of_table
 
 Progress = Callable[[str, int, int], None]
 

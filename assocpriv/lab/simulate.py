@@ -20,14 +20,11 @@ from assocpriv.plans.transition import SupportModel
 from assocpriv.plans.view import View
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.records.baskets import Baskets, count_sizes
-from assocpriv.server.counting.backend import LocalBackend
-from assocpriv.server.counting.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
-from assocpriv.server.counting.parts import part_size
-from assocpriv.server.counting.sums import CountsOfAll
-from assocpriv.server.itemsets.apriori import mine_levels
-from assocpriv.server.itemsets.frames import mining_facts, names_of
-from assocpriv.server.itemsets.mining import mine
-from assocpriv.server.itemsets.requests import MiningRequest
+from assocpriv.server.apriori import mine_levels
+from assocpriv.server.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
+from assocpriv.server.counting import CountsOfAll, LocalBackend, part_size
+from assocpriv.server.itemsets import mining_facts, names_of
+from assocpriv.server.mining import MiningRequest, mine
 
 if TYPE_CHECKING:
     import pandas as pd

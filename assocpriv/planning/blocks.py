@@ -8,7 +8,7 @@ of their support is left of who is asked, the expected squared error is
 
 The noise of the best design for the n_b = ⌈n/g⌉ entries of a block, whose M dummies follow; people as a sample of all;
 and what undoing the loss may leave of it, β being LEFT_BIAS for rounds, which undo it, and more where supports are
-read as those of whole baskets. g = 1 is no blocks. λ_k and q_k: server/rounds/sampling_model.py.
+read as those of whole baskets. g = 1 is no blocks. λ_k and q_k: server/posterior.py.
 
 How many blocks hold an itemset differs from one to the next, as partitions are random: a binomial number X. A design
 that holds all triples equally often (an inversive plane, of order 7 on 50 points) would have the mean of X for all.
@@ -27,13 +27,18 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.planning.designs import Family, Focus, changing_patterns, insertion_families
-from assocpriv.planning.fixed_size_designs import AnyDesign, fixed_size_families
+from assocpriv.planning.designs import (
+    AnyDesign,
+    Family,
+    Focus,
+    changing_patterns,
+    fixed_size_families,
+    insertion_families,
+)
 from assocpriv.plans.baskets import asked_share
 from assocpriv.plans.view import MOST_CUT, Blocks
 from assocpriv.promise.errors import PlanError
-from assocpriv.server.rounds.sampling_model import LEFT_BIAS, Sampling, SizeShares
-from assocpriv.server.rounds.shrinking import LIFT
+from assocpriv.server.posterior import LEFT_BIAS, LIFT, Sampling, SizeShares
 
 Floats = NDArray[np.float64]
 TRANSACTION_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15)

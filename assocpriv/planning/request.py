@@ -17,8 +17,8 @@ from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import as_whole, check_range
-from assocpriv.server.counting.backend import MOST_CANDIDATES
-from assocpriv.server.rounds.sampling_model import Sampling
+from assocpriv.server.counting import MOST_CANDIDATES
+from assocpriv.server.posterior import Sampling
 
 DEFAULT_REPORTS = 1_000_000
 FIXED_SIZE, INDEPENDENT = "fixed-size", "independent"

@@ -20,12 +20,13 @@ from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import PlanError, counted
-from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support
-from assocpriv.server.rounds.sampling_model import Sampling
+from assocpriv.server.posterior import Sampling
+from assocpriv.server.supports import Respondents, lowest_discoverable_support
 
 if TYPE_CHECKING:
     from assocpriv.planning.designs import Progress
     from assocpriv.planning.request import PlanWishes
+
 
 # Sizes this near the least figure discover the same; of these the largest is proposed. What sampling loses is lost
 # unevenly, most for itemsets of long baskets, and no number of reports brings it back; noise is stated, and more
@@ -177,7 +178,7 @@ def propose_transaction_size(
     [3]
     """
     # who only asks for the loss of sampling, as every client does, need not load the planner
-    from assocpriv.planning.planner import best_operators
+    from assocpriv.planning.baskets import best_operators
 
     longest = _longest(sizes)
     largest = default_itemset_size(sizes) if wishes.itemset_size is None else wishes.itemset_size

@@ -10,8 +10,8 @@ from assocpriv.plans.kind import load_for
 
 # kind -> a function of (reports, *, progress): which reports honest people cannot have sent
 CRAFTED = {
-    "select-a-size": "assocpriv.server.crafted.checks:check_reports",
-    "fixed-size": "assocpriv.server.crafted.checks:check_reports",
+    "select-a-size": "assocpriv.server.crafted:check_reports",
+    "fixed-size": "assocpriv.server.crafted:check_reports",
 }
 
 

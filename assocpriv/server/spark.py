@@ -19,15 +19,13 @@ from assocpriv.plans.baskets import Plan
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import EstimateError, SparkError, WireError, counted
-from assocpriv.server.counting.backend import LocalCounter, counter_of, most_candidates
-from assocpriv.server.counting.block_counter import BlockCounter
-from assocpriv.server.counting.parts import Part, ReportPart
-from assocpriv.server.counting.sums import Source
+from assocpriv.server.counting import BlockCounter, LocalCounter, Part, ReportPart, Source, counter_of, most_candidates
 from assocpriv.spark.session import column_of
 from assocpriv.spark.sums import add_up
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
 
 Ints = NDArray[np.int64]
 _TASK_REPORTS = 1 << 20  # of a task over files, which takes whole row groups; as many as we write to one

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.numeric.designs import design_window
-from assocpriv.planning.numeric.planner import plan_table
+from assocpriv.planning.tables import design_window, plan_table
 from assocpriv.plans.columns import NumberColumn, transition
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach

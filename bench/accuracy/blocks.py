@@ -26,16 +26,15 @@ from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.lab.rounds_trial import true_surviving_shares
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.block_proposal import KnownSizes, plan_for_sizes
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import KnownSizes, make_plan, plan_for_sizes
 from assocpriv.planning.request import PlanWishes
 from assocpriv.planning.transaction_size import propose_transaction_size
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
-from assocpriv.server.counting.backend import LocalBackend
-from assocpriv.server.itemsets.ask import count_subsets
-from assocpriv.server.rounds.sampling_model import LEFT_BIAS, Sampling, SizeShares, undo_sampling
+from assocpriv.server.ask import count_subsets
+from assocpriv.server.counting import LocalBackend
+from assocpriv.server.posterior import LEFT_BIAS, Sampling, SizeShares, undo_sampling
 from bench.accuracy.data import MILLION, MissingDataError, load, sized
 from bench.accuracy.harness import Row, grouped
 from bench.accuracy.metrics import NORMAL_95

@@ -15,14 +15,13 @@ from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import LocalBackend
-from assocpriv.server.crafted.checks import FALSE_ALARM, check_reports
-from assocpriv.server.crafted.influence import influence_of
-from assocpriv.server.itemsets.ask import count_subsets
+from assocpriv.server.ask import count_subsets
+from assocpriv.server.counting import LocalBackend
+from assocpriv.server.crafted import FALSE_ALARM, check_reports, influence_of
 from bench.accuracy.attacks import crafted_reports
 from bench.speed.mining import tell
 from bench.tables import table

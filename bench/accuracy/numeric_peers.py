@@ -22,11 +22,11 @@ from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import reconstruct
-from assocpriv.planning.numeric.designs import design_window
+from assocpriv.planning.tables import design_window
 from assocpriv.plans.columns import NumberColumn
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Epsilon
-from assocpriv.server.numeric.likelihood import average_neighbours
+from assocpriv.server.maximum_likelihood import average_neighbours
 
 Floats = NDArray[np.float64]
 GRID = np.linspace(0, 1, 1001)

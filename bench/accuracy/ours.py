@@ -11,14 +11,14 @@ from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.lab.rounds import run_rounds
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.rounds import PeopleSplit
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import LocalBackend
-from assocpriv.server.itemsets.apriori import join_candidates
-from assocpriv.server.itemsets.ask import count_subsets
+from assocpriv.server.apriori import join_candidates
+from assocpriv.server.ask import count_subsets
+from assocpriv.server.counting import LocalBackend
 from bench.accuracy.metrics import Estimates
 from bench.accuracy.transactions import Transactions
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.lab.simulate import PlainCounter
-from assocpriv.server.itemsets.apriori import join_candidates
+from assocpriv.server.apriori import join_candidates
 from bench.accuracy.transactions import Itemset, Transactions
 
 LARGEST = 4  # items of an itemset that counts

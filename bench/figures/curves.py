@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assocpriv.planning.designs import WorstSupport, search_designs
-from assocpriv.planning.fixed_size_designs import search_fixed_designs
+from assocpriv.planning.designs import WorstSupport, search_designs, search_fixed_designs
 from assocpriv.plans.operator import AnyOperator, FixedSizeOperator
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
-from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support
+from assocpriv.server.supports import Respondents, lowest_discoverable_support
 
 SIZES = {1: "single items", 2: "pairs", 3: "triples"}
 PAPER, OURS = "threshold", "any pattern"

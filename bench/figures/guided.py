@@ -31,7 +31,7 @@ from assocpriv.lab.guided_trial import Split, TrialRequest, accuracy, answer_all
 from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.tables import TableOptions
-from assocpriv.server.guided.training import bit_frame, new_classifier, train
+from assocpriv.server.guided import bit_frame, new_classifier, train
 from bench.figures import trees
 
 Row = dict[str, Any]

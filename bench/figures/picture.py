@@ -7,9 +7,9 @@ from assocpriv.lab.simulate import simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.pages import charts
 from assocpriv.pages.picture import picture
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.breaches import Breach
-from assocpriv.server.itemsets.selection import Surest
+from assocpriv.server.selection import Surest
 
 BASKETS, ITEMS, SHOWN, SEED = 1_000_000, 1_000, 14, 1
 

@@ -16,7 +16,7 @@ from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import reconstruct
-from assocpriv.planning.numeric.designs import design_gaussian, design_uniform
+from assocpriv.planning.tables import design_gaussian, design_uniform
 from assocpriv.plans.columns import Noise, NumberColumn
 from assocpriv.plans.tables import TablePlan
 from bench.figures import svg

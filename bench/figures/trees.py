@@ -23,12 +23,11 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.agrawal import ATTRIBUTES, CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import predict
-from assocpriv.planning.numeric.designs import design_gaussian, design_uniform
+from assocpriv.planning.tables import design_gaussian, design_uniform
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn, default_intervals
 from assocpriv.plans.tables import TablePlan
 from assocpriv.records.tables import TableOptions, stream_table
-from assocpriv.server.numeric.trees.building import TreeRequest
-from assocpriv.server.numeric.trees.reports import grow_tree
+from assocpriv.server.trees import TreeRequest, grow_tree
 
 NOISES = {"gaussian": design_gaussian, "uniform": design_uniform}
 METHODS = ("original", "local", "by-class", "global", "randomized")

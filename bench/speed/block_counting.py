@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.reports import Reports
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import NUMBER_BYTES, Blocks, View
 from assocpriv.promise.breaches import Breach
-from assocpriv.server.counting.backend import counter_of
-from assocpriv.server.counting.sums import Candidates, ItemsetCounter
+from assocpriv.server.counting import Candidates, ItemsetCounter, counter_of
 from bench.speed.timing import medians
 
 N_ITEMS, PAIRED, IN_TRIPLES = 1_000, 600, 80

@@ -62,7 +62,7 @@ def _write_reports(
 ) -> dict[str, Any]:
     from assocpriv.files.plans import write_plan
     from assocpriv.files.reports import write_reports
-    from assocpriv.planning.planner import make_plan
+    from assocpriv.planning.baskets import make_plan
     from assocpriv.promise.breaches import Breach
 
     plan = make_plan(
@@ -105,7 +105,7 @@ def flat_rows(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def shown_items(reports_path: str) -> NDArray[np.bool_]:
     """Return which items each report shows, bool (reports, items): all that other miners are told of reports."""
     from assocpriv.files.reports import read_reports
-    from assocpriv.server.counting.bitmaps import report_rows
+    from assocpriv.server.bitmaps import report_rows
 
     reports = read_reports(reports_path)
     plan = reports.plan

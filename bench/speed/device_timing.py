@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from assocpriv.client.baskets import Randomizer
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy

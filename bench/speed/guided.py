@@ -12,10 +12,8 @@ from typing import Any
 from assocpriv import guidance
 from assocpriv.files.reports import read_reports
 from assocpriv.lab.agrawal import CLASSES, LABEL, AgrawalSettings, generate_agrawal
-from assocpriv.server.guided.state import publish
-from assocpriv.server.guided.training import train
-from assocpriv.server.numeric.trees.building import TreeRequest
-from assocpriv.server.numeric.trees.reports import grow_tree
+from assocpriv.server.guided import publish, train
+from assocpriv.server.trees import TreeRequest, grow_tree
 from bench.figures.trees import generated_columns, noisy_plan, release
 from bench.speed.timing import medians
 

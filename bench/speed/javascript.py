@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from assocpriv.client.baskets import Randomizer
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy

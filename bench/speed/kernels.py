@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from assocpriv.client.bulk import randomize_chunks, randomizer_of
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
+from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import WorstSupport, choose_generator, search_designs
-from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.bitmaps import count_row_supersets, empty_rows, report_rows
+from assocpriv.server.bitmaps import count_row_supersets, empty_rows, report_rows
 from bench.speed.datasets import flat_rows
 from bench.speed.timing import ROUNDS, medians
 

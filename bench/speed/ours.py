@@ -19,7 +19,7 @@ def _ready() -> Any:
 
     import assocpriv as ap
     import assocpriv.kernels.counting
-    import assocpriv.server.itemsets.mining
+    import assocpriv.server.mining
 
     warnings.simplefilter("ignore")  # of itemset sizes that few reports cannot decide
     return ap
@@ -74,7 +74,7 @@ def mine_baskets(baskets_path: str, support: str, max_itemset: int) -> dict[str,
     ap = _ready()
     from assocpriv.lab.simulate import PlainCounter
     from assocpriv.plans.transition import SupportModel
-    from assocpriv.server.itemsets.apriori import mine_levels
+    from assocpriv.server.apriori import mine_levels
 
     start = perf_counter()
     baskets = ap.read_baskets(baskets_path)
@@ -96,7 +96,7 @@ def least_count(support: str, transactions: int) -> int:
 def count_pairs(reports_path: str, support: str) -> dict[str, Any]:
     """Count all items and pairs that the reports show, as mining counts them, from the file on."""
     ap = _ready()
-    from assocpriv.server.counting.backend import LocalCounter
+    from assocpriv.server.counting import LocalCounter
 
     def count() -> int:
         reports = ap.read_reports(reports_path)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from assocpriv.numeric import NumberColumn, TablePlan, randomize_file
-from assocpriv.planning.numeric.designs import design_gaussian, design_window
+from assocpriv.planning.tables import design_gaussian, design_window
 from assocpriv.promise.breaches import Breach
 from bench.speed.child import measure
 from bench.speed.timing import medians

@@ -7,10 +7,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assocpriv.lab.agrawal import CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from assocpriv.plans.tables import TablePlan
-from assocpriv.server.numeric.trees.building import TreeRequest
-from assocpriv.server.numeric.trees.channels import channel_of
-from assocpriv.server.numeric.trees.growing import corrected_positions
-from assocpriv.server.numeric.trees.reports import grow_tree
+from assocpriv.server.tree_growth import channel_of, corrected_positions
+from assocpriv.server.trees import TreeRequest, grow_tree
 from bench.figures.trees import generated_columns, noisy_plan, release
 from bench.speed.timing import medians
 

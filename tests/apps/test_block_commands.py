@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from assocpriv.apps.cli import main
 from assocpriv.client.baskets import Randomizer
 from assocpriv.files.plans import write_plan
-from assocpriv.planning.plan_facts import describe_privacy, foresee
+from assocpriv.planning.discovery import describe_privacy, foresee
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View

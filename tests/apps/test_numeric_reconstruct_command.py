@@ -15,9 +15,8 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn, UniformNoise
 from assocpriv.plans.tables import TablePlan
-from assocpriv.plans.tree_model import Node, NumberInput, Split, TreeModel
-from assocpriv.server.numeric.distributions import JointDistribution
-from assocpriv.server.numeric.trees.export import tree_lines
+from assocpriv.plans.tree_model import Node, NumberInput, Split, TreeModel, tree_lines
+from assocpriv.server.distributions import JointDistribution
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from assocpriv.apps.cli import main
 from assocpriv.apps.render.figures import written
 from assocpriv.apps.render.privacy import privacy_lines, privacy_record
 from assocpriv.files.plans import write_plan
-from assocpriv.planning.plan_facts import _power_up, describe_privacy
+from assocpriv.planning.discovery import _power_up, describe_privacy
 from assocpriv.planning.shuffling import blanket_mass, central_guarantee
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import epsilon, highest_posterior, largest_rise, lowest_posterior, parse_probability

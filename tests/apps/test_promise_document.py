@@ -17,8 +17,8 @@ import assocpriv as ap
 from assocpriv.apps.cli import main
 from assocpriv.apps.render.explain import explain_lines
 from assocpriv.apps.render.figures import chance_up, figure_below, percent_up
-from assocpriv.planning.plan_facts import describe_privacy
-from assocpriv.planning.worked_promises import COSTS, VERDICTS, WEEKS, Case, cases, compute_cost, explain_promises
+from assocpriv.planning.baskets import COSTS, VERDICTS, WEEKS, Case, cases, compute_cost, explain_promises
+from assocpriv.planning.discovery import describe_privacy
 from assocpriv.promise.breaches import epsilon, highest_posterior
 
 PAGE = (DOCS / "choose-a-promise.md").read_text(encoding="utf-8")

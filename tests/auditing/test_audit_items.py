@@ -26,7 +26,7 @@ from assocpriv.client import baskets as itemset
 from assocpriv.client import bulk
 from assocpriv.client.baskets import KeptSubsets, Randomizer
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.errors import PlanError
 
 PROMISE = faults.PROMISE

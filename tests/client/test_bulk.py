@@ -17,7 +17,7 @@ from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.bitmaps import report_rows
+from assocpriv.server.bitmaps import report_rows
 
 N_ITEMS = 12
 GENERATORS = ("none", "bch", "reed-solomon")

@@ -35,7 +35,7 @@ from assocpriv.client.ledger_file import FIRST_HEADER, HEADER, MARK, MOST_BYTES,
 from assocpriv.client.transactions import view_transaction
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.numeric.designs import design_window
+from assocpriv.planning.tables import design_window
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets import Randomizer
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator, bch_generator, reed_solomon_generator

@@ -13,7 +13,7 @@ from assocpriv import guidance, serving
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.sending import send_report, send_unsent
-from assocpriv.server.guided.state import random_start
+from assocpriv.server.guided import random_start
 from assocpriv.serving import make_service
 
 BASKETS = replace(fixed_plan(2, 1, 1, 1, shares=[2, 6]), promise=Breach("5%", "50%"))

@@ -12,7 +12,7 @@ from assocpriv import guidance
 from assocpriv.client.guided import accept, randomize_tuples
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.promise.errors import WireError
-from assocpriv.server.guided.state import MinerState, random_start
+from assocpriv.server.guided import MinerState, random_start
 from assocpriv.serving import make_service
 
 PLAN = guidance.plan(

@@ -62,7 +62,7 @@ from assocpriv.promise.errors import AssocprivError
 from assocpriv.records import sources
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
+from assocpriv.server.itemsets import read_itemsets, write_itemsets
 
 _Result = TypeVar("_Result")
 _LONGEST_MESSAGE = 2000

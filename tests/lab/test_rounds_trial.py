@@ -17,12 +17,12 @@ from assocpriv.lab.rounds_trial import (
     try_rounds,
 )
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import View
 from assocpriv.promise.errors import AssocprivError, EstimateError
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.rounds.knowledge import measured
+from assocpriv.server.posterior import measured
 
 PROMISE = ap.Breach("5%", "50%")
 

@@ -11,16 +11,16 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import PlainCounter, simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BasketError, EstimateError
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import LocalCounter
-from assocpriv.server.estimates.supports import Respondents, estimate_supports, normal_quantile
-from assocpriv.server.itemsets.apriori import find_itemsets
+from assocpriv.server.apriori import find_itemsets
+from assocpriv.server.counting import LocalCounter
+from assocpriv.server.supports import Respondents, estimate_supports, normal_quantile
 
 
 def itemsets_to_watch(counter: PlainCounter, n_items: int) -> list[np.ndarray]:

@@ -19,7 +19,7 @@ from operator_page import HOSTILE
 import assocpriv as ap
 from assocpriv.pages.charts import Edge, Point, Strip, graph, matrix, scatter, strips
 from assocpriv.pages.wording import share
-from assocpriv.planning.plan_facts import foresee
+from assocpriv.planning.discovery import foresee
 from assocpriv.promise.errors import EstimateError, FileError, PlanError
 from assocpriv.showing import page, write_page
 from bench.speed.pages import large_table

@@ -16,7 +16,7 @@ import assocpriv as ap
 from assocpriv import numeric
 from assocpriv.files.tree_models import read_tree
 from assocpriv.pages.wording import number, share
-from assocpriv.server.itemsets.shown_frames import ItemsetFrame
+from assocpriv.server.data_frames import ItemsetFrame
 
 MOST = 10_000  # letters
 

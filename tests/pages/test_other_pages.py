@@ -19,8 +19,8 @@ from assocpriv.files.tree_models import read_tree
 from assocpriv.pages.combined import apart
 from assocpriv.pages.tree import Line, tree_page
 from assocpriv.pages.wording import number, share
+from assocpriv.plans.tree_model import tree_lines
 from assocpriv.promise.errors import EstimateError, PlanError
-from assocpriv.server.numeric.trees.export import tree_lines
 from assocpriv.showing import page
 
 

@@ -7,16 +7,15 @@ from functools import partial
 import numpy as np
 import pytest
 
-from assocpriv.planning.block_proposal import KnownSizes, plan_for_sizes, propose_blocks
+from assocpriv.planning.baskets import KnownSizes, make_plan, plan_for_sizes, propose_blocks
 from assocpriv.planning.blocks import people_for_one, typical_shares
 from assocpriv.planning.designs import WorstSupport
-from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanRequest, PlanWishes
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.transition import SupportModel, lowest_support
 from assocpriv.promise.breaches import Breach, Epsilon
 from assocpriv.promise.errors import PlanError
-from assocpriv.server.rounds.sampling_model import Sampling, SizeShares
+from assocpriv.server.posterior import Sampling, SizeShares
 
 PROMISE = Breach("5%", "50%")
 LONG, SHORT = (SizeShares(np.array([size]), np.ones(1)) for size in (24, 3))

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from assocpriv.planning.blocks import Survey, best_choice, blocks_of, designed, partitions, piece_choices
-from assocpriv.planning.designs import Focus, insertion_families, pattern_errors, patterns_of
-from assocpriv.planning.fixed_size_designs import fixed_size_families
+from assocpriv.planning.designs import Focus, fixed_size_families, insertion_families, pattern_errors, patterns_of
 from assocpriv.plans.transition import SupportModel
 from assocpriv.plans.view import MOST_CUT, Blocks
 from assocpriv.promise.errors import PlanError
-from assocpriv.server.rounds.sampling_model import Sampling, SizeShares
+from assocpriv.server.posterior import Sampling, SizeShares
 
 LIMIT = Fraction(19)
 PAIRS = Focus(((1, 0.5, (0.9, 0.1)), (2, 0.5, (0.85, 0.1, 0.05))))

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import assocpriv as ap
-from assocpriv.planning.discovery import MOST_EPSILON, MOST_REPORTS, _least, reports_to_discover
-from assocpriv.planning.plan_facts import foresee
+from assocpriv.planning.discovery import MOST_EPSILON, MOST_REPORTS, _least, foresee, reports_to_discover
 from assocpriv.promise.breaches import amplification_of, epsilon
 from assocpriv.promise.errors import PlanError
 

@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 
 from assocpriv.planning.blocks import Survey, designed
-from assocpriv.planning.designs import Focus, InsertionDesign, InsertionFamily, patterns_of
-from assocpriv.planning.fixed_size_designs import FixedSizeDesign, FixedSizeFamily
+from assocpriv.planning.designs import (
+    FixedSizeDesign,
+    FixedSizeFamily,
+    Focus,
+    InsertionDesign,
+    InsertionFamily,
+    patterns_of,
+)
 from assocpriv.planning.rounds import single_focus
 from assocpriv.plans.operator import AnyOperator, FixedSizeOperator, Operator
 from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.promise.errors import PlanError
-from assocpriv.server.rounds.sampling_model import Sampling, SizeShares
+from assocpriv.server.posterior import Sampling, SizeShares
 
 LIMIT = Fraction(19)
 MIXED = Focus(((1, 0.5, (0.9, 0.1)), (2, 0.5, (0.75, 0.2, 0.05))))

@@ -5,13 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import WorstSupport, choose_generator, search_designs
-from assocpriv.planning.planner import make_plan
 from assocpriv.plans.generator import bch_seed_bits, reed_solomon_seed_bits
 from assocpriv.plans.transition import SupportModel, transition_matrix
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
-from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support
+from assocpriv.server.supports import Respondents, lowest_discoverable_support
 
 N = 5_000_000
 

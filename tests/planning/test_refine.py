@@ -12,14 +12,13 @@ from click.testing import CliRunner
 import assocpriv as ap
 from assocpriv.apps.cli import main
 from assocpriv.client.transactions import view_transaction
-from assocpriv.planning.planner import make_plan
-from assocpriv.planning.refine import Refinement, RoundWishes, poisson
-from assocpriv.planning.refine import refine as refine_as
-from assocpriv.planning.rounds import EntryRule, guessed_least, plan_sizes
+from assocpriv.planning.baskets import make_plan
+from assocpriv.planning.rounds import EntryRule, Refinement, RoundWishes, guessed_least, plan_sizes, poisson
+from assocpriv.planning.rounds import refine as refine_as
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import View
 from assocpriv.promise.errors import AssocprivError, EstimateError, PlanError
-from assocpriv.server.rounds.sampling_model import SizeShares
+from assocpriv.server.posterior import SizeShares
 from tests.server.rounds.test_combine import table
 
 PROMISE = ap.Breach("5%", "50%")

@@ -25,8 +25,7 @@ from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.rounds.knowledge import Estimate, Knowledge, measured, ranked
-from assocpriv.server.rounds.sampling_model import SizeShares
+from assocpriv.server.posterior import Estimate, Knowledge, SizeShares, measured, ranked
 
 PROMISE = Breach("5%", "50%")
 STRONG = Breach(Fraction(1, 10**6), Fraction(1, 2))

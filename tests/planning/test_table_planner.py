@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assocpriv.planning.numeric.designs import design_gaussian, design_window
-from assocpriv.planning.numeric.planner import answer_costs, plan_table
-from assocpriv.planning.numeric.schema import read_schema
-from assocpriv.planning.numeric.table_facts import (
+from assocpriv.planning.schema import read_schema
+from assocpriv.planning.tables import (
+    answer_costs,
     column_facts,
+    design_gaussian,
+    design_window,
     foresee_table,
     gaussian_deviation,
     gaussian_distance,
+    plan_table,
     uniform_distance,
     wave_distance,
 )

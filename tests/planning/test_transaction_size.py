@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from assocpriv.apps.cli import main
 from assocpriv.files.plans import read_plan
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.request import PlanWishes
 from assocpriv.planning.transaction_size import (
     NEAR,
@@ -30,8 +30,8 @@ from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
-from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support
-from assocpriv.server.rounds.sampling_model import Sampling
+from assocpriv.server.posterior import Sampling
+from assocpriv.server.supports import Respondents, lowest_discoverable_support
 
 PROMISE = Breach("5%", "50%")
 SIZES = Counter({0: 30, 1: 300, 2: 250, 3: 200, 5: 150, 8: 60, 12: 10})

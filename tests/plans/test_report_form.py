@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assocpriv.plans.published import pack_reports
 from assocpriv.promise.errors import WireError
-from assocpriv.server.counting.bitmaps import report_rows
+from assocpriv.server.bitmaps import report_rows
 
 PLANS = {
     "none, 5 bits": naive.small_plan("none", 3, 2, 1),

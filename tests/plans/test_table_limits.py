@@ -20,8 +20,7 @@ from assocpriv.auditing.numeric import audit_table
 from assocpriv.auditing.request import AuditRequest
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.tables import TableRandomizer, encode, randomize_record, release
-from assocpriv.planning.numeric.planner import plan_table
-from assocpriv.planning.numeric.table_facts import foresee_table
+from assocpriv.planning.tables import foresee_table, plan_table
 from assocpriv.plans.columns import CategoryColumn, Clear, NumberColumn, UniformNoise, Window
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach

@@ -18,7 +18,7 @@ from assocpriv.plans.published import pack_reports
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import AssocprivError, PlanError, RecordError, WireError
-from assocpriv.server.numeric.released import released_frame, released_values
+from assocpriv.server.histograms import released_frame, released_values
 from tests.vectors import make_tables, table_decoder
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "tables.json").read_text(encoding="ascii"))

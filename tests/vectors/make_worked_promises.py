@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import assocpriv
-from assocpriv.planning.worked_promises import COSTS, cases, compute_cost
+from assocpriv.planning.baskets import COSTS, cases, compute_cost
 
 if __name__ == "__main__":
     rows = ",\n".join(json.dumps(compute_cost(case)) for case in cases())

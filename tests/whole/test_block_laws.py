@@ -16,7 +16,7 @@ from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.transition import SupportModel
 from assocpriv.plans.view import Blocks, View
-from assocpriv.server.estimates.supports import Respondents, SubsetCounts, covariance, estimate_supports
+from assocpriv.server.supports import Respondents, SubsetCounts, covariance, estimate_supports
 
 N_ITEMS, BLOCKS = 5, Blocks(3, 2, 3)
 PAIR = (0, 1)

@@ -18,7 +18,7 @@ from assocpriv.plans.operator import Operator
 from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PrivacyLimitError
-from assocpriv.server.estimates.supports import Respondents, SubsetCounts, covariance, estimate_supports
+from assocpriv.server.supports import Respondents, SubsetCounts, covariance, estimate_supports
 
 Law = dict[bytes, Fraction]
 Shown = dict[frozenset[int], Fraction]

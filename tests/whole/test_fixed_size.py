@@ -21,14 +21,18 @@ from assocpriv.files.reports import Reports, read_reports
 from assocpriv.kernels.draws import OUT_OF_WORDS, unrank_reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.designs import Focus, WorstSupport, best_designs, patterns_of, search_designs
-from assocpriv.planning.fixed_size_designs import (
+from assocpriv.planning.baskets import make_plan
+from assocpriv.planning.designs import (
     FixedSizeDesign,
     FixedSizeFamily,
+    Focus,
+    WorstSupport,
+    best_designs,
+    patterns_of,
+    search_designs,
     search_fixed_designs,
 )
-from assocpriv.planning.plan_facts import foresee
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.discovery import foresee
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.operator import FixedSizeOperator, Operator
@@ -38,9 +42,9 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError, WireError
 from assocpriv.promise.numbers import binomial_words, rank_of_set, set_of_rank
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import LocalCounter
-from assocpriv.server.counting.bitmaps import ItemTables, form_of, planes_of, report_rows
-from assocpriv.server.estimates.supports import Respondents, estimate_supports, lowest_discoverable_support
+from assocpriv.server.bitmaps import ItemTables, form_of, planes_of, report_rows
+from assocpriv.server.counting import LocalCounter
+from assocpriv.server.supports import Respondents, estimate_supports, lowest_discoverable_support
 from tests.client.test_bulk import one_by_one, random_words, reports_of
 
 N = 5_000_000

@@ -487,7 +487,7 @@ from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import AssocprivError
 from assocpriv.files.reports import read_reports
-from assocpriv.server.itemsets.frames import read_itemsets
+from assocpriv.server.itemsets import read_itemsets
 
 def stream(path, chosen=None):
     options = {"unknown": "drop", "repeats": "merge", "memory_bytes": 64 << 20, "format": chosen}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assocpriv.apps.render.figures import chance_up
-from assocpriv.planning.worked_promises import VERDICTS
+from assocpriv.planning.baskets import VERDICTS
 from assocpriv.promise.breaches import Breach, epsilon, highest_posterior
 
 ROOT = Path(__file__).parents[2]

@@ -22,8 +22,8 @@ from assocpriv.apps.render.rounds import refinement_lines, refinement_record
 from assocpriv.client.baskets import Randomizer
 from assocpriv.files.plans import read_plan
 from assocpriv.lab.enumeration import distribution
-from assocpriv.planning.plan_facts import foresee
-from assocpriv.planning.planner import best_operators, make_plan
+from assocpriv.planning.baskets import best_operators, make_plan
+from assocpriv.planning.discovery import foresee
 from assocpriv.planning.request import PlanWishes, limit_of_each
 from assocpriv.plans.baskets import MOST_REPORTS_PER_PERSON, Plan
 from assocpriv.plans.catalogue import Catalogue

@@ -27,7 +27,7 @@ from assocpriv.plans.baskets import Plan
 from assocpriv.plans.kind import load
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BudgetError, PlanError, WireError
-from assocpriv.server.counting.backend import LocalBackend
+from assocpriv.server.counting import LocalBackend
 from tests.second_kind import auditor, client
 from tests.second_kind.plan import AveragePlan, YesNoPlan
 from tests.second_kind.server import estimate_yes

@@ -27,15 +27,14 @@ from assocpriv.client import spark as client
 from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.numeric.designs import design_window
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
+from assocpriv.planning.tables import design_window
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import BasketError, EstimateError, FileError, PlanError, SparkError, WireError
 from assocpriv.server import spark as server
-from assocpriv.server.counting.backend import LocalBackend
-from assocpriv.server.counting.parts import Part
-from assocpriv.server.guided.state import collect, publish, random_start
+from assocpriv.server.counting import LocalBackend, Part
+from assocpriv.server.guided import collect, publish, random_start
 from assocpriv.spark import SparkReports, connect, mine, randomize, read_reports, reports_of, sums
 
 pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")  # what few reports cannot decide

@@ -14,11 +14,11 @@ from assocpriv.assurance import ITEMSETS, MODEL, PLAN, REPORTS, DeviceReport, Fi
 from assocpriv.auditing.findings import CANNOT_SEE, count_undecided
 from assocpriv.auditing.kinds import Audit
 from assocpriv.auditing.request import ALL
+from assocpriv.plans.tree_model import tree_lines
 from assocpriv.promise.breaches import epsilon, format_bound
 from assocpriv.promise.errors import counted
-from assocpriv.server.crafted.checks import CraftedCheck
-from assocpriv.server.itemsets.frames import mining_facts
-from assocpriv.server.numeric.trees.export import tree_lines
+from assocpriv.server.crafted import CraftedCheck
+from assocpriv.server.itemsets import mining_facts
 
 _ROWS, _WIDTH = 20, 100
 _CLIENTS = {

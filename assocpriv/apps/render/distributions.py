@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from assocpriv.apps.render.figures import percent_as_given
 from assocpriv.promise.numbers import rounded
-from assocpriv.server.numeric.distributions import Distribution, Distributions, Figure, JointDistribution, Numbers
+from assocpriv.server.distributions import Distribution, Distributions, Figure, JointDistribution, Numbers
 
 _ROWS, _BAR = 10, 30  # rows of a number's histogram, and characters of its longest bar
 _PAIRS = 20  # of two columns shown as text

@@ -7,7 +7,7 @@ from typing import Any
 from assocpriv.apps.render.figures import chance_up, figure, finite, percent_up, percent_within, written
 from assocpriv.apps.render.plan import LEVEL, SIZES, promise_record
 from assocpriv.apps.terminal import paragraph_width
-from assocpriv.planning.worked_promises import (
+from assocpriv.planning.baskets import (
     ITEMS,
     PEOPLE,
     TRANSACTION_SIZE,

@@ -4,7 +4,7 @@ from typing import Any
 
 from assocpriv.apps.render.figures import becomes, fields, figure, figure_up, percent_as_given, percent_within
 from assocpriv.apps.render.plan import promise_record
-from assocpriv.planning.guided.plan_facts import GuidedFacts
+from assocpriv.planning.tables import GuidedFacts
 from assocpriv.plans.tables import shortened
 from assocpriv.promise.breaches import epsilon, format_fraction, highest_posterior
 from assocpriv.promise.errors import counted

@@ -9,17 +9,16 @@ from assocpriv.apps.render.figures import discoverable, fields, listed, percent,
 from assocpriv.files.itemsets import AnyFrame, LightFrame, itemset_records
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.promise.errors import counted
-from assocpriv.server.estimates.sampling_loss import WHOLE_BELOW
-from assocpriv.server.itemsets.ask import NOT_ASKED, not_told
-from assocpriv.server.itemsets.facts import MiningFacts, meaning
-from assocpriv.server.itemsets.frames import mining_facts, sizes_of
-from assocpriv.server.itemsets.rules import rule_records
-from assocpriv.server.itemsets.selection import EVERYTHING, SURE, ItemsetFilter, rows_to_show, shown_rows
+from assocpriv.server.ask import NOT_ASKED, not_told
+from assocpriv.server.itemsets import MiningFacts, meaning, mining_facts, sizes_of
+from assocpriv.server.rules import rule_records
+from assocpriv.server.selection import EVERYTHING, SURE, ItemsetFilter, rows_to_show, shown_rows
+from assocpriv.server.supports import WHOLE_BELOW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from assocpriv.server.itemsets.ask import AnswerFacts, Answers
+    from assocpriv.server.ask import AnswerFacts, Answers
 
 _MORE_COLUMNS = {
     "true_support": "true",

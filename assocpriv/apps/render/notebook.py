@@ -14,13 +14,11 @@ from assocpriv.pages.facts import promise_sentences
 from assocpriv.pages.found import itemset_rows, rule_row
 from assocpriv.pages.wording import names, number, share
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.plans.tree_model import TreeModel
+from assocpriv.plans.tree_model import TreeModel, tree_lines
 from assocpriv.promise.errors import counted
-from assocpriv.server.itemsets.facts import MiningFacts, describe_undecided, meaning
-from assocpriv.server.itemsets.frames import mining_facts, sure_rows
-from assocpriv.server.itemsets.rules import rule_records
-from assocpriv.server.numeric.distributions import Distributions
-from assocpriv.server.numeric.trees.export import tree_lines
+from assocpriv.server.distributions import Distributions
+from assocpriv.server.itemsets import MiningFacts, describe_undecided, meaning, mining_facts, sure_rows
+from assocpriv.server.rules import rule_records
 
 if TYPE_CHECKING:
     import pandas as pd

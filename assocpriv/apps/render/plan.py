@@ -17,14 +17,13 @@ from assocpriv.apps.render.figures import (
     percent_within,
 )
 from assocpriv.planning.blocks import LEAST_BLOCKS
-from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery
-from assocpriv.planning.plan_facts import Prospects
+from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery, Prospects
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.breaches import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.promise.errors import counted
-from assocpriv.server.estimates.limits import DiscoverableSupports
+from assocpriv.server.intervals import DiscoverableSupports
 
 LOWEST, LEVEL = "lowest_discoverable_support", "level_discoverable_support"
 _ENTRIES, SIZES = {"items": "items", "itemsets": "itemsets"}, "sizes"

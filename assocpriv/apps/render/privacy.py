@@ -6,7 +6,7 @@ from typing import Any
 
 from assocpriv.apps.render.figures import chance_up, fields, figure, figure_below, percent_within, written
 from assocpriv.apps.render.plan import promise_record
-from assocpriv.planning.plan_facts import DEFAULT_PRIORS, Budget, Privacy, Together
+from assocpriv.planning.discovery import DEFAULT_PRIORS, Budget, Privacy, Together
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import float_up, format_fraction, highest_posterior, parse_probability
 from assocpriv.promise.errors import counted

@@ -18,13 +18,13 @@ from assocpriv.apps.render.figures import (
 )
 from assocpriv.apps.render.plan import plan_lines, plan_record, promise_record
 from assocpriv.lab.rounds_trial import RoundScore, RoundsTrial, ScheduleTrial
-from assocpriv.planning.plan_facts import Prospects
-from assocpriv.planning.refine import HISTOGRAM, Refinement
+from assocpriv.planning.discovery import Prospects
+from assocpriv.planning.rounds import HISTOGRAM, Refinement
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.promise.breaches import epsilon, format_fraction
-from assocpriv.server.rounds.combine import combined_records
-from assocpriv.server.rounds.knowledge import Itemset, ranked
+from assocpriv.server.posterior import Itemset, ranked
+from assocpriv.server.rounds import combined_records
 
 if TYPE_CHECKING:
     import pandas as pd

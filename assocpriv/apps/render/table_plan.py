@@ -13,9 +13,8 @@ from assocpriv.apps.render.figures import (
     written,
 )
 from assocpriv.apps.render.plan import promise_record
-from assocpriv.planning.numeric.planner import AnswerCost
-from assocpriv.planning.numeric.schema import AS_IS, GAUSSIAN, MEMBERSHIP, UNIFORM
-from assocpriv.planning.numeric.table_facts import CONFIDENCES, ColumnFacts, TableFacts
+from assocpriv.planning.schema import AS_IS, GAUSSIAN, MEMBERSHIP, UNIFORM
+from assocpriv.planning.tables import CONFIDENCES, AnswerCost, ColumnFacts, TableFacts
 from assocpriv.plans.columns import CategoryColumn, NumberColumn
 from assocpriv.plans.tables import TablePlan, shortened
 from assocpriv.promise.breaches import epsilon, float_up, format_bound, format_fraction, highest_posterior

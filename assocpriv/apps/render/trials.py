@@ -9,9 +9,8 @@ from assocpriv.apps.render.sizes import loss_lines
 from assocpriv.files.itemsets import itemset_records
 from assocpriv.lab.demo import Demo, DemoStart
 from assocpriv.lab.simulate import Simulation
-from assocpriv.server.itemsets.facts import describe_undecided
-from assocpriv.server.itemsets.frames import mining_facts
-from assocpriv.server.itemsets.rules import rule_records
+from assocpriv.server.itemsets import describe_undecided, mining_facts
+from assocpriv.server.rules import rule_records
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ from assocpriv.auditing.black_box.shown import is_whole, lines_of
 from assocpriv.auditing.black_box.tallies import Table, bit_counts
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.view import NUMBER_BYTES
-from assocpriv.server.counting.bitmaps import ItemTables, planes_of
+from assocpriv.server.bitmaps import ItemTables, planes_of
 
 MOST_HELD = 192  # items of a basket
 _EXPANDED_BITS = 1 << 27  # of bitmaps at a time

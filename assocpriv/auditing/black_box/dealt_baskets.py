@@ -26,7 +26,7 @@ from assocpriv.auditing.black_box.shown import Sample, bits_of, is_spanned, line
 from assocpriv.auditing.black_box.tallies import samples_in_turn
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import Field
-from assocpriv.server.counting.bitmaps import ItemTables, planes_of
+from assocpriv.server.bitmaps import ItemTables, planes_of
 
 _ALARM = 1e-10  # of one item's test: about that of an audit at its default, shared by all laws and some thousand tests
 _MOST_EVENTS = 1 << 19  # of what else is shown, in each deal

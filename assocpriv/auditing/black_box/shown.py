@@ -13,7 +13,7 @@ from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import Field, item_columns
 from assocpriv.plans.published import well_formed
-from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of, report_planes
+from assocpriv.server.bitmaps import ItemTables, Rows, planes_of, report_planes
 
 _WATCHED_OTHERS = 32
 _MOST_BITS = 256

@@ -9,10 +9,8 @@ import pytest
 
 from assocpriv.files.reports import Reports, read_reports, write_reports
 from assocpriv.kernels.parallel import add_up
-from assocpriv.server.counting import bitmaps
-from assocpriv.server.counting import parts as counting
-from assocpriv.server.counting.backend import LocalCounter
-from assocpriv.server.counting.parts import part_size
+from assocpriv.server import bitmaps, counting
+from assocpriv.server.counting import LocalCounter, part_size
 
 LEAST = 64 * 64  # reports in the smallest batch
 PLANS = {

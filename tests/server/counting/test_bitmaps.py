@@ -4,8 +4,8 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.server.counting import bitmaps as bitmap
-from assocpriv.server.counting.bitmaps import (
+from assocpriv.server import bitmaps as bitmap
+from assocpriv.server.bitmaps import (
     ItemTables,
     block_words,
     count_row_supersets,

@@ -16,11 +16,8 @@ from assocpriv.plans.baskets import AskedReports, Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting import block_counter
-from assocpriv.server.counting.backend import LocalBackend, LocalCounter, counter_of
-from assocpriv.server.counting.block_counter import BlockCounter
-from assocpriv.server.counting.parts import Part
-from assocpriv.server.counting.sums import Candidates
+from assocpriv.server import counting
+from assocpriv.server.counting import BlockCounter, Candidates, LocalBackend, LocalCounter, Part, counter_of
 
 N_ITEMS, BLOCKS = 11, Blocks(4, 3, 7)
 NOTHING = Candidates(np.empty((1, 0), dtype=np.int64), np.zeros((1, 1), dtype=np.int64))
@@ -109,11 +106,11 @@ def test_memory_and_cores_change_no_count(rng: np.random.Generator, code: str, m
     for memory_bytes in (1, 1 << 20):
         assert all_sums(reports, memory_bytes) == wanted
     assert all_sums(Reports(plan, rng.permutation(reports.packed))) == wanted
-    monkeypatch.setattr(block_counter, "part_size", lambda *_: 997)
-    monkeypatch.setattr(block_counter, "_SEGMENTS_AT_ONCE", 2)
+    monkeypatch.setattr(counting, "part_size", lambda *_: 997)
+    monkeypatch.setattr(counting, "_SEGMENTS_AT_ONCE", 2)
     assert all_sums(reports) == wanted
-    monkeypatch.setattr(block_counter, "part_size", lambda *_: 1 << 20)
-    monkeypatch.setattr("assocpriv.server.counting.bitmaps.block_words", lambda: 32)
+    monkeypatch.setattr(counting, "part_size", lambda *_: 1 << 20)
+    monkeypatch.setattr("assocpriv.server.bitmaps.block_words", lambda: 32)
     assert all_sums(reports) == wanted
 
 

@@ -22,18 +22,26 @@ from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.plan_facts import foresee
+from assocpriv.planning.discovery import foresee
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.transition import SupportModel, transition_matrix
 from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.bitmaps import report_rows
-from assocpriv.server.crafted import checks as liars
-from assocpriv.server.crafted import repeats
-from assocpriv.server.crafted.checks import check_reports, items_shown, partial_support_rows, total_law, weight_counts
-from assocpriv.server.crafted.influence import influence_of, most_targets
-from assocpriv.server.crafted.repeats import likeliest_report, repeated_reports
-from assocpriv.server.estimates.supports import Respondents, estimate_supports
+from assocpriv.server import crafted
+from assocpriv.server import crafted as liars
+from assocpriv.server.bitmaps import report_rows
+from assocpriv.server.crafted import (
+    check_reports,
+    influence_of,
+    items_shown,
+    likeliest_report,
+    most_targets,
+    partial_support_rows,
+    repeated_reports,
+    total_law,
+    weight_counts,
+)
+from assocpriv.server.supports import Respondents, estimate_supports
 from bench.accuracy.attacks import crafted_reports, free_seeds
 
 MEMORY = 1 << 24
@@ -322,12 +330,12 @@ def test_bounds_are_above_the_tails(n, p):
     for count in range(int(n * p) + 1, min(n, int(n * p + 8 * math.sqrt(n * p))) + 1):
         exact = math.log(binom.sf(count - 1, n, p))
         bernstein = liars._bernstein(count / n - p, p * (1 - p), 1 - p, n)
-        chernoff = repeats.log_tail(count, n * p)
+        chernoff = crafted.log_tail(count, n * p)
         assert exact <= min(bernstein, chernoff) + 1e-12
         useful["bernstein"] += bernstein < 0.6 * exact < -6
         useful["chernoff"] += chernoff < 0.6 * exact < -6
     assert all(useful.values()) or n == 10
-    assert liars._bernstein(-0.1, 1.0, 1.0, n) == repeats.log_tail(1, n * p) == 0
+    assert liars._bernstein(-0.1, 1.0, 1.0, n) == crafted.log_tail(1, n * p) == 0
 
 
 def test_copies_are_bounded():
@@ -340,9 +348,9 @@ def test_copies_are_bounded():
         for reports in product(every, repeat=3):
             p = math.prod(law[report] for law, report in zip(chosen, reports, strict=True))
             chances[max(Counter(reports).values())] += p
-        assert math.log(chances[3]) <= repeats.log_copies_chance(plan, 3, 3) < 0
-        assert math.log(chances[2] + chances[3]) <= max(0.0, repeats.log_copies_chance(plan, 3, 2))
-    assert repeats.log_copies_chance(plan, 3, 1) == 0
+        assert math.log(chances[3]) <= crafted.log_copies_chance(plan, 3, 3) < 0
+        assert math.log(chances[2] + chances[3]) <= max(0.0, crafted.log_copies_chance(plan, 3, 2))
+    assert crafted.log_copies_chance(plan, 3, 1) == 0
 
 
 # ---- counting

@@ -14,10 +14,9 @@ from assocpriv.plans.baskets import AskedReports, Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import LocalBackend
-from assocpriv.server.crafted.checks import check_reports
-from assocpriv.server.crafted.influence import among_asked, influence_of, liars_among
-from assocpriv.server.itemsets.ask import count_subsets
+from assocpriv.server.ask import count_subsets
+from assocpriv.server.counting import LocalBackend
+from assocpriv.server.crafted import among_asked, check_reports, influence_of, liars_among
 
 N_ITEMS, BLOCKS = 9, Blocks(6, 3, 1)
 FORMS = {

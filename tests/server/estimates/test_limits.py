@@ -8,17 +8,16 @@ from fit import FALSE_ALARM
 from scipy.stats import binom, norm, poisson
 
 from assocpriv.lab.simulate import simulate
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.operator import Operator
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.sums import CountsOfAll
-from assocpriv.server.estimates.limits import FALSE_ITEMSETS, errors_for, errors_of, level_discoverable_support
-from assocpriv.server.estimates.supports import Respondents, foreseen_error, lowest_discoverable_support
-from assocpriv.server.itemsets.apriori import mine_levels
-from assocpriv.server.itemsets.facts import describe_undecided
-from assocpriv.server.itemsets.frames import mining_facts
+from assocpriv.server.apriori import mine_levels
+from assocpriv.server.counting import CountsOfAll
+from assocpriv.server.intervals import FALSE_ITEMSETS, errors_for, errors_of, level_discoverable_support
+from assocpriv.server.itemsets import describe_undecided, mining_facts
+from assocpriv.server.supports import Respondents, foreseen_error, lowest_discoverable_support
 
 # items, M, promise, reports: ρ near 1/2 with σ_k(s) falling, ρ = .09, .02 (skewed estimates), and few candidates
 PLANS = [

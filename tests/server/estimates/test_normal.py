@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from assocpriv.core.normal import _MANY, lower_tails, scores_of_tails
+from assocpriv.server.intervals import _MANY, lower_tails, scores_of_tails
 
 SIZES = [(3,), (7, 11), (_MANY + 1,)]
 

@@ -8,11 +8,11 @@ from quiet import ask
 
 from assocpriv.lab.simulate import simulate
 from assocpriv.mining import association_rules
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.estimates.supports import FEW_REPORTS, Respondents, estimate_supports, partial_counts
+from assocpriv.server.supports import FEW_REPORTS, Respondents, estimate_supports, partial_counts
 
 WEAK = {"7/256": ("80%", 5), "1/128": ("99%", 4)}
 

@@ -11,7 +11,7 @@ from assocpriv.planning.designs import InsertionDesign
 from assocpriv.plans.operator import Operator
 from assocpriv.plans.transition import estimator_row, transition_matrix
 from assocpriv.promise.errors import EstimateError
-from assocpriv.server.estimates.tails import Observed, _Fit, _Law, score_intervals, upper_tail
+from assocpriv.server.intervals import Observed, _Fit, _Law, score_intervals, upper_tail
 
 
 def make_operator(insert_num: int, insert_bits: int, pattern: str, limit: int) -> Operator:

@@ -8,7 +8,7 @@ from guided_tables import random_guidance, small_plan
 
 from assocpriv.plans.guidance import MIXED_TOTAL, WEIGHT_TOTAL, bit_weights, coin_of, mixed, mixing
 from assocpriv.promise.breaches import Breach
-from assocpriv.server.guided.correction import corrected, random_products
+from assocpriv.server.guided import corrected, random_products
 
 
 def expected(shares):
@@ -76,7 +76,7 @@ def test_many_tuples_are_sampled_without_bias(rng, monkeypatch):
     plan = small_plan("tuple")
     guidance = random_guidance(plan, 2, rng)
     exact = random_products(plan, guidance)
-    monkeypatch.setattr("assocpriv.server.guided.correction._TUPLES", 5)
+    monkeypatch.setattr("assocpriv.server.guided._TUPLES", 5)
     same = [replace(guidance, serial=serial) for serial in range(1, 401)]
     sampled = np.array([random_products(plan, each) for each in same])
     errors = sampled.std(axis=0, ddof=1) / np.sqrt(len(sampled))

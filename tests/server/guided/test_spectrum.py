@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from assocpriv.server.guided.spectrum import BY_VALUE, spectrum
+from assocpriv.server.guided import BY_VALUE, spectrum
 
 MAGNITUDE = "magnitude"
 

@@ -8,9 +8,17 @@ from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.promise.errors import AssocprivError, EstimateError, FileError, PlanError, WireError
-from assocpriv.server.guided.state import RECENT, collect, publish, random_start, start
-from assocpriv.server.guided.state_file import read_state, replace_state, write_state
-from assocpriv.server.guided.training import naive_bayes, new_classifier, released_tuples
+from assocpriv.server.guided import (
+    RECENT,
+    collect,
+    naive_bayes,
+    new_classifier,
+    publish,
+    random_start,
+    released_tuples,
+    start,
+)
+from assocpriv.server.guided_state import read_state, replace_state, write_state
 
 PLAN = small_plan(batch=50)
 
@@ -140,7 +148,7 @@ def test_a_state_too_large_to_read_is_not_written(tmp_path, monkeypatch):
     path = tmp_path / "state.json"
     write_state(random_start(PLAN, 1), path)
     before = path.read_bytes()
-    monkeypatch.setattr("assocpriv.server.guided.state_file._LARGEST_FILE", len(before))
+    monkeypatch.setattr("assocpriv.server.guided_state._LARGEST_FILE", len(before))
     assert read_state(path).tuples == 0
     with pytest.raises(FileError, match="too large to read again"):
         write_state(publish(random_start(PLAN, 1)), path, force=True)

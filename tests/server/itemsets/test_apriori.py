@@ -14,8 +14,8 @@ from quiet import mine
 from assocpriv.files.reports import Reports
 from assocpriv.lab.simulate import PlainCounter, simulate
 from assocpriv.mining import association_rules
+from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import InsertionDesign, WorstSupport, search_designs
-from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator
@@ -24,11 +24,10 @@ from assocpriv.plans.transition import SupportModel, estimator_row, transition_m
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import LocalCounter
-from assocpriv.server.counting.sums import CountsOfAll
-from assocpriv.server.estimates.supports import Respondents, foreseen_error, lowest_discoverable_support
-from assocpriv.server.itemsets import apriori
-from assocpriv.server.itemsets.apriori import find_itemsets, join_candidates, mine_levels
+from assocpriv.server import apriori
+from assocpriv.server.apriori import find_itemsets, join_candidates, mine_levels
+from assocpriv.server.counting import CountsOfAll, LocalCounter
+from assocpriv.server.supports import Respondents, foreseen_error, lowest_discoverable_support
 
 THRESHOLD = Operator(3, 1, 1, 6, (2, 4, 5, 35))
 LIMIT = Fraction(19)

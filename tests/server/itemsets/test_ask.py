@@ -15,12 +15,12 @@ from assocpriv.apps.cli import main
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.mining import association_rules
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.errors import EstimateError
-from assocpriv.server.counting.backend import LocalBackend
-from assocpriv.server.itemsets.ask import INTERVAL, count_subsets
-from assocpriv.server.itemsets.rules import ERRORS
-from assocpriv.server.itemsets.selection import METRICS
+from assocpriv.server.ask import INTERVAL, count_subsets
+from assocpriv.server.counting import LocalBackend
+from assocpriv.server.rules import ERRORS
+from assocpriv.server.selection import METRICS
 
 NAMES = ["milk", "bread", 'eggs, "free range"', "Käse", "tea => black", "jam"]
 RULES = [(["milk"], ["bread"]), (["bread", "jam"], ["milk"]), (["Käse"], ["bread", "milk"])]

@@ -27,12 +27,11 @@ from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import LocalBackend
-from assocpriv.server.estimates.intervals import ErrorOptions
-from assocpriv.server.estimates.sampling_loss import SizesInBlocks
-from assocpriv.server.itemsets.ask import count_subsets
-from assocpriv.server.itemsets.facts import describe_undecided
-from assocpriv.server.itemsets.frames import mining_facts
+from assocpriv.server.ask import count_subsets
+from assocpriv.server.counting import LocalBackend
+from assocpriv.server.intervals import ErrorOptions
+from assocpriv.server.itemsets import describe_undecided, mining_facts
+from assocpriv.server.supports import SizesInBlocks
 
 NAMES = ["tea", "jam", "ale", "fig", "oat", "nut", "rye", "pea", "egg", "cod", "yam", "bun"]
 BLOCKS = Blocks(24, 2, 8)

@@ -11,8 +11,8 @@ from assocpriv.planning.designs import InsertionDesign
 from assocpriv.plans.operator import Operator
 from assocpriv.plans.transition import estimator_row, transition_matrix
 from assocpriv.promise.errors import EstimateError
-from assocpriv.server.estimates.tails import Observed
-from assocpriv.server.itemsets.sample_splitting import coherent, false_discoveries_controlled, p_values
+from assocpriv.server.false_discovery import coherent, false_discoveries_controlled, p_values
+from assocpriv.server.intervals import Observed
 
 SPARSE = InsertionDesign(7, 8, "001000").operator(Fraction(396))
 NEAR_COIN = InsertionDesign(31, 6, "100000").operator(Fraction(19))
@@ -28,7 +28,7 @@ def observe(rng, operator: Operator, n: int, shares: list[float], itemsets: int)
 
 
 def normal_p_values(stratum: Observed, support: float) -> np.ndarray:
-    """Return p-values by the normal approximation, with the standard errors of server/estimates/supports.py."""
+    """Return p-values by the normal approximation, with the standard errors of server/supports.py."""
     n, q = stratum.n_reports, stratum.row
     estimate = stratum.counts @ q / n
     moments = (q * q) @ stratum.transition

@@ -17,15 +17,15 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import simulate
 from assocpriv.mining import association_rules
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError, FileError
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.estimates.supports import SubsetCounts, covariance
-from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
-from assocpriv.server.itemsets.rules import write_rules
-from assocpriv.server.itemsets.selection import METRICS
+from assocpriv.server.itemsets import mining_facts, read_itemsets, write_itemsets
+from assocpriv.server.rules import write_rules
+from assocpriv.server.selection import METRICS
+from assocpriv.server.supports import SubsetCounts, covariance
 
 NAMES = ["bread", "milk", 'eggs, "free range"', "Käse", "tea", "jam"]
 
@@ -82,9 +82,7 @@ def test_standard_errors_hold(baskets: Baskets, plan: Plan, monkeypatch: pytest.
     1e-6.
     """
     runs = 200
-    monkeypatch.setattr(
-        "assocpriv.server.estimates.intervals.NORMAL_UP_TO", np.inf
-    )  # intervals, not asked for here, in no time
+    monkeypatch.setattr("assocpriv.server.intervals.NORMAL_UP_TO", np.inf)  # intervals, not asked for here, in no time
     rows, naive = [], []
     for seed in range(runs):
         chunks = randomize_chunks(baskets[:6_000], plan, entropy=SeededEntropy(seed))

@@ -15,21 +15,19 @@ from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import simulate
 from assocpriv.mining import association_rules
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.transition import SupportModel
 from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.parts import ReportPart, choosing
-from assocpriv.server.estimates import supports as estimate
-from assocpriv.server.estimates.intervals import LONGER_BY, NORMAL_UP_TO, observed_of, support_intervals
-from assocpriv.server.estimates.supports import Respondents, estimate_supports
-from assocpriv.server.estimates.tails import score_intervals
-from assocpriv.server.itemsets.facts import describe_undecided
-from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
-from assocpriv.server.itemsets.sample_splitting import all_itemsets, all_rules, false_discoveries_controlled
+from assocpriv.server import supports as estimate
+from assocpriv.server.counting import ReportPart, choosing
+from assocpriv.server.false_discovery import all_itemsets, all_rules, false_discoveries_controlled
+from assocpriv.server.intervals import LONGER_BY, NORMAL_UP_TO, observed_of, score_intervals, support_intervals
+from assocpriv.server.itemsets import describe_undecided, mining_facts, read_itemsets, write_itemsets
+from assocpriv.server.supports import Respondents, estimate_supports
 
 BLOCK = 3  # items that go together
 
@@ -261,7 +259,7 @@ def test_normal_intervals_where_many_reports_decide(monkeypatch: pytest.MonkeyPa
     inside &= table["length"] < 3  # of triples fewer reports decide
     assert inside.sum() > 10
     np.testing.assert_allclose(table["ci_low"][inside], (table["support"] - reach)[inside], rtol=1e-5)
-    monkeypatch.setattr("assocpriv.server.estimates.intervals.NORMAL_UP_TO", 0.0)
+    monkeypatch.setattr("assocpriv.server.intervals.NORMAL_UP_TO", 0.0)
     score = mine(reports, 0.03)
     for end in ("ci_low", "ci_high"):
         off = np.abs(score[end] - table[end]) / table["std_error"]

@@ -15,12 +15,11 @@ from assocpriv.apps.terminal import fitted
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.mining import answer, association_rules
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.errors import EstimateError
-from assocpriv.server.estimates.intervals import ErrorOptions
-from assocpriv.server.itemsets.facts import describe_undecided
-from assocpriv.server.itemsets.frames import mining_facts
-from assocpriv.server.itemsets.selection import METRICS, ItemsetFilter, RuleFilter, read_sizes, redundant
+from assocpriv.server.intervals import ErrorOptions
+from assocpriv.server.itemsets import describe_undecided, mining_facts
+from assocpriv.server.selection import METRICS, ItemsetFilter, RuleFilter, read_sizes, redundant
 
 NAMES = [str(number) for number in range(30)]
 

@@ -14,21 +14,19 @@ from scipy.stats import binom
 import assocpriv as ap
 from assocpriv.apps.render.itemsets import itemset_lines, threshold_lines
 from assocpriv.lab.simulate import simulate
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.operator import Operator
 from assocpriv.plans.transition import SupportModel, transition_matrix
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import MOST_CANDIDATES
-from assocpriv.server.counting.sums import CountsOfAll
-from assocpriv.server.estimates.limits import level_discoverable_support
-from assocpriv.server.estimates.supports import Respondents
-from assocpriv.server.itemsets import thresholds
-from assocpriv.server.itemsets.apriori import least_decidable, mine_levels
-from assocpriv.server.itemsets.facts import describe_undecided
-from assocpriv.server.itemsets.frames import mining_facts, sure_rows
-from assocpriv.server.itemsets.thresholds import mine_believable, mine_largest, rank_sets
+from assocpriv.server import false_discovery
+from assocpriv.server.apriori import least_decidable, mine_levels
+from assocpriv.server.counting import MOST_CANDIDATES, CountsOfAll
+from assocpriv.server.false_discovery import mine_believable, mine_largest, rank_sets
+from assocpriv.server.intervals import level_discoverable_support
+from assocpriv.server.itemsets import describe_undecided, mining_facts, sure_rows
+from assocpriv.server.supports import Respondents
 
 OPERATOR = Operator(3, 1, 1, 6, (2, 4, 5, 35))
 MODEL = SupportModel.of(OPERATOR)
@@ -127,14 +125,14 @@ def naive_ranks(support, low, high):
 def test_rank_sets_by_comparing_every_pair(rng, monkeypatch) -> None:
     """Ranks and their limits are those of comparing all candidates' intervals two by two, at level 1 − α/C."""
     seen = []
-    real = thresholds.support_intervals
+    real = false_discovery.support_intervals
 
     def spy(sums, estimates, model, level, **options):
         ends = real(sums, estimates, model, level, **options)
         seen.append((level, estimates.support, ends))
         return ends
 
-    monkeypatch.setattr(thresholds, "support_intervals", spy)
+    monkeypatch.setattr(false_discovery, "support_intervals", spy)
     respondents = Respondents(30_000, MODEL)
     mined = mine_largest((NoisyCounter(30_000, rng), MODEL), 9, 12, 2, MOST_CANDIDATES)
     ranks = rank_sets(mined, respondents, 0.9, population=False)
@@ -171,13 +169,13 @@ def test_rank_sets_cover_all_ranks_at_once(rng, monkeypatch) -> None:
     runs = 150
     most = binom.isf(FALSE_ALARM, runs, 0.05)
     assert uncovered(rng, runs) <= most
-    real = thresholds.support_intervals
+    real = false_discovery.support_intervals
 
     def half(sums, estimates, *arguments, **options):
         middle = estimates.support[:, None]
         return middle + (real(sums, estimates, *arguments, **options) - middle) / 2
 
-    monkeypatch.setattr(thresholds, "support_intervals", half)
+    monkeypatch.setattr(false_discovery, "support_intervals", half)
     assert uncovered(rng, runs) > most
 
 

@@ -12,8 +12,8 @@ from assocpriv.plans.columns import CategoryColumn, Clear, LabelColumn, NumberCo
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError, PlanError, WireError
-from assocpriv.server.numeric import counts
-from assocpriv.server.numeric.counts import count_codes, table_plan
+from assocpriv.server import histograms
+from assocpriv.server.histograms import count_codes, table_plan
 
 PLAN = TablePlan(
     (
@@ -47,7 +47,7 @@ def naive_histogram(codes, table, shape):
 @pytest.mark.parametrize("n_reports", [0, 1, 63, 1000])
 def test_histograms_are_those_of_a_loop(rng, n_reports, monkeypatch) -> None:
     """Codes of one byte and of two, of one column and of pairs, in memory and from a file, in parts of any size."""
-    monkeypatch.setattr(counts, "_STEP", 100)
+    monkeypatch.setattr(histograms, "_STEP", 100)
     codes = np.stack([rng.integers(0, n, n_reports) for n in PLAN.code_counts], axis=1)
     tables = [(0,), (1,), (3,), (0, 3), (1, 2), (2, 0)]
     for table, got in zip(tables, count_codes(Reports(PLAN, packed_of(codes)), tables), strict=True):
@@ -95,6 +95,6 @@ def test_what_is_refused(monkeypatch) -> None:
     baskets = small_plan("none", 4, 2, 1)
     with pytest.raises(PlanError, match="not of a table"):
         table_plan(Reports(baskets, np.zeros((0, baskets.report_bytes), np.uint8)))
-    monkeypatch.setattr(counts, "MOST_CELLS", 100)
+    monkeypatch.setattr(histograms, "MOST_CELLS", 100)
     with pytest.raises(EstimateError, match="fewer columns"):
         count_codes(Reports(PLAN, packed_of(np.zeros((1, 4), int))), [(0,)])

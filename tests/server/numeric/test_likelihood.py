@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from assocpriv.server.numeric.likelihood import average_neighbours, maximize
+from assocpriv.server.maximum_likelihood import average_neighbours, maximize
 
 ONE_OF_THREE = np.full((3, 3), 0.2) + 0.4 * np.eye(3)
 

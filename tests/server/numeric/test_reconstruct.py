@@ -13,7 +13,7 @@ from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import reconstruct
-from assocpriv.planning.numeric.designs import design_gaussian, design_membership, design_uniform, design_window
+from assocpriv.planning.tables import design_gaussian, design_membership, design_uniform, design_window
 from assocpriv.plans.columns import (
     CategoryColumn,
     Clear,
@@ -30,14 +30,16 @@ from assocpriv.plans.columns import (
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError, PlanError
-from assocpriv.server.numeric.bands import largest_deviation, least_squares
-from assocpriv.server.numeric.coarse_channel import FEW_BINS, coarse_channel
-from assocpriv.server.numeric.describe import METHODS
-from assocpriv.server.numeric.iterated_bayes import _midpoint_densities, iterated_bayes
-from assocpriv.server.numeric.likelihood import maximize
-from assocpriv.server.numeric.moments import ClassCounts, estimate_moments, moment_weights
-from assocpriv.server.numeric.reconstruct import _whole
-from assocpriv.server.numeric.smooth import smooth_shares
+from assocpriv.server.confidence_bands import (
+    ClassCounts,
+    estimate_moments,
+    largest_deviation,
+    least_squares,
+    moment_weights,
+)
+from assocpriv.server.distributions import METHODS, _whole
+from assocpriv.server.maximum_likelihood import FEW_BINS, _midpoint_densities, coarse_channel, iterated_bayes, maximize
+from assocpriv.server.smoothing import smooth_shares
 
 N_CELLS = 40
 FULL, SURE = Fraction(1), Fraction(19, 20)

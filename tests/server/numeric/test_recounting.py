@@ -9,10 +9,8 @@ from naive_shares import naive_shares
 from assocpriv.plans.columns import CategoryColumn, Clear, NumberColumn, UniformNoise, Window
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
-from assocpriv.server.numeric.trees.channels import channel_of
-from assocpriv.server.numeric.trees.correction import as_released, correct, reconstruct
-from assocpriv.server.numeric.trees.growing import Branch, Limits, Tree, grow
-from assocpriv.server.numeric.trees.recounting import STEPS, recount
+from assocpriv.server.tree_growth import Branch, Limits, Tree, as_released, channel_of, correct, grow, reconstruct
+from assocpriv.server.tree_pruning import STEPS, recount
 
 QUARTERS: Tree = [
     Branch((0.0, 0.0), 0, 5, False, 4),

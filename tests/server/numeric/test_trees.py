@@ -31,11 +31,21 @@ from assocpriv.plans.columns import (
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError, PlanError
-from assocpriv.server.numeric.trees.building import ClassColumn, TreeRequest
-from assocpriv.server.numeric.trees.channels import Channel, channel_of
-from assocpriv.server.numeric.trees.correction import as_released, correct, quotas, reconstruct
-from assocpriv.server.numeric.trees.growing import Branch, Limits, LocalGrowth, Tree, grow
-from assocpriv.server.numeric.trees.pruning import prune_by_complexity, prune_by_description
+from assocpriv.server.tree_growth import (
+    Branch,
+    Channel,
+    Limits,
+    LocalGrowth,
+    Tree,
+    as_released,
+    channel_of,
+    correct,
+    grow,
+    quotas,
+    reconstruct,
+)
+from assocpriv.server.tree_pruning import prune_by_complexity, prune_by_description
+from assocpriv.server.trees import ClassColumn, TreeRequest
 
 FREE = {"pruning": "none", "min_samples_leaf": 1}
 

@@ -17,13 +17,12 @@ import assocpriv as ap
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.operator import Operator
 from assocpriv.promise.errors import EstimateError, FileError
-from assocpriv.server.itemsets.frames import read_itemsets
-from assocpriv.server.rounds.combine import combine_tables, sizes_held, sizes_of_table, write_combined
-from assocpriv.server.rounds.holdings import surviving_entries
-from assocpriv.server.rounds.sampling_model import Sampling, SizeShares, undo_sampling
+from assocpriv.server.itemsets import read_itemsets
+from assocpriv.server.posterior import Sampling, SizeShares, undo_sampling
+from assocpriv.server.rounds import combine_tables, sizes_held, sizes_of_table, surviving_entries, write_combined
 
 
 def table(rows, plan="a", *, reports=1000, population=True, m=3, **more):

@@ -15,14 +15,14 @@ from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.transactions import view_baskets
 from assocpriv.files.itemsets import join_names
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.errors import EstimateError
 from assocpriv.rounds import plan_histogram
-from assocpriv.server.itemsets.frames import CORRECTED
-from assocpriv.server.rounds.combine import combine_tables, correct_table, histogram_of_table
-from assocpriv.server.rounds.sampling_model import Histogram, SizeShares, kept_shares, support_bounds
+from assocpriv.server.itemsets import CORRECTED
+from assocpriv.server.posterior import Histogram, SizeShares, kept_shares, support_bounds
+from assocpriv.server.rounds import combine_tables, correct_table, histogram_of_table
 
 WEAK = ap.Breach("1%", "90%")
 BOUNDS = np.array([0, 1, 2, 3, 4, 6, 8, 11, 16, 24, 40])

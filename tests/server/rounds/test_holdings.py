@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from assocpriv.server.rounds.holdings import Shown, SyntheticHoldings, surviving_entries, surviving_shares
-from assocpriv.server.rounds.knowledge import Knowledge, measured
-from assocpriv.server.rounds.sampling_model import Sampling, SizeShares
+from assocpriv.server.posterior import Knowledge, Sampling, SizeShares, measured
+from assocpriv.server.rounds import Shown, SyntheticHoldings, surviving_entries, surviving_shares
 
 
 def test_synthetic_baskets_have_the_known_supports() -> None:

@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 from fit import FALSE_ALARM
 
-from assocpriv.server.rounds.knowledge import (
-    Average,
-    Estimate,
-    Evidence,
-    after_choice,
-    average,
-    measured,
-    ranked,
-)
+from assocpriv.server.posterior import Average, Estimate, Evidence, after_choice, average, measured, ranked
 
 
 def test_estimates_are_averaged_by_inverse_variance() -> None:

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from assocpriv.server.rounds.knowledge import Average, Estimate, Evidence, Knowledge, measured
-from assocpriv.server.rounds.published import published
+from assocpriv.server.posterior import Average, Estimate, Evidence, Knowledge, measured, published
 
 KNOWN: Knowledge = {
     (0,): measured(0.35, 1e-4),

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from assocpriv.server.rounds.sampling_model import Sampling, SizeShares, fit_sizes, shares_from_dummies, undo_sampling
+from assocpriv.server.posterior import Sampling, SizeShares, fit_sizes, shares_from_dummies, undo_sampling
 
 MIXED = SizeShares(np.array([0, 1, 2, 4, 8]), np.array([0.1, 0.2, 0.3, 0.25, 0.15]))
 

@@ -3,8 +3,19 @@
 import numpy as np
 import pytest
 
-from assocpriv.server.rounds.knowledge import Average, Evidence, Itemset, Knowledge, measured
-from assocpriv.server.rounds.shrinking import MOST_GUESSED, Prior, believed, guessed, pair_bounds, shrunk
+from assocpriv.server.posterior import (
+    MOST_GUESSED,
+    Average,
+    Evidence,
+    Itemset,
+    Knowledge,
+    Prior,
+    believed,
+    guessed,
+    measured,
+    pair_bounds,
+    shrunk,
+)
 
 
 def test_prior_finds_few_frequent_items_among_many(rng: np.random.Generator) -> None:

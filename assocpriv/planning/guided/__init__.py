@@ -1,1 +1,0 @@
-"""What a plan of guided perturbation promises."""

@@ -1,0 +1,309 @@
+"""Moments, bands and quantiles of a distribution.
+
+Mean and variance of a column from its histogram of released codes: unbiased, whatever the distribution.
+
+They are linear in the released codes: there are weights c_k(y) of the codes with E[c_k(y) | x] = x^k for a value in
+cell x, k = 0, 1, 2, and 0 for a missing one. They are combinations of 1, y, y² and of "the value is missing": of
+additive noise the moments are subtracted; under a window E[y | x] is affine in x, and E[y² | x] quadratic. With S_k the
+mean of c_k over the reports, mean = S₁/S₀ and variance = S₂/S₀ − mean²; their errors follow by the delta method from
+the histogram itself. Of classes of several cells only the mean of their midpoints is known, and how far the mean is
+from it at most: half a class; of the variance within classes nothing.
+
+What is sure of a distribution: unbiased shares with their covariance, simultaneous bands, intervals of quantiles.
+
+Weighted least squares invert the channel: with rates r of the bins and W = diag(1 / (A f)) at an estimate f,
+
+    f̂ = G r,  G = (Aᵀ W A)⁻¹ Aᵀ W,      Cov f̂ = (G diag(r) Gᵀ − f̂ f̂ᵀ) / N
+
+f̂ is unbiased whatever the weights, since G A = 1; shares may come out negative. Nothing is assumed of the distribution
+but that values lie evenly within an interval. It is used where the channel is well invertible: windows, randomized
+response, uniform noise, values as they are; of classes wider than an interval only the edges of the classes are known.
+Gaussian noise wipes out all but a few frequencies, and least squares would say nothing: there bands come from the
+smooth estimate's covariance, and rest on its assumption (smooth.py).
+
+The distribution function at the edges is linear in the shares. Its band is F̂ ± c·se, c the 95% point of the largest |z|
+of a normal vector of that covariance. The true function rises from 0 to 1, so both sides may be made to rise and cut
+off at 0 and 1: nothing that covered it before fails to afterwards. Where no rising function fits, or a share lies far
+below 0, values do not lie evenly within intervals, as where many are equal: the band is then all that its ups and downs
+reach, and quantiles are told to whole intervals.
+
+A bin that nobody is seen in has no error by the formula, but may have some next time: two reports more in each bin
+stand for that, as in the interval of Agresti and Coull (American Statistician 1998). Bins that tell the same are one.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.plans.columns import Clear, NumberColumn
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ClassCounts:
+    """How many reports of one class have each code, or an unbiased estimate of it.
+
+    Where the class is protected, a report counts b(l) for the class, which depends on its released class l: ``values``
+    are the sums of b, ``squares`` those of b², both float64 (codes,). Otherwise both are the plain counts.
+    ``n_reports`` is the number of reports of all classes that are looked at.
+    """
+
+    values: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    n_reports: int
+
+    @classmethod
+    def plain(cls, counts: NDArray[np.int64]) -> "ClassCounts":
+        """Return counts of codes, (codes,), of a class in clear."""
+        own = counts.astype(np.float64)
+        return cls(own, own, int(counts.sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Mean and variance in the column's unit, each with its standard error.
+
+    ``mean_unknown`` is how much the mean can be off beyond chance, ``of_variance`` None where nothing is known of it.
+    """
+
+    of_mean: tuple[float, float]
+    of_variance: tuple[float, float] | None
+    mean_unknown: float = 0.0
+
+
+def moment_weights(column: NumberColumn) -> NDArray[np.float64]:
+    """Return c_k(y), float64 (3, codes), with x from 0 to 1 over the column's range."""
+    n, law = column.inputs, column.law
+    if isinstance(law, Clear):
+        middles = (np.arange(n) + 0.5).reshape(law.outputs, -1) / n
+        return np.array([np.append((middles**k).mean(axis=1), [0.0] * column.optional) for k in range(3)])
+    places = (np.arange(law.outputs) - (law.outputs - n) / 2 + 0.5) / n
+    basis = np.array([np.append(places**k, [0.0] * column.optional) for k in range(3)])
+    inputs = sorted({0, n // 2, n - 1})
+    targets = [[((x + 0.5) / n) ** k for k in range(3)] for x in inputs]
+    if column.optional:
+        basis = np.concatenate([basis, np.eye(column.codes)[-1:]])
+        inputs, targets = [*inputs, n], [*targets, [0.0, 0.0, 0.0]]
+    chances = np.array([law.weights(x, optional=column.optional) for x in inputs], dtype=np.float64)
+    expected = (chances / chances.sum(axis=1, keepdims=True)) @ basis.T
+    weights: NDArray[np.float64] = np.linalg.lstsq(expected, np.array(targets), rcond=None)[0].T @ basis
+    return weights
+
+
+def estimate_moments(counts: ClassCounts, column: NumberColumn) -> Moments | None:
+    """Return mean and variance, or None where no value seems to be there.
+
+    Source: the delta method for a ratio (van der Vaart, Asymptotic Statistics 1998, chapter 3).
+    """
+    weights = moment_weights(column)
+    sums = weights @ counts.values / counts.n_reports
+    if sums[0] <= 0:
+        return None
+    mean, second = sums[1] / sums[0], sums[2] / sums[0]
+    of_mean = (weights[1] - mean * weights[0]) / sums[0]
+    of_variance = (weights[2] - second * weights[0]) / sums[0] - 2 * mean * of_mean
+    errors = np.sqrt(np.array([of_mean, of_variance]) ** 2 @ counts.squares) / counts.n_reports
+    span = float(column.high - column.low)
+    of_column = float(column.low) + span * float(mean), span * float(errors[0])
+    unknown = span * column.law.width / (2 * column.inputs) if isinstance(column.law, Clear) else 0.0
+    if isinstance(column.law, Clear) and column.law.width > 1:
+        return Moments(of_column, None, unknown)
+    spread = float(second - mean**2) + 1 / (12 * column.inputs**2)  # within a cell, too
+    return Moments(of_column, (span**2 * spread, span**2 * float(errors[1])), unknown)
+
+
+_DRAWS = 4000  # of the largest |z|; its 95% point is then known to 0.02
+_NO_SPREAD = 1e-7  # of the largest variance, added to each: noise enough that rounding leaves a root
+_REGULAR = 1e-3  # of the largest pivot of a Cholesky factor, the least of a matrix that is inverted as it is
+_SEED = 0x5EED  # fixed: equal reports give equal bands; no report depends on it
+_EVEN = 0.02  # of even shares that the estimate is mixed with where it sets weights, so that none is infinite
+_FLOOR = 0.3  # of the largest standard error, the least that a band takes anywhere: in tails, where few reports lie and
+# errors are smallest, the normal approximation errs. A smooth estimate's band is as wide everywhere, as its bias is
+MORE_REPORTS = 2  # in each bin, as standard errors see it
+_LEAST_SHARE = 2.7  # standard errors below 0: of 100 even intervals one is in about 5% of cases
+_ROUNDING = 1e-9  # by which both sides of a band may cross
+_LEAST_SMOOTH = 0.7  # likewise for quantiles of a smooth estimate; tuned on Beta(5, 2) and the plateau
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LinearEstimate:
+    """Shares with their covariance, (inputs,) and (inputs, inputs); ``is_unbiased``: by least squares."""
+
+    shares: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    is_unbiased: bool
+
+    def among(self, n_values: int) -> "LinearEstimate":
+        """Return the shares of the first inputs among themselves, missing values left out (the delta method)."""
+        whole = self.shares[:n_values].sum()
+        if whole <= 0:  # nobody seems to hold a value, so any may be each one's share
+            return LinearEstimate(np.full(n_values, 1 / n_values), np.eye(n_values), self.is_unbiased)
+        shares = self.shares[:n_values] / whole
+        slope = (np.eye(n_values, len(self.shares)) - np.outer(shares, np.arange(len(self.shares)) < n_values)) / whole
+        return LinearEstimate(shares, slope @ self.covariance @ slope.T, self.is_unbiased)
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        """Standard errors, float64 (inputs,)."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0))
+
+
+def least_squares(
+    values: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    n_reports: int,
+    matrix: NDArray[np.float64],
+    near: NDArray[np.float64],
+) -> LinearEstimate:
+    """Return the unbiased shares.
+
+    Args:
+        values: counts of the bins, or unbiased estimates of them, (bins,); ``squares`` as in ClassCounts.
+        n_reports: reports of all classes.
+        matrix: P(bin | input), float64 (bins, inputs); inputs that do the same, neighbours all of them, share alike.
+        near: an estimate of the shares, for the weights.
+    """
+    groups = _runs(matrix)
+    sizes = np.bincount(groups)
+    spread = np.eye(len(sizes))[groups] / sizes[groups][:, None]  # (inputs, groups)
+    pooled = matrix @ spread
+    expected = pooled @ ((1 - _EVEN) * (spread > 0).T @ near + _EVEN / len(sizes))
+    weighted = pooled / np.maximum(expected, 1e-12)[:, None]
+    solver = spread @ _inverse(weighted.T @ pooled) @ weighted.T
+    shares = solver @ values / n_reports
+    alike = _runs(matrix.T)
+    more = MORE_REPORTS / np.bincount(alike)[alike] * squares.sum() / n_reports**2
+    covariance = (solver * (squares / n_reports + more)) @ solver.T - np.outer(shares, shares)
+    return LinearEstimate(shares, covariance / n_reports, is_unbiased=True)
+
+
+def _runs(matrix: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the number of the run of equal columns that each belongs to, int64 (columns,)."""
+    return np.append(0, np.cumsum((np.abs(np.diff(matrix, axis=1)) > 1e-12).any(axis=0)))
+
+
+def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the inverse of a symmetric matrix, or the pseudo-inverse of one that is nearly singular."""
+    try:
+        pivots = np.linalg.cholesky(matrix).diagonal()
+        if pivots.min() > _REGULAR * pivots.max():
+            return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        pass
+    return np.asarray(np.linalg.pinv(matrix, rcond=1e-10, hermitian=True), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Band:
+    """The distribution function at all edges, float64 (intervals + 1,): estimate, standard error, simultaneous band.
+
+    ``known`` are the edges at which the data say something: all, or those of classes. ``is_even``: values may lie
+    evenly within intervals.
+    """
+
+    value: NDArray[np.float64]
+    error: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    known: NDArray[np.bool_]
+    is_unbiased: bool
+    is_even: bool
+
+
+def distribution_band(estimate: LinearEstimate, known: NDArray[np.bool_], level: float) -> Band:
+    """Return the distribution function of shares of intervals, with a band at a confidence level."""
+    value = np.append(0.0, np.cumsum(estimate.shares))
+    covariance = np.pad(estimate.covariance.cumsum(axis=0).cumsum(axis=1), (1, 0))
+    error = np.sqrt(np.maximum(np.diag(covariance), 0))
+    width = np.maximum(error, (_FLOOR if estimate.is_unbiased else 1.0) * error.max())
+    error = error if estimate.is_unbiased else np.maximum(error, _LEAST_SMOOTH * error.max())
+    error[[0, -1]] = 0
+    inner = known & (width > 0)
+    inner[[0, -1]] = False
+    half = largest_deviation(covariance[np.ix_(inner, inner)], width[inner], level) * width
+    low, high = _rising(value - half, value + half, inner)
+    below_zero = (estimate.shares / np.maximum(estimate.errors, _ROUNDING)).min(initial=0.0)
+    is_even = bool((low <= high + _ROUNDING).all()) and (below_zero > -_LEAST_SHARE or not estimate.is_unbiased)
+    if not is_even:
+        low, high = _reach(value - half, value + half, inner)
+    return Band(value, error, low, high, known, estimate.is_unbiased, is_even)
+
+
+def largest_deviation(covariance: NDArray[np.float64], width: NDArray[np.float64], level: float) -> float:
+    """Return the quantile of max |d_i| / width_i of a normal vector d."""
+    if not len(width):
+        return 0.0
+    scaled = covariance / np.outer(width, width)
+    root = np.linalg.cholesky(scaled + _NO_SPREAD * scaled.diagonal().max() * np.eye(len(width)))
+    drawn = root.astype(np.float32) @ _normal(len(width))
+    return float(np.quantile(np.abs(drawn, out=drawn).max(axis=0), level))
+
+
+@lru_cache(maxsize=4)  # columns mostly have as many edges
+def _normal(n: int) -> NDArray[np.float32]:
+    """Return draws of n independent normal numbers, (n, draws)."""
+    return np.random.default_rng(_SEED).standard_normal((n, _DRAWS), dtype=np.float32)
+
+
+def _rising(
+    low: NDArray[np.float64], high: NDArray[np.float64], inner: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the narrowest band that every rising function within the given one at the inner edges is in."""
+    low, high = np.where(inner, low, 0.0), np.where(inner, high, 1.0)
+    low[-1], high[0] = 1.0, 0.0
+    low, high = np.maximum.accumulate(np.clip(low, 0, 1)), np.minimum.accumulate(np.clip(high, 0, 1)[::-1])[::-1]
+    return low, high
+
+
+def _reach(
+    low: NDArray[np.float64], high: NDArray[np.float64], inner: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the band of all that a given one has at an edge or beyond: below at greater edges, above at smaller."""
+    low, high = np.where(inner, low, 1.0), np.where(inner, high, 0.0)
+    low[0], high[-1] = 0.0, 1.0
+    return np.minimum.accumulate(np.clip(low, 0, 1)[::-1])[::-1], np.maximum.accumulate(np.clip(high, 0, 1))
+
+
+def quantile_interval(band: Band, edges: NDArray[np.float64], share: float, z: float) -> tuple[float, float]:
+    """Return the ends of the values at which the share is not rejected: where |F̂ − share| is at most z errors.
+
+    It is a test inverted (Woodruff, JASA 1952), so it holds with at least the confidence of z, each quantile by itself.
+    Within classes of several intervals, and where values are not spread evenly within them, the function may be any
+    that rises, so ends are edges.
+    """
+    value, error, known = band.value[band.known], band.error[band.known], edges[band.known]
+    high = np.maximum.accumulate(value + z * error)
+    low = np.minimum.accumulate((value - z * error)[::-1])[::-1]
+    if band.known.all() and band.is_even:
+        return _reached(high, edges, share), _reached(low, edges, share)
+    first, last = np.searchsorted(high, share), np.searchsorted(low, share)
+    return float(known[max(0, int(first) - 1)]), float(known[min(int(last), len(known) - 1)])
+
+
+def counted_interval(counts: ClassCounts, edges: NDArray[np.float64], share: float, z: float) -> tuple[float, float]:
+    """Return the same of values released as they are, or as classes: ends are edges of the codes, (codes + 1,)."""
+    if counts.values[: len(edges) - 1].sum() <= 0:
+        return float(edges[0]), float(edges[-1])
+    values, squares = counts.values[: len(edges) - 1], counts.squares[: len(edges) - 1]
+    below, spread, whole = np.cumsum(values) / values.sum(), np.cumsum(squares), values.sum()
+    error = np.sqrt(np.maximum(spread * (1 - 2 * below) + below**2 * spread[-1], 0)) / whole
+    high = np.append(0.0, np.maximum.accumulate(below + z * error))
+    low = np.append(0.0, np.minimum.accumulate((below - z * error)[::-1])[::-1])
+    first, last = np.searchsorted(high, share), np.searchsorted(low, share)
+    return float(edges[max(0, int(first) - 1)]), float(edges[min(int(last), len(edges) - 1)])
+
+
+def _reached(rising: NDArray[np.float64], edges: NDArray[np.float64], share: float) -> float:
+    """Return where a function that rises in straight lines first reaches a share."""
+    at = int(np.searchsorted(rising, share, side="left"))
+    if at == 0:
+        return float(edges[0])
+    before, after = rising[at - 1], rising[at]
+    return float(edges[at - 1] + (edges[at] - edges[at - 1]) * (share - before) / (after - before))
+
+
+def quantile(shares: NDArray[np.float64], edges: NDArray[np.float64], share: float) -> float:
+    """Return a quantile of shares of intervals, spread evenly over each; negative ones count as none."""
+    rising = np.append(0.0, np.cumsum(np.maximum(shares, 0)))
+    return _reached(rising / rising[-1], edges, share)

@@ -1,1 +1,0 @@
-"""Reports that honest people cannot have sent."""

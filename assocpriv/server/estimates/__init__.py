@@ -1,1 +1,0 @@
-"""From counts to supports, their errors, intervals and tests."""

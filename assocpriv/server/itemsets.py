@@ -1,0 +1,654 @@
+"""The table of itemsets and its facts.
+
+What a table says of the blocks that its reports are about, and whether its supports are those of whole baskets.
+
+Facts of mined itemsets: which plan and reports they come from, what was asked for, and what each size could decide.
+
+A table carries them as JSON content in ``attrs["assocpriv"]``, which pandas copies wherever the table goes, and its
+files carry the same (frames.py). Code reads them as :class:`MiningFacts`; how they are written is known here alone.
+
+Mined itemsets as a table, in memory and in files.
+
+A table has mlxtend's columns ``support`` and ``itemsets`` and is closed under taking subsets. With its facts (facts.py)
+each itemset's ``count`` gives the joint covariance of supports that rules need. Files carry the same
+(files/itemsets.py).
+
+Frequent itemsets with counts, as miners of plain baskets give them.
+"""
+
+import csv
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.files.arrow import parquet_errors
+from assocpriv.files.atomic import atomic_output
+from assocpriv.files.itemsets import (
+    FORMAT,
+    READERS,
+    SUBSET_COUNTS,
+    WRITERS,
+    AnyFrame,
+    LightFrame,
+    as_column,
+    output_format,
+    put_together,
+)
+from assocpriv.plans.baskets import AskedReports, Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.operator import AnyOperator, operator_from_json
+from assocpriv.plans.transition import SupportModel
+from assocpriv.plans.view import Blocks, View
+from assocpriv.promise.errors import EstimateError, FileError, counted
+from assocpriv.server.apriori import STATUSES, ItemsetEstimates, Level
+from assocpriv.server.counting import Candidates, Source
+from assocpriv.server.false_discovery import ALL, SPLIT
+from assocpriv.server.intervals import ErrorOptions, support_intervals
+from assocpriv.server.supports import (
+    WHOLE_BELOW,
+    Respondents,
+    SizesInBlocks,
+    SubsetCounts,
+    SupportEstimates,
+    estimate_supports,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_SURELY = 2.0  # standard errors
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFacts:
+    """The blocks, how many entries of theirs people hold, and what that may take from the supports of a table.
+
+    Attributes:
+        held_at_most: the same, two standard errors higher: few reports hardly tell it. Only of reports at hand.
+        whole: whether nothing in the table loses more than a quarter of its standard error, by ``held_at_most``.
+        largest_loss: the most that a support of the table may lose, by ``held_at_most``.
+    """
+
+    asked: AskedReports
+    held: SizesInBlocks
+    held_at_most: SizesInBlocks | None = None
+    whole: bool = True
+    largest_loss: float = 0.0
+
+    def with_rows(self, frame: LightFrame) -> "BlockFacts":
+        """Return what holds of the itemsets of a table; those not asked about have NaN."""
+        columns = (np.asarray(frame[name], dtype=np.float64) for name in ("length", "support", "std_error"))
+        lengths, supports, errors = columns
+        losses, sizes = np.full(len(frame), np.nan), self.held_at_most or self.held
+        for k in np.unique(lengths).tolist():
+            losses[lengths == k] = sizes.lost(supports[lengths == k], int(k))
+        known = np.isfinite(losses)
+        whole = bool((losses[known] <= WHOLE_BELOW * errors[known]).all())
+        return replace(self, whole=whole, largest_loss=min(float(losses[known].max(initial=0.0)), 1.0))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts as JSON content."""
+        content = self.asked.blocks.to_json() | {"items": self.asked.n_items, "held": list(self.held.at_least)}
+        return content | {"whole_baskets": self.whole, "largest_loss": self.largest_loss}
+
+    @classmethod
+    def from_json(cls, content: Any, transaction_size: int) -> "BlockFacts":
+        """Read the facts.
+
+        Raises:
+            EstimateError: one is missing or out of range.
+        """
+        kinds = {"items": int, "held": list, "whole_baskets": bool, "largest_loss": float | int}
+        if not isinstance(content, dict) or not all(
+            isinstance(content.get(name), kind) for name, kind in kinds.items()
+        ):
+            raise EstimateError("it does not say what its blocks are and what people hold of them")
+        held = content["held"]
+        if not all(isinstance(share, int | float) and 0 <= share <= 1 for share in [*held, content["largest_loss"]]):
+            raise EstimateError("what it says people hold of a block are no shares")
+        if len(held) != transaction_size + 1 or sorted(held, reverse=True) != held:
+            raise EstimateError("the shares of people by what they hold of a block must fall, from 0 entries to M")
+        cut = Blocks.from_json({name: value for name, value in content.items() if name not in kinds})
+        sizes = SizesInBlocks(tuple(float(share) for share in held), cut.longest(content["items"]))
+        told = {"whole": content["whole_baskets"], "largest_loss": content["largest_loss"]}
+        return cls(AskedReports(cut, content["items"]), sizes, **told)
+
+
+def facts_of_blocks(source: Source, plan: Plan) -> BlockFacts | None:
+    """Return what reports of a plan with blocks say of these, from the supports of its dummies; None without blocks."""
+    asked = AskedReports.of(plan)
+    if asked is None:
+        return None
+    counter, model = source
+    dummies = np.arange(plan.n_items, plan.padded_items, dtype=np.int64)[:, None]
+    nothing = Candidates(np.empty((1, 0), dtype=np.int64), np.array([[counter.n_reports]], dtype=np.int64))
+    found = estimate_supports(counter.sums(dummies, nothing), Respondents(counter.n_reports, model, counter.blocks))
+    supports = np.clip(found.support.astype(np.float64), 0.0, 1.0)
+    # z²/N more, as Wilson's interval has it: where none of few people was seen, its standard error is 0
+    surely = supports - _SURELY * found.std_error(population=True) - _SURELY**2 / counter.n_reports
+    held, at_most = (SizesInBlocks.of_dummies(each, plan.asked_items) for each in (supports, surely))
+    return BlockFacts(asked, held, at_most)
+
+
+VERSION = 3
+BLOCK_VERSION = 4  # of tables of plans with blocks, whose rows say how many reports tell of them
+_PLAIN: dict[Any, Any] = {str: str, int: int, float: int | float, bool: bool}
+_MAY_BE_UNKNOWN = ("std_error", "lowest_discoverable_support", "level_discoverable_support")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How many itemsets of the largest estimates were wanted, of how many that were counted."""
+
+    wanted: int
+    ranked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """What is claimed of itemsets called certain, and what it rests on (sample_splitting.py).
+
+    ``level`` is 1 less the share of false ones allowed, ``by`` is ``split`` or ``all``. Itemsets of up to ``largest``
+    of ``items`` were chosen by ``selecting_reports``; ``hypotheses`` of them count as tested.
+    """
+
+    level: float
+    by: str
+    items: int
+    largest: int
+    selecting_reports: int
+    hypotheses: int
+
+
+@dataclass(frozen=True, slots=True)
+class MiningFacts:
+    """What a table of mined itemsets comes from.
+
+    Attributes:
+        reports: that were measured.
+        operator: that made them.
+        min_support: s_min, the least of all sizes.
+        levels: what happened at each itemset size.
+        view: what the plan's transactions are made of.
+        buckets: of a sizes plan, each bucket's least number of items.
+        others: what became of names that the plan does not know.
+        auto: whether s_min is the lowest that can be believed.
+        corrected: whether supports before sampling are there too (server/rounds.py).
+        blocks: what reports are about, where they are about a block each.
+        largest_estimate: where nothing was found, the largest estimate of a single item (or entry); otherwise None.
+    """
+
+    plan_id: str
+    transaction_size: int
+    itemset_size: int
+    reports: int
+    operator: AnyOperator
+    min_support: float
+    errors: ErrorOptions
+    levels: tuple[Level, ...]
+    view: str = "items"
+    buckets: dict[str, int] | None = None
+    others: str = "error"
+    auto: bool = False
+    top: Ranking | None = None
+    certain: Certainty | None = None
+    largest_estimate: float | None = None
+    corrected: bool = False
+    blocks: BlockFacts | None = None
+
+    @property
+    def are_entries(self) -> bool:
+        """Whether each itemset is an entry that the plan asked for by itself, so that its subsets are unknown."""
+        return self.view == "itemsets"
+
+    @property
+    def respondents(self) -> Respondents:
+        """Whose reports were measured."""
+        return Respondents(
+            self.reports, SupportModel.of(self.operator), None if self.blocks is None else self.blocks.asked
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts as JSON content; what does not apply is left out."""
+        content: dict[str, Any] = {"format": FORMAT, "version": VERSION if self.blocks is None else BLOCK_VERSION}
+        content |= {name: getattr(self, name) for name in ("plan_id", "transaction_size", "itemset_size", "reports")}
+        content |= {"operator": self.operator.to_json()}
+        content |= {"min_support": self.min_support, "meaning": f"supports are {meaning(self)}"}
+        levels = [[pair for pair in asdict(level).items() if pair != ("left_out", 0)] for level in self.levels]
+        # JSON has no infinity: null where nothing can be learned
+        finite = [{name: None if value == math.inf else value for name, value in level} for level in levels]
+        content |= asdict(self.errors) | {"levels": finite}
+        optional = {
+            "view": None if self.view == "items" else self.view,
+            "buckets": self.buckets,
+            # a later round needs to know of names that were dropped from baskets, not from entries
+            "others": self.others if self.view == "items" and self.others == "drop" else None,
+            "auto": self.auto or None,
+            "top": self.top and asdict(self.top),
+            "certain": self.certain and asdict(self.certain),
+            "largest_estimate": self.largest_estimate,
+            "corrected": self.corrected or None,
+            "blocks": self.blocks and self.blocks.to_json(),
+        }
+        return content | {name: value for name, value in optional.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> "MiningFacts":
+        """Read the facts.
+
+        Raises:
+            EstimateError: one is missing or of another kind.
+        """
+        if not isinstance(content.get("levels"), list):
+            raise EstimateError("it lacks the fact levels, or has another kind of it")
+        levels = tuple(Level(**_plain_fields(Level, level, " of an itemset size")) for level in content["levels"])
+        if any(level.status not in STATUSES for level in levels):
+            raise EstimateError("it decides about an itemset size in an unknown way")
+        given = content.get("blocks")
+        blocks = None if given is None else BlockFacts.from_json(given, content.get("transaction_size", 0))
+        top, certain = content.get("top"), content.get("certain")
+        largest = content.get("largest_estimate")
+        if not (largest is None or (isinstance(largest, int | float) and math.isfinite(largest))):
+            raise EstimateError("its largest estimate is no number")
+        return cls(
+            **_plain_fields(cls, content),
+            operator=operator_from_json(content.get("operator")),
+            errors=ErrorOptions(**_plain_fields(ErrorOptions, content, all_given=True)),
+            levels=levels,
+            buckets=content.get("buckets"),
+            top=None if top is None else Ranking(**_plain_fields(Ranking, top, " of what is ranked")),
+            certain=None if certain is None else Certainty(**_plain_fields(Certainty, certain, " of what is certain")),
+            largest_estimate=largest,
+            blocks=blocks,
+        )
+
+
+class Sampled(Protocol):
+    """What says of what supports are shares."""
+
+    @property
+    def transaction_size(self) -> int:
+        """M."""
+
+    @property
+    def view(self) -> str:
+        """What transactions are made of."""
+
+    @property
+    def blocks(self) -> BlockFacts | None:
+        """What reports are about, where they are about a block each."""
+
+
+def meaning(facts: Sampled) -> str:
+    """Say what supports are shares of."""
+    if facts.view == "sizes":
+        return "shares of baskets by their size"
+    if facts.blocks is not None and facts.blocks.whole:
+        return "those of whole baskets"
+    where = "a basket" if facts.blocks is None else "a block"
+    return f"those within at most {counted(facts.transaction_size, 'sampled item')} {where}"
+
+
+def _plain_fields(kind: type, content: Any, of: str = "", *, all_given: bool = False) -> dict[str, Any]:
+    """Return what JSON content says of a dataclass's strings, numbers (from 0) and truth values, or its defaults."""
+    values = {}
+    for field in fields(kind):
+        if field.type not in _PLAIN:
+            continue
+        default = MISSING if all_given else field.default
+        value = content.get(field.name, default) if isinstance(content, dict) else MISSING
+        if value is None and field.name in _MAY_BE_UNKNOWN:
+            value = math.inf
+        elif (
+            not isinstance(value, _PLAIN[field.type])
+            or isinstance(value, bool) is not (field.type is bool)
+            or (field.type is float and not 0 <= value < math.inf)
+        ):
+            raise EstimateError(f"it lacks the fact {field.name}{of}, or has another kind of it")
+        values[field.name] = value
+    return values
+
+
+def describe_undecided(facts: MiningFacts) -> list[str]:
+    """Say, a line each, what these reports cannot decide at this minimum support."""
+    false_ones = "expect false ones among " + ("them" if facts.certain is None else "those not certain")
+    consequence = {"undecidable": "none are reported", "uncertain": false_ones}
+    n_reports = facts.reports if facts.certain is None else facts.certain.selecting_reports
+    return (
+        [
+            f"itemsets of {level.size}: {level.status} at {level.min_support:.4g} from {n_reports:,} reports "
+            f"({_reach(level)}); {consequence[level.status]}"
+            for level in facts.levels
+            if level.status == "undecidable" or (level.status == "uncertain" and level.candidates)
+        ]
+        + _left_out(facts)
+        + nothing_found(facts)
+    )
+
+
+def _left_out(facts: MiningFacts) -> list[str]:
+    """Say how many itemsets lie in too few blocks."""
+    return [
+        f"{counted(level.left_out, 'itemset')} of {level.size} left out, in too few blocks: fewer than "
+        f"{facts.respondents.fewest_reports(level.size):,} reports tell of {'it' if level.left_out == 1 else 'each'}"
+        for level in facts.levels
+        if level.left_out
+    ]
+
+
+def nothing_found(facts: MiningFacts) -> list[str]:
+    """Say, where nothing was found, which support shows something, or that none does; the estimate is no find."""
+    largest, first = facts.largest_estimate, facts.levels[0]
+    if largest is None:
+        return []
+    said = f"nothing was found; the largest estimate of a single item is {_percent(largest, math.floor)}"
+    more = "collect more reports, or make a plan with fewer items, a smaller transaction size or a weaker promise"
+    if first.needed_support >= 1:
+        return [f"{said}, and these reports show no support below 100%: {more}"]
+    reach = _percent(first.needed_support, math.ceil)
+    if largest < first.needed_support:
+        return [f"{said}, and estimates can be believed from {reach} on: to find more, {more}"]
+    if first.min_support <= largest:  # there, but not decidable at this support
+        return [f"{said}, and estimates can be believed from {reach} on: try {reach}, or auto"]
+    return [f"{said}: try at most that; estimates can be believed from {reach} on"]
+
+
+def _percent(share: float, rounded: Callable[[float], int]) -> str:
+    """Write a support as a percentage of three digits, rounded down or up, so that it can be asked for as it stands."""
+    scale = 10 ** (2 - math.floor(math.log10(max(abs(share), 1e-9) * 100)))
+    return f"{rounded(share * 100 * scale) / scale:g}%"
+
+
+def _reach(level: Level) -> str:
+    """Say what the reports can tell of one itemset of a size, and of all of them."""
+    lowest, whole = level.lowest_discoverable_support, level.level_discoverable_support
+    spread = "" if math.isinf(level.std_error) else f"standard error {level.std_error:.2%}; "
+    if lowest >= 1:
+        return f"{spread}nothing below 100% is discoverable"
+    asked = f"all {level.candidates:,} counted" if level.candidates else "all that there are"
+    believed = "cannot be believed below 100%" if whole >= 1 else f"can be believed from {whole:.2%}"
+    return f"{spread}{lowest:.2%} is the lowest discoverable of one itemset, {asked} {believed}"
+
+
+_Frame = TypeVar("_Frame", LightFrame, "pd.DataFrame")
+ATTRIBUTE = "assocpriv"
+COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "frequent", "count"]
+CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
+RANKS = ["rank", "rank_low", "rank_high"]  # where the largest estimates were asked for
+BLOCKS = ["reports", "sampling_loss", SUBSET_COUNTS]  # of plans with blocks
+CORRECTED = ["corrected_support", "corrected_std_error", "model_error", "corrected_low", "corrected_high"]
+_NUMBERS = dict.fromkeys(
+    ("support", "std_error", "ci_low", "ci_high", "p_value", "sampling_loss", *CORRECTED), np.float64
+)
+_TYPES: dict[str, Any] = _NUMBERS | dict.fromkeys(("frequent", "certain"), np.bool_)
+_TYPES |= dict.fromkeys(("length", "count", "reports", *RANKS), np.int64)
+
+
+def itemset_frame(
+    found: Sequence[ItemsetEstimates], plan: Plan, facts: MiningFacts, columns: Sequence[dict[str, NDArray[Any]]]
+) -> LightFrame:
+    """Put found itemsets into a table, larger supports first within a size; ``columns`` are further ones of each."""
+    parts, model = [], facts.respondents.model
+    for level, more in zip(found, columns, strict=True):
+        names = [names_of(plan.catalogue, plan.view, row) for row in level.itemsets.tolist()]
+        part = estimate_columns(names, level.sums, level.estimates, model, facts.errors)
+        # the order that files have
+        part |= {"frequent": level.frequent, "count": part.pop("count")}
+        if level.subsets is not None and facts.blocks is not None:
+            loss = facts.blocks.held.lost(level.estimates.support, level.itemsets.shape[1])
+            part |= dict(zip(BLOCKS, (level.subsets[:, 0], loss, level.subsets.tolist()), strict=True))
+        order = np.argsort(-part["support"], kind="stable")
+        parts.append(_typed(LightFrame.made(part | more)).take(order))
+    frame = put_together(parts) if parts else _empty_frame(facts)
+    if facts.blocks is not None:
+        facts = replace(facts, blocks=facts.blocks.with_rows(frame))
+    return with_facts(frame, facts)
+
+
+def with_facts(frame: _Frame, facts: MiningFacts) -> _Frame:
+    """Attach facts to a table."""
+    frame.attrs[ATTRIBUTE] = facts.to_json()
+    return frame
+
+
+def estimate_columns(
+    names: Sequence[frozenset[str]],
+    sums: NDArray[np.int64],
+    estimates: SupportEstimates,
+    model: SupportModel,
+    errors: ErrorOptions,
+) -> dict[str, Any]:
+    """Return the columns that tell what reports say of itemsets of one size, in the order of the itemsets."""
+    ends = support_intervals(sums, estimates, model, errors.confidence_level, population=errors.population)
+    return {
+        "support": estimates.support.astype(np.float64),
+        "itemsets": as_column(names),
+        "std_error": estimates.std_error(population=errors.population),
+        "ci_low": ends[:, 0],
+        "ci_high": ends[:, 1],
+        "length": np.array([len(itemset) for itemset in names], dtype=np.int64),
+        "count": sums[:, -1],
+    }
+
+
+def names_of(catalogue: Catalogue, view: View, row: Sequence[int]) -> frozenset[str]:
+    """Return the names of an itemset; where an entry of the catalogue is an itemset, the names that it is made of."""
+    if view.itemsets:
+        return frozenset(name for entry in row for name in view.itemsets[entry])
+    return frozenset(catalogue[item] for item in row)
+
+
+def _columns_of(facts: MiningFacts) -> list[str]:
+    """Return the columns that a table with these facts must have."""
+    blocks = BLOCKS if facts.blocks is not None else []
+    certain = CERTAIN_COLUMNS if facts.certain is not None else []
+    ranks = RANKS if facts.top is not None else []
+    return [*COLUMNS, *blocks, *certain, *ranks, *(CORRECTED if facts.corrected else [])]
+
+
+def _empty_frame(facts: MiningFacts) -> LightFrame:
+    return LightFrame({name: np.empty(0, dtype=_TYPES.get(name, object)) for name in _columns_of(facts)})
+
+
+_KINDS = {np.float64: "fiu", np.bool_: "b", np.int64: "iu"}  # of numbers that a column may be made of
+
+
+def _typed(frame: LightFrame) -> LightFrame:
+    """Return a table with columns of the types that they have; ValueError where one holds anything else."""
+    for name, kind in _TYPES.items():
+        if name in frame.columns and len(frame) and frame[name].dtype.kind not in _KINDS[kind]:
+            raise ValueError(f"the column {name} holds other values")
+    return frame.assign(**{name: frame[name].astype(kind) for name, kind in _TYPES.items() if name in frame.columns})
+
+
+def mining_facts(frame: AnyFrame) -> MiningFacts:
+    """Return what a table of itemsets comes from; EstimateError where it does not carry that."""
+    if not (hasattr(frame, "columns") and hasattr(frame, "attrs")):
+        raise TypeError(
+            "itemsets must be a table as mine returned it (read_itemsets reads one from a file), got a "
+            f"{type(frame).__name__}"
+        )
+    missing = [name for name in COLUMNS if name not in frame.columns]
+    return _read_facts({} if missing else frame.attrs.get(ATTRIBUTE))
+
+
+def _read_facts(content: Any) -> MiningFacts:
+    known = isinstance(content, dict) and content.get("format") == FORMAT
+    if not known or content.get("version") != (BLOCK_VERSION if "blocks" in content else VERSION):
+        raise EstimateError(
+            "this table does not carry the plan, the number of reports and the counts that standard errors "
+            "need; take it as assocpriv.mine returned it or read_itemsets read it"
+        )
+    return MiningFacts.from_json(content)
+
+
+def subsets_of(frame: LightFrame) -> Callable[[NDArray[np.int64]], SubsetCounts]:
+    """Return what tells the counts of all subsets of itemsets, given by their rows: int64 (sets, 2^k), by mask.
+
+    The rows of single items say which item a bit is; that of the empty set, of whatever row, is every report's.
+    """
+    n_reports = mining_facts(frame).reports
+    counts = np.append(frame["count"], n_reports)
+
+    def of_all(rows: NDArray[np.int64]) -> SubsetCounts:
+        shown = counts[rows]
+        shown[:, 0] = n_reports
+        return SubsetCounts.of_all(shown)
+
+    if SUBSET_COUNTS not in frame.columns:
+        return of_all
+    lists, reports = frame[SUBSET_COUNTS].tolist(), np.append(frame["reports"], n_reports)
+    names = [min(itemset) for itemset in frame["itemsets"]]  # of a single item its own
+    rank = np.argsort(np.argsort(np.array(names, dtype=object), kind="stable"), kind="stable")
+
+    def of_blocks(rows: NDArray[np.int64]) -> SubsetCounts:
+        k = (rows.shape[1] - 1).bit_length()
+        by_name = np.argsort(np.argsort(rank[rows[:, [1 << i for i in range(k)]]], axis=1), axis=1)
+        masks = [sum((1 << by_name[:, i]) * (mask >> i & 1) for i in range(k)) for mask in range(1 << k)]
+        own = np.array([lists[row] for row in rows[:, -1].tolist()], dtype=np.int64)
+        shown = np.take_along_axis(own, np.stack(np.broadcast_arrays(rows[:, 0] * 0, *masks[1:]), axis=1), axis=1)
+        asked = reports[rows]
+        asked[:, 0] = n_reports
+        return SubsetCounts(shown, asked)
+
+    return of_blocks
+
+
+def write_itemsets(frame: AnyFrame, path: str | Path, *, force: bool = False) -> None:
+    """Write a table of itemsets with all that rules need; Parquet, CSV or JSON by extension.
+
+    Raises:
+        FileError: unknown extension, existing file without ``force``, or the disk refuses.
+        EstimateError: the table does not carry its facts.
+    """
+    kind = output_format(path)
+    content = mining_facts(frame).to_json()
+    with atomic_output(path, force=force) as stream:
+        WRITERS[kind](LightFrame.of(frame), content, stream)
+
+
+def read_itemsets(path: str | Path) -> "pd.DataFrame":
+    """Read a table of itemsets that :func:`write_itemsets` wrote, as pandas' data frame.
+
+    Raises:
+        EstimateError: the file is not such a table, or is damaged.
+        FileError: it cannot be read, or has another extension.
+    """
+    from assocpriv.server.data_frames import shown
+
+    return shown(read_table(path))
+
+
+def read_table(path: str | Path) -> LightFrame:
+    """Read a table of itemsets, without pandas; raises what :func:`read_itemsets` does."""
+    source = Path(path)
+    kind = output_format(source)
+    damage: tuple[type[BaseException], ...] = (*parquet_errors(), csv.Error, AttributeError)
+    try:
+        frame, content = READERS[kind](source)
+        facts = _read_facts(content)
+        if kind == "json" and not len(frame):
+            frame = _empty_frame(facts)
+        frame = with_facts(_typed(LightFrame({name: frame[name] for name in _columns_of(facts)})), facts)
+        _check_table(frame, facts)
+    except OSError as error:
+        raise FileError(f"cannot read {source}: {error.strerror or 'it is damaged'}") from None
+    except damage as error:
+        reason = str(error).splitlines()[0] if isinstance(error, EstimateError) else _what_else(source)
+        raise EstimateError(f"{source} is not a file of mined itemsets: {reason}") from None
+    return frame
+
+
+def _what_else(source: Path) -> str:
+    """Say what a file is that holds no itemsets, and what to do with it."""
+    from assocpriv.files.reports import holds_reports
+
+    if holds_reports(source):
+        return "it holds reports; mine them first: assocpriv mine"
+    return "it is damaged or not mined here"
+
+
+def _check_table(frame: LightFrame, facts: MiningFacts) -> None:
+    """Refuse a table that no mining could have written."""
+    if not (facts.reports >= 1 and 0 < facts.min_support <= 1):
+        raise EstimateError("a number of reports or a minimum support is out of range")
+    itemsets = frame["itemsets"].tolist()
+    named = all(itemset and all(isinstance(name, str) for name in itemset) for itemset in itemsets)
+    sizes = [len(itemset) for itemset in itemsets]
+    if not named or sizes != frame["length"].tolist() or len(set(itemsets)) != len(itemsets):
+        raise EstimateError("an itemset is empty, repeated, not made of names or of another length than it says")
+    if not _between(frame["count"], 0, facts.reports) or (frame["std_error"] < 0).any():
+        raise EstimateError("a count or a standard error is out of range")
+    if facts.top is not None:
+        rank, low, high = (frame[name] for name in RANKS)
+        if not ((low >= 0) & (low <= rank) & (rank <= high) & (high <= facts.top.ranked)).all():
+            raise EstimateError("a rank is out of range")
+    if facts.certain is not None:
+        certain = facts.certain
+        if not (0 < certain.level < 1 and certain.by in (SPLIT, ALL) and certain.hypotheses >= len(frame)):
+            raise EstimateError("what it says of what is certain is out of range")
+        if not _between(frame["p_value"], 0, 1):
+            raise EstimateError("a p-value is out of range")
+    if facts.blocks is not None:
+        _check_blocks(frame, facts)
+
+
+def _between(values: NDArray[Any], least: Any, most: Any) -> bool:
+    return bool(((values >= least) & (values <= most)).all())
+
+
+def _check_blocks(frame: LightFrame, facts: MiningFacts) -> None:
+    """Refuse counts that reports about blocks cannot show."""
+    if not _between(frame["reports"], frame["count"], facts.reports) or not (frame["sampling_loss"] >= 0).all():
+        raise EstimateError("how many reports tell of an itemset, or what it lost, is out of range")
+    columns = (frame[SUBSET_COUNTS], sizes_of(frame), frame["reports"], frame["count"])
+    rows = zip(*(each.tolist() for each in columns), strict=True)
+    for given, size, reports, count in rows:
+        counts = list(given)
+        whole = len(counts) == 1 << size and all(0 <= int(each) <= reports for each in counts)
+        if not whole or (counts[0], counts[-1]) != (reports, count):
+            raise EstimateError("the counts of an itemset's subsets are out of range")
+
+
+def sizes_of(frame: AnyFrame) -> NDArray[np.int64]:
+    """Return k of each itemset, int64 (rows,): 1 where an entry of the catalogue is an itemset by itself."""
+    sizes = np.asarray(frame["length"], dtype=np.int64)
+    return np.ones_like(sizes) if mining_facts(frame).are_entries else sizes
+
+
+def sure_rows(frame: AnyFrame) -> NDArray[np.bool_]:
+    """Tell which itemsets' estimates nobody's itemset would have but in one of a hundred collections, bool (rows,).
+
+    The estimate is at least the support from which the finds of its size can be believed, and at least as many of its
+    own standard errors (server/intervals.py).
+    """
+    sizes, support = sizes_of(frame), np.asarray(frame["support"], dtype=np.float64)
+    errors, sure = np.asarray(frame["std_error"], dtype=np.float64), np.zeros(len(frame), dtype=np.bool_)
+    for level in mining_facts(frame).levels:
+        least = np.maximum(level.level_discoverable_support, level.errors * errors)
+        sure |= (sizes == level.size) & (support >= least)
+    return sure
+
+
+def frequent_counts(itemsets: "pd.DataFrame") -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the names of each frequent itemset, sorted, and about how many baskets hold it."""
+    reports, frame = mining_facts(itemsets).reports, LightFrame.of(itemsets)
+    for row in frame.to_dict():
+        if row["frequent"]:
+            yield tuple(sorted(row["itemsets"])), max(round(row["support"] * reports), 0)
+
+
+def write_counts(itemsets: "pd.DataFrame", path: str | Path, line: str, *, force: bool) -> None:
+    """Write a line for each frequent itemset; a name with a blank in it cannot stand there."""
+    found = list(frequent_counts(itemsets))
+    if any(len(name.split()) != 1 for items, _ in found for name in items):
+        raise EstimateError("a name has a blank in it, which such a file takes for two names; write Parquet or JSON")
+    with atomic_output(path, force=force) as stream:
+        for items, count in found:
+            stream.write((line.format(items=" ".join(items), count=count) + "\n").encode("utf-8"))

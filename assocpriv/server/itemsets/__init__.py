@@ -1,1 +1,0 @@
-"""Frequent itemsets and rules from reports."""

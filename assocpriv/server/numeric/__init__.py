@@ -1,1 +1,0 @@
-"""Distributions and decision trees from released tables."""

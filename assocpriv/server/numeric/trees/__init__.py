@@ -1,1 +1,0 @@
-"""Decision trees from released tables."""

@@ -1,1 +1,0 @@
-"""What several rounds of questions say together."""

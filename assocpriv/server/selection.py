@@ -1,0 +1,249 @@
+"""Which rows of a table are shown: filters, orders, and some rows of every itemset size where not all are shown.
+
+Filters look at estimates of what was mined and tested already; no claim changes with them. What is called certain was
+so among all hypotheses, and its share of false ones is one among *all* that are called certain: of those that a filter
+leaves it can be larger.
+
+A rule A → C is redundant where a rule A' → C of fewer of its antecedent's items has at least its confidence: its
+improvement, the least of conf(A → C) − conf(A' → C), is not above 0. A' may be empty: conf(∅ → C) is the support of C.
+All are estimates, so of rules that differ by less than their errors which one is pruned is partly chance.
+
+Source: Bayardo, Agrawal, Gunopulos, Constraint-based rule mining in large, dense databases, ICDE 1999, section 2.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.files.itemsets import LightFrame
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import sort_key
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.breaches import parse_number
+from assocpriv.promise.errors import EstimateError, PlanError
+from assocpriv.server.itemsets import sizes_of, sure_rows
+
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+METRICS = [
+    "antecedent support", "consequent support", "support", "confidence", "lift", "representativity",
+    "leverage", "conviction", "zhangs_metric", "jaccard", "certainty", "kulczynski",
+]  # fmt: skip
+SURE = "sure"
+_SIZES = re.compile(r"([0-9]{1,9})|([0-9]{0,9})\.\.([0-9]{0,9})")
+_ORDERS = (SURE, "support", "size", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsetFilter:
+    """Which itemsets of a table to show, and in which order.
+
+    Attributes:
+        contains: names that an itemset must all hold.
+        size: number of items, as 2, ``"2..3"``, ``"2.."`` or ``"..3"``.
+        sort: ``sure`` (what is sure first, as tables have it), ``support``, ``size`` or ``name``.
+
+    Raises:
+        EstimateError: a size or an order that there is not.
+    """
+
+    contains: Collection[str] = ()
+    size: "int | str | None" = None
+    sort: str = SURE
+
+    def __post_init__(self) -> None:
+        read_sizes(self.size, "the size")
+        if self.sort not in _ORDERS:
+            raise EstimateError(f"itemsets are sorted by {', '.join(_ORDERS)}, not by {self.sort!r}")
+
+    def check(self, plan: PublishedPlan) -> None:
+        """Refuse names that a plan does not have, as those that are misspelt; else they would look like no find."""
+        baskets = plan.as_a(Plan)
+        known = {*baskets.catalogue, *(name for itemset in baskets.view.itemsets for name in itemset)}
+        for name in map(str, self.contains):
+            if name not in known:
+                raise EstimateError(f"{name!r} is not in the plan's catalogue")
+
+    def matches(self, frame: LightFrame) -> Mask:
+        """Tell which rows are wanted, bool (rows,)."""
+        return _holding(frame["itemsets"], self.contains) & _within(frame["length"], self.size, "the size")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFilter:
+    """Which rules to give, and in which order; whatever is None does not filter.
+
+    Attributes:
+        metric, min_threshold: one of mlxtend's metrics, and the least value that it must have.
+        size, antecedent_size: number of items of the rule and of its antecedent, as for :class:`ItemsetFilter`.
+        contains, antecedent, consequent: names that the rule, its antecedent and its consequent must all hold.
+        prune: leave out redundant rules.
+        sort: ``sure`` (confidence less two standard errors), a metric, ``size`` or ``name``.
+
+    Raises:
+        EstimateError: a metric, threshold, size or order that there is not.
+    """
+
+    metric: str | None = None
+    min_threshold: "float | str | None" = None
+    size: "int | str | None" = None
+    antecedent_size: "int | str | None" = None
+    contains: Collection[str] = ()
+    antecedent: Collection[str] = ()
+    consequent: Collection[str] = ()
+    prune: bool = False
+    sort: str = SURE
+
+    def __post_init__(self) -> None:
+        read_sizes(self.size, "the size")
+        read_sizes(self.antecedent_size, "the antecedent's size")
+        if (self.metric is None) != (self.min_threshold is None):
+            raise EstimateError("a metric and its least value go together: give both, as lift and 1.2, or neither")
+        if self.metric is not None and self.metric not in METRICS:
+            raise EstimateError(f"the metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+        orders = [SURE, *METRICS, "size", "name"]
+        if self.sort not in orders:
+            raise EstimateError(f"rules are sorted by {', '.join(orders)}, not by {self.sort!r}")
+        if self.min_threshold is not None:
+            _threshold(self.min_threshold)
+
+    def select(self, rules: LightFrame) -> LightFrame:
+        """Return the rules wanted, in the order wanted; what is redundant is so among all that are given."""
+        sides = rules["antecedents"], rules["consequents"]
+        wanted = _holding(sides[0], self.antecedent) & _holding(sides[1], self.consequent)
+        whole = [left | right for left, right in zip(*sides, strict=True)]
+        lengths = np.array([len(names) for names in whole], dtype=np.int64)
+        wanted &= _holding(whole, self.contains) & _within(lengths, self.size, "the size")
+        left = np.array([len(names) for names in sides[0]], dtype=np.int64)
+        wanted &= _within(left, self.antecedent_size, "the antecedent's size")
+        if self.metric is not None and self.min_threshold is not None:
+            wanted &= rules[self.metric] >= _threshold(self.min_threshold)
+        if self.prune:
+            wanted &= ~redundant(rules)
+        rows = np.flatnonzero(wanted)
+        if self.sort == "size":
+            rows = rows[np.argsort(lengths[rows], kind="stable")]
+        elif self.sort == "name":
+            rows = rows[_by_name([(sides[0][row], sides[1][row]) for row in rows])]
+        elif self.sort != SURE:
+            rows = rows[np.argsort(-rules[self.sort][rows], kind="stable")]
+        return rules.take(rows)
+
+
+def redundant(rules: LightFrame) -> Mask:
+    """Tell which rules have no more confidence than one of fewer items, or none, in the antecedent."""
+    sides = list(zip(rules["antecedents"], rules["consequents"], strict=True))
+    values = rules["confidence"].tolist()
+    nothing: list[tuple[frozenset[str], frozenset[str]]] = [(frozenset(), right) for _, right in sides]
+    confidence = dict(zip(sides + nothing, values + rules["consequent support"].tolist(), strict=True))
+    return np.array([
+        any(
+            confidence.get((frozenset(part), right), -np.inf) >= value
+            for size in range(len(left))
+            for part in combinations(left, size)
+        )
+        for (left, right), value in zip(sides, values, strict=True)
+    ], dtype=np.bool_)  # fmt: skip
+
+
+def rows_to_show(frame: LightFrame, wanted: ItemsetFilter, sure: Mask, most: int) -> Rows:
+    """Return at most so many rows that a filter leaves, in its order.
+
+    In the usual order, what is sure first, every itemset size has its share of them: as many rows as the others, or all
+    of its own if these are fewer. ``sure`` is bool (rows,).
+    """
+    rows = np.flatnonzero(wanted.matches(frame))
+    sizes, support = sizes_of(frame), frame["support"]
+    if wanted.sort == SURE:
+        by_rank = frame["rank"] if "rank" in frame.columns else np.arange(len(frame))
+        rows = rows[np.lexsort((by_rank[rows], ~sure[rows]))]
+        # by turns: the n-th row of each size stands before the (n + 1)-th of any
+        turns = np.zeros(len(rows), dtype=np.int64)
+        for size in np.flatnonzero(np.bincount(sizes[rows])).tolist():
+            own = sizes[rows] == size
+            turns[own] = np.arange(own.sum())
+        return rows[np.sort(np.argsort(turns, kind="stable")[:most])]
+    if wanted.sort == "name":
+        return rows[_by_name([(names,) for names in frame["itemsets"][rows]])][:most]
+    keys = (-support[rows], sizes[rows]) if wanted.sort == "size" else (-support[rows],)
+    return rows[np.lexsort(keys)][:most]
+
+
+def shown_rows(frame: LightFrame) -> tuple[Mask, Mask]:
+    """Return which rows of a table are finds, frequent or certain, and which of them are sure, bool (rows,) each."""
+    frequent = frame["frequent"]
+    if "certain" in frame.columns:
+        certain = frame["certain"]
+        return frequent | certain, certain
+    return frequent, sure_rows(frame)
+
+
+@dataclass(frozen=True, slots=True)
+class Surest:
+    """The surest finds of a table, of every size its share: ``rows`` of it, and whether each is sure, bool (rows,).
+
+    ``finds`` and ``sure_finds`` are how many the whole table has.
+    """
+
+    rows: LightFrame
+    sure: Mask
+    finds: int
+    sure_finds: int
+
+    @classmethod
+    def of(cls, frame: LightFrame, most: int) -> "Surest":
+        """Return at most so many."""
+        finds, sure = shown_rows(frame)
+        shown, sure = frame.take(np.flatnonzero(finds)), sure[finds]
+        rows = rows_to_show(shown, EVERYTHING, sure, most)
+        return cls(shown.take(rows), sure[rows], len(shown), int(sure.sum()))
+
+
+def read_sizes(given: "int | str | None", what: str) -> tuple[int, float]:
+    """Read the least and the greatest number of items, as 2, 2..3, 2.. or ..3.
+
+    >>> read_sizes("2..3", "the size"), read_sizes(2, "the size")
+    ((2, 3), (2, 2))
+    """
+    match = _SIZES.fullmatch("1.." if given is None else str(given).strip())
+    if match is None or isinstance(given, bool) or not any(match.groups()):
+        raise EstimateError(f"{what} must be a number of items or a range, as 2, 2..3, 2.. or ..3, got {given!r}")
+    one, least, most = match.groups()
+    low, high = int(one or least or 1), float("inf") if one is None and not most else int(one or most)
+    if not 1 <= low <= high:
+        raise EstimateError(f"{what} must go from at least 1 up, as 2..3, got {given!r}")
+    return low, high
+
+
+def _threshold(given: "float | str") -> float:
+    """Read the least value of a metric, any number or a percentage."""
+    try:
+        return float(parse_number(given, "the least value of the metric"))
+    except PlanError as error:
+        raise EstimateError(str(error)) from None
+
+
+def _within(lengths: NDArray[Any], size: "int | str | None", what: str) -> Mask:
+    least, most = read_sizes(size, what)
+    return np.asarray((lengths >= least) & (lengths <= most))
+
+
+def _holding(itemsets: Iterable[frozenset[str]], names: Collection[str]) -> Mask:
+    """Tell which itemsets hold all the names; a number is its digits."""
+    if isinstance(names, str):
+        raise TypeError(f"items must be a list of names, got the text {names!r}; write [{names!r}]")
+    wanted = {str(name) for name in names}
+    return np.array([wanted <= itemset for itemset in itemsets], dtype=np.bool_)
+
+
+def _by_name(rows: Sequence[tuple[frozenset[str], ...]]) -> Rows:
+    keys = [[sorted(map(sort_key, names)) for names in row] for row in rows]
+    return np.array(sorted(range(len(rows)), key=keys.__getitem__), dtype=np.int64)
+
+
+EVERYTHING = ItemsetFilter()

@@ -1,0 +1,587 @@
+"""Decision trees from released tables.
+
+From codes and classes to a finished tree: positions, growth, pruning, and the shares of the true classes.
+
+A protected class. Symmetric randomized response of K classes turns the share p of a class, in any part of the table,
+into l + (h − l)·p, where h and l are the probabilities of releasing the own class and each other one. Every gini index
+is then 1 − Σ(l + (h − l)p)² = a constant − (h − l)²·Σp², and constants cancel from a split's gain: all gains are the
+true ones times (h − l)². So the tree grows on the released classes, and the shares of its nodes are inverted
+afterwards.
+
+The trees as a scikit-learn estimator: grown on released values, applied to raw ones.
+
+A decision tree from the reports of a table.
+"""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from assocpriv.files.reports import Reports
+from assocpriv.plans.columns import CategoryColumn, Column, LabelColumn, NumberColumn, Window, default_intervals
+from assocpriv.plans.tables import TablePlan, shortened
+from assocpriv.plans.tree_model import EVERY_NUMBER, CategoryInput, Node, NumberInput, Split, TreeModel
+from assocpriv.promise.errors import EstimateError
+from assocpriv.server.histograms import release_grid
+from assocpriv.server.tree_growth import (
+    METHODS,
+    Branch,
+    Channel,
+    Codes,
+    Limits,
+    LocalGrowth,
+    Positions,
+    Tree,
+    channel_of,
+    corrected_positions,
+    grow,
+)
+from assocpriv.server.tree_pruning import (
+    LEAST_GAIN,
+    PRUNINGS,
+    held_out_gain,
+    in_doubt,
+    prune_by_complexity,
+    prune_by_description,
+    recount,
+)
+
+LARGEST_LEAST_LEAF = 100  # records; the points that an interval has on average in AS00, section 4.2
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRequest:
+    """How a tree is grown; see :class:`assocpriv.server.trees.ReleasedTreeClassifier`.
+
+    Raises:
+        EstimateError: a word that is none of those known, or a number out of range.
+    """
+
+    method: str = "by-class"
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int | None = None
+    pruning: str = "description-length"
+    ccp_alpha: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, words in (("method", METHODS), ("pruning", PRUNINGS)):
+            if getattr(self, name) not in words:
+                raise EstimateError(f"{name} must be one of {', '.join(words)}")
+        for name, least in (("max_depth", 1), ("min_samples_split", 2), ("min_samples_leaf", 1)):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int | np.integer) and value >= least):
+                raise EstimateError(f"{name} must be a whole number of at least {least}")
+        if not 0 <= self.ccp_alpha < np.inf:
+            raise EstimateError("ccp_alpha must be a number of at least 0")
+        if self.ccp_alpha and self.pruning != "cost-complexity":
+            raise EstimateError('ccp_alpha goes with pruning="cost-complexity"')
+
+    def limits(self, n_records: int) -> Limits:
+        """Return the limits of growth on so many records."""
+        leaf = self.min_samples_leaf or min(LARGEST_LEAST_LEAF, max(1, n_records // 1000))
+        return Limits(self.max_depth, self.min_samples_split, leaf, self.seed)
+
+
+@dataclass(frozen=True)
+class ClassColumn:
+    """The class: its name, values, and the law that released it; None for one that was not randomized."""
+
+    name: str
+    values: tuple[str, ...]
+    law: Window | None = None
+
+    @classmethod
+    def of(cls, column: CategoryColumn) -> "ClassColumn":
+        """Return the class that a plan's column states."""
+        return cls(column.name, column.values, column.law if isinstance(column.law, Window) else None)
+
+    @property
+    def contrast(self) -> float:
+        """How much more often a class is released by who has it than by who has another: 1 without noise."""
+        return 1.0 if self.law is None else (self.law.high - self.law.low) / self.law.total(optional=False)
+
+    def true_shares(self, counts: Sequence[float]) -> tuple[float, ...]:
+        """Return the shares of the true classes, of counts of released ones: inverted, and clipped to 0 … 1."""
+        shares = np.array(counts) / sum(counts)
+        if self.law is not None:
+            total = self.law.total(optional=False)
+            low, high = self.law.low / total, self.law.high / total
+            shares = np.clip((shares - low) / (high - low), 0, 1)
+            shares /= shares.sum()
+        return tuple(shares.tolist())
+
+
+def build(
+    codes: Sequence[Codes],
+    labels: NDArray[np.int64],
+    channels: Sequence[Channel],
+    target: ClassColumn,
+    request: TreeRequest,
+    plan_id: str = "",
+) -> TreeModel:
+    """Return the tree of records: a released code of every column, (n,), and a released class, int64 (n,).
+
+    Raises:
+        EstimateError: no records, records of one class only, no columns, or more intervals than records.
+    """
+    _check(labels, channels, target)
+    rng = np.random.default_rng(request.seed)
+    growth = _Growth(channels, len(target.values), request, rng)
+    grown, pruned, places = growth.on(codes, labels)
+    undecidable = growth.can_doubt and len(pruned) > 1 and in_doubt(pruned, codes, labels, channels)
+    if undecidable:
+        gain = held_out_gain(codes, labels, growth.halves, rng) / target.contrast
+        undecidable = gain < LEAST_GAIN * (1 - max(target.true_shares(pruned[0].counts)))
+    if undecidable:
+        pruned = [Branch(pruned[0].counts)]
+    nodes = tuple(node_of(branch, channels, places, target) for branch in pruned)
+    leaves = sum(branch.feature < 0 for branch in grown)
+    columns = tuple(channel.column for channel in channels)
+    return TreeModel(target.name, target.values, columns, nodes, request.method, leaves, plan_id, undecidable)
+
+
+@dataclass(frozen=True)
+class _Growth:
+    """Growth and pruning as asked for, on whatever records of the same columns."""
+
+    channels: Sequence[Channel]
+    n_classes: int
+    request: TreeRequest
+    rng: np.random.Generator
+
+    @property
+    def can_doubt(self) -> bool:
+        """Whether a tree that tells nothing is replaced: not where somebody asked for one as it grows."""
+        return self.request.method in ("by-class", "local") and self.request.pruning == "description-length"
+
+    def on(self, codes: Sequence[Codes], labels: NDArray[np.int64]) -> tuple[Tree, Tree, dict[int, NDArray[np.int64]]]:
+        """Return the tree as grown, as pruned, and the orders of categories."""
+        channels, request, rng = self.channels, self.request, self.rng
+        method = "by-class" if request.method == "local" else request.method
+        positions = corrected_positions(codes, labels, channels, method, rng)
+        places = _category_orders(positions, labels, channels)
+        for place, order in places.items():
+            positions[:, place] = _ranks(order)[np.nan_to_num(positions[:, place], nan=len(order)).astype(np.int64)]
+        limits = request.limits(len(labels))
+        ranked = _all_ranked(channels, places)
+        if request.method == "local" and _any_together(codes, channels):
+            growth = LocalGrowth(codes, labels, ranked, self.n_classes, rng)
+            grown = growth.grow(np.arange(len(labels)), positions, frozenset(), limits)
+        else:
+            grown = grow(positions, labels, self.n_classes, limits)
+        pruned = _pruned(grown, request, set(places))
+        if _needs_recount(pruned, channels, request):
+            pruned = _pruned(recount(pruned, codes, labels, ranked, rng), request, set(places))
+        return grown, pruned, places
+
+    def halves(self, codes: Sequence[Codes], labels: NDArray[np.int64]) -> tuple[Tree, list[Channel]]:
+        """Return the pruned tree, and the channels in the orders that it splits by."""
+        _, pruned, places = self.on(codes, labels)
+        return pruned, _all_ranked(self.channels, places)
+
+
+def _check(labels: NDArray[np.int64], channels: Sequence[Channel], target: ClassColumn) -> None:
+    if not len(labels):
+        raise EstimateError("there are no records with a class to grow a tree on")
+    if not channels:
+        raise EstimateError(f"there is no column but the class {target.name}; a tree needs something to split on")
+    if (labels == labels[0]).all():
+        raise EstimateError(f"all {len(labels):,} records have one class; a tree needs two classes at least")
+    for channel in channels:
+        if channel.matrix is not None and channel.edges is not None and channel.n_positions > len(labels):
+            raise EstimateError(
+                f"column {channel.column.name} has {channel.n_positions} intervals, more than there are records "
+                f"({len(labels):,}); gather more reports, or plan fewer intervals"
+            )
+
+
+def _category_orders(
+    positions: Positions, labels: NDArray[np.int64], channels: Sequence[Channel]
+) -> dict[int, NDArray[np.int64]]:
+    """Return, by column of named values, its values by rising share of the commonest class among their records.
+
+    For two classes the best split of a node into two sets of values is one of those between neighbours in the node's
+    own order (Breiman and others 1984, section 9.4); the table's order is taken for all nodes.
+    """
+    commonest = labels == np.bincount(labels).argmax()
+    orders = {}
+    for place, channel in enumerate(channels):
+        if channel.edges is None:
+            n, known = channel.n_positions, ~np.isnan(positions[:, place])
+            values = positions[known, place].astype(np.int64)
+            every, of_class = (np.bincount(part, minlength=n) for part in (values, values[commonest[known]]))
+            orders[place] = np.argsort(of_class / np.maximum(every, 1), kind="stable")
+    return orders
+
+
+def _ranks(order: NDArray[np.int64]) -> NDArray[np.float32]:
+    ranks = np.full(len(order) + 1, np.nan, dtype=np.float32)
+    ranks[order] = np.arange(len(order))
+    return ranks
+
+
+def _ranked(channel: Channel, order: NDArray[np.int64] | None) -> Channel:
+    """Return a channel whose positions are ranks in an order, so that it corrects to ranks."""
+    if order is None:
+        return channel
+    return replace(channel, ranks=_ranks(order)[:-1])
+
+
+def _any_together(codes: Sequence[Codes], channels: Sequence[Channel]) -> bool:
+    """Say whether anybody answered two columns; else a node's records tell of other columns what all of a class do."""
+    answers = np.zeros(len(codes[0]), dtype=np.int64)
+    for column, channel in zip(codes, channels, strict=True):
+        answers += 1 if channel.unasked_code is None else column != channel.unasked_code
+    return bool((answers > 1).any())
+
+
+def _all_ranked(channels: Sequence[Channel], places: dict[int, NDArray[np.int64]]) -> list[Channel]:
+    return [_ranked(channel, places.get(place)) for place, channel in enumerate(channels)]
+
+
+def _needs_recount(tree: Tree, channels: Sequence[Channel], request: TreeRequest) -> bool:
+    """Say whether boxes of several columns hold records by noise; a tree by one reconstruction for all stays AS00's."""
+    noisy = any(branch.feature >= 0 and channels[branch.feature].matrix is not None for branch in tree)
+    return noisy and request.method in ("by-class", "local") and request.pruning != "none"
+
+
+def _pruned(tree: Tree, request: TreeRequest, categories: set[int]) -> Tree:
+    if request.pruning == "description-length":
+        return prune_by_description(tree, categories)
+    return prune_by_complexity(tree, request.ccp_alpha) if request.ccp_alpha else tree
+
+
+def node_of(
+    branch: Branch, channels: Sequence[Channel], places: dict[int, NDArray[np.int64]], target: ClassColumn
+) -> Node:
+    """Return a model's node; ``places`` are the orders of categories by column."""
+    shares, records = target.true_shares(branch.counts), round(sum(branch.counts))
+    if branch.feature < 0:
+        return Node(records, shares)
+    edges, below, among = channels[branch.feature].edges, None, None
+    if edges is None:
+        among = frozenset(places[branch.feature][: branch.at].tolist())
+    else:
+        below = float(edges[branch.at]) if branch.at < len(edges) else EVERY_NUMBER
+    return Node(records, shares, Split(branch.feature, below, among, branch.missing_left, branch.right))
+
+
+ASKED = " asked"  # ends the name of released_frame's column that says whether a column was asked
+
+
+class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A decision tree grown on released values, whose ``predict`` takes raw ones (AS00, section 4).
+
+    Args:
+        plan: the table plan that released the values. Without one every column holds numbers as they are, cut into
+            equal intervals: one for each 100 records, from 10 to 100.
+        label: the plan's column that is the class; its only label by default.
+        method: ``"by-class"`` and ``"global"`` reconstruct each column once, for each class or over all; ``"local"``
+            for each class at every node; ``"randomized"`` takes released values at their word, for comparison.
+        max_depth, min_samples_split, min_samples_leaf: limits of growth, as scikit-learn's; the last is by default one
+            in a thousand records, 1 at least and 100 at most.
+        pruning: ``"description-length"`` as in AS00, ``"cost-complexity"`` with ``ccp_alpha``, or ``"none"``.
+        ccp_alpha: price of a leaf, for ``"cost-complexity"``.
+        random_state: seed of the order in which equal values are taken, and of scikit-learn's.
+
+    ``fit`` takes X with the plan's columns but for the label: a frame as ``released_frame`` gives, by name, or an array
+    in the plan's order; y holds released classes. ``predict`` takes X alike, with raw values. A number beyond its range
+    goes where the nearest one goes; a missing value, or a category that the plan does not have, where most such records
+    went.
+
+    Attributes:
+        classes_: the classes, in the plan's order, or sorted.
+        model_: the tree, as ``write_model`` writes it.
+
+    Source: Agrawal, Srikant, Privacy-Preserving Data Mining, SIGMOD 2000, section 4.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((1000, 2))
+    >>> tree = ReleasedTreeClassifier().fit(X, X[:, 0] > 0.5)
+    >>> print(tree.export_text())
+    x0 < 0.501239: False (99.8% of 488)
+    x0 >= 0.501239: True (100.0% of 512)
+    """
+
+    def __init__(
+        self,
+        plan: TablePlan | None = None,
+        *,
+        label: str | None = None,
+        method: str = "by-class",
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int | None = None,
+        pruning: str = "description-length",
+        ccp_alpha: float = 0.0,
+        random_state: int = 0,
+    ) -> None:
+        self.plan = plan
+        self.label = label
+        self.method = method
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.pruning = pruning
+        self.ccp_alpha = ccp_alpha
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> "ReleasedTreeClassifier":
+        """Grow the tree on released values X, (n, columns), and released classes y, (n,).
+
+        Raises:
+            EstimateError: one class only, no records, more intervals than records, or values that no report holds.
+        """
+        growth = {each.name: getattr(self, each.name) for each in fields(TreeRequest) if each.name != "seed"}
+        request = TreeRequest(**growth, seed=self.random_state)
+        if self.plan is None:
+            X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+            check_classification_targets(y)
+            self.classes_, labels = np.unique(y, return_inverse=True)
+            target = ClassColumn("class", tuple(map(str, range(len(self.classes_)))))
+            names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(X.shape[1])])
+            channels, codes = _as_they_are(X, [str(name) for name in names])
+            self.model_ = build(codes, labels, channels, target, request)
+        else:
+            self._fit_plan(self.plan, X, y, request)
+        return self
+
+    def _fit_plan(self, plan: TablePlan, X: Any, y: ArrayLike, request: TreeRequest) -> None:
+        TablePlan.of(plan)
+        at = class_place(plan, self.label)
+        places = [place for place in range(len(plan.columns)) if place != at]
+        corrected = request.method != "randomized"
+        channels = [channel_of(plan, place, corrected=corrected) for place in places]
+        columns = _columns_of(X, [plan.columns[place].name for place in places])
+        codes = [
+            _codes(values, plan.columns[place], plan.unasked_code(place), asked)
+            for place, (values, asked) in zip(places, columns, strict=True)
+        ]
+        target = ClassColumn.of(class_column(plan, at))
+        labels = _labels(y, target, len(codes[0]))
+        self.classes_ = np.array(target.values)
+        self.n_features_in_ = len(places)
+        self.model_ = build(codes, labels, channels, target, request, plan.plan_id)
+
+    def _raw(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self, "model_")
+        if self.plan is None:
+            found: NDArray[np.float64] = validate_data(
+                self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
+            )
+            return found
+        inputs = self.model_.columns
+        columns = [values for values, _ in _columns_of(X, [column.name for column in inputs])]
+        found = np.empty((len(columns[0]), len(inputs)))
+        for place, (values, column) in enumerate(zip(columns, inputs, strict=True)):
+            found[:, place] = _raw_values(values, column)
+        return found
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the likeliest class of raw records, (n,)."""
+        leaves = self.model_leaves(X)
+        best = np.array([self.model_.likeliest(place) for place in range(len(self.model_.nodes))])
+        predicted: NDArray[Any] = self.classes_[best[leaves]]
+        return predicted
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the shares of the classes in the leaves of raw records, float64 (n, classes)."""
+        leaves = self.model_leaves(X)
+        return np.array([node.shares for node in self.model_.nodes])[leaves]
+
+    def model_leaves(self, X: Any) -> NDArray[np.int64]:
+        """Return the leaves of raw records, positions of nodes of ``model_``, int64 (n,)."""
+        raw = self._raw(X)  # which says so if there is no model yet
+        return self.model_.leaves(raw)
+
+    def export_text(self) -> str:
+        """Return the tree as indented lines."""
+        from assocpriv.plans.tree_model import tree_lines
+
+        check_is_fitted(self, "model_")
+        return "\n".join(tree_lines(self._named_model()))
+
+    def export_dot(self) -> str:
+        """Return the tree in the DOT language of Graphviz."""
+        from assocpriv.plans.tree_model import tree_dot
+
+        check_is_fitted(self, "model_")
+        return tree_dot(self._named_model())
+
+    def _named_model(self) -> TreeModel:
+        return replace(self.model_, classes=tuple(str(value) for value in self.classes_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def class_place(plan: TablePlan, name: str | None) -> int:
+    """Return the position of the column that is the class: by name, or the only label.
+
+    Raises:
+        PlanError: there is no such column.
+        EstimateError: it is one of numbers, may be missing under protection, or there are several labels or none.
+    """
+    if name is None:
+        labels = [column.name for column in plan.columns if isinstance(column, LabelColumn)]
+        if len(labels) != 1:
+            raise EstimateError(f"the plan has {len(labels)} labels; name the column that is the class")
+        name = labels[0]
+    place = plan.place_of(name)
+    class_column(plan, place)
+    return place
+
+
+def class_column(plan: TablePlan, place: int) -> CategoryColumn:
+    """Return the column at a position if it can be a class; EstimateError says why not."""
+    column = plan.columns[place]
+    if not isinstance(column, CategoryColumn):
+        raise EstimateError(f"column {column.name} holds numbers; a class is a label or a category")
+    if column.optional and column.is_protected:
+        raise EstimateError(
+            f"column {column.name} is protected and may be missing, so who has no class is not known; trees learn a "
+            "class that nobody leaves out"
+        )
+    return column
+
+
+def _as_they_are(X: NDArray[np.float64], names: list[str]) -> tuple[list[Channel], list[Codes]]:
+    """Return the channels and codes of numbers as they are, in equal intervals between the least and the largest."""
+    n_intervals = default_intervals(len(X))
+    channels: list[Channel] = []
+    codes: list[Codes] = []
+    for name, values in zip(names, X.T, strict=True):
+        known = values[~np.isnan(values)]
+        low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+        edges = np.linspace(low, high, n_intervals + 1)
+        if not (np.diff(edges) > 0).all():  # a constant, or numbers too near each other to be told apart so
+            edges = np.array([low, np.nextafter(high, np.inf)])
+        inner = np.searchsorted(edges[1:-1], values, side="right")
+        n = len(edges) - 1
+        codes.append(np.where(np.isnan(values), n, inner).astype(np.uint16))
+        told = NumberInput(name, float(edges[0]), float(edges[-1]), len(known) < len(values))
+        channels.append(Channel(told, edges, np.arange(n + 1), missing_code=n))
+    return channels, codes
+
+
+def _columns_of(X: Any, names: list[str]) -> list[tuple[NDArray[Any], NDArray[np.bool_] | None]]:
+    """Return the columns of a frame, by name, or of an array, in order, with who was asked if the frame says so."""
+    if hasattr(X, "columns"):
+        missing = [name for name in names if name not in X.columns]
+        if missing:
+            raise EstimateError(f"X lacks {len(missing)} of the plan's columns: {shortened(missing)}")
+        return [
+            (np.asarray(X[name]), np.asarray(X[name + ASKED], dtype=np.bool_) if name + ASKED in X.columns else None)
+            for name in names
+        ]
+    array = np.asarray(X)
+    if array.ndim != 2 or array.shape[1] != len(names):
+        raise EstimateError(f"X must have the plan's {len(names)} columns in order: {shortened(names)}")
+    return [(column, None) for column in array.T]
+
+
+def _codes(values: NDArray[Any], column: Column, unasked: int | None, asked: NDArray[np.bool_] | None) -> Codes:
+    """Return the released codes of a column, of what ``released_frame`` says of them."""
+    if isinstance(column, NumberColumn):
+        width, first = release_grid(column)
+        numbers = _numbers(values, column.name)
+        steps = np.rint((numbers - float(column.low + first)) / float(width) - 0.5)
+        wrong = (steps < 0) | (steps >= column.law.outputs)
+        codes = np.where(np.isnan(numbers), column.law.outputs, steps)
+    else:
+        assert isinstance(column, CategoryColumn)
+        codes = _places(values, column.values)
+        wrong = codes < 0
+        codes[np.isnan(codes)] = column.law.outputs
+    if wrong.any():
+        raise EstimateError(
+            f"column {column.name} has {int(wrong.sum())} values that no report of the plan holds; released_frame "
+            "shows what reports hold"
+        )
+    silent = codes == column.law.outputs
+    if unasked is not None and asked is None and column.optional and silent.any():
+        raise EstimateError(
+            f"column {column.name} does not say whether a value is missing or was not asked; give the frame of "
+            f"released_frame, whose column {column.name + ASKED!r} does"
+        )
+    if unasked is not None:
+        codes = np.where(silent if asked is None else ~asked, unasked, codes)
+    elif silent.any() and not column.optional:
+        raise EstimateError(f"column {column.name} has {int(silent.sum())} missing values, but none may be missing")
+    return codes.astype(np.uint16)
+
+
+def _numbers(values: NDArray[Any], name: str) -> NDArray[np.float64]:
+    with contextlib.suppress(TypeError, ValueError, OverflowError):  # their texts show values
+        return np.asarray(values, dtype=np.float64)
+    raise EstimateError(f"column {name} must hold numbers, NaN where a value is missing")
+
+
+def _places(values: NDArray[Any], known: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return the positions of named values, float64 (n,), −1 of those that are none and NaN of missing ones."""
+    import pandas as pd
+
+    series = pd.Series(values)
+    places = series.astype(str).map({value: float(place) for place, value in enumerate(known)})
+    found: NDArray[np.float64] = np.where(series.notna(), places.fillna(-1.0), np.nan).astype(np.float64)
+    return found
+
+
+def _raw_values(values: NDArray[Any], column: NumberInput | CategoryInput) -> NDArray[np.float64]:
+    """Return raw values as a model takes them: numbers, positions of categories, NaN where there is none it knows."""
+    if isinstance(column, NumberInput):
+        return _numbers(values, column.name)
+    places = _places(values, column.values)
+    places[places < 0] = np.nan
+    return places
+
+
+def _labels(y: ArrayLike, target: ClassColumn, n: int) -> NDArray[np.int64]:
+    places = _places(np.asarray(y), target.values)
+    if len(places) != n:
+        raise EstimateError(f"X has {n:,} records, but y {len(places):,} classes")
+    if not (places >= 0).all():
+        raise EstimateError(f"y has {int((~(places >= 0)).sum())} values that are no class of {target.name}")
+    return places.astype(np.int64)
+
+
+_BATCH = 1 << 18
+
+
+def grow_tree(reports: Reports, class_column_name: str | None, request: TreeRequest) -> TreeModel:
+    """Grow a tree on reports; those without a class, or that did not answer it, are left out.
+
+    Raises:
+        PlanError: reports of another kind, or no column of this name.
+        EstimateError: a column that can be no class, or what :func:`build` refuses.
+    """
+    plan = reports.plan.as_a(TablePlan)
+    at = class_place(plan, class_column_name)
+    places = [place for place in range(len(plan.columns)) if place != at]
+    every = released_codes(reports, plan)
+    labels = every[at]
+    known = labels < plan.columns[at].law.outputs
+    codes = [every[place] if known.all() else every[place][known] for place in places]
+    channels = [channel_of(plan, place, corrected=request.method != "randomized") for place in places]
+    target = ClassColumn.of(class_column(plan, at))
+    return build(codes, labels[known].astype(np.int64), channels, target, request, plan.plan_id)
+
+
+def released_codes(reports: Reports, plan: TablePlan) -> list[NDArray[np.unsignedinteger]]:
+    """Return the codes of every column, (n,) each: two bytes a record and column at most."""
+    parts = [
+        [plan.codes(packed, place).copy() for place in range(len(plan.columns))] for packed in reports.batches(_BATCH)
+    ]
+    empty = [np.empty(0, dtype=np.uint16) for _ in plan.columns]
+    return [np.concatenate([part[place] for part in parts] or [empty[place]]) for place in range(len(plan.columns))]
