@@ -65,10 +65,7 @@ _HOMES = {
 _HOMES["assocpriv.baskets"] = tuple(set(__all__).difference(*_HOMES.values()))
 
 _names, __dir__ = on_first_use(globals(), _HOMES)
-_DOORS = (
-    "amplification", "exchange", "guidance", "numeric", "operating", "sending",
-    "serving", "showing", "spark", "suppression",
-)  # fmt: skip
+_DOORS = ("amplification", "collect", "exchange", "guidance", "numeric", "showing", "spark", "suppress")
 
 
 def __getattr__(name: str) -> object:

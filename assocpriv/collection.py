@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
-    from assocpriv.collector.gather import Gathered, GatheredPlan
-    from assocpriv.collector.single_reports import Refusal
+    from assocpriv.collect.gather import Gathered, GatheredPlan, Refusal
     from assocpriv.plans.published import PublishedPlan
 
 __all__ = ["Gathered", "GatheredPlan", "Refusal", "gather"]
 _HOMES = {
-    "assocpriv.collector.gather": ("Gathered", "GatheredPlan"),
-    "assocpriv.collector.single_reports": ("Refusal",),
+    "assocpriv.collect.gather": ("Gathered", "GatheredPlan", "Refusal"),
 }  # fmt: skip
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -55,7 +53,7 @@ def gather(
         WireError: an output that holds reports of another plan.
         PlanError: plans whose reports have the same length, or several for a stream.
     """
-    from assocpriv.collector.gather import gather_files, gather_stream
+    from assocpriv.collect.gather import gather_files, gather_stream
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.promise.errors import FileError, PlanError
 

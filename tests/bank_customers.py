@@ -1,7 +1,7 @@
 """The running example of Wang, Fung, Yu (2005): table 1 and its templates."""
 
-from assocpriv.owner.suppression.coded import CodedTable, code_cells
-from assocpriv.owner.suppression.templates import Bound, Template, bounds
+from assocpriv.suppress.table import CodedTable, code_cells
+from assocpriv.suppress.templates import Bound, Template, bounds
 
 COLUMNS = ("Job", "Country", "Child", "Bankruptcy", "Rating")
 TABLE_1 = """

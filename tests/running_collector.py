@@ -34,7 +34,7 @@ HEADERS = {"Assocpriv-Plan": PLAN.plan_id, "Content-Type": "application/octet-st
 _FORKING = """
 import json, os, resource, sys
 import uvicorn, uvloop, httptools, jinja2, starlette.applications, pyarrow.parquet
-import assocpriv.collector.service, assocpriv.collector.sqlite_store, assocpriv.pages.admin, assocpriv.serving
+import assocpriv.collect.service, assocpriv.collect.sqlite, assocpriv.pages.admin, assocpriv.collect
 import assocpriv.apps.commands.serve
 from assocpriv.apps.cli import main
 for line in sys.stdin:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import assocpriv as ap
-from assocpriv.collector.wire import Upload, read_upload
+from assocpriv.collect.wire import Upload, read_upload
 
 PLAN = ap.plan(items=200, transaction_size=3, promise=ap.Breach("5%", "50%"))  # 15 bytes a report, any of which are one
 LENGTH = 16 + PLAN.report_bytes

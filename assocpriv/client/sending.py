@@ -357,7 +357,7 @@ def _good(answer: Answer, what: str) -> Answer:
 
 
 def send_record(record: Any, collector: Collector, device: Device, occasion: str) -> SentReport:
-    """Answer what a collector asks with one record; see :func:`assocpriv.sending.send_report`."""
+    """Answer what a collector asks with one record; see :func:`assocpriv.collect.send_report`."""
     plan = _fetch_plan(collector, device.pinned_id)
     with _opened(device) as ledger:
         known = ledger.has(plan, occasion)
@@ -411,7 +411,7 @@ def _deliver(submission: Submission, collector: Collector, device: Device) -> st
 
 
 def send_waiting(collector: Collector, device: Device) -> SentWaiting:
-    """Send what waits in a ledger; see :func:`assocpriv.sending.send_unsent`."""
+    """Send what waits in a ledger; see :func:`assocpriv.collect.send_unsent`."""
     plan = _fetch_plan(collector, device.pinned_id)
     with _opened(device) as ledger:
         waiting = ledger.unsent()

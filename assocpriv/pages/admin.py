@@ -17,10 +17,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from assocpriv.collect.metrics import Rate
 from assocpriv.pages.analysis import MOST_SECONDS, Analyst, Question, run_command
 from assocpriv.pages.facts import collection_facts, round_facts
 from assocpriv.pages.kinds import AUTO, NEXT_PLAN, Wishes, next_round, question_of
-from assocpriv.pages.rate import Rate
 from assocpriv.pages.sessions import Sessions, TooManyFailuresError
 from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import PublishedPlan

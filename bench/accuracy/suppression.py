@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from assocpriv.promise.errors import TemplateError
-from assocpriv.suppression import suppress
+from assocpriv.suppress import suppress
 from bench.accuracy.suppression_tables import (
     CLASS,
     PERCENTS,

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.owner.suppression.coded import code_cells
-from assocpriv.owner.suppression.disclosure import disclose
-from assocpriv.owner.suppression.templates import Bound
+from assocpriv.suppress.progressive import disclose
+from assocpriv.suppress.table import code_cells
+from assocpriv.suppress.templates import Bound
 
 Row = dict[str, Any]
 CHANNEL = ("a", "b", "c")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from assocpriv.suppression import suppress
+from assocpriv.suppress import suppress
 from bench.accuracy.suppression_tables import CLASS, Split, load, ranking
 from bench.accuracy.suppression_trees import ENTROPY, J48, errors, resplit
 

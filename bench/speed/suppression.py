@@ -27,7 +27,7 @@ _TABLE, _RELEASED, _TEMPLATES = "table", "released", "templates.json"
 
 def release(folder: str, form: str) -> dict[str, Any]:
     """Suppress the table of a folder (a task)."""
-    from assocpriv.suppression import suppress_file
+    from assocpriv.suppress import suppress_file
 
     place = Path(folder)
     start, used = perf_counter(), process_time()

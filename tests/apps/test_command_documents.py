@@ -19,7 +19,7 @@ from command_line import (
 from uploads import PLAN, upload
 
 from assocpriv.apps.cli import main
-from assocpriv.collector.sqlite_store import SqliteStore
+from assocpriv.collect.sqlite import SqliteStore
 
 
 def commands(command: click.Command = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:

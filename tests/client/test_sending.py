@@ -23,13 +23,13 @@ from assocpriv.apps.cli import main
 from assocpriv.client import sending
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.sending import Clock
+from assocpriv.collect import Collector, SentReport, SentWaiting, read_key, send_report, send_unsent
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.guidance import UNIT, Guidance
 from assocpriv.plans.guided import GuidedPlan, category, class_label, guided_plan
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import AssocprivError, BasketError, BudgetError, CollectorError, PlanError
-from assocpriv.sending import Collector, SentReport, SentWaiting, read_key, send_report, send_unsent
 
 BASE = small_plan("none", 5, 2, 2)
 PLAN = replace(BASE, catalogue=Catalogue(["milk", "bread", "tea", "eggs", "a, b"]), reports_per_person=3)

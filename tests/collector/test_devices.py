@@ -9,12 +9,11 @@ from pathlib import Path
 from naive import fixed_plan
 
 import assocpriv as ap
-from assocpriv import guidance, serving
+from assocpriv import collect, guidance
+from assocpriv.collect import make_service, send_report, send_unsent
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import Breach
-from assocpriv.sending import send_report, send_unsent
 from assocpriv.server.guided import random_start
-from assocpriv.serving import make_service
 
 BASKETS = replace(fixed_plan(2, 1, 1, 1, shares=[2, 6]), promise=Breach("5%", "50%"))
 GUIDED = guidance.plan(
@@ -28,7 +27,7 @@ def listening(plan: PublishedPlan, folder: Path) -> Iterator[str]:
     """Serve a plan over HTTP."""
     import uvicorn
 
-    with serving._listening("127.0.0.1", 0) as listener:
+    with collect._listening("127.0.0.1", 0) as listener:
         service = make_service(plan, folder, admin=False)
         server = uvicorn.Server(uvicorn.Config(service, lifespan="on", log_level="error", access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -9,10 +9,10 @@ import pytest
 from uploads import PLAN, records, stored, upload
 
 import assocpriv as ap
-from assocpriv.collector.opening import open_store
-from assocpriv.collector.store import ReportStore
-from assocpriv.collector.wire import Refused, read_upload
-from assocpriv.operating import collection_status, set_aside
+from assocpriv.collect import collection_status, set_aside
+from assocpriv.collect.folder import open_store
+from assocpriv.collect.store import ReportStore
+from assocpriv.collect.wire import Refused, read_upload
 
 Opened = Callable[..., ReportStore]
 

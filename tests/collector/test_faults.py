@@ -29,11 +29,10 @@ from running_collector import (
 )
 
 import assocpriv as ap
-from assocpriv.collector import service
-from assocpriv.collector.sqlite_store import SqliteStore
-from assocpriv.collector.wire import read_upload
+from assocpriv.collect import serve, service
+from assocpriv.collect.sqlite import SqliteStore
+from assocpriv.collect.wire import read_upload
 from assocpriv.promise.errors import FileError, WireError
-from assocpriv.serving import serve
 
 
 class Load:

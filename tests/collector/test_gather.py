@@ -24,10 +24,10 @@ import pytest
 from naive import fixed_plan, small_plan
 
 import assocpriv as ap
-from assocpriv.collector import gather as gathering
-from assocpriv.collector import output as output_module
-from assocpriv.collector.output import BATCHES_KEY, shuffled
-from assocpriv.collector.taking import Batch
+from assocpriv.collect import gather as gathering
+from assocpriv.collect import sealing as output_module
+from assocpriv.collect.gather import Batch
+from assocpriv.collect.sealing import BATCHES_KEY, shuffled
 from assocpriv.files.plans import write_plan
 from assocpriv.files.reports import LEDGER_NAME, PLAN_KEY, read_reports
 from assocpriv.promise.errors import AssocprivError, FileError, PlanError, WireError

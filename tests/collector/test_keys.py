@@ -10,13 +10,12 @@ import pytest
 from asgi import Visitor
 from uploads import PLAN, records, stored
 
-from assocpriv.collector.accepting import accept
-from assocpriv.collector.keys import Keyring, add_key, read_keys, revoke_key
-from assocpriv.collector.sqlite_store import SqliteStore
-from assocpriv.collector.wire import Refused, Upload
-from assocpriv.operating import close_collection, collection_status, list_keys, seal_collection, set_aside
+from assocpriv.collect import close_collection, collection_status, list_keys, make_service, seal_collection, set_aside
+from assocpriv.collect.keys import Keyring, add_key, read_keys, revoke_key
+from assocpriv.collect.sqlite import SqliteStore
+from assocpriv.collect.store import accept
+from assocpriv.collect.wire import Refused, Upload
 from assocpriv.promise.errors import FileError
-from assocpriv.serving import make_service
 
 SENT = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from assocpriv.collector.metrics import Load, Metrics
+from assocpriv.collect.metrics import Load, Metrics
 
 
 def test_metrics_are_what_prometheus_reads(tmp_path: Path) -> None:

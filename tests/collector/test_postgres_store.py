@@ -14,14 +14,11 @@ from postgres_server import PASSWORD, QUOTED, Server
 from uploads import PLAN, records, stored, upload
 
 import assocpriv as ap
-from assocpriv.collector import postgres_link, postgres_store, sealing
-from assocpriv.collector.opening import open_store
-from assocpriv.collector.postgres_link import PostgresUrl
-from assocpriv.collector.postgres_store import PostgresStore
-from assocpriv.collector.store import StoreFullError
-from assocpriv.operating import collection_status, seal_collection
+from assocpriv.collect import collection_status, make_service, postgres, seal_collection, sealing
+from assocpriv.collect.folder import open_store
+from assocpriv.collect.postgres import PostgresStore, PostgresUrl
+from assocpriv.collect.store import StoreFullError
 from assocpriv.promise.errors import FileError, PlanError
-from assocpriv.serving import make_service
 
 SENT = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
 
@@ -85,7 +82,7 @@ def test_one_front_end_seals(
     with pytest.raises(FileError, match="into the folder of another front end"):
         two[1].rotate()
     two[0].rotate()
-    monkeypatch.setattr(postgres_link, "_LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(postgres, "_LOCK_SECONDS", 0.05)
     with (
         two[0]._reading.holding(f"assocpriv sealing {PLAN.plan_id}"),
         pytest.raises(StoreFullError, match="lock timeout"),
@@ -133,7 +130,7 @@ def test_a_crash_while_sealing_neither_loses_nor_doubles(
     place, name = {
         "reports": (sealing, "write_reports"),
         "folder": (sealing, "sync_folder"),
-        "forget": (postgres_store, "_forget"),
+        "forget": (postgres, "_forget"),
     }[step]
     with monkeypatch.context() as patch:
         patch.setattr(place, name, crash)

@@ -24,7 +24,7 @@ FULL_DISK: list[Operation] = [("upload", 0, 0), ("full", 0, 0), ("upload", 0, 0)
 PLANTED = {  # faults of a store, as Python code that brings them about, and operations that show them
     "ids are not known after a commit": (
         """
-import assocpriv.collector.sqlite_store as store
+import assocpriv.collect.sqlite as store
 class Ids(set):
     def update(self, *_): pass
 begin = store._Epoch.__init__
@@ -37,14 +37,14 @@ store._Epoch.__init__ = begin_without
     ),
     "ids of sealed epochs are forgotten": (
         """
-import assocpriv.collector.known_ids as known
+import assocpriv.collect.sqlite as known
 known.KnownIds.find = lambda self, ids: set()
 """,
         draw(0, 25),
     ),
     "a commit that fails is acknowledged": (
         """
-import assocpriv.collector.sqlite_store as store
+import assocpriv.collect.sqlite as store
 write = store._Epoch.write
 def write_or_not(self, rows):
     try: write(self, rows)
@@ -56,7 +56,7 @@ store._Epoch.write = write_or_not
     "a request is stored by two commits": (
         f"""
 import time
-import assocpriv.collector.sqlite_store as store
+import assocpriv.collect.sqlite as store
 write = store._Epoch.write
 def write_twice(self, rows):
     for key, records in rows:

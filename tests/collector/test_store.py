@@ -13,14 +13,12 @@ from asgi import Visitor
 from uploads import PLAN, records, stored, upload
 
 import assocpriv as ap
-from assocpriv.collector import known_ids, sealing, sqlite_store
-from assocpriv.collector.sqlite_store import SqliteStore
-from assocpriv.collector.wire import Refused, read_upload, refuse_malformed
+from assocpriv.collect import collection_status, make_service, sealing, sqlite
+from assocpriv.collect.sqlite import SqliteStore
+from assocpriv.collect.wire import Refused, read_upload, refuse_malformed
 from assocpriv.files import open_reports
 from assocpriv.files.open_reports import epoch_files, open_epoch
-from assocpriv.operating import collection_status
 from assocpriv.promise.errors import FileError, WireError
-from assocpriv.serving import make_service
 
 
 @pytest.fixture
@@ -46,7 +44,7 @@ def test_a_crash_while_sealing_neither_loses_nor_doubles(
     store.rotate()
     store.add([upload([9])])
     place, name = {
-        "ids": (sealing, "_write_ids"), "reports": (sealing, "write_reports"), "remove": (sqlite_store, "remove_epoch"),
+        "ids": (sealing, "_write_ids"), "reports": (sealing, "write_reports"), "remove": (sqlite, "remove_epoch"),
     }[step]  # fmt: skip
     with monkeypatch.context() as patch:
         patch.setattr(place, name, crash)
@@ -93,7 +91,7 @@ def test_a_full_disk_stores_nothing_of_a_group(folder: Path) -> None:
     store.add([upload(range(10))])
     database = store._open.database
     database.execute(f"PRAGMA max_page_count = {database.execute('PRAGMA page_count').fetchone()[0]}")
-    with pytest.raises(sqlite_store.StoreFullError):
+    with pytest.raises(sqlite.StoreFullError):
         store.add([upload(range(5000, 20000))])
     database.execute("PRAGMA max_page_count = 1000000")
     assert store.add([upload(range(9, 5000))]) == [4990]
@@ -119,7 +117,7 @@ def test_sealing_goes_on_after_it_failed(folder: Path, monkeypatch: pytest.Monke
             raise OSError(24, "Too many open files")
         return now(*arguments, **options)
 
-    monkeypatch.setattr(known_ids.mmap, "mmap", mapped)
+    monkeypatch.setattr(sqlite.mmap, "mmap", mapped)
     sent = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
     with Visitor(make_service(PLAN, folder, epoch_reports=1, admin=False)) as visitor:
         taken = [visitor.post("/reports", records([0]), **sent).status == 200]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import assocpriv as ap
+from assocpriv.collect.metrics import Rate
 from assocpriv.pages import analysis
 from assocpriv.pages.analysis import Analyst, Answer, Question, run_command
 from assocpriv.pages.kinds import _when
-from assocpriv.pages.rate import Rate
 
 
 class Commands:

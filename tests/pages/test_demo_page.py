@@ -15,6 +15,7 @@ from debian_packages import program
 from running_collector import Collector, Forks
 
 import assocpriv as ap
+from assocpriv.collect import make_service
 from assocpriv.files.plans import write_plan
 from assocpriv.pages.demo import MARK
 from assocpriv.plans.baskets import Plan
@@ -22,7 +23,6 @@ from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.operator import FixedSizeOperator
 from assocpriv.plans.transition import transition_matrix
 from assocpriv.promise.errors import FileError, PlanError
-from assocpriv.serving import make_service
 
 NAMES = ["milk", "bread", "butter", '<img src=x onerror="alert(1)">', "a, \u202eb", "tea"]
 VECTORS = Path(__file__).parents[1] / "vectors"

@@ -225,7 +225,7 @@ IMPORTS = {
     "client/spark.py": {"SystemEntropy"},
     "client/tables.py": {"Entropy", "read_only", "WordEntropy"},
     "client/waiting.py": {"SystemEntropy"},
-    "collector/output.py": {"SystemEntropy"},
+    "collect/sealing.py": {"SystemEntropy"},
     "guidance.py": {"SystemEntropy"},
     "lab/enumeration.py": {"Entropy"},
     "lab/rounds.py": {"SystemEntropy", "WordEntropy"},
@@ -238,9 +238,8 @@ IMPORTS = {
 # deal of an audit
 SYSTEM = {
     "auditing/enumerate/words_and_bulk.py", "client/ledger.py", "client/sending.py", "client/spark.py",
-    "collector/keys.py", "collector/known_ids.py", "collector/output.py", "collector/postgres_store.py",
-    "collector/sealing.py", "collector/taking.py", "files/atomic.py", "files/open_reports.py", "pages/sessions.py",
-    "promise/entropy.py",
+    "collect/gather.py", "collect/keys.py", "collect/postgres.py", "collect/sealing.py", "collect/sqlite.py",
+    "files/atomic.py", "files/open_reports.py", "pages/sessions.py", "promise/entropy.py",
 }  # fmt: skip
 _MODULE = "assocpriv.promise.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}

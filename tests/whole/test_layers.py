@@ -13,8 +13,8 @@ import assocpriv
 
 PACKAGE = Path(assocpriv.__file__).parent
 
-# What a folder may import besides itself. The trust boundary is in it: client, server and owner never see each other;
-# server, planning and collector see no records. Fronts, which people import, may import anything.
+# What a folder may import besides itself. The trust boundary is in it: client, server and suppress never see each other;
+# server, planning and collect see no records. Fronts, which people import, may import anything.
 BELOW = {
     "core": "",
     "promise": "",
@@ -24,13 +24,13 @@ BELOW = {
     "files": "core promise kernels plans",
     "records": "core promise kernels plans files",
     "client": "promise kernels plans files records spark",
-    "owner": "core promise kernels plans files records",
+    "suppress": "core promise kernels plans files records",
     "server": "core promise kernels plans files spark",
     "planning": "core promise kernels plans files server",
-    "collector": "core promise kernels plans files",
+    "collect": "core promise kernels plans files",
     "lab": "core promise kernels plans files records client server planning spark",
     "auditing": "core promise kernels plans files records client server planning lab",
-    "pages": "core promise kernels plans files collector",
+    "pages": "core promise kernels plans files collect",
 }
 PLAN = "plans.baskets"
 HEAVY = {
@@ -137,8 +137,8 @@ def test_folders_load_nothing(folder: str) -> None:
         (PLAN, "def f():\n    if 1:\n        from assocpriv.server import rules", {"server.rules"}),
         ("server.rules", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
         ("planning.baskets", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
-        ("collector.gather", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
-        ("client.any_kind", "from assocpriv.collector.taking import Batch", {"collector.taking"}),
+        ("collect.gather", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
+        ("client.any_kind", "from assocpriv.collect.gather import Batch", {"collect.gather"}),
         ("planning.baskets", "from assocpriv.client.ledger import Ledger", {"client.ledger"}),
         ("client.bulk", "from assocpriv.server import supports", {"server.supports"}),
         ("lab.simulate", "from assocpriv.apps.render import plan", {"apps.render.plan"}),

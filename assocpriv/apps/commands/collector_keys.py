@@ -40,7 +40,7 @@ def add_key(data: Path, name: str, quota: int | None) -> None:
       assocpriv collector keys add collection --name till-7 --quota 5000
     """
     from assocpriv.apps.render.operating import key_record
-    from assocpriv.operating import add_key as run
+    from assocpriv.collect import add_key as run
 
     key, secret = run(data, name, quota=quota)
     show_result(lambda: key_record(key) | {"key": secret}, lambda: [secret])
@@ -58,7 +58,7 @@ def list_key(data: Path) -> None:
       assocpriv collector keys list collection
     """
     from assocpriv.apps.render.operating import key_lines, key_record
-    from assocpriv.operating import list_keys as run
+    from assocpriv.collect import list_keys as run
 
     found = run(data)
     show_result(lambda: {"keys": [key_record(key) for key in found]}, lambda: key_lines(found))
@@ -76,7 +76,7 @@ def revoke_key(data: Path, number: int) -> None:
       assocpriv collector keys revoke collection 1
     """
     from assocpriv.apps.render.operating import key_record
-    from assocpriv.operating import revoke_key as run
+    from assocpriv.collect import revoke_key as run
 
     key = run(data, number)
     show_result(lambda: key_record(key), lambda: [f"key {key.number} ({key.name}) is revoked; its reports stay"])

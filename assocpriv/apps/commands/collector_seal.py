@@ -25,7 +25,7 @@ def seal(data: Path, store: str | None) -> None:
     Example:
       assocpriv collector seal collection
     """
-    from assocpriv.operating import seal_collection as run
+    from assocpriv.collect import seal_collection as run
 
     sealed = run(data, store=store)
     show_result(lambda: {"sealed": sealed}, lambda: [f"{counted(sealed, 'report')} sealed in {data}"])
@@ -42,7 +42,7 @@ def close(data: Path, store: str | None) -> None:
     Example:
       assocpriv collector close collection
     """
-    from assocpriv.operating import close_collection as run
+    from assocpriv.collect import close_collection as run
 
     sealed = run(data, store=store)
     show_result(

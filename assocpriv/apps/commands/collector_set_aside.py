@@ -26,7 +26,7 @@ def set_aside(data: Path, key: int, restore: bool, store: str | None) -> None:
       assocpriv collector set-aside collection --key 7 --restore
     """
     from assocpriv.apps.render.operating import set_aside_lines
-    from assocpriv.operating import set_aside as run
+    from assocpriv.collect import set_aside as run
 
     moved = run(data, key, restore=restore, store=store)
     show_result(

@@ -19,7 +19,7 @@ def status(data: Path) -> None:
       assocpriv collector status collection
     """
     from assocpriv.apps.render.operating import status_lines, status_record
-    from assocpriv.operating import collection_status as run
+    from assocpriv.collect import collection_status as run
 
     found = run(data)
     show_result(lambda: status_record(found), lambda: status_lines(found))

@@ -20,7 +20,7 @@ from assocpriv.apps.options import (
 )
 
 if TYPE_CHECKING:
-    from assocpriv.sending import Collector
+    from assocpriv.collect import Collector
 
 _MOST_BYTES = 1 << 24  # of a record
 
@@ -94,7 +94,7 @@ def _write(plan_path: Path, basket: str | None, *, output: Path, **device: Any) 
 
 def _send(url: str, asked: dict[str, Any], basket: str | None, **device: Any) -> None:
     from assocpriv.apps.render.sending import sent_lines, sent_record
-    from assocpriv.sending import send_report
+    from assocpriv.collect import send_report
 
     del device["output"], device["force"]
     record = _record_read() if basket is None else "\n".join(_names_given(basket)).encode("utf-8", "surrogateescape")
@@ -105,14 +105,14 @@ def _send(url: str, asked: dict[str, Any], basket: str | None, **device: Any) ->
 
 def _send_unsent(url: str, asked: dict[str, Any], ledger: Path) -> None:
     from assocpriv.apps.render.sending import waiting_lines, waiting_record
-    from assocpriv.sending import send_unsent
+    from assocpriv.collect import send_unsent
 
     done = send_unsent(_collector(url, asked), ledger=ledger, plan_id=asked["plan_id"])
     show_result(lambda: waiting_record(done), lambda: waiting_lines(done, url))
 
 
 def _collector(url: str, asked: dict[str, Any]) -> "Collector":
-    from assocpriv.sending import Collector, read_key
+    from assocpriv.collect import Collector, read_key
 
     key = None if asked["key_file"] is None else read_key(asked["key_file"])
     patience = {} if asked["patience"] is None else {"patience_seconds": asked["patience"]}

@@ -47,8 +47,8 @@ def serve(
     Example:
       assocpriv serve plan.json --data collection
     """
-    from assocpriv.serving import TOKEN_FILE, read_plan
-    from assocpriv.serving import serve as run
+    from assocpriv.collect import TOKEN_FILE, read_plan
+    from assocpriv.collect import serve as run
 
     def tell(url: str) -> None:
         click.echo(f"listening on {url}")

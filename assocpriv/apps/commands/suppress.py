@@ -66,13 +66,13 @@ def suppress(table: Path, templates: Path, only_check: bool, output: Path | None
       assocpriv suppress table.csv --templates templates.toml --bins age=entropy --class rating -o released.csv
       assocpriv suppress baskets.csv --templates items.toml -o released.csv
     """
-    from assocpriv import suppression
+    from assocpriv import suppress
 
     if only_check:
         refuse_given(_WRITING, "writes, and --check does not")
     elif output is None:
         raise click.UsageError("give -o FILE to write what is released, or --check to list inferences")
-    if suppression.are_of_items(templates):
+    if suppress.are_of_items(templates):
         refuse_given(_OF_TABLES, "is said of tables, and these templates are over items")
         _suppress_items(table, templates, output, options)
     else:
@@ -81,39 +81,39 @@ def suppress(table: Path, templates: Path, only_check: bool, output: Path | None
 
 
 def _suppress_table(table: Path, templates: Path, output: Path | None, options: dict[str, Any]) -> None:
-    from assocpriv import suppression
+    from assocpriv import suppress
     from assocpriv.apps.render.suppression import check_lines, publication_lines, talk_lines
 
     progress = Progress()
     shared = {name: options[name] for name in ("class_column", "bins", "category", "separator", "missing")}
     shared |= {"bins": list(options["bins"]) or None, "memory_bytes": options["memory"]}
     if output is None:
-        found = suppression.check(table, templates, progress=progress.stage("reading"), **shared)
-        show_result(lambda: suppression.check_record(found), lambda: check_lines(found))
+        found = suppress.check(table, templates, progress=progress.stage("reading"), **shared)
+        show_result(lambda: suppress.check_record(found), lambda: check_lines(found))
         _exit_with(found.passed)
         return
-    suppression.read_templates(templates)
-    suppression.check_writable(output, force=options["force"], inputs=[table, templates])
+    suppress.read_templates(templates)
+    suppress.check_writable(output, force=options["force"], inputs=[table, templates])
     own = {name: options[name] for name in ("mark", "report", "force")}
-    done = suppression.suppress_file(table, templates, output, progress=progress.stage("reading"), **own, **shared)
+    done = suppress.suppress_file(table, templates, output, progress=progress.stage("reading"), **own, **shared)
     say(talk_lines(done))
-    show_result(lambda: suppression.publication_record(done), lambda: publication_lines(done, output))
+    show_result(lambda: suppress.publication_record(done), lambda: publication_lines(done, output))
 
 
 def _suppress_items(data: Path, templates: Path, output: Path | None, options: dict[str, Any]) -> None:
-    from assocpriv import suppression
+    from assocpriv import suppress
     from assocpriv.apps.render.suppressed_items import item_check_lines, item_release_lines
 
     reading = {name: options[name] for name in (*LAYOUT, "repeats", "empty")}
     reading |= {"progress": Progress().stage("reading")}
     if output is None:
-        found = suppression.check_items(data, templates, **reading)
-        show_result(lambda: suppression.item_record(found), lambda: item_check_lines(found))
+        found = suppress.check_items(data, templates, **reading)
+        show_result(lambda: suppress.item_record(found), lambda: item_check_lines(found))
         _exit_with(found.passed)
         return
     own = {name: options[name] for name in ("report", "force")}
-    done = suppression.suppress_items(data, templates, output, **own, **reading)
-    show_result(lambda: suppression.item_record(done), lambda: item_release_lines(done, output))
+    done = suppress.suppress_items(data, templates, output, **own, **reading)
+    show_result(lambda: suppress.item_record(done), lambda: item_release_lines(done, output))
 
 
 def _exit_with(passed: bool) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.apps.render.figures import fields
-from assocpriv.operating import CollectionStatus, SourceKey
+from assocpriv.collect import CollectionStatus, SourceKey
 from assocpriv.promise.errors import counted
 
 

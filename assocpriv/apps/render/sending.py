@@ -3,9 +3,9 @@
 from typing import Any
 
 from assocpriv.apps.render.figures import fields
+from assocpriv.collect import SentReport, SentWaiting
 from assocpriv.promise.breaches import format_bound
 from assocpriv.promise.errors import counted
-from assocpriv.sending import SentReport, SentWaiting
 
 
 def sent_record(sent: SentReport) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from assocpriv.apps.render.figures import confidence_above, percent, percent_as_
 from assocpriv.promise.errors import counted
 
 if TYPE_CHECKING:
-    from assocpriv.owner.suppression.items_disclosure import ItemInference
-    from assocpriv.suppression import BasketCheck, BasketRelease
+    from assocpriv.suppress import BasketCheck, BasketRelease
+    from assocpriv.suppress.baskets import ItemInference
 
 _MOST = 20  # lines of a list
 

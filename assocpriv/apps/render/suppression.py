@@ -10,9 +10,9 @@ from assocpriv.apps.render.figures import confidence_above, percent, percent_as_
 from assocpriv.promise.errors import counted
 
 if TYPE_CHECKING:
-    from assocpriv.owner.suppression.inferences import Inference
-    from assocpriv.owner.suppression.publishing import Check, Publication
-    from assocpriv.owner.suppression.templates import Bound
+    from assocpriv.suppress.inferences import Inference
+    from assocpriv.suppress.release import Check, Publication
+    from assocpriv.suppress.templates import Bound
 
 _MOST = 20  # lines of a list, and values of a line
 

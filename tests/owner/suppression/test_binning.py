@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assocpriv import suppression
-from assocpriv.owner.suppression.binning import bin_labels, entropy_starts, equal_starts, read_binning
-from assocpriv.owner.suppression.tables import value_numbers
+from assocpriv import suppress
 from assocpriv.promise.errors import TemplateError
+from assocpriv.suppress.table import bin_labels, entropy_starts, equal_starts, read_binning, value_numbers
 
 
 def entropy(labels):
@@ -69,7 +68,7 @@ def test_intervals_stand_in_the_release():
     numbers = [3.5, -2, 10, 10, 7, None, 0, 1, 2, 3]
     frame = pd.DataFrame({"x": numbers, "ill": ["yes", "no"] * 5})
     templates = [{"channel": ["x"], "sensitive": {"ill": ["yes"]}, "confidence": "99%"}]
-    released, done = suppression.suppress(frame, templates, bins={"x": 3})
+    released, done = suppress.suppress(frame, templates, bins={"x": 3})
     labels = done.bins["x"]
     assert labels == ("<2", "2 to <7", ">=7")
     shown = released["x"].tolist()
@@ -86,8 +85,8 @@ def test_a_csv_of_numbers(tmp_path):
     (tmp_path / "t.csv").write_text("x,ill\n" + lines + "?,no\n")
     templates = [{"channel": ["x"], "sensitive": {"ill": ["yes"]}, "confidence": "30%"}]
     with pytest.raises(TemplateError, match=r"column x cannot be binned: it holds no three numbers .* --missing"):
-        suppression.check(tmp_path / "t.csv", templates, bins={"x": 2})
-    found = suppression.check(tmp_path / "t.csv", templates, bins=5, missing="?")
+        suppress.check(tmp_path / "t.csv", templates, bins={"x": 2})
+    found = suppress.check(tmp_path / "t.csv", templates, bins=5, missing="?")
     assert found.bins == {"x": ("<4", "4 to <8", "8 to <12", "12 to <16", ">=16")}
     assert found.passed
 
@@ -128,8 +127,8 @@ def test_bins_that_nothing_is_cut_by_are_refused():
     frame = pd.DataFrame({"job": ["cook", "clerk"] * 4, "x": list(range(8)), "ill": ["no", "yes"] * 4})
     templates = [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
     with pytest.raises(TemplateError, match=r"--bins 3 \(bins=\) is of no use"):
-        suppression.check(frame, templates, bins=3)
+        suppress.check(frame, templates, bins=3)
     both = [{"channel": ["job", "x"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
     with pytest.raises(TemplateError, match="is of no use"):
-        suppression.check(frame, both, bins=["3", "x=2"])
-    assert suppression.check(frame, both, bins=["3"]).bins["x"]
+        suppress.check(frame, both, bins=["3", "x=2"])
+    assert suppress.check(frame, both, bins=["3"]).bins["x"]

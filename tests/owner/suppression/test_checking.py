@@ -10,10 +10,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from assocpriv.owner.suppression import checking
-from assocpriv.owner.suppression.checking import count_columns, count_file
-from assocpriv.owner.suppression.templates import Bound
 from assocpriv.promise.errors import FileError
+from assocpriv.suppress import checking
+from assocpriv.suppress.checking import count_columns, count_file
+from assocpriv.suppress.templates import Bound
 
 
 def naive_highest(frame, bound):
@@ -91,7 +91,7 @@ def test_it_shares_no_code_with_what_it_checks():
     tree = ast.parse(Path(checking.__file__).read_text(encoding="utf-8"))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     ours = {name for name in imported if name and name.startswith("assocpriv")}
-    assert ours == {"assocpriv.promise.errors", "assocpriv.owner.suppression.templates"}
+    assert ours == {"assocpriv.promise.errors", "assocpriv.suppress.templates"}
 
 
 def test_missing_cells_are_a_pattern():

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 from assocpriv.kernels.suppression import CANDIDATE, DISCLOSED
-from assocpriv.owner.suppression.candidates import Candidates
-from assocpriv.owner.suppression.channels import Channel
-from assocpriv.owner.suppression.coded import code_cells, suppress
-from assocpriv.owner.suppression.disclosure import disclose
-from assocpriv.owner.suppression.inferences import highest_confidence, inferences
-from assocpriv.owner.suppression.templates import Bound, irredundant
 from assocpriv.promise.errors import TemplateError
+from assocpriv.suppress.inferences import Candidates, Channel, highest_confidence, inferences
+from assocpriv.suppress.progressive import disclose
+from assocpriv.suppress.table import code_cells, suppress
+from assocpriv.suppress.templates import Bound, irredundant
 
 JOB_COUNTRY, JOB_CHILD = ["Job", "Country"], ["Job", "Child"]
 EXAMPLE_2 = (*bank_customers.template(JOB_COUNTRY, "50%"), *bank_customers.template(JOB_CHILD, "50%"))

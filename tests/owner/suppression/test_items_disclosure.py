@@ -8,16 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from assocpriv.owner.suppression.items_disclosure import (
-    ItemSuppression,
-    disclose_items,
-    item_inferences,
-    named_items,
-    names_of,
-)
-from assocpriv.owner.suppression.items_templates import ItemBound, ItemTemplate, irredundant_items, item_bounds
 from assocpriv.promise.errors import TemplateError
 from assocpriv.records.baskets import Baskets
+from assocpriv.suppress.baskets import ItemSuppression, disclose_items, item_inferences, named_items, names_of
+from assocpriv.suppress.templates import ItemBound, ItemTemplate, irredundant_items, item_bounds
 
 ITEMS = "abcdef"
 Sets = Sequence[frozenset[str]]

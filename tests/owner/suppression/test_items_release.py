@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assocpriv.owner.suppression import items_release
 from assocpriv.promise.errors import AssocprivError, BasketError, FileError, TemplateError
 from assocpriv.records.baskets import Baskets
-from assocpriv.suppression import check_items, suppress_items
+from assocpriv.suppress import baskets, check_items, suppress_items
 
 # beer tells the test in 3 of 4 baskets; of no beer it is 1 of 4
 BASKETS = [["beer", "test"], ["milk"], ["test", "beer", "milk"], ["beer"], ["beer", "test"], ["milk", "test"], ["egg"],
@@ -231,8 +230,8 @@ def test_a_sensitive_item_written_in_two_ways_is_refused() -> None:
 def test_a_faulty_file_is_not_released(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that was written wrongly fails the check, and never gets its name; so does a table in memory."""
     text = lines(BASKETS) if fault == "nothing dropped" else lines(LEFT[:-1])
-    monkeypatch.setattr(items_release, "write_without", lambda *args, **_: args[3].write(text))
-    monkeypatch.setattr(items_release, "lists_without", lambda _, __: BASKETS if "nothing" in fault else LEFT[:-1])
+    monkeypatch.setattr(baskets, "write_without", lambda *args, **_: args[3].write(text))
+    monkeypatch.setattr(baskets, "lists_without", lambda _, __: BASKETS if "nothing" in fault else LEFT[:-1])
     source = tmp_path / "b.csv"
     source.write_bytes(lines(BASKETS))
     with pytest.raises(TemplateError, match="check of the released baskets failed"):

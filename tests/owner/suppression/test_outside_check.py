@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assocpriv.suppression import check, suppress
+from assocpriv.suppress import check, suppress
 
 pycanon = pytest.importorskip("pycanon.anonymity", reason="pycanon is not installed: pip install .[dev]")
 

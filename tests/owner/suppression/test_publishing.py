@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assocpriv import suppression
-from assocpriv.owner.suppression import publishing, report
-from assocpriv.owner.suppression.disclosure import disclose
+from assocpriv import suppress
 from assocpriv.promise.errors import FileError, RecordError, TemplateError
+from assocpriv.suppress import release
+from assocpriv.suppress.progressive import disclose
 
 GROUPS = [  # table 1 of the paper: job, country, bankruptcy, child, records rated good and bad
     ("Cook", "US", "Current", "No", 0, 4),
@@ -54,7 +54,7 @@ def test_the_papers_example(tmp_path, ending):
         bank().to_parquet(source)
     else:
         bank().to_csv(source, index=False, sep=separator)
-    done = suppression.suppress_file(source, TEMPLATES, output, "Rating")
+    done = suppress.suppress_file(source, TEMPLATES, output, "Rating")
     released = pd.read_parquet(output) if ending == ".parquet" else pd.read_csv(output, sep=separator)
     pd.testing.assert_frame_equal(released, table_2(), check_dtype=False)
     assert [(each.support, each.hits) for each in done.checked] == [(10, 5)]
@@ -67,7 +67,7 @@ def test_cells_that_stay_are_the_same_bytes(tmp_path):
     lines = [b"007, cook,1.50,no\r\n", b"\n", b" a ,clerk,NaN,yes\n", b",cook,,no\r\n"]
     (tmp_path / "t.csv").write_bytes(head + b"".join(lines) + b"8,clerk,-0,yes")
     templates = [{"channel": ["Job"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
-    suppression.suppress_file(tmp_path / "t.csv", templates, tmp_path / "o.csv")
+    suppress.suppress_file(tmp_path / "t.csv", templates, tmp_path / "o.csv")
     wanted = [line.replace(b" cook", b"*").replace(b"cook", b"*").replace(b"clerk", b"*") for line in lines]
     assert (tmp_path / "o.csv").read_bytes() == head + b"".join(wanted) + b"8,*,-0,yes\n"
 
@@ -76,11 +76,11 @@ def test_ways_of_writing_a_value_are_not_released(tmp_path):
     """A value that is written in several ways is released in one, because the difference could tell what was hidden."""
     (tmp_path / "t.csv").write_text("Job,ill,z\ncook,no,1\n cook,yes,2\ncook,no,3\nclerk,no,4\n")
     templates = [{"channel": ["Job"], "sensitive": {"ill": ["yes"]}, "confidence": "50%"}]
-    done = suppression.suppress_file(tmp_path / "t.csv", templates, tmp_path / "o.csv")
+    done = suppress.suppress_file(tmp_path / "t.csv", templates, tmp_path / "o.csv")
     assert (tmp_path / "o.csv").read_text() == "Job,ill,z\ncook,no,1\ncook,yes,2\ncook,no,3\nclerk,no,4\n"
     assert done.respelled == ("Job",)
     (tmp_path / "q.csv").write_text('Job,ill,z\ncook,no,1\n"cook",yes,2\ncook,no,"3"\nclerk,no,4\n')
-    done = suppression.suppress_file(tmp_path / "q.csv", templates, tmp_path / "p.csv")
+    done = suppress.suppress_file(tmp_path / "q.csv", templates, tmp_path / "p.csv")
     assert (tmp_path / "p.csv").read_text() == 'Job,ill,z\ncook,no,1\ncook,yes,2\ncook,no,"3"\nclerk,no,4\n'
 
 
@@ -89,7 +89,7 @@ def test_values_that_need_quotes_keep_them(tmp_path):
     frame = pd.DataFrame({"Job": ["a,b", 'c"d', "e"] * 4, "ill": ["yes", "no", "no"] * 4, "z": range(12)})
     frame.to_csv(tmp_path / "t.csv", index=False)
     templates = [{"channel": ["Job"], "sensitive": {"ill": ["yes"]}, "confidence": "80%"}]
-    done = suppression.suppress_file(tmp_path / "t.csv", templates, tmp_path / "o.csv")
+    done = suppress.suppress_file(tmp_path / "t.csv", templates, tmp_path / "o.csv")
     hidden = done.suppression.suppressed["Job"]
     assert len(hidden) == 2
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "o.csv"), frame.replace({"Job": dict.fromkeys(hidden, "*")}))
@@ -107,7 +107,7 @@ def test_random_tables_keep_their_rows(rng, tmp_path, monkeypatch, chunk):
         templates = [{"channel": ["a", "b"], "sensitive": {"s": ["s0", "s1"]}, "confidence": Fraction(4 + run % 3, 10)}]
         source, output = tmp_path / f"{run}.csv", tmp_path / f"{run}-out.csv"
         frame.to_csv(source, index=False)
-        done = suppression.suppress_file(source, templates, output, "c")
+        done = suppress.suppress_file(source, templates, output, "c")
         for column, values in done.suppression.suppressed.items():
             frame[column] = frame[column].where(~frame[column].isin([value or "" for value in values]), "*")
         released = pd.read_csv(output, keep_default_na=False)
@@ -128,7 +128,7 @@ def test_frames_keep_types_and_rows(kind):
     frame["Country"] = frame["Country"].astype("category")
     given = {"pandas": lambda: frame, "polars": lambda: pl.from_pandas(frame), "pyarrow": lambda: pa.table(frame)}
     table = given[kind]()
-    released, done = suppression.suppress(table, TEMPLATES, "Rating")
+    released, done = suppress.suppress(table, TEMPLATES, "Rating")
     assert type(released) is type(table)
     assert done.suppression.suppressed == {"Job": ("Clerk", "Trader"), "Country": ("Canada", "UK")}
     if kind == "pandas":
@@ -148,14 +148,12 @@ def test_parquet_keeps_types(tmp_path):
     frame = bank().assign(code=[1, 2, 3] * 8, small=np.arange(24, dtype=np.int8))
     frame["Country"] = frame["Country"].astype("category")
     pq.write_table(pa.table(frame), tmp_path / "t.parquet", row_group_size=5, compression="zstd")
-    suppression.suppress_file(tmp_path / "t.parquet", TEMPLATES, tmp_path / "o.parquet", "Rating")
+    suppress.suppress_file(tmp_path / "t.parquet", TEMPLATES, tmp_path / "o.parquet", "Rating")
     before, after = pq.ParquetFile(tmp_path / "t.parquet"), pq.ParquetFile(tmp_path / "o.parquet")
     assert after.schema_arrow.equals(before.schema_arrow)
     assert after.metadata.row_group(0).column(0).compression == "ZSTD"
     templates = [TEMPLATES[0] | {"channel": ["code"], "confidence": "22%"}]
-    done = suppression.suppress_file(
-        tmp_path / "t.parquet", templates, tmp_path / "p.parquet", "Rating", category="code"
-    )
+    done = suppress.suppress_file(tmp_path / "t.parquet", templates, tmp_path / "p.parquet", "Rating", category="code")
     assert done.suppression.suppressed["code"]
     released = pd.read_parquet(tmp_path / "p.parquet")
     hidden = [int(value) for value in done.suppression.suppressed["code"]]
@@ -170,11 +168,9 @@ def test_a_report_that_cannot_be_written_keeps_the_table_back(tmp_path, monkeypa
     def full(*arguments, **options):
         raise FileError("the disk is full")
 
-    monkeypatch.setattr(report, "atomic_output", full)
+    monkeypatch.setattr(release, "atomic_output", full)
     with pytest.raises(FileError, match="full"):
-        suppression.suppress_file(
-            tmp_path / "t.csv", TEMPLATES, tmp_path / "o.csv", "Rating", report=tmp_path / "r.json"
-        )
+        suppress.suppress_file(tmp_path / "t.csv", TEMPLATES, tmp_path / "o.csv", "Rating", report=tmp_path / "r.json")
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
@@ -184,7 +180,7 @@ def test_floats_of_one_value_look_alike_when_released(one, other):
     codes, ill = [one] * 4 + [other] * 4 + [1.0, 2.0] * 4, ["yes"] * 4 + ["no"] * 8 + ["yes", "no"] * 2
     table = pa.table({"code": codes, "ill": ill})
     templates = [{"channel": ["code"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
-    released, done = suppression.suppress(table, templates, category="code")
+    released, done = suppress.suppress(table, templates, category="code")
     assert done.respelled == ("code",)
     assert len(set(released["code"].to_pylist()[:8])) == 1
     assert max(each.confidence for each in done.checked) == Fraction(1, 2)
@@ -204,13 +200,13 @@ def test_metadata_are_not_released(kind, tmp_path):
     output = tmp_path / "o.parquet"
     if kind == "pandas":
         frame = frame.reset_index()
-        released, _ = suppression.suppress(frame, templates, "Rating", bins=2)
+        released, _ = suppress.suppress(frame, templates, "Rating", bins=2)
         released.to_parquet(output)
     elif kind == "file":
         pq.write_table(table, tmp_path / "t.parquet")
-        suppression.suppress_file(tmp_path / "t.parquet", templates, output, "Rating", bins=2)
+        suppress.suppress_file(tmp_path / "t.parquet", templates, output, "Rating", bins=2)
     else:
-        pq.write_table(suppression.suppress(table, templates, "Rating", bins=2)[0], output)
+        pq.write_table(suppress.suppress(table, templates, "Rating", bins=2)[0], output)
     assert b"Trader" not in output.read_bytes()
     read = pd.read_parquet(output)
     assert "Trader" not in set(read.reset_index()["Job"])
@@ -230,18 +226,18 @@ def test_a_violation_is_not_released(tmp_path, monkeypatch, ending):
         found.suppressed.update(Job=(), Country=())
         return found
 
-    monkeypatch.setattr(publishing, "disclose", broken)
+    monkeypatch.setattr(release, "disclose", broken)
     with pytest.raises(FileError, match="violates 1 of 1 bounds"):
-        suppression.suppress_file(tmp_path / f"t{ending}", TEMPLATES, tmp_path / f"o{ending}", "Rating")
+        suppress.suppress_file(tmp_path / f"t{ending}", TEMPLATES, tmp_path / f"o{ending}", "Rating")
     with pytest.raises(FileError, match="violates 1 of 1 bounds"):
-        suppression.suppress(frame, TEMPLATES, "Rating")
+        suppress.suppress(frame, TEMPLATES, "Rating")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "t.parquet"]
 
 
 def test_a_redundant_bound_is_checked(tmp_path):
     """Bounds that others imply are counted in what was written, too."""
     weak = TEMPLATES[0] | {"channel": ["Job"], "confidence": "90%"}
-    _, done = suppression.suppress(bank(), [*TEMPLATES, weak], "Rating")
+    _, done = suppress.suppress(bank(), [*TEMPLATES, weak], "Rating")
     assert done.redundant == 1
     assert [(each.bound.channel, each.support, each.hits) for each in done.checked] == [
         (("Job", "Country"), 10, 5),
@@ -258,9 +254,9 @@ def test_a_file_that_changes_is_refused(tmp_path, monkeypatch):
         path.write_text(path.read_text() + "Cook,US,Never,No,G\n")
         return disclose(*arguments, **options)
 
-    monkeypatch.setattr(publishing, "disclose", meanwhile)
+    monkeypatch.setattr(release, "disclose", meanwhile)
     with pytest.raises(RecordError, match=r"t\.csv: the file was changed while it was read"):
-        suppression.suppress_file(path, TEMPLATES, tmp_path / "o.csv", "Rating")
+        suppress.suppress_file(path, TEMPLATES, tmp_path / "o.csv", "Rating")
     assert not (tmp_path / "o.csv").exists()
 
 
@@ -270,22 +266,22 @@ def test_a_sensitive_value_written_in_two_ways_is_refused(other):
     frame = bank()
     frame.loc[frame.index[-1], "Bankruptcy"] = other
     with pytest.raises(TemplateError, match="column Bankruptcy also writes Discharged in another way"):
-        suppression.check(frame, TEMPLATES)
+        suppress.check(frame, TEMPLATES)
     named = [TEMPLATES[0] | {"sensitive": {"Bankruptcy": ["Discharged", other]}}]
-    assert len(suppression.suppress(frame, named, "Rating")[1].checked) == 2
+    assert len(suppress.suppress(frame, named, "Rating")[1].checked) == 2
     numbers = frame.assign(Bankruptcy=["1", "1.0", "2"] * 8)
     with pytest.raises(TemplateError, match="also writes 1 in another way"):
-        suppression.check(numbers, [TEMPLATES[0] | {"sensitive": {"Bankruptcy": ["1"]}}])
+        suppress.check(numbers, [TEMPLATES[0] | {"sensitive": {"Bankruptcy": ["1"]}}])
 
 
 def test_a_mark_that_is_a_value_is_refused():
     """A mark that a column holds would hide which cells were suppressed; another does not, and * is a value then."""
     with pytest.raises(TemplateError, match="mark NA stands for missing values"):
-        suppression.suppress(bank(), TEMPLATES, "Rating", mark="NA", missing="NA")
+        suppress.suppress(bank(), TEMPLATES, "Rating", mark="NA", missing="NA")
     frame = bank().replace({"Job": {"Cook": "*"}})
     with pytest.raises(TemplateError, match=r"column Job holds the mark \* .* --mark"):
-        suppression.suppress(frame, TEMPLATES, "Rating")
-    released, done = suppression.suppress(frame, TEMPLATES, "Rating", mark="?")
+        suppress.suppress(frame, TEMPLATES, "Rating")
+    released, done = suppress.suppress(frame, TEMPLATES, "Rating", mark="?")
     assert set(released["Job"]) == {"*", "Artist", "Doctor", "?"}
     assert {each.reason.values for each in done.suppression.reasons if each.reason} == {("?", "UK"), ("?", "?")}
 
@@ -293,14 +289,14 @@ def test_a_mark_that_is_a_value_is_refused():
 def test_a_file_is_no_table_in_memory(tmp_path):
     """A file's name goes to the function of files, which the error names; nothing is read."""
     with pytest.raises(TypeError, match="suppress_file takes files"):
-        suppression.suppress(tmp_path / "t.csv", TEMPLATES)
+        suppress.suppress(tmp_path / "t.csv", TEMPLATES)
 
 
 @pytest.mark.parametrize("mark", ["", " ", " x", "a\nb", 0])
 def test_marks_that_cannot_be_read_are_refused(mark):
     """A mark is text on one line without blanks around it."""
     with pytest.raises(TemplateError, match="the mark must be text on one line"):
-        suppression.suppress(bank(), TEMPLATES, "Rating", mark=mark)
+        suppress.suppress(bank(), TEMPLATES, "Rating", mark=mark)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +317,7 @@ def test_requests_that_cannot_be_met(change, message):
     """Templates that do not fit the table, or that nothing satisfies, are refused in words."""
     frame = bank().assign(age=range(24), day=pd.date_range("2020-01-01", periods=24))
     with pytest.raises((TemplateError, RecordError), match=message):
-        suppression.suppress(frame, [TEMPLATES[0] | change], "Rating")
+        suppress.suppress(frame, [TEMPLATES[0] | change], "Rating")
 
 
 def test_no_cell_stands_in_an_error(tmp_path):
@@ -336,22 +332,22 @@ def test_no_cell_stands_in_an_error(tmp_path):
     ):
         (tmp_path / "t.csv").write_text(text, encoding="utf-8", errors="surrogateescape")
         with pytest.raises((RecordError, TemplateError), match=place) as caught:
-            suppression.check(tmp_path / "t.csv", TEMPLATES)
+            suppress.check(tmp_path / "t.csv", TEMPLATES)
         assert "secretvalue" not in str(caught.value)
 
 
 def test_check_lists_what_is_above():
     """The check of the paper's table 1 finds the one inference that its example names."""
-    found = suppression.check(bank(), TEMPLATES)
+    found = suppress.check(bank(), TEMPLATES)
     assert [(each.values, each.support, each.hits) for each in found.violations] == [(("Trader", "UK"), 5, 4)]
     assert not found.passed
-    assert suppression.check(table_2(), TEMPLATES).passed
+    assert suppress.check(table_2(), TEMPLATES).passed
 
 
 def test_gzip_is_the_same_at_each_run(tmp_path):
     """A compressed release holds no time and no name of a file that was on the way."""
     bank().to_csv(tmp_path / "t.csv", index=False)
     for name in ("a.csv.gz", "b.csv.gz"):
-        suppression.suppress_file(tmp_path / "t.csv", TEMPLATES, tmp_path / name, "Rating")
+        suppress.suppress_file(tmp_path / "t.csv", TEMPLATES, tmp_path / name, "Rating")
     assert gzip.decompress((tmp_path / "a.csv.gz").read_bytes()).startswith(b"Job,Country,")
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from assocpriv.owner.suppression.templates import Bound, Template, bounds, irredundant, read_templates
 from assocpriv.promise.errors import TemplateError
+from assocpriv.suppress.templates import Bound, Template, bounds, irredundant, read_templates
 
 TOML = """
 [[template]]

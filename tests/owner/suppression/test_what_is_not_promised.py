@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pandas as pd
 
-from assocpriv.suppression import suppress
+from assocpriv.suppress import suppress
 
 ILL = {"sensitive": {"state": ["ill"]}}
 

@@ -1,0 +1,420 @@
+"""Collecting, by name.
+
+The door of operating a collection on its machine: keys of its sources, what it holds, sealing, setting aside.
+
+The door of sending: one device answers a collector, and loses no report.
+
+The door of running a collection: a collector behind HTTP, which devices send their reports to.
+"""
+
+import contextlib
+import errno
+import resource
+import socket
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assocpriv.plans.kind import on_first_use
+from assocpriv.promise.errors import FileError, PlanError
+
+if TYPE_CHECKING:
+    from assocpriv.client.sending import Collector, SentReport, SentWaiting
+    from assocpriv.collect.folder import CollectionStatus
+    from assocpriv.collect.keys import SourceKey
+    from assocpriv.collect.service import Service
+    from assocpriv.files.plans import read_plan
+    from assocpriv.pages.sessions import TOKEN_FILE
+    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.promise.breaches import Breach
+
+
+__all__ = [
+    "TOKEN_FILE", "CollectionStatus", "Collector", "SentReport", "SentWaiting", "Service", "SourceKey", "add_key",
+    "close_collection", "collection_status", "list_keys", "make_service", "read_key", "read_plan", "revoke_key",
+    "seal_collection", "send_report", "send_unsent", "serve", "set_aside",
+]  # fmt: skip
+_HOMES = {
+    "assocpriv.client.sending": ("Collector", "SentReport", "SentWaiting"),
+    "assocpriv.collect.keys": ("SourceKey",),
+    "assocpriv.collect.service": ("Service",),
+    "assocpriv.collect.folder": ("CollectionStatus",),
+    "assocpriv.files.plans": ("read_plan",),
+    "assocpriv.pages.sessions": ("TOKEN_FILE",),
+}
+
+__getattr__, __dir__ = on_first_use(globals(), _HOMES)
+
+
+def add_key(data: str | PathLike[str], name: str, *, quota: int | None = None) -> "tuple[SourceKey, str]":
+    """Make a key of a collection and return what is kept of it, and the key itself, which is not kept.
+
+    A collector that serves the folder takes the key from the next request on; one that was started without keys goes on
+    to take reports from anybody until it is started again.
+
+    Args:
+        data: the folder of the collection.
+        name: what people call the source, as ``till 7``; reports are stored with the key's number, not with it.
+        quota: the most reports that may come with the key; repeated ones do not count.
+
+    Raises:
+        FileError: no such folder, a name that another key has, or a quota below 1.
+    """
+    from assocpriv.collect.keys import add_key as add
+
+    return add(Path(data), name, quota)
+
+
+def list_keys(data: str | PathLike[str]) -> "list[SourceKey]":
+    """Return the keys of a collection's folder, revoked ones too.
+
+    Raises:
+        FileError: no such folder, or they cannot be read.
+    """
+    from assocpriv.collect.keys import read_keys
+
+    if not Path(data).is_dir():
+        raise FileError(f"there is no folder {data}")
+    return read_keys(Path(data))
+
+
+def revoke_key(data: str | PathLike[str], number: int) -> "SourceKey":
+    """Let a collection take no more reports with a key; those that came with it stay.
+
+    Raises:
+        FileError: there is no such key, or it is revoked.
+    """
+    from assocpriv.collect.keys import revoke_key as revoke
+
+    return revoke(Path(data), number)
+
+
+def collection_status(data: str | PathLike[str]) -> "CollectionStatus":
+    """Return what a collection's folder holds, by number of key; it may be served meanwhile.
+
+    Raises:
+        FileError: it is no collector's folder.
+        WireError: a damaged file.
+    """
+    from assocpriv.collect.folder import folder_status
+
+    return folder_status(Path(data))
+
+
+def seal_collection(data: str | PathLike[str], *, store: str | None = None) -> int:
+    """Turn all reports of a collection that nobody serves into report files, and return how many were not yet.
+
+    Args:
+        data: the folder of the collection.
+        store: of a collection in PostgreSQL its URL, where the folder's note of it, without a password, does not do.
+
+    Raises:
+        FileError: it is served, or the disk or the database refuses.
+    """
+    from assocpriv.collect.folder import seal_folder
+
+    return seal_folder(Path(data), store)
+
+
+def close_collection(data: str | PathLike[str], *, store: str | None = None) -> int:
+    """Seal a collection, forget its submission ids, and let it take no reports any more; as :func:`seal_collection`."""
+    from assocpriv.collect.folder import close_folder
+
+    return close_folder(Path(data), store)
+
+
+def set_aside(data: str | PathLike[str], key: int, *, restore: bool = False, store: str | None = None) -> int:
+    """Move the reports of one key out of a collection that nobody serves, into its folder ``set-aside``.
+
+    Args:
+        data: the folder of the collection.
+        key: the number of the key.
+        restore: move them back.
+        store: as of :func:`seal_collection`.
+
+    Returns:
+        How many reports these are.
+
+    Raises:
+        FileError: the collection is served, there are no reports of the key, or the disk refuses.
+    """
+    from assocpriv.collect.folder import set_aside as move
+
+    return move(Path(data), key, restore=restore, store=store)
+
+
+_MOST_KEY_BYTES = 4096
+
+
+def send_report(
+    record: Any,
+    collector: "str | Collector",
+    *,
+    ledger: str | PathLike[str],
+    occasion: str,
+    limit: "Breach | None" = None,
+    plan_id: str | None = None,
+    max_level: int | None = None,
+    empty: str = "error",
+) -> "SentReport":
+    """Answer a collector: fetch its plan, check it, make one report, write it down, send it.
+
+    A report that could not be sent waits in the ledger: the same call sends the same bytes again, or
+    :func:`send_unsent`.
+
+    Args:
+        record: names of items; of another kind of plan what it takes, as {"age": 34}; or bytes, text as
+            ``assocpriv report`` reads it. Of a guided plan the values by column: the guidance is asked for.
+        collector: its URL, or a :class:`Collector` with a key or another patience.
+        ledger: what this device told; made if it is missing, and something was written down.
+        occasion: what the record is of; the same one gets the same report again.
+        limit: a promise that all reports of this device keep, under any plans.
+        plan_id: id of the plan that the collector must have.
+        max_level: of a guided plan, the highest level that is answered.
+        empty: "error", or "keep" to report on an empty basket.
+
+    Raises:
+        CollectorError: it cannot be reached, refuses, or is none; what was made waits in the ledger.
+        BudgetError: the device has told all that a promise allows.
+        PlanError: a plan that breaks its rules, or is another than ``plan_id``.
+        RecordError, GuidanceError: nothing is spent.
+        FileError: a ledger that cannot be used.
+    """
+    from assocpriv.client.sending import Device, send_record
+    from assocpriv.promise.errors import BasketError
+
+    if empty not in ("error", "keep"):
+        raise BasketError("empty must be 'error' or 'keep'")
+    device = Device(Path(ledger), limit, plan_id, max_level, empty)
+    return send_record(record, _collector(collector), device, occasion)
+
+
+def send_unsent(
+    collector: "str | Collector", *, ledger: str | PathLike[str], plan_id: str | None = None
+) -> "SentWaiting":
+    """Send the reports that wait in a ledger for a collector, those of the plans that are collected there.
+
+    Raises:
+        CollectorError: it cannot be reached, refuses, or is none; what was not sent waits on.
+        FileError: a ledger that cannot be used, or is none.
+    """
+    from assocpriv.client.sending import Device, send_waiting
+
+    if not Path(ledger).exists():
+        raise FileError(f"there is no ledger {ledger}, so no report waits")
+    return send_waiting(_collector(collector), Device(Path(ledger), pinned_id=plan_id))
+
+
+def read_key(path: str | PathLike[str]) -> str:
+    """Return the key in a file, without blanks around it; what it holds is never shown.
+
+    Raises:
+        FileError: it cannot be read, or holds no key.
+    """
+
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_MOST_KEY_BYTES + 1)
+    except OSError as error:
+        raise FileError(f"cannot read the key file {path}: {error.strerror or error}") from None
+    text = content.decode("ascii", errors="surrogateescape").strip()
+    if not text or len(content) > _MOST_KEY_BYTES or not text.isprintable():
+        raise FileError(f"{path} holds no key: it must be one line of printable characters")
+    return text
+
+
+def _collector(given: "str | Collector") -> "Collector":
+    from assocpriv.client.sending import Collector
+
+    return Collector(given) if isinstance(given, str) else given
+
+
+_STOP_SECONDS = 10  # that requests have to end, once the collector is told to stop
+
+
+def make_service(
+    plan: "PublishedPlan",
+    data: str | PathLike[str],
+    *,
+    epoch_reports: int | None = None,
+    keys: bool = False,
+    store: str | None = None,
+    admin: bool = True,
+    origins: Sequence[str] = (),
+    demo: bool = False,
+) -> "Service":
+    """Return a collector as an ASGI application, for a server of one's own; one process may serve a folder.
+
+    Args:
+        plan: the published plan, of any kind.
+        data: the folder for its reports, made if it is missing.
+        epoch_reports: reports after which an epoch ends and is sealed; about a million by default.
+        keys: take reports only with a key, as :func:`assocpriv.collect.add_key` makes them; a folder that has keys
+            needs them in any case.
+        store: where reports are kept before they are sealed: ``sqlite``, in the folder, or ``postgresql://…``, or
+            ``@FILE`` that holds such a URL; by default what the folder has, and ``sqlite`` of a new one.
+        admin: serve the operator's page at /admin; its token is made in the folder, in the file ``admin-token``.
+        origins: sites, as ``https://shop.example``, whose pages may send reports from people's browsers.
+        demo: serve a demonstration at /demo, in which visitors make reports of baskets that nobody bought. It takes a
+            plan of a catalogue's items, a folder of its own, and no keys.
+
+    Raises:
+        FileError: a folder or a database that cannot be used, is of another plan, or is served already.
+        PlanError: the extra ``assocpriv[server]`` is missing, an origin is none, or what cannot be demonstrated.
+    """
+    _need_extra()
+    if demo:
+        _check_demonstration(plan, keys=keys)
+    from assocpriv.collect.folder import open_store
+    from assocpriv.collect.keys import KEYS_FILE, Keyring
+    from assocpriv.collect.sealing import is_closed
+    from assocpriv.collect.service import Service, check_origin
+    from assocpriv.collect.store import Collecting, FolderLock
+
+    origins = [check_origin(each) for each in origins]
+    folder = Path(data)
+    lock = FolderLock.take(folder)
+    try:
+        keyring = Keyring(folder) if keys or (folder / KEYS_FILE).exists() else None
+        opened = open_store(folder, plan, store, epoch_reports=epoch_reports)
+        collection = Collecting(plan, opened, folder, is_closed(folder))
+        service = Service(collection, lock, keys=keyring, origins=origins)
+        _add_demonstration(service, plan, folder, demo=demo)
+        if admin:
+            _add_page(service, plan, folder)
+    except BaseException:
+        lock.abandon()
+        raise
+    return service
+
+
+def _add_page(service: "Service", plan: "PublishedPlan", folder: Path) -> None:
+    """Serve the operator's page at /admin, whose token is in the folder."""
+    from assocpriv.pages.admin import AdminPage, Sources
+    from assocpriv.pages.sessions import Sessions, read_or_make_token
+
+    sources = Sources(plan, folder, service.status, service.seal)
+    service.pages["admin"] = AdminPage(sources, Sessions(read_or_make_token(folder)))
+
+
+def _check_demonstration(plan: object, *, keys: bool) -> None:
+    from assocpriv.pages.demo import check_demonstration
+
+    check_demonstration(plan)
+    if keys:
+        raise PlanError("visitors of a demonstration have no keys; serve it without --keys (keys=False)")
+
+
+def _add_demonstration(service: "Service", plan: "PublishedPlan", folder: Path, *, demo: bool) -> None:
+    """Serve the demonstration at /demo if it is wanted; keep its folder apart from those of people."""
+    from assocpriv.pages.demo import DemoPage, check_demonstration, check_mark
+
+    def reports() -> int:
+        return int(service.status()["reports"])
+
+    check_mark(folder, demo=demo, reports=reports() if demo else 0)
+    if demo:
+        service.pages["demo"] = DemoPage(check_demonstration(plan), folder, reports)
+
+
+def serve(
+    plan: "PublishedPlan",
+    data: str | PathLike[str],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8350,
+    epoch_reports: int | None = None,
+    keys: bool = False,
+    store: str | None = None,
+    admin: bool = True,
+    origins: Sequence[str] = (),
+    demo: bool = False,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Collect reports of a plan over HTTP until the process is told to end (SIGTERM, SIGINT); what is stored stays.
+
+    Args:
+        plan: the published plan, of any kind.
+        data: the folder for its reports, made if it is missing; ``mine`` and the rest read it, also meanwhile.
+        host: address to listen at; TLS is a reverse proxy's.
+        port: 0 for any that is free.
+        epoch_reports, keys, store, admin, origins, demo: as of :func:`make_service`.
+        ready: called with the URL once it listens.
+
+    Raises:
+        FileError: an address that is in use or not of this machine; or as :func:`make_service`.
+        PlanError: the extra ``assocpriv[server]`` is missing.
+    """
+    _need_extra()
+    with _listening(host, port) as listener:
+        service = make_service(
+            plan, data, epoch_reports=epoch_reports, keys=keys, store=store, admin=admin, origins=origins, demo=demo
+        )
+        _run(service, listener, ready or (lambda _: None))
+
+
+@contextlib.contextmanager
+def _listening(host: str, port: int) -> Any:
+    """Give a socket that listens."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        if not _can_name(host):
+            raise OSError(errno.EINVAL, "no machine has such a name")
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        reason = str(getattr(error, "strerror", None) or error).partition(" (while attempting")[0]
+        raise FileError(
+            f"cannot listen at {host or 'no address'}, port {port}: {reason}; choose another --host or --port"
+        ) from None
+    with listener:
+        yield listener
+
+
+def _can_name(host: str) -> bool:
+    """Tell whether a machine can have a name; none at all, as of a variable that is not set, would be all addresses."""
+    try:
+        return bool(host.encode("idna")) and host.isprintable()
+    except UnicodeError:
+        return False
+
+
+def _run(service: "Service", listener: socket.socket, ready: Callable[[str], None]) -> None:
+    import uvicorn
+
+    host, port = listener.getsockname()[:2]
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=sockets)
+            ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")  # from here on signals end it
+
+    config = uvicorn.Config(
+        service,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+        lifespan="on",
+        limit_max_requests=None,
+        proxy_headers=False,
+    )
+    _allow_connections()
+    with contextlib.suppress(KeyboardInterrupt):  # a signal that was seen to is raised again at the end
+        Server(config).run(sockets=[listener])
+
+
+def _allow_connections() -> None:
+    """Let the process have as many connections as it may: shells often begin at 1,024, and slow clients hold theirs."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _need_extra() -> None:
+    try:
+        import jinja2  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise PlanError("a collector is served by uvicorn and Starlette: pip install 'assocpriv[server]'") from None

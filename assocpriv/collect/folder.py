@@ -1,0 +1,213 @@
+"""Which store a folder has, and what an operator does to it.
+
+What an operator does to the folder of a collection that nobody serves, and what the folder tells at any time.
+
+Which store a folder has: SQLite in it, or PostgreSQL.
+"""
+
+import fcntl
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from assocpriv.collect.keys import KEYS_FILE
+from assocpriv.collect.sealing import ASIDE_FOLDER, CLOSED_FILE, KEY_KEY, ids_files, is_closed, sealed_counts
+from assocpriv.collect.sqlite import EPOCH_REPORTS, SqliteStore
+from assocpriv.collect.store import LOCK_FILE, FolderLock, ReportStore
+from assocpriv.files.atomic import atomic_output, sync_folder
+from assocpriv.files.open_reports import PLAN_FILE, epoch_files, read_mark, read_open_epochs, sealed_file
+from assocpriv.files.plans import read_plan
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import FileError
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionStatus:
+    """What a folder holds: reports ``sealed`` and ``unsealed``, by number of key, and ``set_aside`` by number of key.
+
+    ``in_database`` is how many reports wait in PostgreSQL and are in none of these: None where that is not known.
+    """
+
+    plan_id: str
+    sealed: int
+    unsealed: int
+    by_key: dict[int, int]
+    set_aside: dict[int, int]
+    in_database: int | None
+    keys: bool
+    served: bool
+    closed: bool
+
+    @property
+    def reports(self) -> int:
+        """How many reports mine and the rest find in the folder."""
+        return self.sealed + self.unsealed
+
+
+def folder_status(folder: Path) -> CollectionStatus:
+    """Return what a folder tells of its collection, which may be served meanwhile.
+
+    Raises:
+        FileError: it is no collection's folder.
+        WireError: a damaged file.
+    """
+    _check_folder(folder)
+    plan, epochs = read_open_epochs(folder)
+    files = set(folder.glob("[!.]*.parquet"))  # after the epochs: what was sealed meanwhile counts once
+    unsealed = Counter[int]()
+    for epoch in epochs:
+        for key, packed in epoch.by_key.items():
+            if sealed_file(folder, epoch.token, key) not in files:
+                unsealed[key] += len(packed)
+    sealed, _ = sealed_counts(folder, ())
+    mark = read_mark(folder)
+    return CollectionStatus(
+        plan_id=plan.plan_id,
+        sealed=sealed.total(),
+        unsealed=unsealed.total(),
+        by_key=dict(sorted((sealed + unsealed).items())),
+        set_aside=dict(sorted(sealed_counts(folder / ASIDE_FOLDER, ())[0].items())),
+        in_database=0 if mark is None else mark.unsealed,
+        keys=(folder / KEYS_FILE).exists(),
+        served=_is_served(folder),
+        closed=is_closed(folder),
+    )
+
+
+def seal_folder(folder: Path, store: str | None = None) -> int:
+    """Seal all that a collection has, and return how many reports that was.
+
+    Raises:
+        FileError: it is served, or the disk refuses.
+    """
+    with _opened(folder, store) as opened:
+        return _seal(opened)
+
+
+def close_folder(folder: Path, store: str | None = None) -> int:
+    """Seal all that a collection has, let it take no reports any more, and forget the ids; returns as seal_folder.
+
+    Raises:
+        FileError: it is served, or the disk refuses.
+    """
+    with _opened(folder, store) as opened:
+        sealed = _seal(opened)
+        if not is_closed(folder):
+            with atomic_output(folder / CLOSED_FILE):
+                pass
+            sync_folder(folder)
+        for path in ids_files(folder):
+            path.unlink()
+    return sealed
+
+
+def set_aside(folder: Path, key: int, *, restore: bool = False, store: str | None = None) -> int:
+    """Move the reports of a key out of the collection, or back, and return how many these are.
+
+    They are sealed first. What breaks off is finished by the same call again: a file is in one of the two places.
+
+    Raises:
+        FileError: the collection is served, it has no reports of the key there, or the disk refuses.
+    """
+    aside = folder / ASIDE_FOLDER
+    source, target = (aside, folder) if restore else (folder, aside)
+    with _opened(folder, store) as opened:
+        _seal(opened)
+        count = sealed_counts(source, ())[0][key]
+        if not count:
+            raise FileError(
+                f"{source} has no reports of key {key}; assocpriv collector status {folder} shows what there is"
+            )
+        aside.mkdir(mode=0o700, exist_ok=True)
+        sync_folder(folder)
+        for path in _files_of(source, key):
+            os.rename(path, target / path.name)
+        sync_folder(target)
+        sync_folder(source)
+    return count
+
+
+def _files_of(folder: Path, key: int) -> list[Path]:
+    """Return the report files in a folder whose metadata say this key."""
+    import pyarrow.parquet as pq
+
+    found = [(path, pq.read_metadata(path).metadata or {}) for path in sorted(folder.glob("[!.]*.parquet"))]
+    return [path for path, metadata in found if metadata.get(KEY_KEY) == str(key).encode("ascii")]
+
+
+def _seal(opened: ReportStore) -> int:
+    before = opened.status().sealed
+    opened.rotate()
+    opened.seal()
+    return opened.status().sealed - before
+
+
+@contextmanager
+def _opened(folder: Path, store: str | None) -> Iterator[ReportStore]:
+    with _locked(folder):
+        opened = open_store(folder, read_plan(folder / PLAN_FILE), store)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    _check_folder(folder)
+    try:
+        lock = FolderLock.take(folder)
+    except FileError as error:
+        raise FileError(f"{error}; stop it for this, and start it again afterwards") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _check_folder(folder: Path) -> None:
+    if not (folder / PLAN_FILE).is_file():
+        raise FileError(f"{folder} is no folder of a collector: it has no {PLAN_FILE}, which serve writes")
+
+
+def _is_served(folder: Path) -> bool:
+    """Tell whether a process has the folder's lock."""
+    try:
+        file = os.open(folder / LOCK_FILE, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+SQLITE = "sqlite"
+
+
+def open_store(
+    folder: Path, plan: PublishedPlan, store: str | None = None, *, epoch_reports: int | None = None
+) -> ReportStore:
+    """Open the store of a folder: ``sqlite``, or the URL of a database; by default that which it has.
+
+    Raises:
+        FileError: it has another kind, or cannot be opened.
+        PlanError: what is named is no store, or its extra is missing.
+    """
+    mark, most = read_mark(folder), epoch_reports or EPOCH_REPORTS
+    if store == SQLITE or (store is None and mark is None):
+        if mark is not None:
+            raise FileError(f"reports of {folder} are kept in PostgreSQL; name its URL as the store")
+        return SqliteStore(folder, plan, epoch_reports=most)
+    from assocpriv.collect.postgres import PostgresStore, PostgresUrl
+
+    url = PostgresUrl(store) if store is not None else PostgresUrl.of_mark(mark.store if mark else "")
+    if mark is None and (epoch_files(folder) or ids_files(folder)):
+        raise FileError(f"{folder} has reports in SQLite, whose ids PostgreSQL would not know; name a new folder")
+    return PostgresStore(folder, plan, url, epoch_reports=most)

@@ -1,0 +1,338 @@
+"""Epochs to report files.
+
+An epoch that has ended → report files in random order without ids, and a file of its ids, sorted.
+
+Neither time nor order of arrival survives, and nothing links an id to a report: both have random names, rows of one
+are in random order, those of the other sorted, and times of modification are fixed ones. The database goes
+last; whatever breaks off before that is done again from it, into the same names, so a report is in the collection once.
+
+What is gathered into: a folder to which a run adds one report file, or one new report file.
+
+What comes in is written in random order, by the operating system's entropy, and a file's time of modification is a
+fixed one: neither tells who sent what, or when. No program can set a file's times of change and birth, which ``stat``
+shows where it was written, and which a copy does not have.
+"""
+
+import os
+import secrets
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.collect.store import StoreFullError
+from assocpriv.files.arrow import parquet_errors
+from assocpriv.files.atomic import atomic_output, check_writable, sync_folder
+from assocpriv.files.open_reports import (
+    EPOCH_ENDING,
+    ID_BYTES,
+    IDS_FOLDER,
+    OPEN_FOLDER,
+    SCHEMA,
+    connect,
+    open_epoch,
+    read_uploads,
+    sealed_file,
+    tokens_of,
+)
+from assocpriv.files.reports import ITEMSETS_KEY, PLAN_KEY, write_reports
+from assocpriv.plans.kind import parse_plan
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.entropy import SystemEntropy
+from assocpriv.promise.errors import FileError, PlanError, WireError
+
+ASIDE_FOLDER = "set-aside"  # with the report files of sources that are set aside
+KEY_KEY = b"assocpriv.key"  # of a report file's metadata: the number of the key that its reports came with
+EPOCH_KEY = b"assocpriv.epoch"  # its token: files of equal reports differ, so that each can be known by its digest
+_IDS_ENDING = ".ids"
+CLOSED_FILE = "closed"  # in a folder whose collection has ended
+_BESIDE = ("-wal", "-shm")
+
+
+def new_epoch(folder: Path, number: int) -> Path:
+    """Make the database of an epoch, whole under its name or not there, and return its path.
+
+    Raises:
+        StoreFullError: the disk refuses.
+    """
+    path = folder / OPEN_FOLDER / f"{number}{EPOCH_ENDING}"
+    unfinished = path.with_name(f".{path.name}.part")
+    try:
+        unfinished.unlink(missing_ok=True)
+        with closing(connect(unfinished, new=True)) as database:
+            database.execute("PRAGMA synchronous = FULL")
+            for statement in SCHEMA:
+                database.execute(statement)
+            database.execute("INSERT INTO epoch VALUES (?, ?)", (secrets.token_hex(8), secrets.token_hex(8)))
+        os.replace(unfinished, path)
+        sync_folder(path.parent)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreFullError(f"cannot begin an epoch in {folder}: {error}; is the disk full?") from None
+    return path
+
+
+def ids_files(folder: Path) -> list[Path]:
+    """Return the files of ids of sealed epochs."""
+    return sorted((folder / IDS_FOLDER).glob(f"[!.]*{_IDS_ENDING}"))
+
+
+def is_closed(folder: Path) -> bool:
+    """Tell whether a collection takes no reports any more."""
+    return (folder / CLOSED_FILE).exists()
+
+
+def seal_epoch(path: Path, folder: Path, plan: PublishedPlan) -> tuple[Path | None, dict[int, int]]:
+    """Write what an epoch holds as report files and a file of ids; its database stays.
+
+    Returns:
+        The file of ids, None where the epoch holds none, and how many reports came with each key.
+
+    Raises:
+        FileError: the disk refuses.
+        WireError: the database is damaged.
+    """
+    with open_epoch(path) as database:
+        token, ids_token = tokens_of(database)
+        by_key = read_uploads(database, plan)
+    if not by_key:
+        return None, {}
+    ids = folder / IDS_FOLDER / f"{ids_token}{_IDS_ENDING}"
+    if not ids.exists():
+        _write_ids(ids, np.concatenate([records[:, :ID_BYTES] for records in by_key.values()]))
+    write_sealed({key: records[:, ID_BYTES:] for key, records in by_key.items()}, folder, token, plan)
+    return ids, {key: len(records) for key, records in by_key.items()}
+
+
+def write_sealed(by_key: Mapping[int, NDArray[np.uint8]], folder: Path, token: str, plan: PublishedPlan) -> None:
+    """Write an epoch's reports (n, report_bytes) as a file for each key, in random order; one that is there stays.
+
+    Raises:
+        FileError: the disk refuses.
+    """
+    for key, reports in by_key.items():
+        target = sealed_file(folder, token, key)
+        if not target.exists():
+            metadata = {EPOCH_KEY: token.encode("ascii")} | ({KEY_KEY: str(key).encode("ascii")} if key else {})
+            write_reports([shuffled(np.ascontiguousarray(reports))], plan, target, metadata=metadata)
+            without_date(target)
+    sync_folder(folder)
+
+
+def sealed_counts(folder: Path, unsealed: Collection[str]) -> tuple[Counter[int], int]:
+    """Return how many reports in a folder's report files came with each key, and of how many epochs.
+
+    Footers alone are read. Epochs whose token is ``unsealed`` are left out, for they are counted where they are stored.
+
+    Raises:
+        WireError: a damaged file.
+    """
+    import pyarrow.parquet as pq
+
+    counts, tokens = Counter[int](), set[str]()
+    for path in folder.glob("[!.]*.parquet"):
+        try:
+            footer = pq.read_metadata(path)
+        except parquet_errors() as error:
+            raise WireError(f"{path} is damaged ({type(error).__name__}); move it out of the collection") from None
+        metadata, token = footer.metadata or {}, path.stem.partition("-")[0]
+        if PLAN_KEY in metadata and token not in unsealed:  # else a table of what was found
+            counts[int(metadata.get(KEY_KEY, b"0"))] += footer.num_rows
+            tokens.add(token)
+    return counts, len(tokens)
+
+
+def _write_ids(path: Path, ids: NDArray[np.uint8]) -> None:
+    """Write ids (n, 16), sorted as bytes are compared."""
+    halves = np.ascontiguousarray(ids).view(">u8")
+    with atomic_output(path) as stream:
+        stream.write(ids[np.lexsort((halves[:, 1], halves[:, 0]))].tobytes())
+    without_date(path)
+    sync_folder(path.parent)
+
+
+def remove_epoch(path: Path) -> None:
+    """Remove the database of an epoch that is sealed, and what SQLite keeps beside it."""
+    for ending in ("", *_BESIDE):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a crash left: of files that were being written, and beside databases that are removed."""
+    for place in (folder, folder / IDS_FOLDER, folder / OPEN_FOLDER):
+        for unfinished in place.glob(".*.part*"):
+            unfinished.unlink(missing_ok=True)
+    for ending in _BESIDE:
+        for beside in (folder / OPEN_FOLDER).glob(f"*{EPOCH_ENDING}{ending}"):
+            if not beside.with_name(beside.name.removesuffix(ending)).exists():
+                beside.unlink(missing_ok=True)
+
+
+BATCHES_KEY = b"assocpriv.batches"  # of a file's metadata: the ids of the batches that it holds, blanks between
+_NO_DATE = 946_684_800  # 2000-01-01, seconds
+_ENDING = ".parquet"
+
+
+def shuffled(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return rows in uniformly random order, up to two of 64-bit keys that are equal."""
+    rows: NDArray[np.uint8] = packed[np.argsort(SystemEntropy().words(len(packed)))]
+    return rows
+
+
+def without_date(path: Path) -> None:
+    """Give a file a time of modification that tells nothing."""
+    with suppress(OSError):
+        os.utime(path, (_NO_DATE, _NO_DATE))
+
+
+def is_one_file(output: Path) -> bool:
+    """Tell whether an output is a report file of its own, and no folder of them."""
+    return output.suffix.lower() == _ENDING and not output.is_dir()
+
+
+def holds_reports(folder: Path) -> bool:
+    """Tell whether there are report files in a folder itself."""
+    return any(folder.glob(f"[!.]*{_ENDING}"))
+
+
+class ReportFolder:
+    """The collection of one plan's reports at a path, whether or not it is there yet.
+
+    Only footers of its files are read, and each once.
+    """
+
+    def __init__(self, path: Path, plan: PublishedPlan) -> None:
+        self.path, self.plan = path, plan
+        self._rows: dict[Path, int] = {}
+        self._batches: set[str] = set()
+
+    @property
+    def target(self) -> tuple[str, str]:
+        """What marks a batch that is for this collection: the plan's id, and where the collection is."""
+        return self.plan.plan_id, os.path.realpath(self.path)
+
+    def check(self, *, new: bool) -> None:
+        """Refuse what cannot be added to, before any report is touched.
+
+        Raises:
+            FileError: no folder, or it cannot be written, or it holds reports although it is to be new.
+            WireError: it holds reports of another plan, or damaged files.
+        """
+        if is_one_file(self.path):
+            check_writable(self.path, force=self.path.exists())
+        elif os.path.lexists(self.path) and not self.path.is_dir():
+            raise FileError(f"{self.path} is no folder; name a folder, or a new file that ends in {_ENDING}")
+        if self.count() and new:
+            raise FileError(
+                f"{self.path} holds reports already; what is kept in the inbox would be in it twice: name a new folder"
+            )
+
+    def check_free(self) -> None:
+        """Refuse a report file that is there: only folders are added to."""
+        if is_one_file(self.path) and self.path.exists():
+            raise FileError(
+                f"{self.path} exists already, and a report file is never added to; name a folder, which gets a report "
+                "file more with each run"
+            )
+
+    def count(self) -> int:
+        """Return how many reports the collection has now."""
+        self._look()
+        return sum(self._rows.values())
+
+    def has(self, batch_id: str) -> bool:
+        """Tell whether the reports of a batch are in the collection."""
+        self._look()
+        return batch_id in self._batches
+
+    def _look(self) -> None:
+        """Read the footers of the files that are new."""
+        one = is_one_file(self.path)
+        files = self.path.glob(f"[!.]*{_ENDING}") if not one else [self.path] if self.path.exists() else []
+        for file in files:
+            if file not in self._rows:
+                self._rows[file] = self._rows_of(file)
+
+    def _rows_of(self, file: Path) -> int:
+        import pyarrow.parquet as pq
+
+        try:
+            footer = pq.read_metadata(file)
+        except parquet_errors() as error:
+            raise WireError(f"{file} is damaged ({type(error).__name__}); move it out of the collection") from None
+        metadata = footer.metadata or {}
+        if ITEMSETS_KEY in metadata:  # a mined table beside its reports
+            return 0
+        text = metadata.get(PLAN_KEY, b"")
+        if text != self.plan.canonical_json.encode("ascii"):
+            self._check_plan(text.decode("utf-8", errors="replace"), file)
+        self._batches.update(metadata.get(BATCHES_KEY, b"").decode("ascii", errors="replace").split())
+        return int(footer.num_rows)
+
+    def _check_plan(self, text: str, file: Path) -> None:
+        """Refuse a file of another plan; the text of ours may have another layout."""
+        try:
+            plan_id = parse_plan(text).plan_id
+        except PlanError as error:
+            raise WireError(f"{file} is no report file: {error}; move it out of the collection") from None
+        if plan_id != self.plan.plan_id:
+            raise WireError(
+                f"{file} holds reports of plan {plan_id[:12]}, not of plan {self.plan.plan_id[:12]}; name another "
+                "output: a collection is of one plan"
+            )
+
+    def add(self, blocks: Iterator[NDArray[np.uint8]], batches: Sequence[str], *, only: bool = False) -> int:
+        """Write blocks of reports as one file, and return their number when it is on disk; no file for none.
+
+        Of several runs that each add the ``only`` file, one does: it has the same name in all, and is not replaced.
+
+        Raises:
+            FileError: the disk refuses, or somebody has made the file meanwhile.
+        """
+        first = next(blocks, None)
+        if first is None:
+            return 0
+        path = self.path
+        metadata = {BATCHES_KEY: " ".join(batches).encode("ascii")} if batches else None
+        try:
+            if not is_one_file(path):
+                self._make_folder()
+                name = batches[0] if batches else secrets.token_hex(8)
+                path = self._file_of(self.plan.plan_id[:16] if only else name)
+            written = write_reports(chain([first], blocks), self.plan, path, metadata=metadata)
+            without_date(path)
+        except OSError as error:
+            raise FileError(f"cannot write {path}: {error.strerror or error}") from error
+        self.sync()
+        return written
+
+    def sync(self) -> None:
+        """Wait until it is on disk which files there are.
+
+        Raises:
+            FileError: the disk refuses.
+        """
+        try:
+            sync_folder(self.path.parent if is_one_file(self.path) else self.path)
+        except OSError as error:
+            raise FileError(f"cannot write {self.path}: {error.strerror or error}") from error
+
+    def sweep(self, batch_id: str) -> None:
+        """Remove what a dead gatherer had written of the file that was to hold a batch."""
+        for unfinished in self.path.glob(f".{self._file_of(batch_id).name}.*.part"):
+            unfinished.unlink(missing_ok=True)
+
+    def _file_of(self, batch_id: str) -> Path:
+        return self.path / f"{batch_id}{_ENDING}"
+
+    def _make_folder(self) -> None:
+        """Make the folder, and the one above it, which several plans share."""
+        for folder in (self.path.parent, self.path):
+            if not folder.is_dir():
+                folder.mkdir(exist_ok=True)
+                sync_folder(folder.parent)

@@ -1,0 +1,375 @@
+"""The collector behind HTTP.
+
+The collector as an ASGI application: reports come in, the plan and counts go out (docs/formats/collector.md).
+
+``POST /reports`` is answered without a framework, as thousands come a second; all else is routed by Starlette. Nothing
+of a request but its records is stored or logged: no address, no time, no header.
+
+Scripts of which other sites' pages may talk to a collector: cross-origin resource sharing of the Fetch standard.
+
+A browser asks before such a script may send a report or read an answer. No cookie is ever asked for, and pages for
+people, as the operator's, lie outside.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from assocpriv.collect.guidance import PublishedGuidance
+from assocpriv.collect.intake import Intake
+from assocpriv.collect.keys import Keyring
+from assocpriv.collect.metrics import Load, Metrics
+from assocpriv.collect.store import Collecting, FolderLock, StoreFullError
+from assocpriv.collect.wire import MOST_BYTES, Refused, read_upload
+from assocpriv.plans.guided import GuidedPlan
+from assocpriv.promise.errors import PlanError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+
+_BODY_SECONDS = 30.0  # in which a request must have come whole
+_COMING_BYTES = 128 << 20  # of requests that have not come whole
+_JSON = (b"content-type", b"application/json")
+_HEADERS_OF = {
+    401: [(b"www-authenticate", b"Bearer")],
+    405: [(b"allow", b"POST")],
+    408: [(b"connection", b"close")],  # whoever sends so slowly does not get to go on
+}
+_CLOSED = "the collection of this plan has ended; it takes no more reports"
+_PLAN_SECONDS = 300  # for which a plan may be taken from a cache
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+class Page(Protocol):
+    """An application that is served beside the collection, as the operator's page."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+
+    async def close(self) -> None:
+        """End what it does beside answering."""
+
+
+class Service:
+    """The application. Its store is written to between the start and the end of its lifespan."""
+
+    def __init__(
+        self,
+        collection: Collecting,
+        lock: FolderLock,
+        *,
+        keys: Keyring | None = None,
+        origins: Sequence[str] = (),
+    ) -> None:
+        """Serve a collection, whose folder's ``lock`` is released at the end.
+
+        With ``keys`` reports are taken with one of them only. ``pages`` are served at their names and below: what is
+        under ``admin`` at /admin. Pages of other ``origins`` may use all but these from people's browsers.
+        """
+        self._collection = collection
+        self._plan, self._store = collection.plan, collection.store
+        self._named = self._plan.plan_id.encode("ascii")  # as requests name the plan
+        self._intake: Intake  # from the start to the end of the lifespan
+        self.pages: dict[str, Page] = {}
+        self._keys, self._lock = keys, lock
+        self._guidance = (
+            PublishedGuidance(collection.folder, self._plan) if isinstance(self._plan, GuidedPlan) else None
+        )
+        self.metrics, self._bodies = Metrics(), _Bodies()
+        self._rest = self._routes()
+        self._for_devices = shared_with(self._answer_device, origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or begin and end with the server."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] != "http":
+            return
+        elif (page := self.pages.get(scope["path"].removeprefix("/").partition("/")[0])) is not None:
+            await page(scope, receive, send)
+        else:
+            await self._for_devices(scope, receive, send)
+
+    async def _answer_device(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] != "/reports":
+            await self._rest(scope, receive, send)
+            return
+        try:
+            body = await self._take(scope, receive)
+        except Refused as refusal:
+            await self._refuse(refusal, send)
+        else:
+            await _answer(200, body, (), send)
+
+    # ---- reports
+
+    async def _take(self, scope: Scope, receive: Receive) -> bytes:
+        """Store what a request brings and return the answer's body; raises Refused."""
+        if scope["method"] != "POST":
+            raise Refused(405, "method", "reports are sent with POST")
+        headers = scope["headers"]
+        key = None if self._keys is None else self._keys.key_of(headers)
+        self._check(headers)
+        body, plan = await self._bodies.read(headers, receive), self._plan
+        upload = read_upload(body, plan) if key is None else read_upload(body, plan, key.number, key.quota)
+        result = await self._intake.submit(upload)
+        if isinstance(result, Refused):
+            raise result
+        self.metrics.took(result, upload.count - result)
+        return b'{"accepted": %d, "duplicates": %d}' % (result, upload.count - result)
+
+    def _check(self, headers: Headers) -> None:
+        """Check what a request says of its reports; raises Refused."""
+        named = content_type = b""
+        for name, value in headers:
+            if name == b"assocpriv-plan":
+                named = value
+            elif name == b"content-type":
+                content_type = value
+        if named != self._named:
+            raise self._other_plan(named)
+        if self._collection.closed:
+            raise Refused(410, "closed", _CLOSED)
+        if content_type.partition(b";")[0].strip().lower() != b"application/octet-stream":
+            raise Refused(415, "content-type", "reports are sent as Content-Type: application/octet-stream")
+
+    def _other_plan(self, named: bytes) -> Refused:
+        if len(named) != 64 or not all(digit in b"0123456789abcdef" for digit in named):
+            message = "name the plan's id, 64 hexadecimal digits, in the header Assocpriv-Plan"
+            return Refused(400, "no-plan", message, plan=self._plan.plan_id)
+        message = "reports of another plan are collected here; GET /plan gives it"
+        return Refused(409, "other-plan", message, plan=self._plan.plan_id)
+
+    async def _refuse(self, refusal: Refused, send: Send) -> None:
+        self.metrics.refused(refusal.reason)
+        headers = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
+        headers += _HEADERS_OF.get(refusal.status, [])
+        await _answer(refusal.status, json.dumps(refusal.to_json()).encode("ascii"), headers, send)
+
+    # ---- what goes out
+
+    def status(self) -> dict[str, Any]:
+        """Return how many reports there are."""
+        now = self._store.status()
+        return {
+            "plan": self._plan.plan_id,
+            "reports": now.reports,
+            "sealed": now.sealed,
+            "epochs_sealed": now.sealed_epochs,
+            **({} if self._guidance is None else {"guidance": self._guidance.to_json()}),
+            "keys": self._keys is not None,
+            "open": self._keys is None,
+        }
+
+    async def seal(self) -> int:
+        """Seal what the collection has; see :meth:`Intake.seal`."""
+        return await self._intake.seal()
+
+    def _routes(self) -> Application:
+        from starlette.applications import Starlette
+        from starlette.exceptions import HTTPException
+        from starlette.routing import Route
+
+        routes = [
+            Route("/plan", self._get_plan),
+            Route("/status", self._get_status),
+            Route("/metrics", self._get_metrics),
+            Route("/healthz", self._get_health),
+        ]
+        if self._guidance is not None:
+            routes += [
+                Route("/guidance/level", self._guidance.get_level),
+                Route("/guidance", self._guidance.get_guidance),
+            ]
+        handlers: Any = {HTTPException: _http_error, StoreFullError: _store_away}
+        application = Starlette(routes=routes, exception_handlers=handlers)
+        application.router.redirect_slashes = False  # a redirect would repeat the request's Host
+        return cast("Application", application)
+
+    async def _get_plan(self, request: "Request") -> "Response":
+        from starlette.responses import Response
+
+        plan_id = self._plan.plan_id
+        if self._collection.closed:  # a report that is made now would be spent for nothing
+            return _json_error(410, "closed", _CLOSED)
+        headers = {
+            "etag": f'"{plan_id}"',
+            "assocpriv-plan": plan_id,
+            "assocpriv-keys": "none" if self._keys is None else "required",
+            "cache-control": f"public, max-age={_PLAN_SECONDS}",
+        }
+        if plan_id in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return Response(self._plan.canonical_json, media_type="application/json", headers=headers)
+
+    async def _get_status(self, _: "Request") -> "Response":
+        from starlette.responses import JSONResponse
+
+        return JSONResponse(await asyncio.to_thread(self.status), headers={"cache-control": "no-store"})
+
+    async def _get_metrics(self, _: "Request") -> "Response":
+        from starlette.responses import Response
+
+        text = self.metrics.text(await asyncio.to_thread(self._load))
+        return Response(text, media_type="text/plain; version=0.0.4")
+
+    def _load(self) -> Load:
+        """Return what an operator alarms on beside counters."""
+        stored = self._store.status()
+        return Load(
+            reports=stored.reports,
+            epochs_sealed=stored.sealed_epochs,
+            epochs_waiting=stored.waiting_epochs,
+            queue_depth=self._intake.waiting,
+            waiting_bytes=self._intake.waiting_bytes,
+            folder=self._collection.folder,
+        )
+
+    async def _get_health(self, _: "Request") -> "Response":
+        from starlette.responses import JSONResponse
+
+        return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})
+
+    # ---- beginning and end
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self._intake = Intake(self._plan, self._store, observe=self.metrics.committed)
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                for page in self.pages.values():
+                    await page.close()
+                await self._intake.close()
+                self._lock.release()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+
+class _Bodies:
+    """Bodies of requests: how many bytes are held of those that come in parts, as slowly as a client likes."""
+
+    def __init__(self) -> None:
+        self.held = 0
+
+    async def read(self, headers: Headers, receive: Receive) -> bytes:
+        """Return a request's body; raises Refused where it is too large, or does not come."""
+        for name, value in headers:
+            if name == b"content-length" and int(value) > MOST_BYTES:
+                raise _too_large()
+        task, late = cast("asyncio.Task[None]", asyncio.current_task()), False
+
+        def end() -> None:
+            nonlocal late
+            late = True
+            task.cancel()
+
+        timer = asyncio.get_running_loop().call_later(_BODY_SECONDS, end)  # asyncio.timeout: a tenth of the time
+        try:
+            return await self._read_all(receive)
+        except asyncio.CancelledError:
+            if not late:
+                raise
+            task.uncancel()
+            raise Refused(408, "slow", f"the request did not come whole within {_BODY_SECONDS:.0f} seconds") from None
+        finally:
+            timer.cancel()
+
+    async def _read_all(self, receive: Receive) -> bytes:
+        message = await receive()
+        body = message.get("body", b"")
+        if message.get("more_body"):
+            message, body = await self._read_rest(receive, body)
+        if message["type"] == "http.disconnect":
+            raise Refused(400, "malformed-body", "the connection broke off")
+        return cast("bytes", body)
+
+    async def _read_rest(self, receive: Receive, begun: bytes) -> tuple[Mapping[str, Any], bytes]:
+        """Return the last message of a request, and its body."""
+        parts, held = [begun], 0
+        try:
+            while True:
+                message = await receive()
+                parts.append(message.get("body", b""))
+                held += len(parts[-1])
+                self.held += len(parts[-1])
+                if len(begun) + held > MOST_BYTES:
+                    raise _too_large()
+                if self.held > _COMING_BYTES:
+                    raise Refused(503, "busy", "too many large requests come at a time; send it again", retry_after=1)
+                if not message.get("more_body"):
+                    return message, b"".join(parts)
+        finally:
+            self.held -= held
+
+
+def _too_large() -> Refused:
+    return Refused(413, "too-large", f"a request has at most {MOST_BYTES >> 20} MiB", most_bytes=MOST_BYTES)
+
+
+async def _answer(status: int, body: bytes, headers: Sequence[tuple[bytes, bytes]], send: Send) -> None:
+    length = (b"content-length", b"%d" % len(body))
+    await send({"type": "http.response.start", "status": status, "headers": [_JSON, length, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _json_error(status: int, reason: str, message: str, **headers: str) -> "Response":
+    from starlette.responses import JSONResponse
+
+    return JSONResponse({"error": reason, "message": message}, status_code=status, headers=headers)
+
+
+async def _store_away(_: "Request", __: Any) -> "Response":
+    return _json_error(503, "full", "the collector cannot ask its store now; come again later", **{"retry-after": "5"})
+
+
+async def _http_error(_: "Request", error: Any) -> "Response":
+    reason = {404: "not-found", 405: "method"}.get(error.status_code, "refused")
+    return _json_error(error.status_code, reason, str(error.detail), **dict(error.headers or {}))
+
+
+_ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
+_ASKED_SECONDS = 600  # for which a browser need not ask again
+
+
+def check_origin(origin: str) -> str:
+    """Return an origin as browsers write it.
+
+    Raises:
+        PlanError: a path, a name in capitals, ``*``: whoever may send reports from people's browsers is named.
+
+    >>> check_origin("https://shop.example")
+    'https://shop.example'
+    """
+    if not isinstance(origin, str) or not _ORIGIN.fullmatch(origin):
+        raise PlanError(
+            f"{str(origin)[:100]!r} is no origin; name a site as browsers do, as https://shop.example: in small "
+            "letters, without a path or a / at the end"
+        )
+    return origin
+
+
+def shared_with(application: Callable[..., Awaitable[None]], origins: Sequence[str]) -> Callable[..., Awaitable[None]]:
+    """Return an ASGI application that pages of some origins may use from people's browsers."""
+    if not origins:
+        return application
+    from starlette.middleware.cors import CORSMiddleware
+
+    shared = CORSMiddleware(
+        cast("Any", application),
+        allow_origins=[check_origin(each) for each in origins],
+        allow_methods=["GET", "POST"],
+        allow_headers=["Assocpriv-Plan", "Authorization", "Content-Type"],
+        expose_headers=["Assocpriv-Plan", "Retry-After"],
+        max_age=_ASKED_SECONDS,
+    )
+    return cast("Callable[..., Awaitable[None]]", shared)

@@ -1,0 +1,415 @@
+"""Reports in SQLite.
+
+Reports of one plan in a folder: SQLite for what comes in, report files for what is sealed.
+
+A group of uploads is one row of an append-only table and one commit, in WAL mode with synchronous=FULL.
+Ids are compared in memory: a table with the ids as its key writes a page for every report, and takes 10 times as long
+(bench/README.md). So the ids of an open epoch are held in memory, 110 bytes each; those of sealed ones are in files,
+behind a filter of 2 bytes each.
+
+Submission ids of sealed epochs: sorted files, and before them in memory a filter that answers for almost all.
+
+A filter of Bloom (1970) says of an id that it is new, for certain, or that the files must be asked, which happens to
+one new id in a thousand. Its bits hang on a salt drawn when it is made, so nobody can choose ids that fill it.
+Filters quadruple in size as ids are added: their number stays small, whatever that of the epochs.
+"""
+
+import mmap
+import secrets
+import sqlite3
+import threading
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.collect.sealing import (
+    ASIDE_FOLDER,
+    ids_files,
+    is_closed,
+    new_epoch,
+    remove_epoch,
+    seal_epoch,
+    sealed_counts,
+    sweep,
+)
+from assocpriv.collect.store import StoreFullError, StoreStatus, accept
+from assocpriv.collect.wire import Refused, Upload, ids_of, records_of
+from assocpriv.files.atomic import atomic_output, sync_folder
+from assocpriv.files.open_reports import (
+    ID_BYTES,
+    IDS_FOLDER,
+    OPEN_FOLDER,
+    PLAN_FILE,
+    connect,
+    epoch_files,
+    may_pass,
+    read_uploads,
+    tokens_of,
+)
+from assocpriv.files.plans import read_plan
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import FileError, WireError, counted
+
+EPOCH_REPORTS = 1 << 20
+_EPOCH_BYTES = 1 << 28  # that an epoch may have in memory when it is read or sealed
+_MOST_EPOCHS_LONG = 4  # times its size an epoch may grow while others cannot be sealed
+_CHECKPOINT_PAGES = 4096
+_BEFORE = {"lock", "keys.json", "admin-token", OPEN_FOLDER, IDS_FOLDER}  # may be in a folder before its plan is
+
+
+class _Epoch:
+    """An epoch's database, open, and the ids in it."""
+
+    def __init__(self, path: Path, plan: PublishedPlan) -> None:
+        self.path = path
+        self.database = connect(path)
+        try:
+            self.database.execute("PRAGMA journal_mode = WAL")
+            self.database.execute("PRAGMA synchronous = FULL")
+            self.database.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+            self.token, _ = tokens_of(self.database)
+            by_key = read_uploads(self.database, plan)
+        except (sqlite3.DatabaseError, WireError) as error:
+            self.database.close()
+            if may_pass(error):
+                raise StoreFullError(f"cannot open {path}: {error}; is the disk full?") from None
+            raise WireError(f"{path} is damaged: {error}; move it away, and keep it, to go on without it") from None
+        self.ids = {each for records in by_key.values() for each in ids_of(records)}
+        self.by_key = Counter({key: len(records) for key, records in by_key.items()})
+
+    def write(self, rows: Sequence[tuple[int, bytes]]) -> None:
+        """Add rows of (key, records) and wait for the disk.
+
+        Raises:
+            sqlite3.Error: nothing was added.
+        """
+        try:
+            checked = [(key, records, crc32(records)) for key, records in rows]
+            self.database.execute("BEGIN IMMEDIATE")
+            self.database.executemany("INSERT INTO uploads(key, records, crc) VALUES (?, ?, ?)", checked)
+            self.database.execute("COMMIT")
+        except BaseException:
+            if self.database.in_transaction:
+                self.database.execute("ROLLBACK")
+            raise
+
+
+class SqliteStore:
+    """See :class:`assocpriv.collect.store.ReportStore`."""
+
+    def __init__(self, folder: Path, plan: PublishedPlan, *, epoch_reports: int = EPOCH_REPORTS) -> None:
+        """Open a plan's folder, or make it, and finish what a crash left.
+
+        Raises:
+            FileError: it cannot be written, or is of something else.
+            WireError: a damaged file.
+        """
+        self.folder, self.plan = folder, plan
+        self._epoch_reports = max(1, min(epoch_reports, _EPOCH_BYTES // (ID_BYTES + plan.report_bytes)))
+        self._guard, self._sealing = threading.Lock(), threading.Lock()
+        prepare_folder(folder, plan)
+        sweep(folder)
+        *ended, last = epoch_files(folder) or [new_epoch(folder, 1)]
+        left = _seal_all(ended, folder, plan)
+        self._sealed, self._sealed_epochs = sealed_counts(folder, {each.token for each in left})
+        self._aside, _ = sealed_counts(folder / ASIDE_FOLDER, set())
+        self._known = KnownIds(ids_files(folder))
+        missing = self._sealed.total() + self._aside.total() - len(self._known)
+        if missing > 0 and not is_closed(folder):
+            raise FileError(
+                f"{folder / IDS_FOLDER} lacks the submission ids of {counted(missing, 'report')} that are sealed, so "
+                "retries could count twice; put its files back, or collect into a new folder"
+            )
+        self._ended, self._open = left, _Epoch(last, plan)
+
+    def add(self, uploads: Sequence[Upload]) -> list[int | Refused]:
+        """Store uploads; see the protocol."""
+        with self._guard:
+            self._rotate_if_due()
+            records = records_of(uploads, self.plan)
+            ids = ids_of(records)
+            known = self._known_among(ids, records)
+            if not known and len(set(ids)) == len(ids) and all(upload.quota is None for upload in uploads):
+                results: list[int | Refused] = [upload.count for upload in uploads]
+                rows = [(upload.key, upload.body) for upload in uploads]
+            else:
+                accepted = accept(uploads, ids, known, self._used(uploads))
+                results, rows = accepted.results, _rows_stored(uploads, accepted.stored, self.plan)
+                ids = [ids[place] for place in np.flatnonzero(accepted.stored).tolist()]
+            if rows:
+                self._write(_joined(rows))
+                self._open.ids.update(ids)
+                for upload, result in zip(uploads, results, strict=True):
+                    self._open.by_key[upload.key] += 0 if isinstance(result, Refused) else result
+            return results
+
+    def _known_among(self, ids: list[bytes], records: NDArray[np.uint8]) -> set[bytes]:
+        """Return those of the ids that are stored."""
+        known = {ids[place] for place in self._known.find(np.ascontiguousarray(records[:, :ID_BYTES]))}
+        for epoch in (*self._ended, self._open):
+            if not epoch.ids.isdisjoint(ids):
+                known |= epoch.ids.intersection(ids)
+        return known
+
+    def _used(self, uploads: Sequence[Upload]) -> dict[int, int]:
+        """Return how many reports have come with each key that has a quota, also those that were set aside."""
+        counters = (self._sealed, self._aside, *(epoch.by_key for epoch in (*self._ended, self._open)))
+        keys = {upload.key for upload in uploads if upload.quota is not None}
+        return {key: sum(counter[key] for counter in counters) for key in keys}
+
+    def _write(self, rows: Sequence[tuple[int, bytes]]) -> None:
+        try:
+            self._open.write(rows)
+        except (sqlite3.OperationalError, sqlite3.IntegrityError, OSError) as error:
+            raise StoreFullError(f"cannot write {self._open.path}: {error}; nothing of it was stored") from None
+
+    def _rotate_if_due(self) -> None:
+        count = len(self._open.ids)
+        if count < self._epoch_reports:
+            return
+        if not self._ended:
+            self._rotate()
+        elif count >= _MOST_EPOCHS_LONG * self._epoch_reports:
+            raise StoreFullError(f"{self._ended[0].path} could not be sealed so far; is the disk full?")
+
+    def rotate(self) -> None:
+        """End the open epoch; see the protocol."""
+        with self._guard:
+            if self._open.ids:
+                self._rotate()
+
+    def _rotate(self) -> None:
+        try:
+            begun = _Epoch(new_epoch(self.folder, int(self._open.path.stem) + 1), self.plan)
+        except (sqlite3.Error, OSError) as error:
+            raise StoreFullError(f"cannot begin an epoch in {self.folder}: {error}") from None
+        self._ended, self._open = [*self._ended, self._open], begun
+
+    def must_seal(self) -> bool:
+        """Tell whether epochs have ended."""
+        return bool(self._ended)
+
+    def seal(self) -> int:
+        """Seal the epochs that have ended; see the protocol."""
+        with self._sealing:
+            sealed = 0
+            for epoch in list(self._ended):
+                try:
+                    self._seal(epoch)
+                except (FileError, OSError) as error:
+                    raise StoreFullError(f"an epoch cannot be sealed: {error}") from None
+                sealed += 1
+            return sealed
+
+    def _seal(self, epoch: _Epoch) -> None:
+        ids, by_key = seal_epoch(epoch.path, self.folder, self.plan)
+        if ids is not None:
+            self._known.add(ids)
+        with self._guard:
+            self._sealed.update(by_key)
+            self._sealed_epochs += bool(by_key)
+            self._ended = [each for each in self._ended if each is not epoch]
+        epoch.database.close()
+        remove_epoch(epoch.path)
+
+    def status(self) -> StoreStatus:
+        """Return how many reports there are."""
+        with self._guard:
+            unsealed = sum(len(epoch.ids) for epoch in (*self._ended, self._open))
+            return StoreStatus(self._sealed.total(), unsealed, self._sealed_epochs, len(self._ended))
+
+    def counts_by_key(self) -> dict[int, int]:
+        """Return how many reports came with each key."""
+        with self._guard:
+            return dict(sum((epoch.by_key for epoch in (*self._ended, self._open)), self._sealed.copy()))
+
+    def close(self) -> None:
+        """Close the databases."""
+        with self._guard, self._sealing:
+            for epoch in (*self._ended, self._open):
+                epoch.database.close()
+
+
+def _rows_stored(uploads: Sequence[Upload], stored: NDArray[np.bool_], plan: PublishedPlan) -> list[tuple[int, bytes]]:
+    """Return the records of each upload that are stored, after the number of its key."""
+    rows, end = [], 0
+    for upload in uploads:
+        first, end = end, end + upload.count
+        if stored[first:end].any():
+            rows.append((upload.key, records_of([upload], plan)[stored[first:end]].tobytes()))
+    return rows
+
+
+def _joined(rows: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """Return one row a key."""
+    if all(key == rows[0][0] for key, _ in rows):
+        return [(rows[0][0], rows[0][1] if len(rows) == 1 else b"".join([records for _, records in rows]))]
+    by_key: dict[int, list[bytes]] = {}
+    for key, records in rows:
+        by_key.setdefault(key, []).append(records)
+    return [(key, b"".join(parts)) for key, parts in by_key.items()]
+
+
+def prepare_folder(folder: Path, plan: PublishedPlan) -> None:
+    """Make a collector's folder for a plan, or refuse one that is of another plan or of something else.
+
+    Raises:
+        FileError: as said.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+        known = folder / PLAN_FILE
+        if known.exists():
+            theirs = read_plan(known).plan_id
+            if theirs != plan.plan_id:
+                raise FileError(f"{folder} collects reports of plan {theirs[:12]}; name another folder")
+        else:
+            if any(each.name not in _BEFORE for each in folder.iterdir()):
+                raise FileError(f"{folder} holds files, and is no collector's folder; name a new one")
+            with atomic_output(known) as stream:
+                stream.write(plan.canonical_json.encode("ascii"))
+        for name in (OPEN_FOLDER, IDS_FOLDER):
+            (folder / name).mkdir(mode=0o700, exist_ok=True)  # ids and order of arrival, whoever may see the reports
+        sync_folder(folder)
+        sync_folder(folder.parent)
+    except OSError as error:
+        raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None
+
+
+def _seal_all(paths: Sequence[Path], folder: Path, plan: PublishedPlan) -> list[_Epoch]:
+    """Seal what a crash left unsealed, and return the epochs for which there is no room."""
+    left = []
+    for path in paths:
+        try:
+            seal_epoch(path, folder, plan)
+        except (FileError, OSError):
+            left.append(_Epoch(path, plan))
+        else:
+            remove_epoch(path)
+    return left
+
+
+_BITS_AN_ID = 16
+_PROBES = np.arange(6, dtype=np.uint64)  # with 16 bits an id: .1% of new ids are looked for in the files
+_FIRST = 2  # which a tenth of new ids pass: the other probes are for these alone
+_FEWEST = 1 << 20  # ids that the first filter is made for
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class _Filter:
+    """Bloom's filter for up to ``room`` ids, a power of two."""
+
+    def __init__(self, room: int) -> None:
+        self.room, self.count = room, 0
+        self._bytes = np.zeros(room * _BITS_AN_ID // 8, dtype=np.uint8)
+        self._mask = np.uint64(room * _BITS_AN_ID - 1)
+        self._salt = np.frombuffer(secrets.token_bytes(16), dtype="<u8")
+
+    def _places(
+        self, ids: NDArray[np.uint8], probes: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+        """Return where the bits of ids (n, 16) lie, each (n, probes): the byte, and the bit in it."""
+        halves = np.ascontiguousarray(ids).view("<u8") ^ self._salt
+        first, second = _mixed(halves[:, 0]), _mixed(halves[:, 1])
+        places = (_mixed(first + second * _ODD)[:, None] + probes * (second | np.uint64(1))[:, None]) & self._mask
+        return places >> np.uint64(3), np.left_shift(1, places & np.uint64(7)).astype(np.uint8)
+
+    def add(self, ids: NDArray[np.uint8]) -> None:
+        places, bits = self._places(ids, _PROBES)
+        np.bitwise_or.at(self._bytes, places.ravel(), bits.ravel())
+        self.count += len(ids)
+
+    def may_have(self, ids: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        found = self._has(ids, _PROBES[:_FIRST])
+        left = np.flatnonzero(found)
+        found[left] = self._has(ids[left], _PROBES[_FIRST:])
+        return found
+
+    def _has(self, ids: NDArray[np.uint8], probes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        places, bits = self._places(ids, probes)
+        found: NDArray[np.bool_] = (self._bytes[places] & bits != 0).all(axis=1)
+        return found
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return 64-bit words with their bits mixed (the finalizer of splitmix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+class _SortedIds(Sequence[bytes]):
+    """A file of sorted ids, read where it is looked at."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            size = path.stat().st_size
+            if not size or size % ID_BYTES:
+                raise FileError(f"{path} is damaged: submission ids have {ID_BYTES} bytes each")
+            self.content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def __len__(self) -> int:
+        return len(self.content) // ID_BYTES
+
+    def __getitem__(self, position):  # type: ignore[no-untyped-def]
+        return self.content[position * ID_BYTES : (position + 1) * ID_BYTES]
+
+    def __contains__(self, wanted: object) -> bool:
+        place = bisect_left(self, wanted)
+        return place < len(self) and self[place] == wanted
+
+    def blocks(self, size: int) -> Iterable[NDArray[np.uint8]]:
+        """Yield the ids, uint8 (≤ size, 16)."""
+        for start in range(0, len(self), size):
+            block = self.content[start * ID_BYTES : (start + size) * ID_BYTES]
+            yield np.frombuffer(block, dtype=np.uint8).reshape(-1, ID_BYTES)
+
+
+class KnownIds:
+    """The ids of all sealed epochs."""
+
+    def __init__(self, paths: Iterable[Path] = ()) -> None:
+        self._filters: tuple[_Filter, ...] = ()
+        self._files: tuple[_SortedIds, ...] = ()
+        self._names: set[str] = set()
+        for path in paths:
+            self.add(path)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._files))
+
+    def add(self, path: Path) -> None:
+        """Take in a file of sorted ids, once.
+
+        Raises:
+            FileError: it holds no whole number of ids.
+        """
+        if path.name in self._names:
+            return
+        file = _SortedIds(path)
+        self._names.add(path.name)
+        self._files += (file,)  # before the filter says that it must be asked
+        for block in file.blocks(1 << 16):
+            if not self._filters or self._filters[-1].count + len(block) > self._filters[-1].room:
+                room = 4 * self._filters[-1].room if self._filters else _FEWEST
+                self._filters += (_Filter(room),)
+            self._filters[-1].add(block)
+
+    def find(self, ids: NDArray[np.uint8]) -> set[int]:
+        """Return the positions, among ids (n, 16), of those that are known."""
+        if not self._files:
+            return set()
+        maybe = np.zeros(len(ids), dtype=np.bool_)
+        for each in self._filters:
+            maybe |= each.may_have(ids)
+        found = set()
+        for position in np.flatnonzero(maybe).tolist():
+            wanted = ids[position].tobytes()
+            if any(wanted in file for file in self._files):
+                found.add(position)
+        return found

@@ -1,0 +1,191 @@
+"""What is asked of a store, which reports count, and one process holds it.
+
+What a collector asks of the place where reports are kept: durable when it says so, each submission id once.
+
+Which reports of a group of uploads count: each submission id once, and of each key no more than its quota.
+
+One process serves a folder: it holds an exclusive flock on the folder's file ``lock`` while it lives.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.collect.wire import Refused, Upload
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import FileError, counted
+
+
+class StoreFullError(FileError):
+    """Nothing can be stored now, as on a full disk; nothing of the group was, and later it may go again."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """How many reports there are: in sealed epochs, and in the open one with those that wait to be sealed."""
+
+    sealed: int
+    unsealed: int
+    sealed_epochs: int
+    waiting_epochs: int
+
+    @property
+    def reports(self) -> int:
+        """How many reports, each counted once."""
+        return self.sealed + self.unsealed
+
+
+class ReportStore(Protocol):
+    """Reports of one plan. Methods may be called from several threads."""
+
+    def add(self, uploads: Sequence[Upload]) -> list[int | Refused]:
+        """Store uploads and return of each how many of its reports are new, or why it was refused.
+
+        When this returns, what it returned holds after any crash. An id that is there, or comes twice, counts once,
+        and its first report stays. An upload is stored whole or not at all.
+
+        Raises:
+            StoreFullError: the disk refuses; nothing of the uploads is stored.
+        """
+
+    def status(self) -> StoreStatus:
+        """Return how many reports there are."""
+
+    def counts_by_key(self) -> dict[int, int]:
+        """Return how many reports came with each key."""
+
+    def rotate(self) -> None:
+        """End the open epoch, if it has reports, and begin another."""
+
+    def seal(self) -> int:
+        """Turn the epochs that have ended into report files, and return how many.
+
+        Raises:
+            StoreFullError: the disk refuses; the reports stay where they are, and the next call tries again.
+        """
+
+    def must_seal(self) -> bool:
+        """Tell whether epochs have ended that are not sealed."""
+
+    def close(self) -> None:
+        """Let go of the store; what was stored stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collecting:
+    """A plan, where its reports are kept, and the ``folder`` of what is sealed and of its guidance.
+
+    One that is ``closed`` takes no reports any more.
+    """
+
+    plan: PublishedPlan
+    store: ReportStore
+    folder: Path
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Of each upload how many of its reports count, or why it is refused; of each record whether it is stored."""
+
+    results: list[int | Refused]
+    stored: NDArray[np.bool_]
+
+
+def accept(
+    uploads: Sequence[Upload], ids: Sequence[bytes], known: Collection[bytes], used: Mapping[int, int]
+) -> Accepted:
+    """Decide on uploads in their order.
+
+    Args:
+        uploads: the group; no report in it is malformed.
+        ids: the submission ids of all their records.
+        known: of these ids those that were stored before.
+        used: how many reports each key has sent before, of keys with a quota.
+
+    An upload is taken whole or not at all: one whose new reports are more than its key has left is refused, and an id
+    in it counts where a later upload brings it again. What was stored before costs nothing.
+    """
+    met, left = set(known), dict[int, int]()
+    results, stored, end = list[int | Refused](), np.zeros(len(ids), dtype=np.bool_), 0
+    for upload in uploads:
+        first, end = end, end + upload.count
+        new = {each: first + place for place, each in reversed(list(enumerate(ids[first:end]))) if each not in met}
+        if upload.quota is not None:
+            room = left.setdefault(upload.key, max(0, upload.quota - used.get(upload.key, 0)))
+            if len(new) > room:
+                results.append(_over_quota(len(new), room, upload.quota))
+                continue
+            left[upload.key] = room - len(new)
+        met.update(new)
+        stored[list(new.values())] = True
+        results.append(len(new))
+    return Accepted(results, stored)
+
+
+def _over_quota(new: int, room: int, quota: int) -> Refused:
+    return Refused(
+        429,
+        "quota",
+        f"this key may send {counted(quota, 'report')} and has {room:,} left; the {new:,} new ones of this request "
+        "were not stored",
+        quota=quota,
+        left=room,
+    )
+
+
+LOCK_FILE = "lock"
+
+
+@dataclass(slots=True)
+class FolderLock:
+    """A folder that nobody else may serve, seal or change."""
+
+    folder: Path
+    _file: int
+    _made: tuple[Path, ...]
+
+    @classmethod
+    def take(cls, folder: Path) -> "FolderLock":
+        """Lock a folder, which is made if it is missing.
+
+        Raises:
+            FileError: it is locked, or cannot be.
+        """
+        if not folder.absolute().parent.is_dir():
+            raise FileError(f"the folder {folder.parent} does not exist; make it first")
+        path = folder / LOCK_FILE
+        try:
+            made = [place for place in (path, folder) if not place.exists()]
+            folder.mkdir(mode=0o700, exist_ok=True)
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.path.samestat(os.fstat(file), os.stat(path)):  # whoever had it has abandoned it
+                raise FileNotFoundError
+        except OSError:
+            os.close(file)
+            raise FileError(f"{folder} is served by another process; a folder has one collector") from None
+        return cls(folder, file, tuple(made))
+
+    def abandon(self) -> None:
+        """Unlock the folder; of what was made for the lock nothing is left, but a folder that holds more by now."""
+        with contextlib.suppress(OSError):
+            for place in self._made:
+                place.rmdir() if place == self.folder else place.unlink()
+        self.release()
+
+    def release(self) -> None:
+        """Unlock the folder, once."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1

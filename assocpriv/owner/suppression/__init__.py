@@ -1,1 +1,0 @@
-"""Template-based suppression of tables (Wang, Fung, Yu, 2005)."""
