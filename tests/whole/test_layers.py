@@ -13,8 +13,8 @@ import assocpriv
 
 PACKAGE = Path(assocpriv.__file__).parent
 
-# What a folder may import besides itself. The trust boundary is in it: client, server and suppress never see each other;
-# server, planning and collect see no records. Fronts, which people import, may import anything.
+# What a folder may import besides itself. The trust boundary is in it: client, server and suppress never see each
+# other; server, planning and collect see no records. Fronts, which people import, may import anything.
 BELOW = {
     "core": "",
     "promise": "",
