@@ -11,9 +11,9 @@ from assocpriv.promise.errors import counted
 if TYPE_CHECKING:
     from assocpriv.files.names import check_catalogue, write_catalogue
     from assocpriv.files.plans import read_catalogue
-    from assocpriv.lab.sample_catalogues import draft_catalogue, try_catalogue
     from assocpriv.plans.catalogue import Catalogue
     from assocpriv.records.baskets import Baskets
+    from assocpriv.simulation.samples import draft_catalogue, try_catalogue
 
 __all__ = [
     "catalogue", "check_catalogue", "draft_catalogue", "read_baskets", "read_catalogue", "try_catalogue",
@@ -22,7 +22,7 @@ __all__ = [
 _HOMES = {
     "assocpriv.files.names": ("check_catalogue", "write_catalogue"),
     "assocpriv.files.plans": ("read_catalogue",),
-    "assocpriv.lab.sample_catalogues": ("draft_catalogue", "try_catalogue"),
+    "assocpriv.simulation.samples": ("draft_catalogue", "try_catalogue"),
 }
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -118,7 +118,7 @@ def catalogue(
         UserWarning: names that are equal but for case, Unicode form or blanks: how many groups, ``check_catalogue`` has
             the names.
     """
-    from assocpriv.lab.sample_catalogues import draft_catalogue as draft
+    from assocpriv.simulation.samples import draft_catalogue as draft
 
     columns = {"transaction_column": transaction_column, "item_column": item_column}
     draft_made = draft(

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.plans import read_guidance, write_guidance, write_plan
     from assocpriv.files.reports import Reports, read_messages, read_reports
-    from assocpriv.lab.guided_population import PopulationTrial
-    from assocpriv.lab.guided_trial import Trial
     from assocpriv.planning.tables import foresee_guided as foresee
     from assocpriv.plans.guidance import Guidance
     from assocpriv.plans.guided import GuidedPlan, category, class_label, number
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from assocpriv.promise.breaches import Breach
     from assocpriv.server.guided import CLASSIFIERS, MinerState, collect, naive_bayes, publish, released_tuples, train
     from assocpriv.server.guided_state import read_state, write_state
+    from assocpriv.simulation.guided import PopulationTrial, Trial
 
 __all__ = [
     "CLASSIFIERS", "AnswerCounts", "Guidance", "GuidedPlan", "GuidedRecord", "LevelError", "MinerState",
@@ -38,8 +37,7 @@ _HOMES = {
     "assocpriv.files.atomic": ("check_writable",),
     "assocpriv.files.plans": ("read_guidance", "write_guidance", "write_plan"),
     "assocpriv.files.reports": ("read_messages", "read_reports"),
-    "assocpriv.lab.guided_population": ("PopulationTrial",),
-    "assocpriv.lab.guided_trial": ("Trial",),
+    "assocpriv.simulation.guided": ("PopulationTrial", "Trial"),
     "assocpriv.planning.tables": ("foresee_guided as foresee",),
     "assocpriv.plans.guided": ("category", "class_label", "number", "GuidedPlan", "guided_plan as plan"),
     "assocpriv.plans.guidance": ("Guidance",),
@@ -97,9 +95,9 @@ def start(
         PlanError: what the plan cannot hold.
         EstimateError: too few records of a class to start with.
     """
-    from assocpriv.lab.guided_columns import plan_of, read_cells, read_people
     from assocpriv.records.tables import TableOptions
     from assocpriv.server import guided
+    from assocpriv.simulation.guided import plan_of, read_cells, read_people
 
     options = TableOptions(separator, _words(missing))
     settings = {"promise": promise, "keep": keep, "mu": _share(mu), "batch": batch, "order": order}
@@ -344,9 +342,8 @@ def simulate(
         RecordError: as :func:`start`, or too few people of a class.
         EstimateError: scikit-learn is not installed, or no such classifier.
     """
-    from assocpriv.lab.guided_columns import plan_of, read_cells, read_people
-    from assocpriv.lab.guided_trial import TrialRequest, run_trial
     from assocpriv.records.tables import TableOptions
+    from assocpriv.simulation.guided import TrialRequest, plan_of, read_cells, read_people, run_trial
 
     options = TableOptions(separator, _words(missing))
     request = TrialRequest(classifier, repeats, most_people, unconcerned, seed)
@@ -381,10 +378,8 @@ def simulate_population(
     Raises:
         RecordError: as :func:`simulate`, or groups that are not so written.
     """
-    from assocpriv.lab.guided_columns import plan_of, read_cells, read_people
-    from assocpriv.lab.guided_population import parse_groups, run_population
-    from assocpriv.lab.guided_trial import TrialRequest
     from assocpriv.records.tables import TableOptions
+    from assocpriv.simulation.guided import TrialRequest, parse_groups, plan_of, read_cells, read_people, run_population
 
     options = TableOptions(separator, _words(missing))
     request = TrialRequest(classifier, 1, most_people, unconcerned, seed)

@@ -11,13 +11,13 @@ from assocpriv.plans.kind import on_first_use
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.lab.rounds_trial import RoundsTrial
     from assocpriv.planning.rounds import Refinement, plan_histogram
     from assocpriv.plans.baskets import Plan
     from assocpriv.promise.breaches import Breach
     from assocpriv.records.baskets import Baskets
     from assocpriv.server.posterior import SizeShares
     from assocpriv.server.rounds import combined_records, write_combined
+    from assocpriv.simulation.rounds import RoundsTrial
 
 __all__ = [
     "combine", "combined_records", "plan_for_sizes", "plan_histogram", "read_used_baskets", "refine", "simulate_rounds",
@@ -180,14 +180,14 @@ def simulate_rounds(
         EstimateError: too few baskets, or none that holds anything.
         PlanError: numbers out of range, or no operator fits.
     """
-    from assocpriv.lab.rounds_trial import try_rounds
     from assocpriv.records.baskets import to_baskets
+    from assocpriv.simulation.rounds import try_rounds
 
     return try_rounds(to_baskets(baskets), promise, rounds=rounds, top=top, seed=seed, progress=progress)
 
 
 def read_used_baskets(baskets: str | Path, **reading: Any) -> "Baskets":
     """Read a file of baskets as :func:`read_baskets`, over a catalogue of the items that occur in it."""
-    from assocpriv.lab.rounds_trial import of_used_items
+    from assocpriv.simulation.rounds import of_used_items
 
     return of_used_items(read_baskets(baskets, **reading))

@@ -11,21 +11,23 @@ from assocpriv.baskets import ReadOutcome
 from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
-    from assocpriv.lab.agrawal import (
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.records.baskets import Baskets
+    from assocpriv.server.mining import check_max_itemset
+    from assocpriv.simulation.demo import DemoSettings, start_demo
+    from assocpriv.simulation.samples import plan_for_sample
+    from assocpriv.simulation.simulate import Simulation
+    from assocpriv.simulation.simulate import simulate as simulate_transactions
+    from assocpriv.simulation.synthetic import (
+        FILE_FORMATS,
         AgrawalSettings,
+        QuestSettings,
         agrawal_schema,
         check_record_output,
         generate_agrawal,
         generate_agrawal_file,
+        generate_file,
     )
-    from assocpriv.lab.demo import DemoSettings, start_demo
-    from assocpriv.lab.sample_plans import plan_for_sample
-    from assocpriv.lab.simulate import Simulation
-    from assocpriv.lab.simulate import simulate as simulate_transactions
-    from assocpriv.lab.synthetic import FILE_FORMATS, QuestSettings, generate_file
-    from assocpriv.plans.baskets import Plan
-    from assocpriv.records.baskets import Baskets
-    from assocpriv.server.mining import check_max_itemset
 
 __all__ = [
     "FILE_FORMATS", "AgrawalSettings", "DemoSettings", "QuestSettings", "agrawal_schema", "check_max_itemset",
@@ -33,14 +35,14 @@ __all__ = [
     "read_transactions", "simulate", "simulate_transactions", "start_demo",
 ]  # fmt: skip
 _HOMES = {
-    "assocpriv.lab.agrawal": (
-        "AgrawalSettings", "agrawal_schema", "check_record_output", "generate_agrawal", "generate_agrawal_file",
+    "assocpriv.simulation.synthetic": (
+        "AgrawalSettings", "agrawal_schema", "check_record_output", "generate_agrawal",
+        "generate_agrawal_file", "FILE_FORMATS", "QuestSettings", "generate_file",
     ),
-    "assocpriv.lab.demo": ("DemoSettings", "start_demo"),
-    "assocpriv.lab.synthetic": ("FILE_FORMATS", "QuestSettings", "generate_file"),
+    "assocpriv.simulation.demo": ("DemoSettings", "start_demo"),
     "assocpriv.server.mining": ("check_max_itemset",),
-    "assocpriv.lab.sample_plans": ("plan_for_sample",),
-    "assocpriv.lab.simulate": ("simulate as simulate_transactions",),
+    "assocpriv.simulation.samples": ("plan_for_sample",),
+    "assocpriv.simulation.simulate": ("simulate as simulate_transactions",),
 }  # fmt: skip
 
 
@@ -85,10 +87,10 @@ def simulate(
         UserWarning: as :func:`randomize_baskets`.
     """
     from assocpriv.client.transactions import view_baskets
-    from assocpriv.lab.simulate import simulate as run
     from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
     from assocpriv.plans.baskets import Plan
     from assocpriv.records.baskets import count_sizes
+    from assocpriv.simulation.simulate import simulate as run
 
     plan = Plan.of(plan)
     table = {"format": format, "transaction_column": transaction_column, "item_column": item_column}

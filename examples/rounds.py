@@ -4,7 +4,7 @@ Run: python examples/rounds.py
 """
 
 import assocpriv as ap
-from assocpriv.lab.synthetic import QuestSettings, generate_quest
+from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
 PROMISE = ap.Breach("5%", "50%")
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 import naive
 import numpy as np
 
-from assocpriv.auditing.black_box.clients import Answers, BulkClient, SingleClient, batch_of
+from assocpriv.auditing.clients import Answers, BulkClient, SingleClient, batch_of
 from assocpriv.client.baskets import Randomizer, fit_transaction
 from assocpriv.client.bulk import BulkRandomizer
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import WordEntropy
 from assocpriv.records.baskets import Baskets
+from assocpriv.simulation.enumeration import SeededEntropy
 
 PROMISE = Breach("5%", "50%")
 SHARES = [1, 1, 1, 19]

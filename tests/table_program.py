@@ -8,8 +8,8 @@ import sys
 
 from assocpriv.client.tables import randomize_record
 from assocpriv.files.plans import read_plan
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.promise.entropy import SystemEntropy
+from assocpriv.simulation.enumeration import SeededEntropy
 
 
 def main() -> None:

@@ -30,12 +30,13 @@ import secrets
 import threading
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from assocpriv.client.any_kind import make_report
+from assocpriv.client.any_kind import make_report, takes_names
 from assocpriv.client.ledger_file import (
     HEADER,
     ID_BYTES,
@@ -49,11 +50,11 @@ from assocpriv.client.ledger_file import (
     damaged,
     parse_ledger,
 )
-from assocpriv.files.atomic import sync_folder
+from assocpriv.files.atomic import atomic_output, check_writable, sync_folder
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import Breach, round_up
 from assocpriv.promise.entropy import Entropy, SystemEntropy
-from assocpriv.promise.errors import BudgetError, FileError, PlanError
+from assocpriv.promise.errors import BasketError, BudgetError, FileError, PlanError
 
 _PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there
 _LARGEST_PRODUCT = Fraction(1 << 192)  # beyond the limit of every promise; products end here
@@ -412,3 +413,81 @@ def hash_occasion(occasion: str) -> bytes:
         raise PlanError(f"occasion must have at most {_MOST_OCCASION} characters, as '2026-W47', got {len(occasion):,}")
     name = unicodedata.normalize("NFC", occasion.strip())
     return hashlib.sha256(name.encode("utf-8", errors="surrogatepass")).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceReport:
+    """One report of a device that keeps count of what it told.
+
+    Attributes:
+        plan: what it answers.
+        new: whether it was made now; else the occasion had one already.
+        spent: reports of the plan that this device has made.
+        left: how many more it may make.
+        amplification: γ of all that it told, under any plans; None if one of these states none.
+    """
+
+    plan: "PublishedPlan"
+    new: bool
+    spent: int
+    left: int
+    amplification: Fraction | None
+
+
+def report(
+    basket: Any,
+    plan: "PublishedPlan",
+    *,
+    ledger: Path,
+    occasion: str,
+    output: Path,
+    limit: "Breach | None" = None,
+    empty: str = "error",
+    inputs: Iterable[Path] = (),
+    force: bool = False,
+) -> DeviceReport:
+    """Make one record's report on a device that keeps count, with the operating system's entropy, and write it.
+
+    Args:
+        basket: names of items; of another kind of plan what it takes, for a table a dictionary {"age": 34}.
+        plan: the published plan.
+        ledger: what this device told; made if it is missing, and a report was made.
+        occasion: what the record is of; the same one gets the same report again, for free.
+        output: file for the report's bytes, all that may leave the device.
+        limit: a promise that all reports of this device keep, under any plans.
+        empty: "error", or "keep" to report on an empty basket; a pipe that fails gives one.
+        inputs: files that the output may not be.
+        force: replace an existing file.
+
+    Raises:
+        BudgetError: the device has told all that a promise allows.
+        RecordError: a basket or record that does not fit the plan, or an empty basket; nothing is spent.
+        FileError: a ledger or an output that cannot be used.
+    """
+    if empty not in ("error", "keep"):
+        raise BasketError("empty must be 'error' or 'keep'")
+    with Ledger.open(ledger, limit=limit) as book:
+        try:
+            # only now does a new ledger exist, so that the output can be told from it under any name
+            check_writable(output, force=force, inputs=[*inputs, ledger])
+            if (
+                empty == "error"
+                and takes_names(plan)
+                and isinstance(basket, Sized)
+                and not len(basket)
+                and not book.has(plan, occasion)
+            ):
+                raise BasketError(
+                    "the basket is empty, as after a pipe that failed; if nothing was bought, report that with "
+                    "--empty keep (empty='keep')"
+                )
+            before = book.spent(plan)
+            sent = book.report(basket, plan, occasion=occasion)
+        except BaseException:
+            book.abandon()
+            raise
+        spent = book.spent(plan)
+        done = DeviceReport(plan, spent > before, spent, book.left(plan), book.amplification)
+    with atomic_output(output, force=force) as stream:
+        stream.write(sent)
+    return done

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.lab.rounds import run_rounds
 from assocpriv.planning.rounds import EntryRule, PeopleSplit
+from assocpriv.simulation.rounds import run_rounds
 from bench.accuracy.data import names
 from bench.accuracy.harness import Method, Row, grouped, run_cells
 from bench.accuracy.metrics import Estimates

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.tables import randomize_inputs
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.tables import design_window, plan_table
 from assocpriv.plans.columns import NumberColumn, transition
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
+from assocpriv.simulation.enumeration import SeededEntropy
 from bench.tables import table
 
 Floats = NDArray[np.float64]

@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.lab.rounds_trial import true_surviving_shares
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.baskets import KnownSizes, make_plan, plan_for_sizes
 from assocpriv.planning.request import PlanWishes
 from assocpriv.planning.transaction_size import propose_transaction_size
@@ -35,6 +33,8 @@ from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 from assocpriv.server.ask import count_subsets
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.posterior import LEFT_BIAS, Sampling, SizeShares, undo_sampling
+from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.simulation.rounds import true_surviving_shares
 from bench.accuracy.data import MILLION, MissingDataError, load, sized
 from bench.accuracy.harness import Row, grouped
 from bench.accuracy.metrics import NORMAL_95

@@ -65,7 +65,7 @@ def of_file(file: str, n: int) -> Transactions:
 
 def generated(n: int, mean_size: float, seed: int, items: int = 1_000) -> Transactions:
     """Generate retail-like baskets whose wanted sizes follow a Poisson law."""
-    from assocpriv.lab.synthetic import QuestSettings, generate_quest
+    from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
     baskets = generate_quest(QuestSettings(n_baskets=n, n_items=items, mean_size=mean_size, seed=seed))
     return Transactions(baskets.offsets, baskets.items, items)

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
@@ -22,6 +20,8 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.ask import count_subsets
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.crafted import FALSE_ALARM, check_reports, influence_of
+from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 from bench.accuracy.attacks import crafted_reports
 from bench.speed.mining import tell
 from bench.tables import table

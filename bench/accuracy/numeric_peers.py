@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import reconstruct
 from assocpriv.planning.tables import design_window
 from assocpriv.plans.columns import NumberColumn
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Epsilon
 from assocpriv.server.maximum_likelihood import average_neighbours
+from assocpriv.simulation.enumeration import SeededEntropy
 
 Floats = NDArray[np.float64]
 GRID = np.linspace(0, 1, 1001)

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.lab.rounds import run_rounds
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.rounds import PeopleSplit
 from assocpriv.plans.catalogue import Catalogue
@@ -19,6 +17,8 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.apriori import join_candidates
 from assocpriv.server.ask import count_subsets
 from assocpriv.server.counting import LocalBackend
+from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.simulation.rounds import run_rounds
 from bench.accuracy.metrics import Estimates
 from bench.accuracy.transactions import Transactions
 

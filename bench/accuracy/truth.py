@@ -6,8 +6,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.lab.simulate import PlainCounter
 from assocpriv.server.apriori import join_candidates
+from assocpriv.simulation.simulate import PlainCounter
 from bench.accuracy.transactions import Itemset, Transactions
 
 LARGEST = 4  # items of an itemset that counts

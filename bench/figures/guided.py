@@ -23,15 +23,24 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from assocpriv.lab.agrawal import CLASSES, LABEL, AgrawalSettings, generate_agrawal
-from assocpriv.lab.guided_columns import plan_of, read_cells, read_people
-from assocpriv.lab.guided_measures import disclosure
-from assocpriv.lab.guided_population import Group, run_population
-from assocpriv.lab.guided_trial import Split, TrialRequest, accuracy, answer_all, run_trial
 from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.tables import TableOptions
 from assocpriv.server.guided import bit_frame, new_classifier, train
+from assocpriv.simulation.guided import (
+    Group,
+    Split,
+    TrialRequest,
+    accuracy,
+    answer_all,
+    disclosure,
+    plan_of,
+    read_cells,
+    read_people,
+    run_population,
+    run_trial,
+)
+from assocpriv.simulation.synthetic import CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from bench.figures import trees
 
 Row = dict[str, Any]

@@ -3,13 +3,13 @@
 from typing import Any
 
 from assocpriv.files.itemsets import LightFrame
-from assocpriv.lab.simulate import simulate
-from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.pages import charts
 from assocpriv.pages.picture import picture
 from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.server.selection import Surest
+from assocpriv.simulation.simulate import simulate
+from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
 BASKETS, ITEMS, SHOWN, SEED = 1_000_000, 1_000, 14, 1
 

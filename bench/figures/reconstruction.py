@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import reconstruct
 from assocpriv.planning.tables import design_gaussian, design_uniform
 from assocpriv.plans.columns import Noise, NumberColumn
 from assocpriv.plans.tables import TablePlan
+from assocpriv.simulation.enumeration import SeededEntropy
 from bench.figures import svg
 
 VALUES, CELLS, INTERVALS = 100_000, 1000, 20

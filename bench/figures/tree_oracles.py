@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assocpriv.lab.agrawal import CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from assocpriv.numeric import predict
 from assocpriv.plans.columns import NumberColumn
 from assocpriv.plans.tables import TablePlan
@@ -22,6 +21,7 @@ from assocpriv.plans.tree_model import TreeModel
 from assocpriv.server import tree_growth, tree_pruning, trees
 from assocpriv.server.tree_growth import Channel, channel_of
 from assocpriv.server.trees import TreeRequest, grow_tree, released_codes
+from assocpriv.simulation.synthetic import CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from bench.figures.trees import NOISES, Row, accuracy, generated_columns, noisy_plan, release
 
 Positions = NDArray[np.int64]

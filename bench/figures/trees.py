@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
-from assocpriv.lab.agrawal import ATTRIBUTES, CLASSES, LABEL, AgrawalSettings, generate_agrawal
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import predict
 from assocpriv.planning.tables import design_gaussian, design_uniform
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn, default_intervals
 from assocpriv.plans.tables import TablePlan
 from assocpriv.records.tables import TableOptions, stream_table
 from assocpriv.server.trees import TreeRequest, grow_tree
+from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.simulation.synthetic import ATTRIBUTES, CLASSES, LABEL, AgrawalSettings, generate_agrawal
 
 NOISES = {"gaussian": design_gaussian, "uniform": design_uniform}
 METHODS = ("original", "local", "by-class", "global", "randomized")

@@ -34,9 +34,9 @@ def quest(
     plain: bool = True,
 ) -> dict[str, Any]:
     """Make reports of generated baskets; the plain ones are written on demand."""
-    from assocpriv.lab.synthetic import QuestSettings, generate_quest, write_baskets
     from assocpriv.plans.catalogue import Catalogue
     from assocpriv.records.baskets import Baskets
+    from assocpriv.simulation.synthetic import QuestSettings, generate_quest, write_baskets
 
     named = generate_quest(QuestSettings(n_baskets=min(reports, POOL), n_items=items))
     pool = Baskets(Catalogue.numbered(items), named.offsets, named.items)

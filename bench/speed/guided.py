@@ -11,9 +11,9 @@ from typing import Any
 
 from assocpriv import guidance
 from assocpriv.files.reports import read_reports
-from assocpriv.lab.agrawal import CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from assocpriv.server.guided import publish, train
 from assocpriv.server.trees import TreeRequest, grow_tree
+from assocpriv.simulation.synthetic import CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from bench.figures.trees import generated_columns, noisy_plan, release
 from bench.speed.timing import medians
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.bulk import randomize_chunks, randomizer_of
-from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import WorstSupport, choose_generator, search_designs
 from assocpriv.plans.baskets import Plan
@@ -20,6 +19,7 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import count_row_supersets, empty_rows, report_rows
+from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 from bench.speed.datasets import flat_rows
 from bench.speed.timing import ROUNDS, medians
 

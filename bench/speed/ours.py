@@ -72,9 +72,9 @@ class _Job:
 def mine_baskets(baskets_path: str, support: str, max_itemset: int) -> dict[str, Any]:
     """Mine plain baskets exactly, by the counter that simulations take the truth from."""
     ap = _ready()
-    from assocpriv.lab.simulate import PlainCounter
     from assocpriv.plans.transition import SupportModel
     from assocpriv.server.apriori import mine_levels
+    from assocpriv.simulation.simulate import PlainCounter
 
     start = perf_counter()
     baskets = ap.read_baskets(baskets_path)

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from assocpriv.lab.agrawal import CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from assocpriv.plans.tables import TablePlan
 from assocpriv.server.tree_growth import channel_of, corrected_positions
 from assocpriv.server.trees import TreeRequest, grow_tree
+from assocpriv.simulation.synthetic import CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from bench.figures.trees import generated_columns, noisy_plan, release
 from bench.speed.timing import medians
 

@@ -10,7 +10,7 @@ from guided_tables import random_people
 from assocpriv import guidance
 from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.simulation.enumeration import SeededEntropy
 
 VOTES = 6
 

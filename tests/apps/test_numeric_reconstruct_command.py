@@ -12,11 +12,11 @@ from naive import small_plan
 from assocpriv import numeric
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn, UniformNoise
 from assocpriv.plans.tables import TablePlan
 from assocpriv.plans.tree_model import Node, NumberInput, Split, TreeModel, tree_lines
 from assocpriv.server.distributions import JointDistribution
+from assocpriv.simulation.enumeration import SeededEntropy
 
 
 @pytest.fixture(scope="module")

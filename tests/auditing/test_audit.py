@@ -18,47 +18,37 @@ from scipy.stats import binom
 
 from assocpriv.apps.cli import main
 from assocpriv.apps.render.assurance import audit_lines, audit_record
-from assocpriv.auditing.black_box import empirical, families, pipe
-from assocpriv.auditing.black_box.clients import Answers, BulkClient, SingleClient, answered, batch_of
-from assocpriv.auditing.black_box.conformance import audit_conformance
-from assocpriv.auditing.black_box.dealt_baskets import OtherTallies, other_transactions
-from assocpriv.auditing.black_box.laws import (
-    Events,
-    complexity_p_value,
-    joint_p_value,
-    linear_complexity,
-    repeats_p_value,
-)
-from assocpriv.auditing.black_box.lower_bounds import (
+from assocpriv.auditing import bounds, clients, exact_walk, goodness_of_fit
+from assocpriv.auditing.audit import Audit
+from assocpriv.auditing.bounds import (
     Event,
     LowerBound,
+    audit_conformance,
     choose_events,
     largest_chance,
     lower_bounds,
     smallest_chance,
 )
-from assocpriv.auditing.black_box.neighbours import (
-    equal_batches,
-    form_of,
-    mixed_batches,
-    transaction_of,
-    worst_neighbours,
+from assocpriv.auditing.clients import Answers, BulkClient, Program, SingleClient, _decoded, answered, batch_of
+from assocpriv.auditing.counts import Tallies, coin_bits, compare_starts, free_sums
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, AuditRequest, Finding, verdict
+from assocpriv.auditing.goodness_of_fit import (
+    Events,
+    OtherTallies,
+    complexity_p_value,
+    joint_p_value,
+    linear_complexity,
+    other_transactions,
+    repeats_p_value,
 )
-from assocpriv.auditing.black_box.pipe import Program, _decoded
-from assocpriv.auditing.black_box.shown import coin_bits, free_sums
-from assocpriv.auditing.black_box.tallies import Tallies, compare_starts
-from assocpriv.auditing.enumerate import exact
-from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, verdict
-from assocpriv.auditing.kinds import Audit
-from assocpriv.auditing.request import AuditRequest
+from assocpriv.auditing.neighbours import equal_batches, form_of, mixed_batches, transaction_of, worst_neighbours
 from assocpriv.client.baskets import Randomizer
 from assocpriv.files.plans import write_plan
-from assocpriv.lab.enumeration import distribution
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.promise.breaches import epsilon
 from assocpriv.promise.errors import FileError, PlanError, WireError
+from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
-audit_client = partial(empirical.audit_client, seed=5)  # the same deal of items in every run of the tests
+audit_client = partial(bounds.audit_client, seed=5)  # the same deal of items in every run of the tests
 PLANS = faults.PLANS
 WITH_BLOCKS = PLANS | faults.BLOCKS
 # of each kind, small enough to enumerate
@@ -300,7 +290,7 @@ def test_others_are_counted_as_they_are(kind):
 @pytest.mark.parametrize("trials", [1000, 1007, 50_000, 10**6])
 def test_trials_are_shared_out(trials):
     """All reports are asked for, at least two in five of them to test on."""
-    split = empirical.split_trials(trials)
+    split = bounds.split_trials(trials)
     parts = (split.learn, split.score, split.follow, split.items, split.others, 2 * split.start, split.test)
     assert sum(parts) == trials
     assert 5 * split.test >= 2 * trials
@@ -353,13 +343,13 @@ def test_false_alarms_keep_their_rate(monkeypatch):
     It would, in every family, if its tests did not share their alarms, or if each report were counted twice.
     """
     plan, level, audits = naive.small_plan("bch", 5, 2, 2, shares=[1, 1, 9]), 0.1, 40
-    samples_of, alone, law_of_family = {}, Counter(), families.law_of
+    samples_of, alone, law_of_family = {}, Counter(), goodness_of_fit.law_of
 
     def noted(name, what, parts, *figures):
         samples_of.setdefault(name, []).append(Events.joined(parts))
         return law_of_family(name, what, parts, *figures)
 
-    monkeypatch.setattr(families, "law_of", noted)
+    monkeypatch.setattr(goodness_of_fit, "law_of", noted)
     for seed in range(audits):
         bounds, *laws = audit_client(plan, faults.Faulty(plan, seed), trials=4000, confidence="50%")
         alone.update(law.name for law in laws if law.figures.get("p_value", 1) <= level)
@@ -697,7 +687,7 @@ def test_a_broken_client_ends_with_status_one(plan_path):
 
 def test_a_program_is_not_judged_by_our_client(plan_path, monkeypatch):
     """With --program all depths audit the plan's integers and the program: our client is not walked through."""
-    monkeypatch.setattr(exact, "_client_checks", None)
+    monkeypatch.setattr(exact_walk, "_client_checks", None)
     command = f"'{sys.executable}' -c \"import sys; [print('00') for line in sys.stdin]\""
     status, out, _ = run(plan_path, "--trials", 1000, "--program", command, "--json")
     record = json.loads(out)
@@ -792,4 +782,4 @@ def test_an_audit_of_no_file(tmp_path):
 
 def test_patience_is_a_minute():
     """docs/formats.md tells how long a program may be silent."""
-    assert pipe.PATIENCE_SECONDS == 60
+    assert clients.PATIENCE_SECONDS == 60

@@ -17,14 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.auditing.enumerate import exact, small_walks, words_and_bulk
-from assocpriv.auditing.enumerate.exact import audit_exact as audit
+from assocpriv.auditing import exact_draws, exact_walk, recompute_promise, recompute_reports
+from assocpriv.auditing.exact_walk import audit_exact as audit
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, verdict
-from assocpriv.auditing.recompute import codes, cuts, json_fields, plan_text, promise, report_forms
-from assocpriv.auditing.recompute.codes import Bch, ReedSolomon, masks
-from assocpriv.auditing.recompute.plan_text import read_numbers
-from assocpriv.auditing.recompute.promise import check_integers, largest_ratio, stated_ratio
-from assocpriv.auditing.recompute.report_forms import Sets
+from assocpriv.auditing.recompute_promise import check_integers, largest_ratio, read_numbers, stated_ratio
+from assocpriv.auditing.recompute_reports import Bch, ReedSolomon, Sets, masks
 from assocpriv.client.baskets import KeptSubsets, Randomizer, SetDraws
 from assocpriv.client.bulk import BulkRandomizer
 from assocpriv.plans.baskets import Plan
@@ -244,7 +241,7 @@ def test_values_of_a_polynomial():
 def test_walked_fields_are_the_primitive_ones(width):
     """x walks through all elements just for the polynomials that powers of x find to be primitive."""
     for polynomial in range((1 << width) + 1, 2 << width, 2):
-        walked = codes.order_of_x(width, polynomial) == (1 << width) - 1
+        walked = recompute_reports.order_of_x(width, polynomial) == (1 << width) - 1
         assert walked == is_primitive(polynomial, width)
 
 
@@ -252,21 +249,18 @@ def test_walked_fields_are_the_primitive_ones(width):
 def test_sets_are_those_of_their_ranks(n_items, size):
     """Two programs give the same set of a rank."""
     for rank in range(comb(n_items, size)):
-        assert sorted(report_forms.set_of(rank, n_items, size)) == set_of_rank(rank, n_items, size)
+        assert sorted(recompute_reports.set_of(rank, n_items, size)) == set_of_rank(rank, n_items, size)
 
 
 def test_integers_are_read_by_nobody_else():
     """The recomputation imports nothing of the package but its errors and the form of a finding."""
     modules = set()
-    for module in (codes, cuts, json_fields, report_forms, plan_text, promise):
+    for module in (recompute_promise, recompute_reports):
         tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
         modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     own = {module for module in modules if module.startswith("assocpriv")}
-    recomputing = {
-        f"assocpriv.auditing.recompute.{name}" for name in ("codes", "cuts", "json_fields", "report_forms", "plan_text")
-    }
-    assert own == {"assocpriv.promise.errors", "assocpriv.auditing.findings", *recomputing}
+    assert own == {"assocpriv.promise.errors", "assocpriv.auditing.findings", recompute_reports.__name__}
     assert all(module.split(".")[0] in sys.stdlib_module_names for module in modules - own)
 
 
@@ -358,14 +352,14 @@ RS_32 = ReedSolomon(2, 32, (1, 1, 1), 1, 5, 2, field_bits=5, polynomial=37, bloc
 )
 def test_conditions_of_the_generators(group, needed, reason):
     """Each condition of the theorem holds at its bound, and is broken one step beyond."""
-    said = promise._unfit(group, needed)
+    said = recompute_promise._unfit(group, needed)
     assert reason in said
     assert bool(said) == bool(reason)
 
 
 def test_a_primitive_polynomial_is_asked_for():
     """x⁴ + x³ + x² + x + 1 is irreducible, but x has the order 5: columns repeat."""
-    assert codes.order_of_x(4, 0b11111) == 5
+    assert recompute_reports.order_of_x(4, 0b11111) == 5
     group = replace(BCH_31, insert_bits=1, field_bits=4, polynomial=0b11111)
     assert masks(group, 0) == masks(group, 5)
 
@@ -388,7 +382,7 @@ def test_promises_are_read_as_clients_read_them(prior):
 @pytest.mark.parametrize("name", ["bch", "reed-solomon"])
 def test_dependent_columns_are_found_by_elimination(monkeypatch, name):
     """Masks that meet every condition on paper, but of which two are equal, are found among the sets tried."""
-    monkeypatch.setattr(promise, "masks", lambda group, item: masks(group, max(item, 1)))
+    monkeypatch.setattr(recompute_promise, "masks", lambda group, item: masks(group, max(item, 1)))
     finding = named(check_integers(PLANS[name]().canonical_json)[1], "independence")
     assert finding.verdict == BROKEN
     assert "depend on each other" in finding.said
@@ -445,9 +439,9 @@ def test_few_items_do_not_excuse_the_operator():
 def test_decimals_never_err_in_our_favour():
     """γ is rounded up, with as many digits as show that it is below the limit."""
     limit = Fraction(19)
-    assert promise._decimal(Fraction(1, 3), limit) == "0.333334"
-    assert promise._decimal(1 + Fraction(1, 7**900), limit) == "1.00001"
-    assert promise._decimal(limit - Fraction(1, 10**9), limit) == "18.999999999"
+    assert recompute_promise._decimal(Fraction(1, 3), limit) == "0.333334"
+    assert recompute_promise._decimal(1 + Fraction(1, 7**900), limit) == "1.00001"
+    assert recompute_promise._decimal(limit - Fraction(1, 10**9), limit) == "18.999999999"
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), st.lists, max_leaves=3), st.data())
@@ -798,7 +792,7 @@ def test_what_is_too_much_is_not_decided():
 
 def test_a_ratio_above_the_stated_one_is_caught(monkeypatch):
     """If the walk's largest ratio were above γ, that alone would be a fault."""
-    monkeypatch.setattr(small_walks, "stated_ratio", lambda group: Fraction(6))
+    monkeypatch.setattr(exact_walk, "stated_ratio", lambda group: Fraction(6))
     finding = named(audit(PLANS["none"]()), DRAWS)
     assert finding.verdict == BROKEN
     assert "above γ" in finding.said
@@ -807,7 +801,7 @@ def test_a_ratio_above_the_stated_one_is_caught(monkeypatch):
 def test_no_client_is_run_on_broken_integers(monkeypatch):
     """Where the recomputation finds broken what clients would accept, the client is not run."""
     wrong = check_integers(changed(keep_weights=["2", "5", "20"]))
-    monkeypatch.setattr(exact, "check_integers", lambda text: wrong)
+    monkeypatch.setattr(exact_walk, "check_integers", lambda text: wrong)
     findings = audit(PLANS["bch"](), client=None)
     assert broken(findings) == {"amplification"}
     assert findings[-1].verdict == UNDECIDED
@@ -821,7 +815,7 @@ def test_columns_that_differ_from_their_definition_are_caught(monkeypatch):
         columns[-1, 0, 0] ^= np.uint64(1)
         return columns
 
-    monkeypatch.setattr(words_and_bulk, "item_columns", flipped)
+    monkeypatch.setattr(exact_draws, "item_columns", flipped)
     assert broken(audit(PLANS["bch"](), work=3)) == {"generator's columns"}
 
 
@@ -865,7 +859,7 @@ def test_wrong_draws_are_caught(monkeypatch, name, place, attribute, fault):
 def test_words_are_the_least_accepted_ones(n):
     """The words made of a number are the first that give it and are not rejected; those of 0 come before, and are."""
     for number in (0, 1, n // 2, n - 1):
-        words = words_and_bulk.words_of(number, n)
+        words = exact_draws.words_of(number, n)
         half = len(words) // 2
         rejected, taken = (sum(word << 64 * i for i, word in enumerate(part)) for part in (words[:half], words[half:]))
         span = 1 << 64 * half
@@ -910,4 +904,4 @@ def test_small_fixed_operators_keep_what_can_be_kept(fewer):
 @pytest.mark.parametrize("width", range(2, 9))
 def test_small_fields_are_primitive(width):
     """The field of a small generator is one that a Generator accepts."""
-    assert Generator("bch", width, small_walks._primitive(width), 1, False).field_bits == width
+    assert Generator("bch", width, exact_walk._primitive(width), 1, False).field_bits == width

@@ -10,21 +10,19 @@ import numpy as np
 import pytest
 
 from assocpriv.assurance import audit as audit_plan
+from assocpriv.auditing import exact_tables
 from assocpriv.auditing import guided as auditor
-from assocpriv.auditing.black_box.guided_clients import BulkTuples, SingleTuples
-from assocpriv.auditing.enumerate import guided_walks
-from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding
-from assocpriv.auditing.guided import audit_form, audit_guided, audit_laws
-from assocpriv.auditing.recompute.guided_text import read_guided
-from assocpriv.auditing.request import AuditRequest
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, AuditRequest, Finding
+from assocpriv.auditing.guided import BulkTuples, SingleTuples, audit_form, audit_guided, audit_laws
+from assocpriv.auditing.recompute_tables import read_guided
 from assocpriv.client import guided
 from assocpriv.client.guided import TupleRandomizer
 from assocpriv.files.plans import write_plan
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.guidance import coin_of
 from assocpriv.plans.guided import BitMix, GuidedPlan, category, class_label, guided_plan, number
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import WireError
+from assocpriv.simulation.enumeration import SeededEntropy
 
 ATTRIBUTES = (category("a", ["0", "1"]), number("x", [0]))
 LABEL = class_label("c", ["l", "r"])
@@ -116,7 +114,7 @@ FAULTS: dict[str, Any] = {
 @pytest.mark.parametrize("name", PLANS)
 def test_faults_in_weights_are_found(monkeypatch: pytest.MonkeyPatch, name: str, fault: str) -> None:
     """A weight that is wrong by the least amount is found by walking every draw, and by words."""
-    monkeypatch.setattr(guided_walks, "Perturbation", changed_weights(FAULTS[fault]))
+    monkeypatch.setattr(exact_tables, "Perturbation", changed_weights(FAULTS[fault]))
     found = verdicts(exact(PLANS[name]))
     assert found["client, every draw"] == BROKEN
     assert found["client, whole tuples"] == BROKEN
@@ -130,7 +128,7 @@ def test_a_missing_value_that_is_not_uniform_is_found(monkeypatch: pytest.Monkey
             known = [0 if value == size else value for value, size in zip(raw_positions, self.plan.sizes, strict=True)]
             return super().release(known, entropy)
 
-    monkeypatch.setattr(guided_walks, "Perturbation", Faulty)
+    monkeypatch.setattr(exact_tables, "Perturbation", Faulty)
     found = verdicts(exact(PLANS["plain"]))
     assert (found["client, every draw"], found["client, whole tuples"]) == (BROKEN, BROKEN)
 
@@ -143,7 +141,7 @@ def test_a_bulk_client_that_differs_is_found(monkeypatch: pytest.MonkeyPatch) ->
             bits, clipped = super().randomize(*given)
             return np.roll(bits, 1, axis=1), clipped
 
-    monkeypatch.setattr(guided_walks, "TupleRandomizer", Faulty)
+    monkeypatch.setattr(exact_tables, "TupleRandomizer", Faulty)
     found = verdicts(exact(PLANS["bits"]))
     assert found["client, whole tuples"] == BROKEN
     assert found["client, every draw"] == CONSISTENT
@@ -182,7 +180,7 @@ class Changed:
 def judged(plan: GuidedPlan, box: Any, trials: int = 60_000) -> dict[str, str]:
     """Return the verdicts of a black box under fixed guidance."""
     numbers = read_guided(plan.canonical_json)
-    guidances = guided_walks.tried(plan, np.random.default_rng(3))
+    guidances = exact_tables.tried(plan, np.random.default_rng(3))
     found = audit_form(plan, guidances, box)
     return verdicts(found + audit_laws(plan, numbers, guidances, box, trials=trials, false_alarm=1e-6))
 

@@ -9,25 +9,23 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.auditing.black_box import dealt_baskets as items
-from assocpriv.auditing.black_box import empirical, families
-from assocpriv.auditing.black_box import tallies as tallies_module
-from assocpriv.auditing.black_box.clients import Answers, BulkClient, SingleClient
-from assocpriv.auditing.black_box.conformance import audit_conformance
-from assocpriv.auditing.black_box.dealt_baskets import ItemTallies, deals, reports_needed
-from assocpriv.auditing.black_box.laws import Events, joint_p_value
-from assocpriv.auditing.black_box.neighbours import form_of
-from assocpriv.auditing.black_box.shown import is_spanned, span_of
-from assocpriv.auditing.enumerate import words_and_bulk
-from assocpriv.auditing.enumerate.exact import audit_exact
+from assocpriv.auditing import bounds, exact_draws, goodness_of_fit
+from assocpriv.auditing import counts as tallies_module
+from assocpriv.auditing import goodness_of_fit as items
+from assocpriv.auditing.bounds import audit_conformance
+from assocpriv.auditing.clients import Answers, BulkClient, SingleClient
+from assocpriv.auditing.counts import is_spanned, span_of
+from assocpriv.auditing.exact_walk import audit_exact
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Fault
-from assocpriv.auditing.recompute.plan_text import read_numbers
+from assocpriv.auditing.goodness_of_fit import Events, ItemTallies, deals, joint_p_value, reports_needed
+from assocpriv.auditing.neighbours import form_of
+from assocpriv.auditing.recompute_promise import read_numbers
 from assocpriv.client import baskets as itemset
 from assocpriv.client import bulk
 from assocpriv.client.baskets import KeptSubsets, Randomizer
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.errors import PlanError
+from assocpriv.simulation.enumeration import SeededEntropy
 
 PROMISE = faults.PROMISE
 FALSE_ALARM = 1e-6
@@ -63,7 +61,7 @@ def tallied(plan, box, total, seed=1):
 
 def p_values(plan, box, total, seed=1):
     """Return the p-values of the two laws about items."""
-    return [law.p_value for law in families.every_item(tallied(plan, box, total, seed))]
+    return [law.p_value for law in goodness_of_fit.every_item(tallied(plan, box, total, seed))]
 
 
 # ---- the deal
@@ -209,7 +207,7 @@ def test_no_item_is_treated_otherwise(client, kind):
     total = (8 if client is BulkClient else 1) * -(-plan.n_items // plan.transaction_size) * reports_needed(plan)
     tallies = tallied(plan, client(plan), total, None)
     assert tallies[0].deal.items == plan.n_items
-    assert min(law.p_value for law in families.every_item(tallies)) > FALSE_ALARM
+    assert min(law.p_value for law in goodness_of_fit.every_item(tallies)) > FALSE_ALARM
 
 
 # ---- faults with one item of a thousand
@@ -237,7 +235,7 @@ def test_a_fault_with_one_item_of_a_thousand_is_found(name):
 
 def test_a_rare_items_leak_breaks_the_default_audit():
     """A client for many baskets that always shows item 777 of a thousand is called broken by the default audit."""
-    found = empirical.audit_client(LARGE["bch"], faults.InBulk(LARGE["bch"], faults.AlwaysShown), trials=300_000)
+    found = bounds.audit_client(LARGE["bch"], faults.InBulk(LARGE["bch"], faults.AlwaysShown), trials=300_000)
     assert "every item" in broken(found)
     [finding] = [finding for finding in found if finding.name == "every item"]
     assert "all 1,000 items" in finding.said
@@ -252,17 +250,17 @@ def test_our_clients_differ_in_one_item(name, code):
     plan = LARGE[code]
     for seed in range(3):
         with pytest.raises(Fault, match=r"differ|more random words"):
-            words_and_bulk.check_bulk(device(plan), plan, read_numbers(plan.canonical_json), 5000, seed)
+            exact_draws.check_bulk(device(plan), plan, read_numbers(plan.canonical_json), 5000, seed)
 
 
 def test_all_items_take_part_in_the_comparison():
     """The comparison of our clients deals every item, or says how many of them."""
     plan = LARGE["bch"]
     numbers = read_numbers(plan.canonical_json)
-    assert words_and_bulk.check_bulk(Randomizer(plan), plan, numbers, 5000)["items"] == 1000
-    few = words_and_bulk.check_bulk(Randomizer(plan), plan, numbers, 10, 3)
+    assert exact_draws.check_bulk(Randomizer(plan), plan, numbers, 5000)["items"] == 1000
+    few = exact_draws.check_bulk(Randomizer(plan), plan, numbers, 10, 3)
     assert few["transactions"] == 300
-    deals = {tuple(sorted(map(tuple, words_and_bulk._dealt(numbers, 400, rng(seed))))) for seed in (1, 2)}
+    deals = {tuple(sorted(map(tuple, exact_draws._dealt(numbers, 400, rng(seed))))) for seed in (1, 2)}
     assert len(deals) == 2
 
 
@@ -285,7 +283,7 @@ def test_weights_rounded_to_16_bits_are_found(monkeypatch):
         one.setattr(bulk, "kept_subsets", rounded)
         assert broken(audit_exact(plan, work=10_000)) == {"bulk client"}
         box = BulkClient(plan, SeededEntropy(1))
-        assert broken(empirical.audit_client(plan, box, trials=20_000, seed=1)) == set()
+        assert broken(bounds.audit_client(plan, box, trials=20_000, seed=1)) == set()
     with monkeypatch.context() as other:
         other.setattr(itemset, "kept_subsets", rounded)
         assert "client, kept items" in broken(audit_exact(plan, work=10_000))
@@ -321,7 +319,7 @@ def test_a_fixed_sizes_weights_one_off_are_found(monkeypatch):
 def test_bits_of_one_word_used_twice_are_found(kind, client, trials):
     """Where the words that decide what is kept decide what else is shown, the laws of what is shown tell."""
     plan = SMALL[kind]
-    assert broken(empirical.audit_client(plan, client(plan, faults.WordsTwice()), trials=trials, seed=1))
+    assert broken(bounds.audit_client(plan, client(plan, faults.WordsTwice()), trials=trials, seed=1))
 
 
 # ---- clients that fail
@@ -333,7 +331,7 @@ def test_a_client_that_fails_is_broken(kind, error):
     """In every depth a client that raises is a finding; of what it raised the kind and the place are said alone."""
     plan, device = SMALL[kind], partial(faults.Failing, error=error)
     found = audit_exact(plan, client=device, work=2000)
-    for audit in (audit_conformance, partial(empirical.audit_client, trials=1000)):
+    for audit in (audit_conformance, partial(bounds.audit_client, trials=1000)):
         found += audit(plan, faults.Single(device, plan))
     failed = [finding for finding in found if error.__name__ in finding.said]
     assert {finding.depth for finding in failed} == {"exact", "conformance", "empirical"}
@@ -349,7 +347,7 @@ def test_a_bulk_client_that_fails_does_not_blame_the_plan(monkeypatch):
         raise PlanError("the plan's generator does not have the independence it states")
 
     monkeypatch.setattr(bulk.BulkRandomizer, "randomize", failing)
-    found = audit_exact(plan, work=2000) + audit_conformance(plan) + empirical.audit_client(plan, trials=1000)
+    found = audit_exact(plan, work=2000) + audit_conformance(plan) + bounds.audit_client(plan, trials=1000)
     assert {(finding.depth, finding.name) for finding in found if finding.verdict == BROKEN} == {
         ("exact", "bulk client"),
         ("conformance", "answers"),
@@ -363,7 +361,7 @@ def test_many_starts_say_what_they_can_see(monkeypatch):
     monkeypatch.setattr(faults.Faulty, "starts_anew", True)
     for seconds, verdict in ((60, CONSISTENT), (0, UNDECIDED)):
         monkeypatch.setattr(tallies_module, "_START_SECONDS", seconds)
-        found = empirical.audit_client(plan, faults.Faulty(plan), trials=1000, seed=1)
+        found = bounds.audit_client(plan, faults.Faulty(plan), trials=1000, seed=1)
         [finding] = [each for each in found if each.name == "many starts"]
         starts, bits = finding.figures["starts"], finding.figures["seed_bits"]
         assert f"{starts:,} starts" in finding.said
@@ -378,7 +376,7 @@ def test_what_is_not_started_anew_is_not_judged_by_its_starts():
     """Our own clients live in this process: nothing is said of seeds, which the tests of the source hold."""
     plan = SMALL["bch"]
     for box in (BulkClient(plan), SingleClient(plan)):
-        names = {finding.name for finding in empirical.audit_client(plan, box, trials=1000)}
+        names = {finding.name for finding in bounds.audit_client(plan, box, trials=1000)}
         assert not names & {"separate starts", "many starts"}
 
 
@@ -395,5 +393,5 @@ def test_one_answer_that_is_no_report_is_broken():
             lengths = answers.lengths - (self.rng.random(len(packed)) < 1 / 5000)
             return Answers(answers.octets, lengths)
 
-    found = empirical.audit_client(plan, Hidden(plan, faults.AlwaysShown), trials=100_000, seed=1)
+    found = bounds.audit_client(plan, Hidden(plan, faults.AlwaysShown), trials=100_000, seed=1)
     assert broken(found) == {"format"}

@@ -14,19 +14,15 @@ from hypothesis import strategies as st
 
 import assocpriv as ap
 from assocpriv.apps.render.assurance import audit_lines
-from assocpriv.auditing.black_box.clients import Answers
-from assocpriv.auditing.black_box.table_clients import BulkTables, SingleTables, chosen_records, record_of
-from assocpriv.auditing.enumerate import table_walks
-from assocpriv.auditing.enumerate.table_walks import Drawn, walk
-from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
-from assocpriv.auditing.numeric import audit_form, audit_laws, audit_table
-from assocpriv.auditing.recompute.table_text import read_table
-from assocpriv.auditing.request import AuditRequest
+from assocpriv.auditing import exact_tables
+from assocpriv.auditing.audit import audit_form, audit_laws, audit_table
+from assocpriv.auditing.clients import Answers, BulkTables, SingleTables, chosen_records, record_of
+from assocpriv.auditing.exact_tables import Drawn, walk
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, AuditRequest, Finding
+from assocpriv.auditing.recompute_tables import read_table
 from assocpriv.client import tables
 from assocpriv.client.tables import TableRandomizer
 from assocpriv.files.plans import write_plan
-from assocpriv.lab.enumeration import distribution
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.columns import (
     CategoryColumn,
     Clear,
@@ -40,6 +36,7 @@ from assocpriv.plans.columns import (
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.tables import read_value
+from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
 
 def number(name: str, law: Any, *, optional: bool = False) -> NumberColumn:
@@ -244,7 +241,7 @@ def test_a_law_that_is_wrong_for_one_input_of_many(monkeypatch: pytest.MonkeyPat
 
 def test_not_asked_chosen_by_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing value is never asked about: found by the walk through choices."""
-    right = table_walks.release
+    right = exact_tables.release
 
     def release(values: Any, plan: TablePlan, entropy: Any) -> list[int]:
         made = right(values, plan, entropy)
@@ -253,14 +250,14 @@ def test_not_asked_chosen_by_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
             made[2], made[hidden] = plan.columns[2].codes, 0
         return made
 
-    monkeypatch.setattr(table_walks, "release", release)
+    monkeypatch.setattr(exact_tables, "release", release)
     assert broken() == {"client, columns asked", "client, whole records"}
 
 
 def test_a_label_that_leaks_is_found_in_whole_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """A release that depends on another column's value passes column by column, and not in whole records."""
-    right = table_walks.release
-    monkeypatch.setattr(table_walks, "release", lambda v, p, e: (m := right(v, p, e), m.__setitem__(0, v[5]))[0])
+    right = exact_tables.release
+    monkeypatch.setattr(exact_tables, "release", lambda v, p, e: (m := right(v, p, e), m.__setitem__(0, v[5]))[0])
     assert broken(WHOLE) == {"client, whole records"}
 
 
@@ -274,7 +271,7 @@ def test_a_bulk_client_that_differs(monkeypatch: pytest.MonkeyPatch) -> None:
                 getattr(self, table)[place] += 1
 
         with monkeypatch.context() as patch:
-            patch.setattr(table_walks, "TableRandomizer", Off)
+            patch.setattr(exact_tables, "TableRandomizer", Off)
             assert broken(WHOLE) == {"client, whole records"}
 
 

@@ -8,13 +8,11 @@ import faults
 import pytest
 
 from assocpriv.assurance import audit
-from assocpriv.auditing import kinds
-from assocpriv.auditing.black_box.conformance import audit_conformance
-from assocpriv.auditing.black_box.empirical import audit_client
-from assocpriv.auditing.black_box.tallies import Tallies
-from assocpriv.auditing.enumerate import exact
-from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
-from assocpriv.auditing.request import AuditRequest
+from assocpriv.auditing import audit as kinds
+from assocpriv.auditing import exact_walk
+from assocpriv.auditing.bounds import audit_client, audit_conformance
+from assocpriv.auditing.counts import Tallies
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, AuditRequest, Finding
 from assocpriv.promise.errors import PlanError
 
 
@@ -92,7 +90,7 @@ def test_the_audits_own_failure_is_not_the_clients(monkeypatch):
         BROKEN,
         "This audit itself, not the client, failed with ZeroDivisionErr",
     )
-    monkeypatch.setattr(exact, "check_kept", failing)
-    found = exact.audit_exact(plan, work=3000)
-    assert [f.name for f in found if "This audit itself" in f.said] == ["client, kept items"]
+    monkeypatch.setattr(exact_walk, "check_kept", failing)
+    found = exact_walk.audit_exact(plan, work=3000)
+    assert [f.name for f in found if "This audit itself" in f.said] == ["client, every draw", "client, kept items"]
     assert "canary" not in str(found) + str(finding)

@@ -12,12 +12,12 @@ import pytest
 
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import report_rows
+from assocpriv.simulation.enumeration import SeededEntropy
 
 N_ITEMS = 12
 GENERATORS = ("none", "bch", "reed-solomon")

@@ -18,13 +18,12 @@ from assocpriv.client.guided import (
     randomize_inputs,
     randomize_tuples,
 )
-from assocpriv.lab.enumeration import distribution
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.guidance import COIN_TOTAL, UNIT, Guidance, coin_of, mixed, ratio_of, weight_bounds
 from assocpriv.plans.guided import GuidedPlan, category, class_label, guided_plan, number
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import WordEntropy
 from assocpriv.promise.errors import GuidanceError, RecordError
+from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
 ATTRIBUTES = (category("vote", ["n", "y"]), number("age", [30, 60]))
 LABEL = class_label("party", ["left", "right"])

@@ -11,9 +11,9 @@ import naive
 import pytest
 
 from assocpriv.client.baskets import Randomizer
-from assocpriv.lab.enumeration import distribution
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
+from assocpriv.simulation.enumeration import distribution
 from tests.whole import test_exact_laws as exact
 
 

@@ -17,10 +17,10 @@ from javascript import CLIENT
 
 import assocpriv as ap
 from assocpriv.client.baskets import Randomizer
-from assocpriv.lab.enumeration import distribution
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
+from assocpriv.simulation.enumeration import distribution
 
 WORDS, BASKETS, TABLES, GUIDED = (
     "words and draws are those of the page", "baskets agree with the vectors", "tables agree with the vectors",

@@ -12,12 +12,12 @@ import pytest
 
 from assocpriv.client.guided import parse_guided, randomize_guided
 from assocpriv.client.tables import randomize_record
-from assocpriv.lab.enumeration import distribution
 from assocpriv.plans.guidance import Guidance
 from assocpriv.plans.guided import GuidedPlan
 from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.errors import GuidanceError, PlanError, RecordError
 from assocpriv.records.tables import parse_record
+from assocpriv.simulation.enumeration import distribution
 from tests.client.test_javascript_baskets import EDGES, change
 from tests.vectors import make_guided, make_tables
 

@@ -34,7 +34,6 @@ from assocpriv.client.ledger import Ledger, hash_occasion, multiply
 from assocpriv.client.ledger_file import FIRST_HEADER, HEADER, MARK, MOST_BYTES, Entry, parse_ledger
 from assocpriv.client.transactions import view_transaction
 from assocpriv.files.plans import write_plan
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.tables import design_window
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
@@ -44,6 +43,7 @@ from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import Entropy, SystemEntropy
 from assocpriv.promise.errors import AssocprivError, BasketError, BudgetError, FileError, PlanError
+from assocpriv.simulation.enumeration import SeededEntropy
 
 ENTROPY = SystemEntropy()
 BUDGET = 3

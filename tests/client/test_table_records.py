@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from assocpriv.client.tables import encode, randomize_inputs, randomize_record, release, release_value
-from assocpriv.lab.enumeration import distribution
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.columns import (
     CategoryColumn,
     Clear,
@@ -22,6 +20,7 @@ from assocpriv.plans.columns import (
 )
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
+from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
 LAWS: list[Law] = [
     Clear(6), Clear(6, 2), UniformNoise(6, 2), GaussianNoise(6, (5, 3, 1)), Window(6, 3, 5, 2), Window(6, 1, 3, 1),

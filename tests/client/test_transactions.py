@@ -24,7 +24,6 @@ from assocpriv.apps.cli import main
 from assocpriv.client import transactions as views
 from assocpriv.client.transactions import Viewer, apply_view, read_transactions, stream_transactions, view_transaction
 from assocpriv.files.plans import read_plan, write_plan
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import View
@@ -33,6 +32,7 @@ from assocpriv.promise.errors import AssocprivError, BasketError, PlanError
 from assocpriv.records import sources
 from assocpriv.records.basket_files import ReadCounts, ReadOptions
 from assocpriv.records.baskets import Baskets
+from assocpriv.simulation.enumeration import SeededEntropy
 from tests.plans.test_view import NAMES, TREE, plan_of, plans
 
 SHOP = View(others="drop", parents=(*TREE, ("wine", "drinks")), left_out=("bags",))

@@ -11,9 +11,9 @@ from guided_tables import random_people
 from assocpriv import guidance
 from assocpriv.client.guided import accept, randomize_tuples
 from assocpriv.collect import make_service
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.promise.errors import WireError
 from assocpriv.server.guided import MinerState, random_start
+from assocpriv.simulation.enumeration import SeededEntropy
 
 PLAN = guidance.plan(
     [guidance.category("a", ["x", "y"]), guidance.category("b", ["x", "y", "z"])],

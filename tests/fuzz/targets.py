@@ -27,8 +27,7 @@ import pyarrow.parquet as pq
 from naive import fixed_plan, small_plan
 
 from assocpriv.apps.kinds import describe_plan
-from assocpriv.auditing.recompute.guided_text import read_guided
-from assocpriv.auditing.recompute.table_text import read_table
+from assocpriv.auditing.recompute_tables import read_guided, read_table
 from assocpriv.baskets import read_baskets
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.guided import GuidedRecord, randomize_guided
@@ -37,7 +36,6 @@ from assocpriv.client.tables import randomize_record
 from assocpriv.files.names import read_taxonomy
 from assocpriv.files.plans import read_catalogue, read_guidance, read_plan, write_plan
 from assocpriv.files.reports import Reports, message_lines, read_messages, read_reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.mining import mine
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
@@ -63,6 +61,7 @@ from assocpriv.records import sources
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.itemsets import read_itemsets, write_itemsets
+from assocpriv.simulation.enumeration import SeededEntropy
 
 _Result = TypeVar("_Result")
 _LONGEST_MESSAGE = 2000

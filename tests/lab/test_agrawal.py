@@ -8,8 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 from fit import rejects
 
-from assocpriv.lab.agrawal import ATTRIBUTES, AgrawalSettings, agrawal_schema, generate_agrawal, generate_agrawal_file
 from assocpriv.promise.errors import FileError, RecordError
+from assocpriv.simulation.synthetic import (
+    ATTRIBUTES,
+    AgrawalSettings,
+    agrawal_schema,
+    generate_agrawal,
+    generate_agrawal_file,
+)
 
 
 def _second_reading(function: int, r: dict[str, Any]) -> bool:

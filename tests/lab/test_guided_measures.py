@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from assocpriv.lab.guided_measures import disclosure, disclosure_bound, errors, information
+from assocpriv.simulation.guided import disclosure, disclosure_bound, errors, information
 
 
 def naive_information(raw_bits, shares):

@@ -6,11 +6,22 @@ import numpy as np
 import pytest
 from guided_tables import random_people, small_plan, votes_plan
 
-from assocpriv.lab.guided_columns import People, attribute_values, plan_of, read_cells, read_people
-from assocpriv.lab.guided_population import Group, GroupOutcome, _Queue, parse_groups, run_population
-from assocpriv.lab.guided_trial import TrialRequest, run_trial
 from assocpriv.promise.errors import RecordError
 from assocpriv.records.tables import TableOptions
+from assocpriv.simulation.guided import (
+    Group,
+    GroupOutcome,
+    People,
+    TrialRequest,
+    _Queue,
+    attribute_values,
+    parse_groups,
+    plan_of,
+    read_cells,
+    read_people,
+    run_population,
+    run_trial,
+)
 
 
 def apart(rng, n_people=600, n=24, differing=9):

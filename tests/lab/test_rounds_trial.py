@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 import assocpriv as ap
-from assocpriv.lab.rounds_trial import (
+from assocpriv.planning.baskets import make_plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.view import View
+from assocpriv.promise.errors import AssocprivError, EstimateError
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.posterior import measured
+from assocpriv.simulation.rounds import (
     RoundScore,
     RoundsTrial,
     ScheduleTrial,
@@ -16,13 +22,7 @@ from assocpriv.lab.rounds_trial import (
     true_surviving_shares,
     try_rounds,
 )
-from assocpriv.lab.synthetic import QuestSettings, generate_quest
-from assocpriv.planning.baskets import make_plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.view import View
-from assocpriv.promise.errors import AssocprivError, EstimateError
-from assocpriv.records.baskets import Baskets
-from assocpriv.server.posterior import measured
+from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
 PROMISE = ap.Breach("5%", "50%")
 

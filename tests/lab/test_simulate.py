@@ -8,9 +8,6 @@ from naive import frequent_itemsets
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.lab.simulate import PlainCounter, simulate
-from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
@@ -21,6 +18,9 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.apriori import find_itemsets
 from assocpriv.server.counting import LocalCounter
 from assocpriv.server.supports import Respondents, estimate_supports, normal_quantile
+from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.simulation.simulate import PlainCounter, simulate
+from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
 
 def itemsets_to_watch(counter: PlainCounter, n_items: int) -> list[np.ndarray]:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, poisson
 
-from assocpriv.lab import synthetic
-from assocpriv.lab.synthetic import QuestSettings, generate_quest, product_names, write_baskets
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.baskets import Baskets
+from assocpriv.simulation import synthetic
+from assocpriv.simulation.synthetic import QuestSettings, generate_quest, product_names, write_baskets
 
 FALSE_ALARM = 1e-6  # |z| < 4.9 is the same level
 

@@ -16,9 +16,9 @@ import assocpriv as ap
 from assocpriv import numeric
 from assocpriv.apps.cli import main
 from assocpriv.client.bulk import randomize_chunks
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.pages import admin, analysis
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.simulation.enumeration import SeededEntropy
 
 
 @pytest.fixture(autouse=True)

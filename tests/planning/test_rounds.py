@@ -7,7 +7,6 @@ import pytest
 from fit import FALSE_ALARM
 from scipy.stats import binom
 
-from assocpriv.lab.rounds import run_rounds
 from assocpriv.planning.rounds import (
     EntryRule,
     People,
@@ -26,6 +25,7 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.posterior import Estimate, Knowledge, SizeShares, measured, ranked
+from assocpriv.simulation.rounds import run_rounds
 
 PROMISE = Breach("5%", "50%")
 STRONG = Breach(Fraction(1, 10**6), Fraction(1, 2))

@@ -13,7 +13,6 @@ import pytest
 from scipy.stats import binom
 
 from assocpriv.client.baskets import Randomizer
-from assocpriv.lab.enumeration import distribution
 from assocpriv.planning import shuffling
 from assocpriv.planning.shuffling import blanket_mass, central_guarantee, closed_form, shuffled_delta
 from assocpriv.plans.baskets import Plan
@@ -22,6 +21,7 @@ from assocpriv.plans.generator import Generator, bch_generator
 from assocpriv.plans.operator import AnyOperator, FixedSizeOperator, Operator
 from assocpriv.promise.breaches import Breach, epsilon
 from assocpriv.promise.errors import EstimateError
+from assocpriv.simulation.enumeration import distribution
 
 Row = Sequence[Fraction]  # the law of one report, by output
 GAMMAS = [Fraction(3, 2), Fraction(3), Fraction(9), Fraction(19)]

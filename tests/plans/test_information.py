@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from assocpriv.client.baskets import Randomizer
-from assocpriv.lab.enumeration import distribution
 from assocpriv.planning import information
 from assocpriv.planning.information import mutual_limit, plan_information
 from assocpriv.plans.baskets import Plan
@@ -27,6 +26,7 @@ from assocpriv.promise.information import (
     upward_threshold,
     worst_information,
 )
+from assocpriv.simulation.enumeration import distribution
 
 # f with t·f(t) convex, beside the logarithm
 FUNCTIONS = {

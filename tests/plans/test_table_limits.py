@@ -14,10 +14,9 @@ import pytest
 from naive import ReplayEntropy
 
 from assocpriv.apps.render.table_plan import plan_record
-from assocpriv.auditing.enumerate.words_and_bulk import words_of
-from assocpriv.auditing.findings import BROKEN
-from assocpriv.auditing.numeric import audit_table
-from assocpriv.auditing.request import AuditRequest
+from assocpriv.auditing.audit import audit_table
+from assocpriv.auditing.exact_draws import words_of
+from assocpriv.auditing.findings import BROKEN, AuditRequest
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.tables import TableRandomizer, encode, randomize_record, release
 from assocpriv.planning.tables import foresee_table, plan_table

@@ -9,13 +9,13 @@ import pytest
 
 import assocpriv as ap
 from assocpriv.apps.cli import main
-from assocpriv.auditing.request import AuditRequest
-from assocpriv.lab.synthetic import QuestSettings
+from assocpriv.auditing.findings import AuditRequest
 from assocpriv.planning.discovery import foresee
 from assocpriv.planning.rounds import plan_histogram
 from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.promise.numbers import as_whole, check_range
 from assocpriv.server.intervals import ErrorOptions
+from assocpriv.simulation.synthetic import QuestSettings
 
 PROMISE, WEAK = ap.Breach("5%", "50%"), ap.Breach("5%", "99.99%")
 WHOLES = [int, np.int64, np.uint8, np.int16]

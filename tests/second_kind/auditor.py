@@ -5,8 +5,8 @@ from fractions import Fraction
 from typing import Any
 
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
-from assocpriv.lab.enumeration import distribution
 from assocpriv.promise.breaches import read_fraction
+from assocpriv.simulation.enumeration import distribution
 from tests.second_kind import client
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from assocpriv.client.baskets import Randomizer
-from assocpriv.lab.enumeration import distribution
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.transition import SupportModel
 from assocpriv.plans.view import Blocks, View
 from assocpriv.server.supports import Respondents, SubsetCounts, covariance, estimate_supports
+from assocpriv.simulation.enumeration import distribution
 
 N_ITEMS, BLOCKS = 5, Blocks(3, 2, 3)
 PAIR = (0, 1)

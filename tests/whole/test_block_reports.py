@@ -11,13 +11,12 @@ import pytest
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import BlockRandomizer, numbers_below, randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.lab.enumeration import distribution
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.errors import PlanError, WireError
 from assocpriv.records.baskets import Baskets
+from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
 N_ITEMS = 12
 

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 import assocpriv as ap
 from assocpriv.apps.cli import main
-from assocpriv.auditing.black_box.clients import BulkClient, SingleClient, batch_of
+from assocpriv.auditing.clients import BulkClient, SingleClient, batch_of
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.files.reports import read_reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
+from assocpriv.simulation.enumeration import SeededEntropy
 
 PACKAGE = Path(ap.__file__).parent
 # powers of two are drawn by masking and have a test of their own
@@ -167,10 +167,10 @@ def sources(*folders):
     return found
 
 
-def test_only_lab_and_audit_name_the_seeded_source():
-    """No module but those of lab/ and auditing/ can draw reports that a seed repeats."""
+def test_only_simulation_and_audit_name_the_seeded_source():
+    """No module but those of simulation/ and auditing/ can draw reports that a seed repeats."""
     naming = {path.relative_to(PACKAGE).parts[0] for path in sources() if "SeededEntropy" in path.read_text("utf-8")}
-    assert naming == {"lab", "auditing"}
+    assert naming == {"simulation", "auditing"}
 
 
 def random_names(text):
@@ -209,13 +209,10 @@ def test_the_scan_for_other_sources_finds_them(text):
 # who may name what of promise/entropy.py; a new entry is a new path, and belongs into the test below
 IMPORTS = {
     "assurance.py": {"SystemEntropy"},
-    "auditing/black_box/clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
-    "auditing/black_box/guided_clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
-    "auditing/black_box/table_clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
-    "auditing/enumerate/blocks.py": {"Entropy"},
-    "auditing/enumerate/draws_by_form.py": {"Entropy"},
-    "auditing/enumerate/small_walks.py": {"Entropy"},
-    "auditing/enumerate/words_and_bulk.py": {"WordEntropy"},
+    "auditing/clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
+    "auditing/exact_draws.py": {"Entropy", "WordEntropy"},
+    "auditing/exact_walk.py": {"Entropy"},
+    "auditing/guided.py": {"Entropy", "SystemEntropy", "WordEntropy"},
     "baskets.py": {"SystemEntropy"},
     "client/any_kind.py": {"Entropy"},
     "client/baskets.py": {"Entropy"},
@@ -227,19 +224,18 @@ IMPORTS = {
     "client/waiting.py": {"SystemEntropy"},
     "collect/sealing.py": {"SystemEntropy"},
     "guidance.py": {"SystemEntropy"},
-    "lab/enumeration.py": {"Entropy"},
-    "lab/rounds.py": {"SystemEntropy", "WordEntropy"},
-    "lab/seeded_entropy.py": {"WordEntropy"},
-    "lab/simulate.py": {"SystemEntropy", "WordEntropy"},
     "numeric.py": {"SystemEntropy"},
     "promise/numbers.py": {"WORD_BITS"},
+    "simulation/enumeration.py": {"Entropy", "WordEntropy"},
+    "simulation/rounds.py": {"SystemEntropy", "WordEntropy"},
+    "simulation/simulate.py": {"SystemEntropy", "WordEntropy"},
 }
 # who may draw from the system besides: names of files, ids of submissions, keys, sessions, pauses before retries, the
 # deal of an audit
 SYSTEM = {
-    "auditing/enumerate/words_and_bulk.py", "client/ledger.py", "client/sending.py", "client/spark.py",
-    "collect/gather.py", "collect/keys.py", "collect/postgres.py", "collect/sealing.py", "collect/sqlite.py",
-    "files/atomic.py", "files/open_reports.py", "pages/sessions.py", "promise/entropy.py",
+    "auditing/exact_draws.py", "client/ledger.py", "client/sending.py", "client/spark.py", "collect/gather.py",
+    "collect/keys.py", "collect/postgres.py", "collect/sealing.py", "collect/sqlite.py", "files/atomic.py",
+    "files/open_reports.py", "pages/sessions.py", "promise/entropy.py",
 }  # fmt: skip
 _MODULE = "assocpriv.promise.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}

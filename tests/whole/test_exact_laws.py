@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from assocpriv.client.baskets import Randomizer
-from assocpriv.lab.enumeration import distribution
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator, bch_generator, reed_solomon_generator
@@ -19,6 +18,7 @@ from assocpriv.plans.transition import SupportModel, estimator_row, transition_m
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PrivacyLimitError
 from assocpriv.server.supports import Respondents, SubsetCounts, covariance, estimate_supports
+from assocpriv.simulation.enumeration import distribution
 
 Law = dict[bytes, Fraction]
 Shown = dict[frozenset[int], Fraction]

@@ -19,8 +19,6 @@ from assocpriv.client.baskets import Randomizer, SetDraws
 from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.kernels.draws import OUT_OF_WORDS, unrank_reports
-from assocpriv.lab.enumeration import distribution
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import (
     FixedSizeDesign,
@@ -45,6 +43,7 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import ItemTables, form_of, planes_of, report_rows
 from assocpriv.server.counting import LocalCounter
 from assocpriv.server.supports import Respondents, estimate_supports, lowest_discoverable_support
+from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from tests.client.test_bulk import one_by_one, random_words, reports_of
 
 N = 5_000_000

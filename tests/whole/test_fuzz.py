@@ -30,7 +30,7 @@ from naive import small_plan
 
 import assocpriv as ap
 from assocpriv.apps.cli import main
-from assocpriv.auditing.black_box.pipe import Program
+from assocpriv.auditing.clients import Program
 from assocpriv.baskets import read_baskets
 from assocpriv.files.arrow import column_chunks
 from assocpriv.files.names import read_taxonomy

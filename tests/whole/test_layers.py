@@ -28,8 +28,8 @@ BELOW = {
     "server": "core promise kernels plans files spark",
     "planning": "core promise kernels plans files server",
     "collect": "core promise kernels plans files",
-    "lab": "core promise kernels plans files records client server planning spark",
-    "auditing": "core promise kernels plans files records client server planning lab",
+    "simulation": "core promise kernels plans files records client server planning spark",
+    "auditing": "core promise kernels plans files records client server planning simulation",
     "pages": "core promise kernels plans files collect",
 }
 PLAN = "plans.baskets"
@@ -141,8 +141,8 @@ def test_folders_load_nothing(folder: str) -> None:
         ("client.any_kind", "from assocpriv.collect.gather import Batch", {"collect.gather"}),
         ("planning.baskets", "from assocpriv.client.ledger import Ledger", {"client.ledger"}),
         ("client.bulk", "from assocpriv.server import supports", {"server.supports"}),
-        ("lab.simulate", "from assocpriv.apps.render import plan", {"apps.render.plan"}),
-        ("lab.simulate", "from assocpriv import baskets", {"baskets"}),
+        ("simulation.simulate", "from assocpriv.apps.render import plan", {"apps.render.plan"}),
+        ("simulation.simulate", "from assocpriv import baskets", {"baskets"}),
         (PLAN, "from assocpriv.plans.view import View\nimport numpy", set()),
         ("apps.cli", "from assocpriv import __version__", set()),
         ("apps.commands.mine", "from assocpriv.files.reports import read_reports", {"files.reports"}),

@@ -21,7 +21,6 @@ from assocpriv.apps.render.plan import plan_lines, plan_record
 from assocpriv.apps.render.rounds import refinement_lines, refinement_record
 from assocpriv.client.baskets import Randomizer
 from assocpriv.files.plans import read_plan
-from assocpriv.lab.enumeration import distribution
 from assocpriv.planning.baskets import best_operators, make_plan
 from assocpriv.planning.discovery import foresee
 from assocpriv.planning.request import PlanWishes, limit_of_each
@@ -32,6 +31,7 @@ from assocpriv.plans.operator import FixedSizeOperator, Operator
 from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach, epsilon
 from assocpriv.promise.errors import PlanError, PrivacyLimitError
+from assocpriv.simulation.enumeration import distribution
 from tests.planning.test_refine import FALLING, NAMES, mined, refine, singles
 
 PROMISE = Breach("5%", "50%")

@@ -11,23 +11,21 @@ from click.testing import CliRunner
 from assocpriv.apps import kinds as app_kinds
 from assocpriv.apps.cli import main
 from assocpriv.assurance import inspect, privacy
-from assocpriv.auditing import kinds as audit_kinds
-from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED
-from assocpriv.auditing.request import AuditRequest
+from assocpriv.auditing import audit as audit_kinds
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, AuditRequest
 from assocpriv.baskets import randomize
 from assocpriv.client import any_kind as client_kinds
 from assocpriv.client.ledger import Ledger
 from assocpriv.collection import gather
 from assocpriv.files.plans import read_plan, write_plan
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.lab.enumeration import distribution
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans import kind as registry
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.kind import load
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BudgetError, PlanError, WireError
 from assocpriv.server.counting import LocalBackend
+from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from tests.second_kind import auditor, client
 from tests.second_kind.plan import AveragePlan, YesNoPlan
 from tests.second_kind.server import estimate_yes

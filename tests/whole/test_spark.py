@@ -26,7 +26,6 @@ import assocpriv as ap
 from assocpriv.client import spark as client
 from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.tables import design_window
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn
@@ -35,6 +34,7 @@ from assocpriv.promise.errors import BasketError, EstimateError, FileError, Plan
 from assocpriv.server import spark as server
 from assocpriv.server.counting import LocalBackend, Part
 from assocpriv.server.guided import collect, publish, random_start
+from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.spark import SparkReports, connect, mine, randomize, read_reports, reports_of, sums
 
 pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")  # what few reports cannot decide

@@ -22,8 +22,7 @@ from naive import fixed_plan
 
 from assocpriv.apps.cli import main
 from assocpriv.auditing.findings import BROKEN
-from assocpriv.auditing.recompute.plan_text import read_numbers
-from assocpriv.auditing.recompute.promise import check_integers
+from assocpriv.auditing.recompute_promise import check_integers, read_numbers
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.transactions import apply_view, stream_transactions, view_baskets, view_transaction
 from assocpriv.files.plans import read_plan

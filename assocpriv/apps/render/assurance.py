@@ -10,10 +10,11 @@ from assocpriv.apps.render.figures import fields, figure_up, percent_as_given
 from assocpriv.apps.render.itemsets import mined_lines, mined_record
 from assocpriv.apps.render.trees import tree_record, tree_text
 from assocpriv.apps.terminal import paragraph_width
-from assocpriv.assurance import ITEMSETS, MODEL, PLAN, REPORTS, DeviceReport, FileContent, takes_names
-from assocpriv.auditing.findings import CANNOT_SEE, count_undecided
-from assocpriv.auditing.kinds import Audit
-from assocpriv.auditing.request import ALL
+from assocpriv.auditing.audit import Audit
+from assocpriv.auditing.findings import ALL, CANNOT_SEE, count_undecided
+from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileContent
+from assocpriv.client.any_kind import takes_names
+from assocpriv.client.ledger import DeviceReport
 from assocpriv.plans.tree_model import tree_lines
 from assocpriv.promise.breaches import epsilon, format_bound
 from assocpriv.promise.errors import counted

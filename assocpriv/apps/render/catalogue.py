@@ -7,7 +7,7 @@ from assocpriv.promise.errors import counted
 
 if TYPE_CHECKING:
     from assocpriv.files.names import CatalogueCheck
-    from assocpriv.lab.sample_catalogues import CatalogueDraft, CatalogueUse
+    from assocpriv.simulation.samples import CatalogueDraft, CatalogueUse
 
 _SHOWN = 5  # groups of twins
 

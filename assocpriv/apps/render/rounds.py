@@ -17,7 +17,6 @@ from assocpriv.apps.render.figures import (
     rest_line,
 )
 from assocpriv.apps.render.plan import plan_lines, plan_record, promise_record
-from assocpriv.lab.rounds_trial import RoundScore, RoundsTrial, ScheduleTrial
 from assocpriv.planning.discovery import Prospects
 from assocpriv.planning.rounds import HISTOGRAM, Refinement
 from assocpriv.plans.baskets import Plan
@@ -25,6 +24,7 @@ from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.promise.breaches import epsilon, format_fraction
 from assocpriv.server.posterior import Itemset, ranked
 from assocpriv.server.rounds import combined_records
+from assocpriv.simulation.rounds import RoundScore, RoundsTrial, ScheduleTrial
 
 if TYPE_CHECKING:
     import pandas as pd

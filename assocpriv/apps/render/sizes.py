@@ -10,10 +10,10 @@ from assocpriv.plans.catalogue import itemsets_of
 
 if TYPE_CHECKING:
     from assocpriv.baskets import ReadOutcome
-    from assocpriv.lab.sample_plans import SamplePlan
     from assocpriv.planning.transaction_size import SizeRow
     from assocpriv.plans.baskets import Plan
     from assocpriv.records.basket_files import ReadCounts
+    from assocpriv.simulation.samples import SamplePlan
 
 
 _FAR = 10  # times more reports than a sample has baskets, from which the number is likely no choice

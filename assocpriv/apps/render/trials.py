@@ -7,10 +7,10 @@ from assocpriv.apps.render.itemsets import itemset_lines, rule_lines, threshold_
 from assocpriv.apps.render.plan import plan_lines, plan_record
 from assocpriv.apps.render.sizes import loss_lines
 from assocpriv.files.itemsets import itemset_records
-from assocpriv.lab.demo import Demo, DemoStart
-from assocpriv.lab.simulate import Simulation
 from assocpriv.server.itemsets import describe_undecided, mining_facts
 from assocpriv.server.rules import rule_records
+from assocpriv.simulation.demo import Demo, DemoStart
+from assocpriv.simulation.simulate import Simulation
 
 if TYPE_CHECKING:
     import pandas as pd

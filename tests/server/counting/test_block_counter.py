@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets import AskedReports, Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
 from assocpriv.records.baskets import Baskets
 from assocpriv.server import counting
 from assocpriv.server.counting import BlockCounter, Candidates, LocalBackend, LocalCounter, Part, counter_of
+from assocpriv.simulation.enumeration import SeededEntropy
 
 N_ITEMS, BLOCKS = 11, Blocks(4, 3, 7)
 NOTHING = Candidates(np.empty((1, 0), dtype=np.int64), np.zeros((1, 1), dtype=np.int64))

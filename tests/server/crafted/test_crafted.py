@@ -20,8 +20,6 @@ from assocpriv.apps.render.plan import influence_lines, plan_lines, plan_record
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.lab.enumeration import distribution
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.discovery import foresee
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.transition import SupportModel, transition_matrix
@@ -42,6 +40,7 @@ from assocpriv.server.crafted import (
     weight_counts,
 )
 from assocpriv.server.supports import Respondents, estimate_supports
+from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from bench.accuracy.attacks import crafted_reports, free_seeds
 
 MEMORY = 1 << 24

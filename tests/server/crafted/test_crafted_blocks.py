@@ -9,7 +9,6 @@ import pytest
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets import AskedReports, Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
@@ -17,6 +16,7 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.ask import count_subsets
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.crafted import among_asked, check_reports, influence_of, liars_among
+from assocpriv.simulation.enumeration import SeededEntropy
 
 N_ITEMS, BLOCKS = 9, Blocks(6, 3, 1)
 FORMS = {

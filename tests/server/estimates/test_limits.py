@@ -7,7 +7,6 @@ import pytest
 from fit import FALSE_ALARM
 from scipy.stats import binom, norm, poisson
 
-from assocpriv.lab.simulate import simulate
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.operator import Operator
 from assocpriv.plans.transition import SupportModel
@@ -18,6 +17,7 @@ from assocpriv.server.counting import CountsOfAll
 from assocpriv.server.intervals import FALSE_ITEMSETS, errors_for, errors_of, level_discoverable_support
 from assocpriv.server.itemsets import describe_undecided, mining_facts
 from assocpriv.server.supports import Respondents, foreseen_error, lowest_discoverable_support
+from assocpriv.simulation.simulate import simulate
 
 # items, M, promise, reports: ρ near 1/2 with σ_k(s) falling, ρ = .09, .02 (skewed estimates), and few candidates
 PLANS = [

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from quiet import ask
 
-from assocpriv.lab.simulate import simulate
 from assocpriv.mining import association_rules
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.supports import FEW_REPORTS, Respondents, estimate_supports, partial_counts
+from assocpriv.simulation.simulate import simulate
 
 WEAK = {"7/256": ("80%", 5), "1/128": ("99%", 4)}
 

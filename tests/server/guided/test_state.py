@@ -6,7 +6,6 @@ from guided_tables import random_people, small_plan
 
 from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.promise.errors import AssocprivError, EstimateError, FileError, PlanError, WireError
 from assocpriv.server.guided import (
     RECENT,
@@ -19,6 +18,7 @@ from assocpriv.server.guided import (
     start,
 )
 from assocpriv.server.guided_state import read_state, replace_state, write_state
+from assocpriv.simulation.enumeration import SeededEntropy
 
 PLAN = small_plan(batch=50)
 

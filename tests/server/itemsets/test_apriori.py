@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from quiet import mine
 
 from assocpriv.files.reports import Reports
-from assocpriv.lab.simulate import PlainCounter, simulate
 from assocpriv.mining import association_rules
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import InsertionDesign, WorstSupport, search_designs
@@ -28,6 +27,7 @@ from assocpriv.server import apriori
 from assocpriv.server.apriori import find_itemsets, join_candidates, mine_levels
 from assocpriv.server.counting import CountsOfAll, LocalCounter
 from assocpriv.server.supports import Respondents, foreseen_error, lowest_discoverable_support
+from assocpriv.simulation.simulate import PlainCounter, simulate
 
 THRESHOLD = Operator(3, 1, 1, 6, (2, 4, 5, 35))
 LIMIT = Fraction(19)

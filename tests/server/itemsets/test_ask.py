@@ -13,7 +13,6 @@ from quiet import ask, mine
 import assocpriv as ap
 from assocpriv.apps.cli import main
 from assocpriv.client.bulk import randomize_chunks
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.mining import association_rules
 from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.errors import EstimateError
@@ -21,6 +20,7 @@ from assocpriv.server.ask import INTERVAL, count_subsets
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.rules import ERRORS
 from assocpriv.server.selection import METRICS
+from assocpriv.simulation.enumeration import SeededEntropy
 
 NAMES = ["milk", "bread", 'eggs, "free range"', "Käse", "tea => black", "jam"]
 RULES = [(["milk"], ["bread"]), (["bread", "jam"], ["milk"]), (["Käse"], ["bread", "milk"])]

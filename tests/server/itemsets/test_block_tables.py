@@ -20,7 +20,6 @@ from assocpriv.apps.render.itemsets import answer_lines, mined_lines
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.itemsets import itemset_records
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.mining import answer
 from assocpriv.plans.baskets import AskedReports, Plan
 from assocpriv.plans.catalogue import Catalogue
@@ -32,6 +31,7 @@ from assocpriv.server.counting import LocalBackend
 from assocpriv.server.intervals import ErrorOptions
 from assocpriv.server.itemsets import describe_undecided, mining_facts
 from assocpriv.server.supports import SizesInBlocks
+from assocpriv.simulation.enumeration import SeededEntropy
 
 NAMES = ["tea", "jam", "ale", "fig", "oat", "nut", "rye", "pea", "egg", "cod", "yam", "bun"]
 BLOCKS = Blocks(24, 2, 8)

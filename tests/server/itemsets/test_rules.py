@@ -14,8 +14,6 @@ from scipy.special import ndtr
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.lab.simulate import simulate
 from assocpriv.mining import association_rules
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
@@ -26,6 +24,8 @@ from assocpriv.server.itemsets import mining_facts, read_itemsets, write_itemset
 from assocpriv.server.rules import write_rules
 from assocpriv.server.selection import METRICS
 from assocpriv.server.supports import SubsetCounts, covariance
+from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.simulation.simulate import simulate
 
 NAMES = ["bread", "milk", 'eggs, "free range"', "Käse", "tea", "jam"]
 

@@ -12,8 +12,6 @@ from scipy.special import ndtr
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.lab.simulate import simulate
 from assocpriv.mining import association_rules
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
@@ -28,6 +26,8 @@ from assocpriv.server.false_discovery import all_itemsets, all_rules, false_disc
 from assocpriv.server.intervals import LONGER_BY, NORMAL_UP_TO, observed_of, score_intervals, support_intervals
 from assocpriv.server.itemsets import describe_undecided, mining_facts, read_itemsets, write_itemsets
 from assocpriv.server.supports import Respondents, estimate_supports
+from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.simulation.simulate import simulate
 
 BLOCK = 3  # items that go together
 

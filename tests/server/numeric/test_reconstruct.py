@@ -11,7 +11,6 @@ from fit import Z_LIMIT
 from assocpriv.apps.render.distributions import distribution_lines
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import reconstruct
 from assocpriv.planning.tables import design_gaussian, design_membership, design_uniform, design_window
 from assocpriv.plans.columns import (
@@ -40,6 +39,7 @@ from assocpriv.server.confidence_bands import (
 from assocpriv.server.distributions import METHODS, _whole
 from assocpriv.server.maximum_likelihood import FEW_BINS, _midpoint_densities, coarse_channel, iterated_bayes, maximize
 from assocpriv.server.smoothing import smooth_shares
+from assocpriv.simulation.enumeration import SeededEntropy
 
 N_CELLS = 40
 FULL, SURE = Fraction(1), Fraction(19, 20)

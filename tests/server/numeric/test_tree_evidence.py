@@ -9,7 +9,6 @@ from naive_shares import naive_weight
 
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.numeric import grow_tree, predict
 from assocpriv.plans.columns import CategoryColumn, Clear, LabelColumn, Window
 from assocpriv.plans.tables import TablePlan
@@ -18,6 +17,7 @@ from assocpriv.records.tables import TableOptions, stream_table
 from assocpriv.server import trees
 from assocpriv.server.tree_growth import Branch, borne_out, channel_of, class_shares, reconstruct
 from assocpriv.server.tree_pruning import held_out_gain, in_doubt
+from assocpriv.simulation.enumeration import SeededEntropy
 
 VALUES = tuple("abcdefghijklmnopqrst")
 

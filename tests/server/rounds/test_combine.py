@@ -16,13 +16,13 @@ from quiet import mine
 import assocpriv as ap
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.operator import Operator
 from assocpriv.promise.errors import EstimateError, FileError
 from assocpriv.server.itemsets import read_itemsets
 from assocpriv.server.posterior import Sampling, SizeShares, undo_sampling
 from assocpriv.server.rounds import combine_tables, sizes_held, sizes_of_table, surviving_entries, write_combined
+from assocpriv.simulation.enumeration import SeededEntropy
 
 
 def table(rows, plan="a", *, reports=1000, population=True, m=3, **more):

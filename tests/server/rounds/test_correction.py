@@ -14,7 +14,6 @@ import assocpriv as ap
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.transactions import view_baskets
 from assocpriv.files.itemsets import join_names
-from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
@@ -23,6 +22,7 @@ from assocpriv.rounds import plan_histogram
 from assocpriv.server.itemsets import CORRECTED
 from assocpriv.server.posterior import Histogram, SizeShares, kept_shares, support_bounds
 from assocpriv.server.rounds import combine_tables, correct_table, histogram_of_table
+from assocpriv.simulation.enumeration import SeededEntropy
 
 WEAK = ap.Breach("1%", "90%")
 BOUNDS = np.array([0, 1, 2, 3, 4, 6, 8, 11, 16, 24, 40])

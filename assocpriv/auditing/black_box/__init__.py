@@ -1,1 +1,0 @@
-"""Clients seen from outside: what they answer, and what the plan says of it."""

@@ -1,0 +1,380 @@
+"""Lower bounds of a client's ε.
+
+Lower bounds of a client's ε, from what it does alone.
+
+A client promises P[report ∈ S | t1] ≤ γ·P[report ∈ S | t2] for every set S of reports. So any S shows a lower bound,
+
+    ε ≥ ln(P1 / P2),   P1 at least the lower and P2 at most the upper Clopper–Pearson bound.
+
+S is chosen on reports of its own, so that each bound on the others is wrong with no more than its stated chance, for
+any client whose reports are independent. S is a set of values of one feature: how many items of either transaction a
+report shows, one item, bit or byte, the length, whether it repeats the one before, and a score learned from all bits.
+
+Audit a client by its reports alone: lower bounds of its ε, and the plan's law.
+
+The client is a black box; :class:`Trials` says what it is asked. One that follows the plan is called broken by any of
+the tests together with a chance of 1 − confidence at most: half of it belongs to the bounds of ε, the other half is
+shared equally by the laws. docs/privacy.md says what no such audit can see.
+
+Audit the form of a client's reports: one for each basket, of one length, and such that every server takes them.
+
+The length of a report must not depend on the basket: it would tell its size to everybody on the way.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.auditing.blocks import AskedOfBlocks, BlockTallies, ask_of_blocks, laws_of_blocks
+from assocpriv.auditing.clients import Answers, BlackBox, BulkClient, answered, batch_of
+from assocpriv.auditing.counts import (
+    SCORE_CELLS,
+    Counts,
+    Scorer,
+    Stream,
+    Table,
+    Tallies,
+    compare_starts,
+    is_whole,
+    judge_format,
+)
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, Progress, check_request, failure
+from assocpriv.auditing.goodness_of_fit import Asked, ItemTallies, Law, OtherTallies, basket_laws, deals, start_length
+from assocpriv.auditing.neighbours import Neighbours, form_of, worst_neighbours
+from assocpriv.files.reports import Reports, read_reports
+from assocpriv.plans.baskets import Plan
+from assocpriv.promise.breaches import epsilon
+from assocpriv.promise.errors import FileError
+
+_ERRORS = 4.0  # standard errors by which a promising set may still disappoint
+_LEAST_Z = 3.0  # of a bit that has a say in the score
+_ROUNDING = 1e-9  # far more than the error of an inverse beta function
+
+
+class Paired(Protocol):
+    """Counts of reports of pairs of transactions."""
+
+    chosen: Neighbours
+
+    def tables(self, pair: int) -> Iterator[tuple[str, Table]]:
+        """Yield the tables of a pair's features, each with its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A set of reports, chosen to tell the first of a pair's transactions from the second."""
+
+    pair: int  # of the neighbours
+    is_reversed: bool  # whether it is the second that is likelier to show it
+    feature: str  # the kind of feature
+    number: int  # which of its features
+    values: NDArray[np.bool_]  # which of its values are in the set, (values,)
+
+
+@dataclass(frozen=True, slots=True)
+class LowerBound:
+    """What an event shows."""
+
+    event: Event
+    likelier: float  # lower confidence bound of its chance under the transaction that makes it likelier
+    rarer: float  # upper confidence bound of its chance under the other
+
+    @property
+    def epsilon(self) -> float:
+        """The lower bound of ε; no less than 0, which is always one."""
+        return math.log(self.likelier / self.rarer) if self.likelier > self.rarer else 0.0
+
+    def exceeds(self, amplification: Fraction) -> bool:
+        """Tell whether the client amplifies by more than γ, compared as exact fractions."""
+        return Fraction(self.likelier) > amplification * Fraction(self.rarer)
+
+
+def learn_scorers(tallies: Tallies) -> list[Scorer]:
+    """Learn a score for each pair: the log of the ratio of chances, if bits were independent of each other."""
+    return [_scorer(dict(tallies.tables(pair))["bits"]) for pair in range(len(tallies.chosen.pairs))]
+
+
+def _scorer(table: Table) -> Scorer:
+    first, second = ((counts[:, 1] + 0.5) / (counts.sum(axis=1) + 1) for counts in table)
+    sizes = [counts.sum(axis=1) for counts in table]
+    error = np.sqrt(first * (1 - first) / sizes[0] + second * (1 - second) / sizes[1])
+    weights = np.log(first / (1 - first)) - np.log(second / (1 - second))
+    weights[np.abs(first - second) < _LEAST_Z * error] = 0
+    means = [weights @ first, weights @ second]
+    spread = max(math.sqrt(weights**2 @ (chance * (1 - chance))) for chance in (first, second)) + 1e-3
+    edges = np.linspace(min(means) - 4 * spread, max(means) + 4 * spread, SCORE_CELLS - 1)
+    return Scorer(weights.astype(np.float32), edges.astype(np.float32))
+
+
+def choose_events(training: Sequence[Paired]) -> list[Event]:
+    """Choose for each pair, either way round, and each kind of feature the set that promises most."""
+    events = []
+    for pair in range(len(training[0].chosen.pairs)):
+        summed: dict[str, Table] = {}
+        for tallies in training:
+            for feature, table in tallies.tables(pair):
+                before = summed.get(feature)
+                summed[feature] = (before[0] + table[0], before[1] + table[1]) if before else table
+        for feature, (first, second) in summed.items():
+            events.append(_best_event(pair, False, feature, first, second))
+            events.append(_best_event(pair, True, feature, second, first))
+    return events
+
+
+def _best_event(pair: int, is_reversed: bool, feature: str, first: Counts, second: Counts) -> Event:
+    """Take values in the order of their ratio of chances, and stop where the bound is likely to be best."""
+    order = np.argsort(-(first + 0.5) / (second + 0.5), axis=1, kind="stable")
+    likelier = np.take_along_axis(first, order, axis=1).cumsum(axis=1)
+    rarer = np.take_along_axis(second, order, axis=1).cumsum(axis=1)
+    low = np.maximum(likelier - _ERRORS * np.sqrt(likelier), 0.5) / first.sum(axis=1)[:, None]
+    high = (rarer + _ERRORS * np.sqrt(rarer) + _ERRORS**2) / second.sum(axis=1)[:, None]
+    number, last = np.unravel_index(np.argmax(low / high), low.shape)
+    values = np.zeros(first.shape[1], dtype=np.bool_)
+    values[order[number, : last + 1]] = True
+    return Event(pair, is_reversed, feature, int(number), values)
+
+
+def lower_bounds(events: list[Event], tested: Paired, false_alarm: float) -> list[LowerBound]:
+    """Bound ε by each event, on reports that had no part in choosing it.
+
+    All bounds hold together, with a chance of at least 1 − ``false_alarm``.
+    """
+    each, bounds = false_alarm / (2 * len(events)), []
+    by_pair = [dict(tested.tables(pair)) for pair in range(len(tested.chosen.pairs))]
+    for event in events:
+        first, second = by_pair[event.pair][event.feature]
+        if event.is_reversed:
+            first, second = second, first
+        hits = [int(counts[event.number, event.values].sum()) for counts in (first, second)]
+        totals = [int(counts[event.number].sum()) for counts in (first, second)]
+        likelier = smallest_chance(hits[0], totals[0], each) * (1 - _ROUNDING)
+        bounds.append(LowerBound(event, likelier, min(1.0, largest_chance(hits[1], totals[1], each) * (1 + _ROUNDING))))
+    return bounds
+
+
+def smallest_chance(count: int, trials: int, alpha: float) -> float:
+    """Return the lower Clopper–Pearson bound: no smaller chance makes at least ``count`` as likely as alpha."""
+    from scipy.stats import beta
+
+    return float(beta.ppf(alpha, count, trials - count + 1)) if count else 0.0
+
+
+def largest_chance(count: int, trials: int, alpha: float) -> float:
+    """Return the upper Clopper–Pearson bound.
+
+    >>> round(largest_chance(0, 10, 0.05), 4), largest_chance(10, 10, 0.05)
+    (0.2589, 1.0)
+    """
+    from scipy.stats import beta
+
+    return float(beta.isf(alpha, count + 1, trials - count)) if count < trials else 1.0
+
+
+EMPIRICAL = "empirical"
+_LONGEST_START = 1024  # reports of each long start
+
+
+def audit_client(
+    plan: Plan,
+    box: BlackBox | None = None,
+    *,
+    trials: int = 1_000_000,
+    confidence: str | float | Fraction = "99.9%",
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> list[Finding]:
+    """Audit a client, our own for many transactions by default, as a black box: its amplification, then the laws.
+
+    ``trials`` reports are asked for, at least 1,000; ``confidence`` is the chance, at least, that a client that follows
+    the plan is not called broken. The seed is of how items are dealt into baskets; another deal in every audit by
+    default. Progress is called with (stage, reports done, reports in all).
+
+    Raises:
+        PlanError: trials or a confidence that cannot be used.
+        FileError: a program that cannot be started.
+    """
+    level = check_request(trials, confidence)
+    half = float((1 - level) / 2)
+    try:
+        chance = np.random.default_rng(seed)
+        ask = _ask if plan.view.blocks is None else ask_of_blocks
+        asked: Asked | AskedOfBlocks = ask(plan, box or BulkClient(plan), trials, chance, progress or (lambda *_: None))
+    except (FileError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
+        return [failure(EMPIRICAL, "answers", error)]
+    tested = list(basket_laws(asked) if isinstance(asked, Asked) else laws_of_blocks(asked))
+    malformed = sum(part.malformed for part in asked.parts)
+    return [
+        _amplification(plan, asked.training, asked.tested, half),
+        judge_format(EMPIRICAL, malformed, sum(part.total for part in asked.parts)),
+        *(_law_finding(law, half / len(tested), malformed) for law in tested),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """How many reports to ask for."""
+
+    learn: int
+    score: int
+    follow: int  # as one stream
+    items: int  # of every item
+    others: int  # of baskets of all sizes
+    start: int  # of each of two long starts; short ones, of a client that starts anew, come on top
+    test: int
+
+
+def split_trials(trials: int) -> Trials:
+    """Share out the reports of an audit; the largest part of them is tested.
+
+    >>> split_trials(800)
+    Trials(learn=100, score=100, follow=100, items=100, others=50, start=12, test=326)
+    """
+    part = trials // 8
+    others, start = part // 2, min(_LONGEST_START, part // 8)
+    return Trials(part, part, part, part, others, start, trials - 4 * part - others - 2 * start)
+
+
+def _ask(plan: Plan, box: BlackBox, trials: int, chance: np.random.Generator, progress: Progress) -> Asked:
+    chosen, split = worst_neighbours(plan), split_trials(trials)
+    first = Tallies(chosen, plan)
+    first.collect(box, split.learn, partial(progress, "learning"))
+    scorers = learn_scorers(first)
+    second = Tallies(chosen, plan, scorers)
+    second.collect(box, split.score, partial(progress, "scoring"))
+    stream = Stream(chosen, plan)
+    stream.collect(box, split.follow, partial(progress, "following"))
+    items = [ItemTallies(plan, dealt, chance) for dealt in deals(plan, split.items, chance)]
+    for each in items:
+        each.collect(box, partial(progress, "every item"))
+    others = OtherTallies(plan, chance)
+    others.collect(box, split.others, partial(progress, "all sizes"))
+    whole, starts = chosen.transactions[0], None
+    if box.starts_anew:
+        starts = compare_starts(whole, plan, box, split.start, start_length(form_of(whole.plan)))
+    tested = Tallies(chosen, plan, scorers, for_laws=True)
+    tested.collect(box, split.test, partial(progress, "testing"))
+    return Asked([first, second], tested, stream, items, others, starts)
+
+
+def _amplification(
+    plan: Plan, training: Sequence[Paired], tested: Tallies | BlockTallies, false_alarm: float
+) -> Finding:
+    events = choose_events(training)
+    bounds = lower_bounds(events, tested, false_alarm)
+    best = max(bounds, key=lambda bound: bound.epsilon)
+    promised = epsilon(plan.amplification)
+    broken = any(bound.exceeds(plan.amplification) for bound in bounds)
+    said = (
+        f"Some reports are more likely under one basket than under another by more than the plan's γ: ε is at least "
+        f"{best.epsilon:.4f}, and the plan says {promised:.4f}."
+        if broken
+        else f"The client's ε is at least {best.epsilon:.4f}, which is within the plan's {promised:.4f}."
+    )
+    figures = {
+        "epsilon_low": best.epsilon,
+        "epsilon": promised,
+        "feature": best.event.feature,
+        "bounds": len(bounds),
+        "reports": int(tested.totals.sum()),
+        "false_alarm": false_alarm,
+    }
+    return Finding(EMPIRICAL, "amplification", BROKEN if broken else CONSISTENT, said, figures)
+
+
+def _law_finding(law: Law, false_alarm: float, malformed: int) -> Finding:
+    figures = {"p_value": law.p_value, "tests": law.tests, "false_alarm": false_alarm} | law.figures
+    if malformed:
+        said = f"{malformed:,} answers are no reports of this plan, so what they show has no law to be compared with."
+        return Finding(EMPIRICAL, law.name, UNDECIDED, said, figures)
+    if not law.tests:
+        return Finding(EMPIRICAL, law.name, UNDECIDED, f"There is nothing to test here: {law.what}.", figures)
+    if law.p_value <= false_alarm:
+        chance = f"at most {law.p_value:.1e}" if law.p_value else "less than 1e-300"
+        said = f"Not as the plan says: {law.what}. A client that follows it would look so with a chance of {chance}."
+        return Finding(EMPIRICAL, law.name, BROKEN, said, figures)
+    return Finding(EMPIRICAL, law.name, CONSISTENT, f"As the plan says: {law.what}.", figures)
+
+
+CONFORMANCE = "conformance"
+_ROUNDS = 16
+_LONGEST_BASKET = 64
+
+
+def audit_conformance(plan: Plan, box: BlackBox | None = None, *, progress: Progress | None = None) -> list[Finding]:
+    """Check that a client's reports are reports of the plan, for baskets of every size from none to 64 items.
+
+    The arguments are those of :func:`assocpriv.auditing.bounds.audit_client`.
+
+    Raises:
+        FileError: a program that cannot be started.
+    """
+    try:
+        return _audit_form(plan, box or BulkClient(plan), progress)
+    except (FileError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
+        return [failure(CONFORMANCE, "answers", error)]
+
+
+def _audit_form(plan: Plan, box: BlackBox, progress: Progress | None) -> list[Finding]:
+    baskets = _baskets(plan)
+    sizes = np.array([len(items) for items in baskets], dtype=np.int64)
+    batch = batch_of(baskets, plan)
+    [answers] = answered(box, iter([batch]), partial(progress or (lambda *_: None), "form"), len(batch))
+    said, malformed = "Every basket is answered with one report.", int((~is_whole(answers, plan)).sum())
+    found = [Finding(CONFORMANCE, "answers", CONSISTENT, said, {"reports": len(batch)})]
+    found += [_length(answers, sizes, plan), judge_format(CONFORMANCE, malformed, len(answers))]
+    return [*found, _report_file(answers, plan, not malformed)]
+
+
+def _baskets(plan: Plan) -> list[range]:
+    """Return baskets of all sizes, taking turns; of every size some from either end of the catalogue."""
+    n, sizes = plan.n_items, range(min(plan.n_items, _LONGEST_BASKET) + 1)
+    return [range(n - m, n) if number % 2 else range(m) for number in range(_ROUNDS) for m in sizes]
+
+
+def _length(answers: Answers, sizes: NDArray[np.int64], plan: Plan) -> Finding:
+    seen, wanted = np.unique(answers.lengths), plan.report_bytes
+    figures = {"report_bytes": wanted, "least": int(seen[0]), "most": int(seen[-1])}
+    if len(seen) == 1 and seen[0] == wanted:
+        return Finding(
+            CONFORMANCE, "length", CONSISTENT, f"All reports are {_bytes(wanted)} long, as the plan says.", figures
+        )
+    by_size = [np.unique(answers.lengths[sizes == size]).tolist() for size in np.unique(sizes)]
+    said = f"Reports are {seen[0]} to {_bytes(int(seen[-1]))} long; the plan says {wanted}."
+    if any(each != by_size[0] for each in by_size):
+        said += " The length depends on the basket's size, which everybody on the way can see."
+    return Finding(CONFORMANCE, "length", BROKEN, said, figures)
+
+
+def _bytes(count: int) -> str:
+    return f"{count} byte" if count == 1 else f"{count} bytes"
+
+
+def _report_file(answers: Answers, plan: Plan, are_reports: bool) -> Finding:
+    """Write the reports to a file and read it as a server does."""
+    if not are_reports:
+        return Finding(
+            CONFORMANCE, "report file", UNDECIDED, "What are no reports of the plan cannot be kept in a file."
+        )
+    packed = np.ascontiguousarray(answers.octets[:, : plan.report_bytes])
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "reports.parquet"
+        Reports(plan, packed).write(path)
+        read = read_reports(path)
+        same = read.plan.plan_id == plan.plan_id and np.array_equal(np.concatenate(list(read.batches(1 << 16))), packed)
+    if not same:
+        return Finding(
+            CONFORMANCE, "report file", BROKEN, "A file of these reports does not give them back with their plan."
+        )
+    return Finding(CONFORMANCE, "report file", CONSISTENT, "A file keeps these reports, and the id of their plan.")

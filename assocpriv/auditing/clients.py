@@ -1,0 +1,443 @@
+"""Clients as black boxes, in any language.
+
+Clients as an audit sees them: transactions go in, reports come out, in the same order.
+
+Nothing here looks at how a client works. Two clients are our own; assocpriv/auditing/clients.py runs any other
+program. The transactions are chosen by the audit, nobody's baskets.
+
+Clients that are other programs, in any language: transactions to their standard input, reports from their output.
+
+The program gets the path of the plan as its last argument. It reads a transaction a line, item ids with blanks between
+them in increasing order, an empty line being an empty transaction, until its input ends; it writes a report a line, in
+lowercase hexadecimal, in the same order, and ends with status 0. It may write at any time, also all at the end. A first
+line ``plan`` and the plan's id, if there is one, must name the plan (docs/formats/pipe.md).
+
+Its input is written to a temporary file first, and a thread reads its output: no program can make it and the audit wait
+for each other. What is held in memory is a batch, or a line, at a time.
+
+Clients of tables as an audit sees them: records go in, reports come out; and the records that are asked about.
+
+The records are made here, nobody's: inputs of the plan's columns, and as JSON the middle of a cell or a value's text.
+"""
+
+import contextlib
+import json
+import os
+import queue
+import re
+import signal
+import subprocess
+import threading
+from binascii import unhexlify
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryFile
+from time import monotonic, perf_counter
+from typing import IO, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.auditing.findings import LEAST_TRIALS, client_at_work
+from assocpriv.client.baskets import Randomizer
+from assocpriv.client.bulk import randomize_chunks
+from assocpriv.client.tables import randomize_inputs, randomize_record
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.columns import CategoryColumn, Column, NumberColumn
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.tables import TablePlan
+from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
+from assocpriv.promise.errors import FileError, WireError
+from assocpriv.records.baskets import Baskets
+
+# transactions; between batches our bulk client drops words, and a weak generator shows in an unbroken stream only
+LARGEST_BATCH = 1 << 16
+_BATCH_BITS = 1 << 24  # of their reports, and of the items looked at
+_LOOKED_AT = 256
+_SINGLE_SECONDS = 8.0  # of the one-report client, where it is not alone asked for
+TIMED = 64  # of its reports: some with a code take a millisecond each
+
+BoxProgress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Reports of a batch of transactions, of whatever length they came."""
+
+    octets: NDArray[np.uint8]  # (n, width), width at least the plan's report_bytes; zeros after the end of a report
+    lengths: NDArray[np.int64]  # of the reports in bytes, (n,)
+
+    @classmethod
+    def of_packed(cls, packed: NDArray[np.uint8]) -> "Answers":
+        """Take reports that are all of one length, uint8 (n, report_bytes)."""
+        return cls(packed, np.full(len(packed), packed.shape[1], dtype=np.int64))
+
+    @classmethod
+    def of_reports(cls, reports: Sequence[bytes], least_width: int) -> "Answers":
+        """Take single reports of any lengths.
+
+        >>> Answers.of_reports([b"a", b"bc"], 1).lengths
+        array([1, 2])
+        """
+        lengths = np.array([len(report) for report in reports], dtype=np.int64)
+        width = max(least_width, int(lengths.max(initial=0)))
+        joined = b"".join(report.ljust(width, b"\0") for report in reports)
+        return cls(np.frombuffer(joined, dtype=np.uint8).reshape(len(reports), width), lengths)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+class BlackBox(Protocol):
+    """A client under audit."""
+
+    starts_anew: bool  # whether each call of reports starts the client anew, as a program of its own
+
+    def reports(self, batches: Iterable[Baskets]) -> Iterator[Answers]:
+        """Yield one :class:`Answers` for each batch of transactions, in order; one client serves all of them.
+
+        Raises:
+            WireError: what came back is not a report for each transaction.
+        """
+
+
+class BulkClient:
+    """Our client for many transactions, with the operating system's entropy unless another is given."""
+
+    starts_anew = False
+
+    def __init__(self, plan: Plan, entropy: WordEntropy | None = None) -> None:
+        self._plan, self._entropy = plan, entropy or SystemEntropy()
+
+    def reports(self, batches: Iterable[Baskets]) -> Iterator[Answers]:
+        """Yield the reports of each batch."""
+        for chunk in randomize_chunks(batches, self._plan, entropy=self._entropy, chunk=LARGEST_BATCH):
+            yield Answers.of_packed(chunk.packed)
+
+
+class SingleClient:
+    """Our client for one transaction at a time."""
+
+    starts_anew = False
+
+    def __init__(self, plan: Plan, entropy: Entropy | None = None) -> None:
+        self._randomizer, self._entropy = Randomizer(plan), entropy or SystemEntropy()
+
+    def reports(self, batches: Iterable[Baskets]) -> Iterator[Answers]:
+        """Yield the reports of each batch."""
+        for batch in batches:
+            made = [self._randomizer.randomize(basket, entropy=self._entropy) for basket in batch]
+            yield Answers.of_reports(made, self._randomizer.plan.report_bytes)
+
+
+def answered(
+    box: BlackBox, batches: Iterator[Baskets], progress: BoxProgress | None = None, total: int = 0
+) -> Iterator[Answers]:
+    """Yield a client's answers, tell how many of a total there are, and check that each transaction has one."""
+    asked: list[int] = []
+
+    def noted() -> Iterator[Baskets]:
+        for batch in batches:
+            asked.append(len(batch))
+            yield batch
+
+    stream, given, done = box.reports(noted()), 0, 0
+    while True:
+        with client_at_work():
+            answers = next(stream, None)
+        if answers is None:
+            break
+        if given >= len(asked) or len(answers) != asked[given]:
+            raise WireError("the client did not answer with one report for each transaction")
+        given, done = given + 1, done + len(answers)
+        yield answers
+        if progress:
+            progress(min(done, total), total)
+    if given != len(asked) or next(batches, None) is not None:
+        raise WireError("the client stopped before it had answered for all transactions")
+
+
+def trials_in_time(ask: Callable[[], Iterable[Answers]]) -> int:
+    """Return how many reports a one-report client makes in a few seconds; ``ask`` has it make ``TIMED`` of them."""
+    try:
+        list(ask())  # the first makes tables
+        start = perf_counter()
+        list(ask())
+        each = (perf_counter() - start) / TIMED
+    except Exception:  # noqa: BLE001 -- a client that fails is a finding of the audit itself
+        return LEAST_TRIALS
+    return max(LEAST_TRIALS, int(_SINGLE_SECONDS / each))
+
+
+def batch_length(plan: Plan) -> int:
+    """Return how many transactions to ask about at a time; what is made of their reports takes tens of megabytes."""
+    return max(64, min(LARGEST_BATCH, _BATCH_BITS // (_LOOKED_AT + plan.report_bits)))
+
+
+def batch_of(transactions: Sequence[Sequence[int]], plan: Plan) -> Baskets:
+    """Make baskets of increasing item ids."""
+    offsets = np.zeros(len(transactions) + 1, dtype=np.int64)
+    np.cumsum([len(items) for items in transactions], out=offsets[1:])
+    flat = np.array([item for items in transactions for item in items], dtype=np.int64)
+    return Baskets(plan.catalogue, offsets, flat)
+
+
+PATIENCE_SECONDS = 60.0
+_LAST_SECONDS = 2.0
+_BLOCK = 1 << 16
+_BLOCKS_AHEAD = 16
+_LONGEST_LINE = 1 << 20
+_LONGEST_KEPT = 256  # bytes of a report
+_HEXADECIMAL = re.compile(rb"(?:[0-9a-f]{2})*")
+
+
+class Program:
+    """A client that is another program; each call of :meth:`reports` runs it once.
+
+    Args:
+        command: the program and its arguments; the plan's path is added.
+        plan_path: the plan's file.
+        plan: the plan in it.
+        patience_seconds: how long it may write nothing before it counts as stuck.
+        lines_of: what a batch is on the program's input; by default of baskets.
+    """
+
+    starts_anew = True
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        plan_path: str | Path,
+        plan: PublishedPlan,
+        *,
+        patience_seconds: float = PATIENCE_SECONDS,
+        lines_of: Callable[[Any], bytes] | None = None,
+    ) -> None:
+        self._command, self._plan, self._patience = [*command, str(plan_path)], plan, patience_seconds
+        self._lines_of = lines_of or _lines_of
+
+    def reports(self, batches: Iterable[Any]) -> Iterator[Answers]:
+        """Yield the reports of each batch.
+
+        Raises:
+            FileError: the program cannot be started.
+            WireError: it wrote no report for each transaction, ended with another status than 0, or is stuck.
+        """
+        with TemporaryFile() as asked:
+            sizes = []
+            for batch in batches:
+                sizes.append(len(batch))
+                asked.write(self._lines_of(batch))
+            asked.seek(0)
+            try:
+                process = subprocess.Popen(self._command, stdin=asked, stdout=subprocess.PIPE, start_new_session=True)
+            except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
+                reason = (error.strerror if isinstance(error, OSError) else None) or "the system refused"
+                raise FileError(f"cannot start the program under audit, {self._command[0]}: {reason}") from None
+        assert process.stdout is not None
+        lines = _Lines(process.stdout, self._patience)
+        try:
+            yield from self._answers(sizes, lines)
+            self._check_end(process)
+        finally:
+            _end(process)
+            lines.stop()
+
+    def _answers(self, sizes: Sequence[int], lines: "_Lines") -> Iterator[Answers]:
+        done = 0
+        if sum(sizes):
+            lines.skip_plan_line(self._plan.plan_id)
+        for size in sizes:
+            yield _decoded(lines.take(size, done), self._plan.report_bytes, done)
+            done += size
+        if lines.has_more(done):
+            raise WireError(f"the program wrote more than the {done:,} reports it was asked for")
+
+    def _check_end(self, process: "subprocess.Popen[bytes]") -> None:
+        try:
+            status = process.wait(self._patience)
+        except subprocess.TimeoutExpired:
+            raise WireError("the program closed its output but did not end") from None
+        if status:
+            raise WireError(f"the program ended with status {status}; it must be 0")
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End a program that has not ended, and what it started: nobody wants the rest."""
+    if process.poll() is None:
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+    process.wait()
+
+
+class _Lines:
+    """Lines that a program writes, read ahead a little by a thread of its own."""
+
+    def __init__(self, stream: IO[bytes], patience_seconds: float) -> None:
+        self._stream, self._patience = stream, patience_seconds
+        self._blocks: queue.Queue[bytes] = queue.Queue(_BLOCKS_AHEAD)
+        self._waiting = b""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError, ValueError), self._stream:
+            while block := self._stream.read1(_BLOCK):  # type: ignore[attr-defined]  # a pipe's buffered reader
+                self._blocks.put(block)
+        self._blocks.put(b"")
+
+    def _reads(self, before: int) -> bool:
+        """Wait for more output after so many reports; tell whether there is any before its end."""
+        try:
+            block = self._blocks.get(timeout=self._patience)
+        except queue.Empty:
+            raise WireError(
+                f"the program wrote nothing for {self._patience:g} seconds after {before:,} reports; is it stuck?"
+            ) from None
+        if not block:
+            self._blocks.put(b"")  # for whoever asks again
+        self._waiting += block
+        return bool(block)
+
+    def take(self, count: int, before: int) -> list[bytes]:
+        """Return the next lines, without their ends; ``before`` were read."""
+        lines: list[bytes] = []
+        while len(lines) < count:
+            parts = self._waiting.split(b"\n", count - len(lines))
+            lines += parts[:-1]
+            self._waiting, done = parts[-1], before + len(lines)
+            if len(lines) == count:
+                break
+            if len(self._waiting) > _LONGEST_LINE:
+                raise WireError(f"line {done + 1:,} of the program is longer than any report")
+            if not self._reads(done):
+                raise WireError(
+                    f"the program's output ended after {done:,} lines; it owes one for each transaction or record"
+                )
+        return [line.removesuffix(b"\r") for line in lines]
+
+    def skip_plan_line(self, plan_id: str) -> None:
+        """Check a first line that names the plan, if there is one, and take it away."""
+        while b"\n" not in self._waiting and len(self._waiting) < _LONGEST_LINE:
+            if not self._reads(0):
+                return
+        line, _, rest = self._waiting.partition(b"\n")
+        if line.startswith(b"plan "):
+            if line.removeprefix(b"plan ").strip() != plan_id.encode("ascii"):
+                raise WireError("the program says that it uses another plan")
+            self._waiting = rest
+
+    def has_more(self, before: int) -> bool:
+        """Tell whether there is more output after so many lines, once it has ended or goes on."""
+        return bool(self._waiting) or self._reads(before)
+
+    def stop(self) -> None:
+        """End the thread, whose program has been ended."""
+        last = monotonic() + _LAST_SECONDS  # what the program started may hold its output open
+        while self._reader.is_alive() and monotonic() < last:
+            with contextlib.suppress(queue.Empty):
+                self._blocks.get(timeout=0.01)
+
+
+def _lines_of(batch: Baskets) -> bytes:
+    flat, offsets = batch.items.tolist(), batch.offsets.tolist()
+    lines = (" ".join(map(str, flat[start:stop])) for start, stop in pairwise(offsets))
+    return "".join(f"{line}\n" for line in lines).encode("ascii")
+
+
+def _decoded(lines: list[bytes], least_width: int, before: int) -> Answers:
+    # beyond this a length tells no more, and each line is padded to the longest one
+    longest = 2 * max(least_width + 1, _LONGEST_KEPT)
+    reports = []
+    for number, line in enumerate(lines, start=before + 1):
+        if not _HEXADECIMAL.fullmatch(line, 0, longest - len(line) % 2):
+            raise WireError(f"line {number:,} of the program is no report in lowercase hexadecimal, two digits a byte")
+        reports.append(unhexlify(line[:longest]))
+    return Answers.of_reports(reports, least_width)
+
+
+Inputs = NDArray[np.int32]  # (records, columns)
+
+
+class TableBox(Protocol):
+    """A client of tables under audit."""
+
+    def reports(self, batches: Iterable[Inputs]) -> Iterator[Answers]:
+        """Yield one :class:`Answers` for each batch of records, in order; a call may start the client anew."""
+
+
+class BulkTables:
+    """Our client for many records, with the operating system's entropy unless another is given."""
+
+    def __init__(self, plan: TablePlan, entropy: WordEntropy | None = None) -> None:
+        self._plan, self._entropy = plan, entropy or SystemEntropy()
+
+    def reports(self, batches: Iterable[Inputs]) -> Iterator[Answers]:
+        """Yield the reports of each batch."""
+        for batch in batches:
+            parts = list(randomize_inputs([batch], self._plan, entropy=self._entropy))
+            yield Answers.of_packed(np.concatenate(parts))
+
+
+class SingleTables:
+    """Our client for one record at a time."""
+
+    def __init__(self, plan: TablePlan, entropy: Entropy | None = None) -> None:
+        self._plan, self._entropy = plan, entropy or SystemEntropy()
+
+    def reports(self, batches: Iterable[Inputs]) -> Iterator[Answers]:
+        """Yield the reports of each batch."""
+        for batch in batches:
+            known: dict[tuple[int, ...], dict[str, Any]] = {}
+            made = []
+            for row in map(tuple, batch.tolist()):
+                if row not in known:
+                    known[row] = record_of(row, self._plan)
+                made.append(randomize_record(known[row], self._plan, entropy=self._entropy))
+            yield Answers.of_reports(made, self._plan.report_bytes)
+
+
+def record_of(row: Sequence[int], plan: TablePlan) -> dict[str, Any]:
+    """Return a record with these inputs; a missing value is None."""
+    return {column.name: _value(value, column) for value, column in zip(row, plan.columns, strict=True)}
+
+
+def _value(value: int, column: Column) -> Any:
+    if value == column.inputs:
+        return None
+    if isinstance(column, NumberColumn):
+        return float(column.low + (2 * value + 1) * column.cell_width / 2)
+    assert isinstance(column, CategoryColumn)
+    return column.values[value]
+
+
+def lines_of(batch: Inputs, plan: TablePlan) -> bytes:
+    """Return records as a program gets them: a JSON object a line, in ASCII, keys in the plan's order."""
+    known: dict[tuple[int, ...], str] = {}
+    for row in map(tuple, batch.tolist()):
+        if row not in known:
+            known[row] = json.dumps(record_of(row, plan)) + "\n"
+    return "".join(known[row] for row in map(tuple, batch.tolist())).encode("ascii")
+
+
+def chosen_records(plan: TablePlan) -> Inputs:
+    """Return the records that are asked about: two that differ everywhere, each with one column of the other, and some
+    with missing values.
+
+    So what one column does to another's release shows as another law of it.
+    """
+    low = [0 for _ in plan.columns]
+    high = [column.inputs - 1 for column in plan.columns]
+    absent = [column.inputs if column.optional else column.inputs // 2 for column in plan.columns]
+    mixed = [high[place] if place % 2 else low[place] for place in range(len(low))]
+    crossed = [low[place] if place % 2 else high[place] for place in range(len(low))]
+    alone = [[high[at] if at == place else low[at] for at in range(len(low))] for place in range(min(len(low), _ALONE))]
+    rows = {tuple(row): None for row in [low, high, absent, mixed, crossed, *alone]}
+    return np.array(list(rows), dtype=np.int32)
+
+
+_ALONE = 11  # columns that differ from a record alone

@@ -1,1 +1,0 @@
-"""The shipping client, walked through draw by draw."""

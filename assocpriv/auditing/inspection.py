@@ -1,0 +1,132 @@
+"""What a path holds: a plan, reports, mined itemsets or a decision tree; and whether honest people sent the reports."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assocpriv.files.itemsets import FORMATS, LightFrame
+from assocpriv.files.plans import read_plan
+from assocpriv.files.reports import IS_LEDGER, Reports, gather_hint, is_ledger, read_reports
+from assocpriv.files.tree_models import read_tree
+from assocpriv.plans.kind import load_for
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.tree_model import TreeModel
+from assocpriv.promise.errors import EstimateError, FileError, NotAPlanError, WireError
+from assocpriv.server.crafted import CraftedCheck
+from assocpriv.server.itemsets import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+PLAN, REPORTS, ITEMSETS, MODEL = "plan", "reports", "itemsets", "model"
+# kind -> a function of (reports, *, progress): which reports honest people cannot have sent; others have no test
+CRAFTED = {
+    "select-a-size": "assocpriv.server.crafted:check_reports",
+    "fixed-size": "assocpriv.server.crafted:check_reports",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """What a path of a kind (``plan``, ``reports``, ``itemsets`` or ``model``, a decision tree) holds.
+
+    Of itemsets their ``table`` as a file holds it, and ``itemsets``, the same as a data frame; of reports their plan,
+    their number, their files, how many a collector has not sealed, and what the tests for crafted reports say, where
+    they were asked for.
+    """
+
+    kind: str
+    plan: "PublishedPlan | None" = None
+    reports: int = 0
+    files: int = 0
+    table: "LightFrame | None" = None
+    model: "TreeModel | None" = None
+    crafted: "CraftedCheck | None" = None
+    unsealed: int = 0
+
+    @property
+    def itemsets(self) -> "pd.DataFrame | None":
+        """The mined itemsets, as a data frame."""
+        return None if self.table is None else self.table.to_pandas()
+
+    @property
+    def said(self) -> str:
+        """What it holds, in a sentence."""
+        return f"a {self.kind}" if self.kind in (PLAN, MODEL) else self.kind
+
+
+def inspect(
+    path: str | Path, *, check_crafted: bool = False, progress: Callable[[str, int, int], None] | None = None
+) -> FileContent:
+    """Read a plan, reports (a file or a folder of them), mined itemsets or a tree whole, whichever a path holds.
+
+    Args:
+        path: the file or folder.
+        check_crafted: also test whether honest people could have sent the reports (server/crafted.py).
+        progress: of these tests, called with (what is done, done, total).
+
+    Raises:
+        FileError: it is none of these, and says what speaks against each; or it holds no reports that can be tested.
+        PlanError: it says that it is a plan, and what is wrong with it.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileError(f"there is no file {path}")
+    if is_ledger(path):
+        raise FileError(f"{path} {IS_LEDGER}")
+    reasons = []
+    for endings, folders, read in (
+        ((".json",), False, _plan),
+        ((".json",), False, _model),
+        ((".parquet",), True, _reports),
+        (FORMATS, False, _table),
+    ):
+        if not (folders if path.is_dir() else path.suffix.lower() in endings):
+            continue
+        try:
+            content = read(path)
+        except (NotAPlanError, WireError, EstimateError, FileError) as error:
+            reasons.append(str(error))
+            continue
+        return _with_check(content, path, progress) if check_crafted else content
+    if not reasons:
+        hint = gather_hint(path)
+        raise FileError(f"{path} must end in .json, .parquet or .csv, or be a folder of report files; {hint}")
+    raise FileError(f"{path} is no plan, report file, file of itemsets or model: " + "; ".join(reasons))
+
+
+def _plan(path: Path) -> FileContent:
+    return FileContent(PLAN, read_plan(path))
+
+
+def _reports(path: Path) -> FileContent:
+    """Read all reports, which checks them."""
+    reports = read_reports(path)
+    reports.check(1 << 20)
+    unsealed = len(reports.packed)  # a collector's, which its folder holds beside report files
+    return FileContent(REPORTS, reports.plan, len(reports), len(reports.paths), unsealed=unsealed)
+
+
+def _table(path: Path) -> FileContent:
+    return FileContent(ITEMSETS, table=read_table(path))
+
+
+def _model(path: Path) -> FileContent:
+    return FileContent(MODEL, model=read_tree(path))
+
+
+def _with_check(content: FileContent, path: Path, progress: Callable[[str, int, int], None] | None) -> FileContent:
+    if content.kind != REPORTS:
+        raise FileError(f"{path} holds {content.said}; --check-crafted needs reports")
+    return replace(content, crafted=_find_crafted(read_reports(path), progress))
+
+
+def _find_crafted(reports: Reports, progress: Any = None) -> Any:
+    """Test whether honest people could have sent these reports.
+
+    Raises:
+        PlanError: there is no such test of plans of this kind.
+    """
+    return load_for(reports.plan.kind, CRAFTED, "tested for crafted reports")(reports, progress=progress)

@@ -1,1 +1,0 @@
-"""A plan's promise, computed anew by code that imports no other."""

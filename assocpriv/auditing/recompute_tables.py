@@ -1,0 +1,443 @@
+"""Table and guided plans, anew.
+
+A table plan's JSON text → its integers, weights and γ, by docs/formats/plan.md, without the package's own reader.
+
+    weight of output y under input x:   clear     1 at ⌊x / width⌋
+                                        noise     half[|y − x − K|], K its reach; of uniform noise all are 1
+                                        window    high for x ≤ y < x + near, low elsewhere
+    a missing value, where allowed, is one more input and one more output, the last: under a window near·high against
+    low everywhere else, and near·low for who has a value; elsewhere it is told as it is
+
+γ of a report is the largest product of ratios that labels and as many other protected columns as it answers can have.
+
+A guided plan's JSON text → its integers and γ; guidance → exact chances, without the package's own code of either.
+
+    t_i = Σ of P = V·Vᵀ over a tuple's set bits    a_i = ⌊(|t_i| + 2^23)/2^24⌋    m_i = min(a_i², 2^32), of 2^32
+    bits:   c·2^32 + (2^16 − c)·2·m_i, of 2^49     tuple: with h/2^32 the own tuple, else a uniform one
+
+docs/formats/guided-plan.md has the rules; here they are computed in Python's integers, entry by entry.
+"""
+
+import json
+import math
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate, product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.auditing.recompute_promise import field, unique_fields, whole
+from assocpriv.promise.errors import PlanError
+
+CLEAR, UNIFORM, GAUSSIAN, WINDOW = "clear", "uniform-noise", "gaussian-noise", "window"
+_PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
+_MOST = 1 << 32
+_MOST_ANSWERS = 10_000
+
+
+@dataclass(frozen=True)
+class ColumnNumbers:
+    """One column: what it is called, whether it is a label or a number, its inputs and the numbers of its law."""
+
+    name: str
+    kind: str
+    inputs: int
+    optional: bool
+    law: str
+    numbers: dict[str, Any]
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs, but for that of a missing value."""
+        if self.law == CLEAR:
+            return int(self.inputs // self.numbers["width"])
+        if self.law == WINDOW:
+            return int(self.inputs + self.numbers["near"] - 1)
+        return self.inputs + 2 * self.reach
+
+    @property
+    def reach(self) -> int:
+        """K of noise: the largest, in cells."""
+        return int(self.numbers["reach"]) if self.law == UNIFORM else len(self.numbers["half"]) - 1
+
+    @property
+    def codes(self) -> int:
+        """Number of codes, but for that of not being asked."""
+        return self.outputs + self.optional
+
+    @property
+    def choices(self) -> int:
+        """Number of inputs, a missing value among them."""
+        return self.inputs + self.optional
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """γ: the largest ratio of two inputs' chances of one output; None where a chance is 0."""
+        return Fraction(self.numbers["high"], self.numbers["low"]) if self.law == WINDOW else None
+
+    @property
+    def draws(self) -> bool:
+        """Whether a release takes a draw."""
+        return self.law != CLEAR
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of the weights of an input, of each the same."""
+        if self.law == CLEAR:
+            return 1
+        if self.law == UNIFORM:
+            return 2 * self.reach + 1
+        if self.law == GAUSSIAN:
+            half = self.numbers["half"]
+            return int(half[0] + 2 * sum(half[1:]))
+        near, high, low = (int(self.numbers[name]) for name in ("near", "high", "low"))
+        return near * high + (self.inputs - 1 + near * self.optional) * low
+
+    def blocks(self, value: int) -> list[tuple[int, int, int]]:
+        """Return (first code, how many codes, weight of each) in the order in which a draw falls on them.
+
+        Source: docs/formats/table-plan.md. Blocks may be empty; codes of weight 0 are left out.
+        """
+        if self.law == WINDOW:
+            near, high, low = (int(self.numbers[name]) for name in ("near", "high", "low"))
+            if value == self.inputs:
+                return [(self.outputs, 1, near * high), (0, self.outputs, low)]
+            close = [(value, near, high), (0, value, low), (value + near, self.outputs - value - near, low)]
+            return [*close, (self.outputs, 1, near * low)] if self.optional else close
+        if value == self.inputs:
+            return [(self.outputs, 1, self.total)]
+        if self.law == CLEAR:
+            return [(value // self.numbers["width"], 1, 1)]
+        if self.law == UNIFORM:
+            return [(value, 2 * self.reach + 1, 1)]
+        return [(value + place, 1, weight) for place, weight in enumerate(self._gaussian)]
+
+    def runs(self, value: int) -> list[tuple[int, int]]:
+        """Return (code, weight) of each code, as :meth:`blocks`."""
+        return [(first + step, weight) for first, count, weight in self.blocks(value) for step in range(count)]
+
+    def fallen_on(self, value: int, drawn: int) -> int:
+        """Return the code that a draw below ``total`` falls on."""
+        if self.law == GAUSSIAN and value < self.inputs:
+            return value + bisect_right(self._sums, drawn)
+        for first, count, weight in self.blocks(value):
+            if drawn < count * weight:
+                return first + drawn // weight
+            drawn -= count * weight
+        raise AssertionError("a draw is below the sum of the weights")
+
+    @cached_property
+    def _gaussian(self) -> list[int]:
+        half = self.numbers["half"]
+        return [*half[:0:-1], *half]
+
+    @cached_property
+    def _sums(self) -> list[int]:
+        return list(accumulate(self._gaussian))
+
+    def law_of(self, value: int) -> dict[int, Fraction]:
+        """Return the chance of every code that an input can have."""
+        return {code: Fraction(weight, self.total) for code, weight in self.runs(value)}
+
+
+@dataclass(frozen=True)
+class TableNumbers:
+    """A table plan's integers."""
+
+    columns: tuple[ColumnNumbers, ...]
+    answered: int
+    promise: tuple[Fraction, Fraction] | None  # prior and posterior
+    reports_per_person: int
+
+    @cached_property
+    def asked(self) -> list[int]:
+        """Positions of the protected columns but for labels."""
+        return [place for place, each in enumerate(self.columns) if each.ratio is not None and each.kind != "label"]
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether a report answers some of these only."""
+        return self.answered < len(self.asked)
+
+    @property
+    def amplification(self) -> Fraction | None:
+        """γ of one report; None where no column has one."""
+        labels = [each.ratio for each in self.columns if each.ratio is not None and each.kind == "label"]
+        others = sorted((self.columns[place].ratio or Fraction(1) for place in self.asked), reverse=True)
+        chosen = [*labels, *others[: self.answered]]
+        return math.prod(chosen, start=Fraction(1)) if chosen else None
+
+    @property
+    def limit(self) -> Fraction:
+        """What γ of all reports of a person must stay below: the posterior's odds over the prior's."""
+        assert self.promise is not None
+        prior, posterior = self.promise
+        return posterior * (1 - prior) / (prior * (1 - posterior))
+
+
+def read_table(text: str) -> TableNumbers:
+    """Read the integers of a table plan's JSON text.
+
+    Raises:
+        PlanError: a field that is missing, doubled or of another form. Whether a promise is kept is not looked at.
+    """
+    try:
+        content = json.loads(text, object_pairs_hook=unique_fields)
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, PlanError) else PlanError("the text is not valid JSON") from None
+    listed = field(content, "columns")
+    if not isinstance(listed, list) or not listed:
+        raise PlanError("columns must be a list")
+    columns = tuple(map(_column, listed))
+    if len({each.name for each in columns}) != len(columns):
+        raise PlanError("two columns have one name")
+    promise = field(content, "promise")
+    stated = None if promise is None else (_probability(promise, "prior"), _probability(promise, "posterior"))
+    if stated is not None and not 0 < stated[0] < stated[1] < 1:
+        raise PlanError("a promise needs 0 < prior < posterior < 1")
+    table = TableNumbers(columns, 0, stated, whole(content, "reports_per_person", 1, 1000))
+    answered = whole(content, "answered", min(1, len(table.asked)), len(table.asked))
+    labels = sum(each.ratio is not None and each.kind == "label" for each in columns)
+    if (answered + labels) * table.reports_per_person > _MOST_ANSWERS:  # of which γ^R would have millions of digits
+        raise PlanError(f"a person gives more than {_MOST_ANSWERS:,} protected answers")
+    return TableNumbers(columns, answered, stated, table.reports_per_person)
+
+
+def _column(content: object) -> ColumnNumbers:
+    name, kind, optional = (field(content, key) for key in ("name", "kind", "optional"))
+    release = field(content, "release")
+    law = field(release, "law")
+    if not isinstance(name, str) or kind not in ("number", "category", "label") or type(optional) is not bool:
+        raise PlanError("a column needs a name, a known kind, and optional true or false")
+    if kind == "number":
+        inputs = whole(content, "cells", 1, 1 << 16)
+    else:
+        values = field(content, "values")
+        if not isinstance(values, list) or not values or len(set(map(str, values))) != len(values):
+            raise PlanError("values must be a list of texts that differ")
+        inputs = len(values)
+    column = ColumnNumbers(name, kind, inputs, optional, str(law), _law(release, law, inputs))
+    if column.total > _MOST or column.outputs >= (1 << 16) - 1:
+        raise PlanError("a column's weights add up to more than 2^32, or it has too many outputs")
+    return column
+
+
+def _law(release: object, law: object, inputs: int) -> dict[str, Any]:
+    if law == CLEAR:
+        width = whole(release, "width", 1, inputs)
+        if inputs % width:
+            raise PlanError("width must divide the cells")
+        return {"width": width}
+    if law == UNIFORM:
+        return {"reach": whole(release, "reach", 1, 1 << 16)}
+    if law == GAUSSIAN:
+        half = field(release, "half")
+        if not isinstance(half, list) or len(half) < 2 or any(type(each) is not int or each < 1 for each in half):
+            raise PlanError("half must be a list of whole numbers from 1 on")
+        return {"half": half}
+    if law != WINDOW:
+        raise PlanError("a release names a law that is not known")
+    low = whole(release, "low", 1, _MOST)
+    return {"near": whole(release, "near", 1, 1 << 16), "high": whole(release, "high", low, _MOST), "low": low}
+
+
+def _probability(content: object, name: str) -> Fraction:
+    text = field(content, name)
+    match = _PROBABILITY.fullmatch(text) if isinstance(text, str) else None
+    if not match or math.gcd(int(match[1]), int(match[2])) != 1:
+        raise PlanError(f"{name} must be a fraction a/b in lowest terms")
+    return Fraction(int(match[1]), int(match[2]))
+
+
+TUPLE, BITS = "tuple", "bits"
+WORD, GRID = 1 << 32, 1 << 16
+_FRACTION = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
+Matrix = NDArray[np.int64]
+Law = dict[tuple[int, ...], Fraction]
+
+
+@dataclass(frozen=True)
+class GuidedNumbers:
+    """What a plan's text says of its tuples, and of how a promise is kept."""
+
+    sizes: tuple[int, ...]
+    labels: int
+    keep: str | None
+    honest: int
+    stated: Fraction | None
+    promise: tuple[Fraction, Fraction] | None
+    reports_per_person: int
+
+    @property
+    def width(self) -> int:
+        """Number of bits."""
+        return sum(self.sizes)
+
+    @property
+    def amplification(self) -> Fraction | None:
+        """γ of one report, None where the text has none."""
+        if self.keep == TUPLE:
+            return 1 + Fraction(self.honest * prod(self.sizes), WORD - self.honest)
+        return self.stated
+
+    @property
+    def limit(self) -> Fraction | None:
+        """What γ must stay below."""
+        if self.promise is None:
+            return None
+        prior, posterior = self.promise
+        return posterior * (1 - prior) / (prior * (1 - posterior))
+
+    @property
+    def total(self) -> int:
+        """What a bit's draw is below."""
+        return 2 * WORD * GRID if self.keep == BITS else WORD
+
+    @cached_property
+    def places(self) -> list[range]:
+        """The bits of each attribute."""
+        ends = list(accumulate(self.sizes))
+        return [range(end - size, end) for end, size in zip(ends, self.sizes, strict=True)]
+
+
+def read_guided(text: str) -> GuidedNumbers:
+    """Read a guided plan's text; PlanError where it is none."""
+    try:
+        content = json.loads(text, object_pairs_hook=unique_fields)
+    except (ValueError, RecursionError):
+        raise PlanError("it is not JSON") from None
+    if field(content, "kind") != "guided":
+        raise PlanError("it is of another kind")
+    attributes, safeguard, promise = (field(content, name) for name in ("attributes", "safeguard", "promise"))
+    if not isinstance(attributes, list) or not attributes:
+        raise PlanError("there are no attributes")
+    keep = None if safeguard is None else field(safeguard, "kind")
+    if keep not in (None, TUPLE, BITS):
+        raise PlanError("its safeguard is not known")
+    return GuidedNumbers(
+        tuple(map(_values_of, attributes)),
+        len(_texts(field(content, "label"), "values")),
+        keep,
+        whole(safeguard, "honest", 1, WORD - 1) if keep == TUPLE else 0,
+        _fraction(safeguard, "amplification") if keep == BITS else None,
+        None if promise is None else (_fraction(promise, "prior"), _fraction(promise, "posterior")),
+        whole(content, "reports_per_person", 1, 1000),
+    )
+
+
+def _values_of(attribute: Any) -> int:
+    if field(attribute, "kind") == "number":
+        return len(_texts(attribute, "cuts")) + 1
+    return len(_texts(attribute, "values"))
+
+
+def _texts(content: Any, name: str) -> list[str]:
+    texts = field(content, name)
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        raise PlanError(f"{name} must be a list of texts")
+    return texts
+
+
+def _fraction(content: Any, name: str) -> Fraction:
+    text = field(content, name)
+    match = _FRACTION.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise PlanError(f"{name} must be a fraction as 1/20")
+    return Fraction(int(match[1]), int(match[2]))
+
+
+# ---- guidance
+
+
+def weight(share: int) -> int:
+    """Return the weight, of 2^32, of a share times 2^40."""
+    return min(((abs(share) + (1 << 23)) // (1 << 24)) ** 2, WORD)
+
+
+def mixed(plain: int, coin: int) -> int:
+    """Return a weight mixed with a coin, of 2^49."""
+    return coin * WORD + 2 * (GRID - coin) * plain
+
+
+@dataclass(frozen=True)
+class GuidedLaw:
+    """How tuples answer one guidance: P and the coin that belongs to it."""
+
+    numbers: GuidedNumbers
+    shares: Matrix
+    coin: int
+
+    @classmethod
+    def of(cls, numbers: GuidedNumbers, vectors: Matrix) -> "GuidedLaw":
+        """Take V, int64 (w, k), entries times 2^20; sums of 2^11 products below 2^40 are exact."""
+        shares = vectors @ vectors.T
+        return cls(numbers, shares, _coin(numbers, shares) if numbers.keep == BITS else 0)
+
+    def weights(self, positions: tuple[int, ...]) -> list[int]:
+        """Return each bit's weight, of the plan's total, for a tuple without missing values."""
+        rows = [places[value] for places, value in zip(self.numbers.places, positions, strict=True)]
+        plain = [weight(share) for share in self.shares[rows].sum(axis=0).tolist()]
+        return [mixed(each, self.coin) for each in plain] if self.numbers.keep == BITS else plain
+
+    def law(self, positions: tuple[int, ...]) -> Law:
+        """Return the chance of each vector of bits that has one, missing values among the tuple's or not."""
+        sums: Law = {}
+        for each, share in self.answered(positions):
+            law: Law = {(): Fraction(1)}
+            for up in self.weights(each):
+                chance = Fraction(up, self.numbers.total)
+                law = {(*y, bit): p * q for y, p in law.items() for bit, q in ((0, 1 - chance), (1, chance)) if q}
+            for y, p in law.items():
+                sums[y] = sums.get(y, Fraction(0)) + p * share
+        return sums
+
+    def answered(self, positions: tuple[int, ...]) -> list[tuple[tuple[int, ...], Fraction]]:
+        """Return the tuples that are answered for in place of one, with the chance of each."""
+        sizes = self.numbers.sizes
+        known = [range(size) if v == size else [v] for v, size in zip(positions, sizes, strict=True)]
+        own = Fraction(self.numbers.honest, WORD) if self.numbers.keep == TUPLE else Fraction(1)
+        whole_tuples = list(product(*known))
+        found = [(each, own / len(whole_tuples)) for each in whole_tuples]
+        if own < 1:
+            every = list(product(*map(range, sizes)))
+            found += [(each, (1 - own) / len(every)) for each in every]
+        return found
+
+
+def bounds(numbers: GuidedNumbers, shares: Matrix) -> list[tuple[int, int]]:
+    """Return the least and largest weight that each bit can have, of 2^32."""
+    found = []
+    for i in range(numbers.width):
+        columns = [shares[places.start : places.stop, i].tolist() for places in numbers.places]
+        low, high = sum(map(min, columns)), sum(map(max, columns))
+        ends = (weight(low), weight(high))
+        found.append((0 if low <= 0 <= high else min(ends), max(ends)))
+    return found
+
+
+def product_of_ratios(limits: list[tuple[int, int]], coin: int) -> Fraction | None:
+    """Return the product over bits of the largest ratio; None where 0 stands beside a chance, or 1."""
+    total, above, below = 2 * WORD * GRID, 1, 1
+    for plain in limits:
+        low, high = (mixed(each, coin) for each in plain)
+        if low < high and (low == 0 or high == total):
+            return None
+        up = (high, low) if low == high or high * (total - high) >= low * (total - low) else (total - low, total - high)
+        above, below = above * up[0], below * up[1]
+    return Fraction(above, below)
+
+
+def _coin(numbers: GuidedNumbers, shares: Matrix) -> int:
+    limits, first, last = bounds(numbers, shares), 0, GRID
+    while first < last:
+        middle = (first + last) // 2
+        ratio = product_of_ratios(limits, middle)
+        kept = ratio is not None and numbers.stated is not None and ratio <= numbers.stated
+        first, last = (first, middle) if kept else (middle + 1, last)
+    return first

@@ -1,1 +1,0 @@
-"""Offline tools that hold both sides: exact enumeration, synthetic data, simulation."""

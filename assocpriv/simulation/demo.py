@@ -1,0 +1,158 @@
+"""The whole way, for a newcomer: baskets, plan, reports, itemsets, rules, beside the truth only a demo may know."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assocpriv.files.atomic import check_writable
+from assocpriv.files.itemsets import LightFrame
+from assocpriv.files.plans import write_plan
+from assocpriv.planning.baskets import make_plan
+from assocpriv.planning.discovery import Prospects, foresee
+from assocpriv.planning.transaction_size import SamplingLoss, sampling_loss
+from assocpriv.promise.breaches import Breach, parse_probability
+from assocpriv.promise.errors import FileError
+from assocpriv.records.basket_files import ReadOptions, read_baskets
+from assocpriv.records.baskets import Baskets, count_sizes
+from assocpriv.server.itemsets import write_itemsets
+from assocpriv.server.mining import AUTO, check_aim, check_min_support
+from assocpriv.server.rules import derive_rules, write_rules
+from assocpriv.simulation.rounds import of_used_items
+from assocpriv.simulation.simulate import Simulation, simulate
+from assocpriv.simulation.synthetic import QuestSettings, generate_quest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+Progress = Callable[[str, int, int], None]
+PAGE = "itemsets.html"  # written by who shows the demo
+_FILES = ("plan.json", "reports.parquet", "itemsets.parquet", "rules.csv", PAGE)
+_USUAL_SUPPORT = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSettings:
+    """What to demonstrate, checked.
+
+    ``baskets`` are a file and what is said of its layout, as for ``read_baskets``;
+    without one ``size`` baskets of so many
+    ``items`` are generated. The minimum support is 2% by default, or what reports can be believed from if higher.
+    """
+
+    baskets: tuple[Path, Mapping[str, Any]] | None
+    size: int
+    items: int
+    transaction_size: int
+    promise: Breach
+    min_support: str | None
+    min_confidence: str
+    seed: int | None
+
+    def __post_init__(self) -> None:
+        if self.min_support is not None:
+            check_aim(self.min_support, None)
+        parse_probability(self.min_confidence, "the minimum confidence")
+
+
+@dataclass(frozen=True, slots=True)
+class DemoStart:
+    """A demo before anybody has reported: raw baskets, the plan with what as many reports can show, files to write."""
+
+    settings: DemoSettings
+    paths: tuple[Path, ...]
+    baskets: Baskets
+    prospects: Prospects
+    loss: SamplingLoss
+    min_support: str
+    seconds: dict[str, float]
+
+    @property
+    def threshold(self) -> float | None:
+        """The minimum support, None where mining finds the lowest that can be believed."""
+        return None if self.min_support == AUTO else check_min_support(self.min_support)
+
+    def finish(self, progress: Progress) -> "Demo":
+        """Randomize, mine, compare with the truth and write the files."""
+        plan, settings = self.prospects.plan, self.settings
+        simulation = simulate(self.baskets, plan, self.min_support, seed=settings.seed, progress=progress)
+        clock = [perf_counter()]
+        rules = derive_rules(LightFrame.of(simulation.itemsets), settings.min_confidence).to_pandas()
+        clock.append(perf_counter())
+        # what a server would have: no column of truths
+        mined = simulation.itemsets.drop(columns=["true_support", "raw_support"])
+        write_plan(plan, self.paths[0], force=True)
+        simulation.reports.write(self.paths[1], force=True)
+        write_itemsets(mined, self.paths[2], force=True)
+        write_rules(rules, self.paths[3], force=True)
+        clock.append(perf_counter())
+        seconds = self.seconds | simulation.seconds | {"rules": clock[1] - clock[0], "write": clock[2] - clock[1]}
+        return Demo(self, simulation, _with_truth(rules, simulation), seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What a demo found, beside the truth; ``rules`` tell their ``true_confidence``, too."""
+
+    start: DemoStart
+    simulation: Simulation
+    rules: "pd.DataFrame"
+    seconds: dict[str, float]
+
+
+def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: Progress) -> DemoStart:
+    """Read or generate baskets, and plan for them; files go to a folder, which is made if it is missing.
+
+    Raises:
+        FileError: files that exist already without ``force``, or a folder that cannot be made.
+        AssocprivError: baskets that cannot be read or generated, or that no operator fits.
+    """
+    paths = _check_folder(folder, force)
+    clock = [perf_counter()]
+    baskets = _baskets(settings, progress)
+    clock.append(perf_counter())
+    promise, planning = settings.promise, partial(progress, "planning")
+    plan = make_plan(baskets.catalogue, settings.transaction_size, promise, reports=len(baskets), progress=planning)
+    clock.append(perf_counter())
+    prospects, loss = foresee(plan, len(baskets)), sampling_loss(count_sizes(baskets), plan)
+    min_support = settings.min_support or _believable_support(prospects)
+    seconds = {"read" if settings.baskets else "generate": clock[1] - clock[0], "plan": clock[2] - clock[1]}
+    return DemoStart(settings, paths, baskets, prospects, loss, min_support, seconds)
+
+
+def _believable_support(prospects: Prospects) -> str:
+    """Return 2%, or a support from which finds of every size can be believed (100% if there is none)."""
+    least = max(prospects.discoverable.level.values())
+    return f"{min(max(math.ceil(least * 1000) / 1000, _USUAL_SUPPORT), 1.0)}" if least < 1 else "1"
+
+
+def _check_folder(folder: Path, force: bool) -> tuple[Path, ...]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {folder}: {error.strerror or error}") from None
+    return tuple(check_writable(folder / name, force=force) for name in _FILES)
+
+
+def _baskets(settings: DemoSettings, progress: Progress) -> Baskets:
+    if settings.baskets is not None:
+        path, layout = settings.baskets
+        reading = ReadOptions(**layout, repeats="merge", empty="keep", progress=partial(progress, "reading"))
+        return of_used_items(read_baskets(path, None, reading)[0])
+    quest = QuestSettings(n_baskets=settings.size, n_items=settings.items, seed=settings.seed or 0)
+    return generate_quest(quest, progress=partial(progress, "generating"))
+
+
+def _with_truth(rules: "pd.DataFrame", simulation: Simulation) -> "pd.DataFrame":
+    unions = [a | c for a, c in zip(rules["antecedents"], rules["consequents"], strict=True)]
+    whole = simulation.truth.supports(unions, raw=False)
+    sides = simulation.truth.supports(rules["antecedents"], raw=False)
+    with_truth = rules.assign(true_confidence=np.divide(whole, sides, out=np.zeros_like(whole), where=sides > 0))
+    with_truth.attrs = rules.attrs
+    return with_truth

@@ -1,0 +1,672 @@
+"""Guided perturbation tried on a table.
+
+The attributes of a plan of guided perturbation, from a table of people who do not mind, or of records at hand.
+
+A column of numbers of more than ten values is cut at its quartiles, every other one has its values as categories: of
+the 1992 generator's records that gives the paper's columns of bits.
+
+Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, section 6.
+
+What guided perturbation discloses and what error it brings, measured beside the bounds that were published for both.
+
+With T the raw tuples, a row of bits each, n attributes, m tuples and T_R what was released of them:
+
+    disclosure   1 − ‖T − T_R‖²/‖T‖², a share of squared norm; bound (29): Σ_{j≤k} ρ_j²/(mn), ρ_j singular values of T
+    error        l_e(h), the largest error over sets of h attributes of P(C_0, ·) − P(C_1, ·); bound (12): 2 μ σ_1/m,
+                 where the share μ that leads to level k is σ_{k+1}/σ_1
+    information  I(t; R(t))/H(t), which definition 2 calls disclosure, for people who are as likely as they are frequent
+
+Neither bound holds for every guidance and table (docs/privacy.md), so each stands beside the measured value.
+
+Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, section 5.
+
+Both sides of guided perturbation on a table at hand: what each level discloses, and what can be learned from it.
+
+A part of the records is held back, raw, to test on. The others are people, who answer one batch after the other: the
+miner publishes guidance of a fixed level, the shipping client answers, the miner adds it up and goes on. A classifier
+is fitted on what arrived. It is done several times with other people held back, so that every figure has an error.
+
+Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, section 6.
+
+People of mixed caution: who answers at once, who waits and for how long, and what is learned meanwhile.
+
+People come one after the other and ask for the level k*. Who accepts it answers; who does not, waits, and asks again
+whenever guidance is published anew. As guidance comes once per batch of answers, a group that never accepts can stop
+nothing but itself.
+
+Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, sections 2.2 and 3, where
+17% of people are fundamentalists, 56% pragmatists and 27% marginally concerned (Cranor, Reagle, Ackerman 1999).
+"""
+
+import logging
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.client.guided import randomize_tuples
+from assocpriv.files.reports import Reports
+from assocpriv.plans.guidance import MIXED_TOTAL, Guidance, bit_weights, coin_of, mixed, mixing
+from assocpriv.plans.guided import GuidedPlan, category, class_label, guided_plan, number
+from assocpriv.promise.breaches import parse_share
+from assocpriv.promise.errors import RecordError, counted
+from assocpriv.records.sources import SEPARATORS, cut_line, first_lines, open_source, read_sample
+from assocpriv.records.tables import TableOptions, stream_table
+from assocpriv.server.guided import (
+    MinerState,
+    bit_frame,
+    class_sums,
+    collect,
+    new_classifier,
+    publish,
+    random_start,
+    spectrum,
+    start,
+    train,
+)
+from assocpriv.simulation.enumeration import SeededEntropy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+MOST_CATEGORIES = 10  # numbers of more different values than this are cut at their quartiles
+_LOG = logging.getLogger("assocpriv")
+_QUARTILES = (0.25, 0.5, 0.75)
+_MISSING = ("", "nan", "None", "<NA>")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class People:
+    """Raw tuples: positions of values, int32 (n, attributes), none missing any more, and classes, int64 (n,)."""
+
+    raw_positions: NDArray[np.int32]
+    classes: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def __getitem__(self, places: Any) -> "People":
+        return People(self.raw_positions[places], self.classes[places])
+
+
+def read_cells(table: Any, options: TableOptions) -> "pd.DataFrame":
+    """Return a table's cells as text, None where a value is missing: of a CSV or Parquet file, or a frame.
+
+    Raises:
+        RecordError: a file that cannot be read, without records, or with two columns of one name.
+    """
+    import narwhals as nw
+    import pandas as pd
+
+    if isinstance(table, str | Path):
+        frame = _read_file(Path(table), options.mark)
+    else:
+        frame = nw.from_native(table, eager_only=True).to_pandas()
+    names = [str(name).strip() for name in frame.columns]
+    if len(set(names)) < len(names):
+        raise RecordError("two columns of the table have the same name; names must differ")
+    if not len(frame):
+        raise RecordError("the table has no records; check that it is the right one")
+    words = {*_MISSING, *options.missing}
+    cells = {
+        name: [None if text in words else text for text in map(_text, frame.iloc[:, place].tolist())]
+        for place, name in enumerate(names)
+    }
+    return pd.DataFrame(cells, dtype=object)
+
+
+def _text(value: Any) -> str:
+    """Return a cell as text; a whole number as a float, as a column with missing values has it, is a whole number."""
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if whole else value).strip()
+
+
+def _read_file(path: Path, separator: str | None) -> "pd.DataFrame":
+    import pandas as pd
+
+    if not path.is_file():
+        raise RecordError(f"there is no table {path}")
+    try:
+        if path.suffix.lower() in (".parquet", ".pq"):
+            return pd.read_parquet(path)
+        mark = separator or _separator(path)
+        lines = pd.read_csv(path, header=None, dtype=str, keep_default_na=False, sep=mark, skipinitialspace=mark != " ")
+    except (OSError, ValueError):  # their texts may quote cells
+        raise RecordError(f"{path} cannot be read as a table; it must be CSV with a header line, or Parquet") from None
+    return lines.iloc[1:].set_axis(lines.iloc[0], axis=1)  # pandas itself would rename columns of one name
+
+
+def _separator(path: Path) -> str:
+    """Return the separator, but for blanks, that cuts the first line into most cells."""
+    with open_source(path, None) as file:
+        filled = [line for line in first_lines(read_sample(file)) if line.strip()]
+    marks = [mark for mark in SEPARATORS if mark != " "]
+    return max(marks, key=lambda mark: len(cut_line(filled[0], mark) or [])) if filled else ","
+
+
+def attribute_values(cells: "pd.Series") -> tuple[str, ...] | tuple[float, ...]:
+    """Return what a column's attribute is made of: cut points in rising order, as floats, or sorted categories.
+
+    A cut point is a value of the column, the first of the interval above it.
+
+    Raises:
+        RecordError: nothing but missing values.
+    """
+    known = cells.dropna()
+    if not len(known):
+        raise RecordError(f"column {cells.name} holds nothing but missing values; leave it out")
+    numbers = _numbers(known)
+    if numbers is None or len(np.unique(numbers)) <= MOST_CATEGORIES:
+        return tuple(sorted(known.unique(), key=lambda text: (numbers is not None and float(text), text)))
+    distinct = np.unique(numbers)
+    cuts = np.quantile(numbers, _QUARTILES, method="higher")
+    cuts = np.maximum(cuts, distinct[1])  # no interval below the least value
+    return tuple(np.unique(cuts).tolist())
+
+
+def _numbers(known: "pd.Series") -> NDArray[np.float64] | None:
+    """Return numbers, float64 (n,), None where a cell is none."""
+    try:
+        numbers: NDArray[np.float64] = np.array(known.astype(np.float64), dtype=np.float64)
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def plan_of(cells: "pd.DataFrame", class_column: str, **settings: Any) -> GuidedPlan:
+    """Return a plan of all columns of a table but constant ones, which tell nothing of anybody.
+
+    ``settings`` are those of :func:`assocpriv.plans.guided.guided_plan`.
+
+    Raises:
+        RecordError: no such column, fewer than two classes, or numbers that are none.
+        PlanError: what a plan cannot hold.
+    """
+    if class_column not in cells.columns:
+        raise RecordError(
+            f"the table has no column {class_column[:80]!r} to be the class; line 1 must name the columns"
+        )
+    labels = sorted(cells[class_column].dropna().unique())
+    if len(labels) < 2:
+        raise RecordError(
+            f"column {class_column} has {counted(len(labels), 'class')}, but guidance says where two or more differ"
+        )
+    if len(labels) > MOST_CATEGORIES and _numbers(cells[class_column].dropna()) is not None:
+        raise RecordError(
+            f"column {class_column} has {len(labels):,} different numbers, and a plan would publish each of them as a "
+            f"class; put them into {MOST_CATEGORIES} intervals at most, as low and high, first"
+        )
+    made = {name: attribute_values(cells[name]) for name in cells.columns if name != class_column}
+    constant = [name for name, values in made.items() if len(values) < 2 and isinstance(values[0], str)]
+    if constant:
+        _LOG.info("%s left out, with one value alone", counted(len(constant), "column"))
+    attributes = [
+        category(name, values) if isinstance(values[0], str) else number(name, values)
+        for name, values in made.items()
+        if name not in constant
+    ]
+    return guided_plan(attributes, class_label(class_column, labels), **settings)
+
+
+def read_people(table: Any, plan: GuidedPlan, options: TableOptions, seed: int | None = None) -> People:
+    """Return a table's records as raw tuples, each missing value drawn uniformly.
+
+    Raises:
+        RecordError: cells that the plan's columns do not take; no value is shown.
+    """
+    inputs = np.concatenate(list(stream_table(table, plan, options)))
+    sizes = np.array(plan.sizes, dtype=np.int32)
+    drawn = np.random.default_rng(seed).integers(0, sizes, (len(inputs), len(sizes)), dtype=np.int32)
+    positions = inputs[:, :-1]
+    return People(np.where(positions == sizes, drawn, positions), inputs[:, -1].astype(np.int64))
+
+
+_MOST_TERMS = 1 << 22  # of a sum over all reports and all tuples that there are
+
+Bits = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+
+
+def disclosure(raw_bits: Bits, released: Bits) -> float:
+    """Return the share of squared norm that released tuples have in common with the raw ones, both uint8 (m, w).
+
+    It is below 0 where more bits are wrong than there are ones.
+
+    >>> disclosure(np.array([[1, 0, 1, 0]], np.uint8), np.array([[1, 0, 0, 0]], np.uint8))
+    0.5
+    """
+    return 1 - float((raw_bits != released).sum()) / float(raw_bits.sum())
+
+
+def disclosure_bound(raw_bits: Bits, level: int) -> float:
+    """Return the share of the k largest singular values of T, squared, in ‖T‖² (bound 29)."""
+    rows = raw_bits.astype(np.float64)
+    squares = np.linalg.eigvalsh(rows.T @ rows)[::-1]
+    return min(1.0, float(squares[:level].sum() / squares.sum()))
+
+
+def errors(
+    raw_sums: Floats, released_sums: Floats, tuples: int, attribute_of: NDArray[np.int64]
+) -> tuple[float, float]:
+    """Return l_e(1) and l_e(2), the largest over pairs of classes.
+
+    Args:
+        raw_sums: of t't for each class, float64 (classes, w, w).
+        released_sums: of what they are estimated to be.
+        tuples: m.
+        attribute_of: the attribute of every bit, int64 (w,).
+    """
+    worst = [0.0, 0.0]
+    other = attribute_of[:, None] != attribute_of[None, :]
+    for first, second in combinations(range(len(raw_sums)), 2):
+        off = np.abs(raw_sums[first] - raw_sums[second] - released_sums[first] + released_sums[second]) / tuples
+        worst[0] = max(worst[0], float(np.diagonal(off).max()))
+        worst[1] = max(worst[1], float(off[other].max(initial=0)))
+    return worst[0], worst[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Information:
+    """I(t; R(t))/H(t): between two bounds, equal where it was computed."""
+
+    low: float
+    high: float
+
+
+def information(raw_bits: Bits, shares: Floats) -> Information:
+    """Return the share of information on tuples in what is released of them.
+
+    H(R|t) is exact, a sum over bits. H(R) is enumerated where that is feasible. Otherwise it is at most the sum of its
+    bits' entropies, and the information at least that of the bit that tells most.
+
+    Args:
+        raw_bits: tuples, uint8 (m, w).
+        shares: with which probability each of their bits is released as 1, float64 (m, w).
+    """
+    _, first, counts = np.unique(raw_bits, axis=0, return_index=True, return_counts=True)
+    weights, given = counts / counts.sum(), shares[first]
+    total = _entropy(weights)
+    if total == 0:
+        return Information(0.0, 0.0)
+    each = _bit_entropy(weights @ given) - weights @ _bit_entropy(given)
+    low, high = float(each.max()), min(float(each.sum()), total)
+    if len(first) << min(given.shape[1], 40) <= _MOST_TERMS:
+        inside = float(weights @ _bit_entropy(given).sum(axis=1))
+        low = high = min(max(_entropy(weights @ _report_shares(given)) - inside, 0.0), total)
+    return Information(low / total, high / total)
+
+
+def _report_shares(given: Floats) -> Floats:
+    """Return the probability of every report, float64 (tuples, 2^w)."""
+    found = np.ones((len(given), 1))
+    for share in given.T:
+        found = np.concatenate([found * (1 - share)[:, None], found * share[:, None]], axis=1)
+    return found
+
+
+def _entropy(shares: Floats) -> float:
+    known = shares[shares > 0]
+    return -float(known @ np.log2(known))
+
+
+def _bit_entropy(shares: Floats) -> Floats:
+    both = np.stack([shares, 1 - shares])
+    logs = np.log2(both, out=np.zeros_like(both), where=both > 0)
+    total: Floats = -(both * logs).sum(axis=0)
+    return total
+
+
+HELD_BACK = 3  # one in so many people, to test on
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRequest:
+    """How a trial is made.
+
+    Attributes:
+        classifier: a name of ``server.guided.training.CLASSIFIERS``.
+        repeats: how often, each time with other people held back.
+        most_people: people at most, who are then a random sample.
+        unconcerned: people whose raw tuples the miner starts with; 0 for random tuples instead.
+        seed: of all draws; None for new ones.
+    """
+
+    classifier: str = "naive-bayes"
+    repeats: int = 5
+    most_people: int = 5000
+    unconcerned: int = 0
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A mean over repeats, and its standard error."""
+
+    mean: float
+    std_error: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Measured":
+        """Return the mean of a value of each repeat."""
+        spread = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+        return cls(float(np.mean(values)), spread / math.sqrt(len(values)))
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What one level came to: measured values beside the published bounds, all shares.
+
+    ``share`` is the μ from which on the miner, knowing all raw tuples, would ask for no more than this level.
+    """
+
+    level: int
+    share: float
+    disclosure: Measured
+    disclosure_bound: float
+    information: Information
+    accuracy: Measured
+    error_of_values: Measured
+    error_of_pairs: Measured
+    error_bound: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a trial found: a level for each number of eigenvectors, and the accuracy of learning from raw tuples."""
+
+    plan: GuidedPlan
+    request: TrialRequest
+    people: int
+    held_back: int
+    original_accuracy: Measured
+    majority: Measured
+    levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Split:
+    """People whose raw tuples the miner starts with, those who answer, and those held back."""
+
+    unconcerned: People
+    answering: People
+    held_back: People
+
+
+def split_people(people: People, rng: np.random.Generator, request: TrialRequest) -> Split:
+    """Divide people at random, a third of them held back.
+
+    Raises:
+        RecordError: a class that some part lacks.
+    """
+    mixed = people[rng.permutation(len(people))[: request.most_people]]
+    back = len(mixed) // HELD_BACK
+    split = Split(mixed[back : back + request.unconcerned], mixed[back + request.unconcerned :], mixed[:back])
+    classes = len(np.unique(people.classes))
+    if any(len(np.unique(part.classes)) < classes for part in (split.answering, split.held_back)):
+        raise RecordError("there are too few people of some class to learn from and to test on; take more records")
+    return split
+
+
+def begin(plan: GuidedPlan, split: Split, rng: np.random.Generator) -> MinerState:
+    """Return the miner's state before anybody answers."""
+    if not len(split.unconcerned):
+        return random_start(plan, int(rng.integers(1 << 62)))
+    return start(plan, split.unconcerned.classes, plan.to_bits(split.unconcerned.raw_positions))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Answers:
+    """What a collection of one level came to."""
+
+    state: MinerState
+    reports: Reports
+
+
+def answer_all(plan: GuidedPlan, split: Split, level: int, rng: np.random.Generator) -> Answers:
+    """Let everybody answer guidance of one level, a batch after the other."""
+    entropy = SeededEntropy(int(rng.integers(1 << 62)))
+    state, packed = begin(plan, split, rng), []
+    for first in range(0, len(split.answering), plan.batch):
+        state = publish(state, level)
+        batch = split.answering[first : first + plan.batch]
+        packed.append(randomize_tuples(batch.raw_positions, batch.classes, plan, state.guidances[-1], entropy=entropy))
+        state = collect(state, Reports(plan, packed[-1]))
+    return Answers(state, Reports(plan, np.concatenate(packed)))
+
+
+def accuracy(model: Any, people: People, plan: GuidedPlan) -> float:
+    """Return the share of raw tuples whose class a classifier tells."""
+    predicted = model.predict(bit_frame(plan.to_bits(people.raw_positions), plan))
+    return float((predicted == np.array(plan.labels)[people.classes]).mean())
+
+
+def run_trial(
+    people: People,
+    plan: GuidedPlan,
+    request: TrialRequest,
+    levels: Sequence[int] = (),
+    progress: Progress | None = None,
+) -> Trial:
+    """Try levels, by default 1 to w, on people.
+
+    Raises:
+        RecordError: a level that there is not, or too few people of a class to learn from and to hold back.
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    wanted = tuple(levels) or tuple(range(1, plan.width + 1))
+    if not all(1 <= level <= plan.width for level in wanted):
+        raise RecordError(f"levels lie between 1 and the table's {plan.width} columns of bits")
+    rng = np.random.default_rng(request.seed)
+    splits = [split_people(people, rng, request) for _ in range(request.repeats)]
+    found = []
+    with threadpool_limits(1):  # matrices of a few dozen rows: on several threads they wait for each other
+        raw = [accuracy(_of_raw(split, plan, request), split.held_back, plan) for split in splits]
+        for done, level in enumerate(wanted, 1):
+            found.append(_level(splits, plan, request, level, rng))
+            if progress:
+                progress(done, len(wanted))
+    commonest = [np.bincount(split.held_back.classes).max() / len(split.held_back) for split in splits]
+    first = splits[0]
+    counts = len(first.answering), len(first.held_back)
+    return Trial(plan, request, *counts, Measured.of(raw), Measured.of(commonest), tuple(found))
+
+
+def _of_raw(split: Split, plan: GuidedPlan, request: TrialRequest) -> Any:
+    raw = split.answering
+    X = bit_frame(plan.to_bits(raw.raw_positions), plan)
+    return new_classifier(request.classifier, len(raw)).fit(X, np.array(plan.labels)[raw.classes])
+
+
+def _level(
+    splits: Sequence[Split], plan: GuidedPlan, request: TrialRequest, level: int, rng: np.random.Generator
+) -> Level:
+    answers = [answer_all(plan, split, level, rng) for split in splits]
+    models = [train(each.state, each.reports, request.classifier) for each in answers]
+    right = [accuracy(model, split.held_back, plan) for model, split in zip(models, splits, strict=True)]
+    raw_bits = [plan.to_bits(split.answering.raw_positions) for split in splits]
+    sums = [
+        class_sums(split.answering.classes, bits, len(plan.labels))[1]
+        for split, bits in zip(splits, raw_bits, strict=True)
+    ]
+    told = [disclosure(bits, plan.unpack(each.reports.packed)[2]) for bits, each in zip(raw_bits, answers, strict=True)]
+    wrong = [
+        errors(raw.astype(np.float64), each.state.sums, len(bits), plan.attribute_of)
+        for raw, each, bits in zip(sums, answers, raw_bits, strict=True)
+    ]
+    known = spectrum(sums[0].astype(np.float64), plan.order).values
+    following = max(float(known[level]), 0.0) if level < len(known) else 0.0
+    return Level(
+        level=level,
+        share=following / float(known[0]),
+        disclosure=Measured.of(told),
+        disclosure_bound=disclosure_bound(raw_bits[0], level),
+        information=_information(answers[0].state.guidances[-1], plan, splits[0].answering),
+        accuracy=Measured.of(right),
+        error_of_values=Measured.of([value for value, _ in wrong]),
+        error_of_pairs=Measured.of([pair for _, pair in wrong]),
+        error_bound=2 * following / len(raw_bits[0]) if len(plan.labels) == 2 else None,
+    )
+
+
+def _information(guidance: Guidance, plan: GuidedPlan, people: People) -> Information:
+    """Return the share of information in what guidance releases; with tuples mixed in, bounds.
+
+    Information is convex in the law of reports, so a share q of reports that tell nothing leaves 1 − q of it at most.
+    """
+    shares = mixed(bit_weights(guidance, plan, people.raw_positions), coin_of(guidance, plan)) / MIXED_TOTAL
+    found = information(plan.to_bits(people.raw_positions), shares)
+    if plan.keep != "tuple":
+        return found
+    return Information(0.0, found.high * float(1 - mixing(plan, guidance)))
+
+
+ANY = "any"
+_MOMENTS = 20  # at which a classifier is tested, at most
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A share of the people, and the largest level that they accept, as many as there are bits for any."""
+
+    share: Fraction
+    most_level: int
+
+
+def parse_groups(text: str, width: int) -> tuple[Group, ...]:
+    """Read groups as ``17%:2,56%:8,27%:any``.
+
+    Raises:
+        RecordError: not so written, or shares that do not sum to one.
+
+    >>> [group.most_level for group in parse_groups("17%:2,83%:any", 32)]
+    [2, 32]
+    """
+    groups = []
+    for part in text.split(","):
+        share, _, level = part.strip().partition(":")
+        most = width if level == ANY else int(level) if level.isascii() and level.isdigit() else None
+        if most is None or not 1 <= most <= width:
+            raise RecordError(f"groups are written as 17%:2,56%:8,27%:{ANY}, with levels from 1 to {width}")
+        groups.append(Group(parse_share(share, "a group's share"), most))
+    if sum(group.share for group in groups) != 1:
+        raise RecordError("the shares of the groups must sum to 100%")
+    return tuple(groups)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOutcome:
+    """What became of a group; waits are counted in people who came meanwhile."""
+
+    group: Group
+    people: int
+    at_once: int
+    waited: int
+    never: int
+    mean_wait: float
+    longest_wait: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """After a batch: how many came and answered, the level they answered, and the accuracy of what can be learned."""
+
+    came: int
+    received: int
+    level: int
+    accuracy: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationTrial:
+    """What one collection came to."""
+
+    plan: GuidedPlan
+    groups: tuple[GroupOutcome, ...]
+    moments: tuple[Moment, ...]
+
+
+def run_population(people: People, plan: GuidedPlan, request: TrialRequest, groups: Sequence[Group]) -> PopulationTrial:
+    """Let people of several groups come in random order, and collect from who accepts.
+
+    Raises:
+        RecordError: too few people of a class.
+    """
+    rng = np.random.default_rng(request.seed)
+    split = split_people(people, rng, request)
+    n = len(split.answering)
+    member = rng.choice(len(groups), n, p=[float(group.share) for group in groups])
+    queue = _Queue(np.array([group.most_level for group in groups])[member], plan.batch)
+    moments = _collect_all(plan, split, request, queue, rng)
+    outcomes = [_outcome(group, queue.waits[member == place]) for place, group in enumerate(groups)]
+    return PopulationTrial(plan, tuple(outcomes), tuple(moments))
+
+
+class _Queue:
+    """Who came, who waits, and how long each who answered had waited: −1 for who has not answered."""
+
+    def __init__(self, most_levels: NDArray[np.int64], batch: int) -> None:
+        self._most, self._batch = most_levels, batch
+        self._waiting: list[int] = []
+        self.came = 0
+        self.waits = np.full(len(most_levels), -1)
+
+    def next_batch(self, level: int) -> list[int]:
+        """Return who answers guidance of a level, a batch at most: who waits first, then who comes."""
+        chosen: list[int] = []
+        still: list[int] = []
+        for place in self._waiting:
+            accepts = self._most[place] >= level and len(chosen) < self._batch
+            (chosen if accepts else still).append(place)
+        self.waits[chosen] = self.came - np.array(chosen, dtype=np.int64)
+        while len(chosen) < self._batch and self.came < len(self._most):
+            accepts = self._most[self.came] >= level
+            (chosen if accepts else still).append(self.came)
+            self.waits[self.came] = 0 if accepts else -1
+            self.came += 1
+        self._waiting = still
+        return chosen
+
+
+def _collect_all(
+    plan: GuidedPlan, split: Split, request: TrialRequest, queue: _Queue, rng: np.random.Generator
+) -> list[Moment]:
+    entropy = SeededEntropy(int(rng.integers(1 << 62)))
+    state, packed, moments = publish(begin(plan, split, rng)), [], []
+    apart = max(1, len(split.answering) // plan.batch // _MOMENTS)
+    while chosen := queue.next_batch(state.guidances[-1].level):
+        asked = state.guidances[-1]
+        batch = split.answering[chosen]
+        packed.append(randomize_tuples(batch.raw_positions, batch.classes, plan, asked, entropy=entropy))
+        state = collect(state, Reports(plan, packed[-1]))
+        tested = len(packed) % apart == 0 and state.received.all()
+        found = _tested(state, packed, split, request) if tested else None
+        moments.append(Moment(queue.came, state.tuples, asked.level, found))
+        state = publish(state)
+    return moments
+
+
+def _tested(state: MinerState, packed: list[NDArray[np.uint8]], split: Split, request: TrialRequest) -> float:
+    model = train(state, Reports(state.plan, np.concatenate(packed)), request.classifier)
+    return accuracy(model, split.held_back, state.plan)
+
+
+def _outcome(group: Group, waits: NDArray[np.int64]) -> GroupOutcome:
+    waited = waits[waits > 0]
+    return GroupOutcome(
+        group,
+        len(waits),
+        int((waits == 0).sum()),
+        len(waited),
+        int((waits < 0).sum()),
+        float(waited.mean()) if len(waited) else 0.0,
+        int(waited.max(initial=0)),
+    )

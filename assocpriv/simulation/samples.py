@@ -1,0 +1,255 @@
+"""Plans and catalogues for a sample at hand.
+
+A plan for baskets like those of a sample: M where none is given, and what sampling to M loses of the sample.
+
+A catalogue made of baskets that may be looked at, or held against them.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assocpriv.client.transactions import read_transactions
+from assocpriv.files.names import check_catalogue, normalized
+from assocpriv.planning.baskets import KnownSizes, Proposal, make_plan, plan_for_sizes
+from assocpriv.planning.request import PlanWishes
+from assocpriv.planning.transaction_size import (
+    SamplingLoss,
+    SizeRow,
+    default_itemset_size,
+    propose_transaction_size,
+    sampling_loss,
+)
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.view import View
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import BasketError, PlanError
+from assocpriv.promise.numbers import check_range
+from assocpriv.records.basket_files import ReadCounts, ReadOptions, stream_baskets
+from assocpriv.records.baskets import Baskets, count_sizes, to_baskets, top_holders
+from assocpriv.records.sources import Progress
+from assocpriv.server.itemsets import read_itemsets
+from assocpriv.server.posterior import SizeShares
+from assocpriv.server.rounds import sizes_of_table
+
+PlanProgress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSample:
+    """Baskets of a file, as a plan's view makes transactions of them, and what reading them met."""
+
+    baskets: Baskets
+    counts: ReadCounts
+
+    @property
+    def empty(self) -> int:
+        """Baskets that came out empty."""
+        return int((self.baskets.sizes == 0).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class SamplePlan:
+    """A plan, the sample that it was made for, what each M would mean where that was to be chosen, and its loss."""
+
+    plan: Plan
+    sample: ReadSample | None = None
+    size_rows: tuple[SizeRow, ...] = ()
+    loss: SamplingLoss | None = None
+
+
+def plan_for_sample(
+    names: int | Catalogue,
+    promise: Breach,
+    sample: tuple[Path, Mapping[str, Any]] | None,
+    *,
+    unknown: str = "error",
+    transaction_size: int | None,
+    blocks: str | int | None = None,
+    histogram: Path | None = None,
+    progress: PlanProgress | None = None,
+    **choices: Any,
+) -> SamplePlan:
+    """Return the plan with the least error for baskets like those of a sample.
+
+    Args:
+        names: of the items, or their number.
+        promise: the breach that no report may cause.
+        sample: a file of baskets and what is said of its layout, as for ``read_baskets``; None for no sample.
+        unknown: "error", or "drop" to leave out the sample's items that the plan does not have.
+        transaction_size: M; by default the one proposed for the sample.
+        blocks: number of pieces that the catalogue is cut into; ``auto`` chooses it for the sample or the histogram.
+        histogram: in place of a sample, the file of a sizes plan's mined table.
+        progress: called with (stage, done, total).
+        choices: ``view``, ``reports``, ``code`` and all else that :func:`assocpriv.plan` takes.
+
+    Raises:
+        PlanError: arguments out of range, or no operator fits.
+        BasketError: a sample that cannot be read, or that has an item which the plan neither has nor drops.
+    """
+    choices["progress"] = partial(progress, "planning") if progress else None
+
+    def by_sizes(known: KnownSizes | SizeShares) -> tuple[Plan, Proposal]:
+        return plan_for_sizes(names, promise, known, transaction_size=transaction_size, blocks=blocks, **choices)
+
+    if histogram is not None:
+        if sample is not None:
+            raise PlanError("give a sample or a histogram of sizes, not both")
+        plan, proposal = by_sizes(sizes_of_table(read_itemsets(histogram)))
+        return SamplePlan(plan, size_rows=proposal.rows)
+    if sample is None:
+        if transaction_size is None or isinstance(blocks, str):
+            raise PlanError("a sample or a histogram of sizes must say which transaction size and blocks to plan for")
+        return SamplePlan(make_plan(names, transaction_size, promise, blocks=blocks, **choices))
+    view: View = choices.get("view") or View()
+    read = _read(sample, make_plan(names, 1, promise, code="none", view=view), unknown, progress)
+    rows: Sequence[SizeRow] = ()
+    if isinstance(blocks, str) or (blocks is not None and transaction_size is None):
+        plan, proposal = by_sizes(_known_sizes(read.baskets, transaction_size, choices))
+        rows = proposal.rows
+    else:
+        if transaction_size is None:
+            rows = _size_rows(read.baskets, promise, choices, progress)
+            transaction_size = next(row.transaction_size for row in rows if row.proposed)
+        plan = make_plan(names, transaction_size, promise, blocks=blocks, **choices)
+    return SamplePlan(plan, read, tuple(rows), sampling_loss(count_sizes(read.baskets), plan))
+
+
+def _known_sizes(baskets: Baskets, transaction_size: int | None, choices: Mapping[str, Any]) -> KnownSizes:
+    """Return what a sample's baskets tell of sizes."""
+    sizes = count_sizes(baskets)
+    largest = choices.get("itemset_size") or min(default_itemset_size(sizes), transaction_size or MAX_TRANSACTION_SIZE)
+    return KnownSizes.of_sample(sizes, top_holders(baskets, largest), len(baskets.catalogue))
+
+
+def _size_rows(
+    baskets: Baskets, promise: Breach, choices: dict[str, Any], progress: PlanProgress | None
+) -> list[SizeRow]:
+    sizes, largest = count_sizes(baskets), choices.get("itemset_size")
+    holders = top_holders(baskets, min(largest or default_itemset_size(sizes), MAX_TRANSACTION_SIZE))
+    shared = ("itemset_size", "reports", "pattern", "target", "reports_per_person")
+    wishes = PlanWishes(promise=promise, **{name: choices[name] for name in shared if name in choices})
+    comparing = partial(progress, "comparing sizes") if progress else None
+    return propose_transaction_size(sizes, wishes, holders=holders, progress=comparing)
+
+
+def _read(
+    sample: tuple[Path, Mapping[str, Any]], plan: Plan, unknown: str, progress: PlanProgress | None
+) -> ReadSample:
+    """Read baskets as a plan views them."""
+    path, layout = sample
+    reading = partial(progress, "reading") if progress else None
+    options = ReadOptions(**layout, unknown=unknown, repeats="merge", empty="keep", progress=reading)
+    return ReadSample(*read_transactions(path, plan, options))
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueDraft:
+    """A catalogue made of baskets.
+
+    How many baskets there were, how many names were too rare, how many changed when they were normalized, and groups of
+    names that people may take for one.
+    """
+
+    catalogue: Catalogue
+    baskets: int
+    rare: int
+    rewritten: int
+    twins: tuple[tuple[str, ...], ...] = field(repr=False)  # names of baskets
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueUse:
+    """Baskets held against a catalogue: how many there are, items not in it, and names of it in none of them."""
+
+    baskets: int
+    unknown: int
+    unused: int
+
+
+def draft_catalogue(
+    sources: Iterable[Any],
+    min_count: int = 1,
+    layout: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> CatalogueDraft:
+    """Return the names of items in baskets, files or data in memory, in one form and sorted.
+
+    Args:
+        sources: files, or what ``to_baskets`` takes.
+        min_count: baskets that a name must be in, in any of the forms that become one name.
+        layout: what is said of the layout of the files, as for ``read_baskets``.
+        progress: called with (bytes read, bytes of the file), file by file.
+
+    Raises:
+        BasketError: as ``read_baskets``; no item is in so many baskets.
+    """
+    min_count = check_range("min_count", min_count, 1, 1 << 62)
+    forms = dict[str, str]()
+    total, counts = _counted(sources, layout, progress, lambda name: forms.setdefault(name, normalized(name)))
+    if not counts:
+        raise BasketError("no basket holds an item; check that the files are the right ones")
+    names = [name for name, count in counts.items() if count >= min_count]
+    if not names:
+        raise BasketError(f"no item is in {min_count:,} baskets or more; lower min_count (--min-count)")
+    if len(names) > MAX_ITEMS:
+        raise BasketError(
+            f"{len(names):,} items, a catalogue holds at most {MAX_ITEMS:,}; raise min_count (--min-count)"
+        )
+    numbers = all(name.isascii() and name.isdigit() for name in names)
+    catalogue = Catalogue(sorted(names, key=(lambda name: (int(name), name)) if numbers else None))
+    rewritten = sum(name != form for name, form in forms.items())
+    return CatalogueDraft(catalogue, total, len(counts) - len(names), rewritten, check_catalogue(catalogue).twins)
+
+
+def try_catalogue(
+    catalogue: Catalogue,
+    sources: Iterable[Any],
+    layout: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> CatalogueUse:
+    """Hold baskets against a catalogue; arguments and errors are those of :func:`draft_catalogue`."""
+    total, counts = _counted(sources, layout, progress)
+    known = catalogue.index_of
+    unknown = sum(count for name, count in counts.items() if name not in known)
+    return CatalogueUse(total, unknown, len(catalogue) - sum(name in known for name in counts))
+
+
+def _counted(
+    sources: Iterable[Any],
+    layout: Mapping[str, Any] | None,
+    progress: Progress | None,
+    form: Callable[[str], str] = str,
+) -> tuple[int, Counter[str]]:
+    """Return how many baskets there are, and how many hold each name in a form; several of one basket count once."""
+    total, counts = 0, Counter[str]()
+    for source in sources:
+        for baskets in _batches(source, layout or {}, progress):
+            total += len(baskets)
+            counts.update(_held(baskets, form))
+    return total, counts
+
+
+def _held(baskets: Baskets, form: Callable[[str], str]) -> dict[str, int]:
+    items, place = np.unique(baskets.items[baskets.offsets[0] : baskets.offsets[-1]], return_inverse=True)
+    names = [form(baskets.catalogue[item]) for item in items.tolist()]
+    number = {name: count for count, name in enumerate(dict.fromkeys(names))}
+    if len(number) < len(names):
+        basket = np.repeat(np.arange(len(baskets)), np.diff(baskets.offsets))
+        once = np.unique(basket * len(number) + np.array([number[name] for name in names])[place])
+        place = once % len(number)
+    return dict(zip(number, np.bincount(place, minlength=len(number)).tolist(), strict=True))
+
+
+def _batches(source: Any, layout: Mapping[str, Any], progress: Progress | None) -> Iterator[Baskets]:
+    if not isinstance(source, str | PathLike):
+        return iter([to_baskets(source, repeats="merge")])
+    return stream_baskets(source, None, ReadOptions(**layout, repeats="merge", empty="keep", progress=progress))

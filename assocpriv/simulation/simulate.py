@@ -1,0 +1,197 @@
+"""Both sides on data at hand: randomize, mine, and compare with the truth that only a simulation knows."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.client.bulk import randomize_chunks
+from assocpriv.files.reports import Reports
+from assocpriv.kernels.parallel import add_up, default_memory
+from assocpriv.planning.transaction_size import sampling_loss
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.transition import SupportModel
+from assocpriv.plans.view import View
+from assocpriv.promise.entropy import SystemEntropy, WordEntropy
+from assocpriv.records.baskets import Baskets, count_sizes
+from assocpriv.server.apriori import mine_levels
+from assocpriv.server.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
+from assocpriv.server.counting import CountsOfAll, LocalBackend, part_size
+from assocpriv.server.itemsets import mining_facts, names_of
+from assocpriv.server.mining import MiningRequest, mine
+from assocpriv.simulation.enumeration import SeededEntropy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+Progress = Callable[[str, int, int], None]
+
+
+class PlainCounter(CountsOfAll):
+    """Counts itemsets over transactions that were not randomized (a counting backend for truths).
+
+    Transaction t is items[offsets[t] : offsets[t+1]], ids below ``n_items``; both arrays int64.
+    """
+
+    def __init__(self, offsets: NDArray[np.int64], items: NDArray[np.int64], n_items: int) -> None:
+        self._offsets, self._items, self._n_items = offsets, items, n_items
+
+    @property
+    def n_reports(self) -> int:
+        """Number of transactions."""
+        return len(self._offsets) - 1
+
+    def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of transactions holding all items of each itemset, int64 (candidates,)."""
+        items = items_of(itemsets)
+        supersets = SupersetCounter(places_in(items, itemsets), len(items))
+
+        def count(offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> Iterator[int]:
+            return supersets.count_in_steps(transaction_rows(offsets, self._items, self._n_items, items), counts)
+
+        size = part_size(self.n_reports, len(items), default_memory())
+        parts = (self._offsets[start : start + size + 1] for start in range(0, self.n_reports, size))
+        return add_up(count, parts, len(itemsets))
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Supports as they were before randomization.
+
+    Attributes:
+        fitted: counts over what is estimated: the at most M items of each basket that were randomized, with blocks the
+            whole transactions.
+        raw: counts over the whole transactions.
+        view: the plan's, where an entry of the catalogue may be an itemset.
+    """
+
+    catalogue: Catalogue
+    fitted: PlainCounter
+    raw: PlainCounter
+    view: View
+
+    def supports(self, itemsets: Iterable[frozenset[str]], *, raw: bool) -> NDArray[np.float64]:
+        """Return the true support of each itemset of names, float64 (itemsets,)."""
+        counter = self.raw if raw else self.fitted
+        if self.view.itemsets:
+            listed = [[self.view.itemsets.index(tuple(sorted(itemset)))] for itemset in itemsets]
+        else:
+            listed = [sorted(self.catalogue.index_of[name] for name in itemset) for itemset in itemsets]
+        supports = np.zeros(len(listed))
+        for k in {len(row) for row in listed} - {0}:
+            places = [place for place, row in enumerate(listed) if len(row) == k]
+            rows = np.array([listed[place] for place in places], dtype=np.int64)
+            order = np.lexsort(rows.T[::-1])
+            supports[np.array(places)[order]] = counter.count(rows[order]) / counter.n_reports
+        return supports
+
+    def frequent(self, min_support: float, max_itemset: int) -> set[frozenset[str]]:
+        """Return the itemsets of up to ``max_itemset`` items that are truly frequent within M items a basket."""
+        levels, _ = mine_levels((self.fitted, SupportModel.plain()), len(self.catalogue), min_support, max_itemset)
+        rows = [row for level in levels for row in level.itemsets.tolist()]
+        return {names_of(self.catalogue, self.view, row) for row in rows}
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What a plan finds on given baskets, beside the truth.
+
+    Attributes:
+        itemsets: as :func:`assocpriv.mine` returns it, with ``true_support`` (what is estimated: within at most M
+            sampled items, with blocks in the whole baskets) and ``raw_support`` (in the whole baskets).
+        missed: truly frequent itemsets that were not found, with both true supports.
+        sampled_baskets: baskets longer than M; with blocks, how many are expected to hold more than M of the one drawn.
+        seconds: time of each stage.
+        found_count: truly frequent itemsets that were found.
+        false_count: itemsets reported as frequent whose true support is below the minimum.
+    """
+
+    itemsets: "pd.DataFrame"
+    missed: "pd.DataFrame"
+    reports: Reports
+    truth: Truth
+    sampled_baskets: int
+    seconds: dict[str, float]
+    found_count: int
+    false_count: int
+
+    @property
+    def of_whole_baskets(self) -> bool:
+        """Whether supports in the whole baskets are what is estimated."""
+        return self.reports.plan.as_a(Plan).view.blocks is not None
+
+    @property
+    def missed_count(self) -> int:
+        """Truly frequent itemsets that were not found."""
+        return len(self.missed)
+
+
+def simulate(
+    baskets: Baskets,
+    plan: Plan,
+    min_support: "float | str",
+    *,
+    max_itemset: int | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Randomize a plan's transactions, mine the reports and compare with the truth, as :func:`assocpriv.simulate`."""
+    request = MiningRequest(min_support, max_itemset=max_itemset)
+    largest = request.largest(plan)
+    entropy: WordEntropy = SystemEntropy() if seed is None else SeededEntropy(seed)
+    clock = [perf_counter()]
+    stage = partial(progress, "randomizing") if progress else None
+    chunks = list(randomize_chunks(baskets, plan, entropy=entropy, progress=stage))
+    reports = Reports(plan, _stack([chunk.packed for chunk in chunks], plan.report_bytes))
+    fitted = _stack([chunk.raw_fitted for chunk in chunks], plan.transaction_size)
+    clock.append(perf_counter())
+    itemsets = mine(LocalBackend.of(reports, progress=progress), request).to_pandas()
+    clock.append(perf_counter())
+    truth = _truth(baskets, plan, fitted)
+    least = mining_facts(itemsets).min_support
+    itemsets, missed = _compare(itemsets, truth, least, largest)
+    frequent, truly = itemsets["frequent"].to_numpy(np.bool_), itemsets["true_support"].to_numpy() >= least
+    found, false = int((frequent & truly).sum()), int((frequent & ~truly).sum())
+    clock.append(perf_counter())
+    seconds = dict(zip(["randomize", "mine", "truth"], np.diff(clock).tolist(), strict=True))
+    longer = sampling_loss(count_sizes(baskets), plan).sampled
+    return Simulation(itemsets, missed, reports, truth, longer, seconds, found, false)
+
+
+def _truth(baskets: Baskets, plan: Plan, fitted: NDArray[np.int64]) -> Truth:
+    """Return the supports that reports estimate, and those of whole baskets; fitted is (baskets, M).
+
+    What was randomized of a block, under the numbers of its places, says nothing of other people's blocks: with blocks
+    reports estimate supports of whole baskets.
+    """
+    raw = PlainCounter(baskets.offsets, baskets.items, plan.n_items)
+    if plan.view.blocks is not None:
+        return Truth(plan.catalogue, raw, raw, plan.view)
+    offsets = np.arange(len(fitted) + 1, dtype=np.int64) * plan.transaction_size
+    return Truth(plan.catalogue, PlainCounter(offsets, fitted.ravel(), plan.padded_items), raw, plan.view)
+
+
+def _stack(parts: list[NDArray[Any]], width: int) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.empty((0, width), dtype=np.uint8)
+
+
+def _compare(
+    itemsets: "pd.DataFrame", truth: Truth, min_support: float, largest: int
+) -> "tuple[pd.DataFrame, pd.DataFrame]":
+    import pandas as pd
+
+    def both(names: Iterable[frozenset[str]]) -> dict[str, NDArray[np.float64]]:
+        return {"true_support": truth.supports(names, raw=False), "raw_support": truth.supports(names, raw=True)}
+
+    with_truth = itemsets.assign(**both(itemsets["itemsets"]))
+    with_truth.attrs = itemsets.attrs
+    reported = set(itemsets.loc[itemsets["frequent"], "itemsets"])
+    lost = sorted(truth.frequent(min_support, largest) - reported, key=sorted)
+    missed = pd.DataFrame({"itemsets": lost} | both(lost))
+    return with_truth, missed.sort_values("true_support", ascending=False, ignore_index=True)
