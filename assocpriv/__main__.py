@@ -1,6 +1,6 @@
 """``python -m assocpriv`` is the command ``assocpriv``."""
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assocpriv.server.spark import SparkReports
     from assocpriv.server.trees import ReleasedTreeClassifier
 
+
 __all__ = [
     "CategoryColumn", "Distribution", "Distributions", "LabelColumn", "NumberColumn", "PredictionCounts",
     "ReleasedTreeClassifier", "TableCounts", "TablePlan", "TreeModel", "check_writable", "foresee",

@@ -11,7 +11,7 @@ import click
 import numpy as np
 from click.testing import CliRunner, Result
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 
 DOCS = Path(__file__).parents[1] / "docs"
 

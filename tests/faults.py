@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 
-from assocpriv.auditing.clients import Answers, BulkClient, SingleClient, batch_of
+from assocpriv.auditing.clients import BulkClient, ClientReports, SingleClient, batch_of
 from assocpriv.client.baskets import Randomizer, fit_transaction
 from assocpriv.client.bulk import BulkRandomizer
 from assocpriv.plans.catalogue import Catalogue
@@ -63,7 +63,7 @@ class Faulty:
 
     def spoiled(self, packed, batch):
         """Return answers made of reports; a faultless client's here."""
-        return Answers.of_packed(packed)
+        return ClientReports.of_packed(packed)
 
 
 class UnrandomizedBit(Faulty):
@@ -73,7 +73,7 @@ class UnrandomizedBit(Faulty):
         """Set or clear the bit."""
         holds = np.array([0 in basket for basket in batch], dtype=np.uint8)
         packed[:, 0] = packed[:, 0] & 0xFE | holds
-        return Answers.of_packed(packed)
+        return ClientReports.of_packed(packed)
 
 
 class OddSeedBit(Faulty):
@@ -83,7 +83,7 @@ class OddSeedBit(Faulty):
         """Set the bit in a fifth of the reports."""
         place = self.plan.report_bits - 1
         packed[self.rng.random(len(packed)) < 0.2, place // 8] |= 1 << place % 8
-        return Answers.of_packed(packed)
+        return ClientReports.of_packed(packed)
 
 
 class LongerForBigger(Faulty):
@@ -91,7 +91,7 @@ class LongerForBigger(Faulty):
 
     def spoiled(self, packed, batch):
         """Append a byte."""
-        return Answers(np.pad(packed, ((0, 0), (0, 1))), packed.shape[1] + (batch.sizes > 2))
+        return ClientReports(np.pad(packed, ((0, 0), (0, 1))), packed.shape[1] + (batch.sizes > 2))
 
 
 class UnusedBits(Faulty):
@@ -100,7 +100,7 @@ class UnusedBits(Faulty):
     def spoiled(self, packed, batch):
         """Set the bit."""
         packed[::3, -1] |= 0x80
-        return Answers.of_packed(packed)
+        return ClientReports.of_packed(packed)
 
 
 class RepeatedReport(Faulty):
@@ -111,7 +111,7 @@ class RepeatedReport(Faulty):
         for row in range(11, len(packed), 10):
             if batch[row] == batch[row - 1]:
                 packed[row] = packed[row - 1]
-        return Answers.of_packed(packed)
+        return ClientReports.of_packed(packed)
 
 
 class PreviousBasket(Faulty):
@@ -119,7 +119,7 @@ class PreviousBasket(Faulty):
 
     def spoiled(self, packed, batch):
         """Move reports down by one."""
-        return Answers.of_packed(np.roll(packed, 1, axis=0))
+        return ClientReports.of_packed(np.roll(packed, 1, axis=0))
 
 
 class TooFew(Faulty):
@@ -127,7 +127,7 @@ class TooFew(Faulty):
 
     def spoiled(self, packed, batch):
         """Drop the last one."""
-        return Answers.of_packed(packed[:-1])
+        return ClientReports.of_packed(packed[:-1])
 
 
 class OtherPlan(Faulty):
@@ -146,7 +146,7 @@ class SpreadLeak(Faulty):
         holds = np.array([0 in basket for basket in batch])
         bits = np.unpackbits(packed, axis=1, bitorder="little", count=self.plan.report_bits)
         bits |= (self.rng.random(bits.shape) < 0.2) & holds[:, None]
-        return Answers.of_packed(np.packbits(bits, axis=1, bitorder="little"))
+        return ClientReports.of_packed(np.packbits(bits, axis=1, bitorder="little"))
 
 
 class RawWhere(Faulty):
@@ -163,7 +163,7 @@ class RawWhere(Faulty):
                 packed[row] = np.frombuffer(
                     sum(1 << item for item in basket).to_bytes(self.plan.report_bytes, "little"), dtype=np.uint8
                 )
-        return Answers.of_packed(packed)
+        return ClientReports.of_packed(packed)
 
 
 class _OneByOne:
@@ -177,7 +177,7 @@ class _OneByOne:
     def reports(self, batches):
         """Yield the reports of each batch."""
         for batch in batches:
-            yield Answers.of_reports([self.report(sorted(basket)) for basket in batch], self.plan.report_bytes)
+            yield ClientReports.of_reports([self.report(sorted(basket)) for basket in batch], self.plan.report_bytes)
 
     def report(self, items):
         """Return the report of one basket; a faultless client's here."""
@@ -282,7 +282,7 @@ class Single:
         """Yield the reports of each batch."""
         for batch in batches:
             made = [self.device.randomize(sorted(basket), entropy=self.entropy) for basket in batch]
-            yield Answers.of_reports(made, self.plan.report_bytes)
+            yield ClientReports.of_reports(made, self.plan.report_bytes)
 
 
 class InBulk(Faulty):
@@ -297,7 +297,7 @@ class InBulk(Faulty):
         for row, basket in enumerate(batch):
             if self.device.item in basket:
                 packed[row] = np.frombuffer(self.device.randomize(sorted(basket), entropy=self.entropy), np.uint8)
-        return Answers.of_packed(packed)
+        return ClientReports.of_packed(packed)
 
 
 class BlockDrawn:
@@ -404,7 +404,7 @@ class BulkByPiece(Faulty):
                 partition = int(packed[row, :2].view("<u2")[0]) // blocks.pieces
                 block = partition * blocks.pieces + int(pieces[partition, item])
                 packed[row, :2] = np.frombuffer(block.to_bytes(2, "little"), dtype=np.uint8)
-        return Answers.of_packed(packed)
+        return ClientReports.of_packed(packed)
 
 
 class Failing:
@@ -548,7 +548,7 @@ class Reseeded:
             ):
                 words = self.words_of_seed[self.rng.integers(0, 1 << 16, len(rows)), :used].ravel()
                 packed[rows] = self.randomizer.randomize(_part(batch, rows), words, SeededEntropy(0)).packed
-            yield Answers.of_packed(packed)
+            yield ClientReports.of_packed(packed)
 
 
 def _part(batch, rows):

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import assocpriv as ap
-from assocpriv.pages.admin import AdminPage, Sources
-from assocpriv.pages.sessions import Sessions
+from assocpriv.pages.operator import AdminPage, Sessions, Sources
 from assocpriv.plans.published import PublishedPlan
 
 TOKEN = "a-token-of-the-operator-of-this-collection"

@@ -10,9 +10,9 @@ from operator_page import HOSTILE
 
 import assocpriv as ap
 from assocpriv import numeric
+from assocpriv.api import combine, write_combined
 from assocpriv.files.plans import write_plan
 from assocpriv.files.tree_models import write_tree
-from assocpriv.rounds import combine, write_combined
 
 VOID = {"meta", "link", "input", "br"}
 CLASSES = ("<b>yes</b>", "no & more")

@@ -22,6 +22,6 @@ def mine(reports: Reports, min_support: Any = None, *, memory_bytes: int | None 
     return mining.mine(LocalBackend.of(reports, memory_bytes), request).to_pandas()
 
 
-def ask(reports: Reports, itemsets: Any = (), rules: Any = (), **options: Any) -> asking.Answers:
+def ask(reports: Reports, itemsets: Any = (), rules: Any = (), **options: Any) -> asking.AskOutcome:
     """Ask reports on this machine; options as of the door."""
     return asking.ask(LocalBackend.of(reports), itemsets, rules, _errors(options))

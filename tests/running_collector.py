@@ -34,9 +34,9 @@ HEADERS = {"Assocpriv-Plan": PLAN.plan_id, "Content-Type": "application/octet-st
 _FORKING = """
 import json, os, resource, sys
 import uvicorn, uvloop, httptools, jinja2, starlette.applications, pyarrow.parquet
-import assocpriv.collect.service, assocpriv.collect.sqlite, assocpriv.pages.admin, assocpriv.collect
-import assocpriv.apps.commands.serve
-from assocpriv.apps.cli import main
+import assocpriv.collect.service, assocpriv.collect.sqlite, assocpriv.pages.operator, assocpriv.collect
+import assocpriv.cli.collect
+from assocpriv.cli.main import main
 for line in sys.stdin:
     what, *arguments = json.loads(line)
     if what == "wait":

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 
 FASTER = {  # fewer baskets of fewer items, under a promise that lets so few show something
     "--baskets 1000000": "--baskets 30000",

@@ -20,13 +20,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.auditing import goodness_of_fit
 from assocpriv.auditing.bounds import audit_client, audit_conformance
 from assocpriv.auditing.clients import (
     TIMED,
-    Answers,
     BlackBox,
     BulkClient,
     BulkTables,
+    ClientReports,
     Inputs,
     Program,
     SingleClient,
@@ -55,16 +56,6 @@ from assocpriv.auditing.findings import (
     failure,
     shown_ratio,
     verdict,
-)
-from assocpriv.auditing.goodness_of_fit import (
-    Events,
-    TableLaw,
-    asked_events,
-    column_events,
-    equal_chance,
-    pair_events,
-    repeat_events,
-    table_laws,
 )
 from assocpriv.auditing.recompute_tables import ColumnNumbers, TableNumbers, read_table
 from assocpriv.files.plans import plan_of_text, read_plan_text
@@ -287,7 +278,7 @@ def audit_form(plan: TablePlan, box: TableBox) -> list[Finding]:
     return [*found, Finding(_CONFORMANCE, "report file", CONSISTENT if same else BROKEN, said)]
 
 
-def _asked(box: TableBox, batches: list[Inputs]) -> list[Answers]:
+def _asked(box: TableBox, batches: list[Inputs]) -> list[ClientReports]:
     """Return the answers to batches, and check that each record has one."""
     with client_at_work():
         answers = list(box.reports(iter(batches)))
@@ -315,26 +306,26 @@ def audit_laws(
     again = [_reports(answers, plan) for answers in _asked(box, [batch])]
     if progress:
         progress(_EMPIRICAL, runs + 1, runs + 1)
-    seen: dict[str, list[Events]] = {"columns": [], "pairs": [], "asked": [], "repeats": []}
+    seen: dict[str, list[goodness_of_fit.Events]] = {"columns": [], "pairs": [], "asked": [], "repeats": []}
     for number, row in enumerate(records):
         mine = [packed[number :: len(records)] for packed in (*first, *again)]
         together = np.concatenate(mine)
         codes = np.stack([plan.codes(together, place).astype(np.int64) for place in range(len(plan.columns))], axis=1)
-        chance = equal_chance(row, table)
-        seen["columns"].append(column_events(codes, row, table))
-        seen["pairs"].append(pair_events(codes, row, table))
-        seen["asked"].append(asked_events(codes, table))
+        chance = goodness_of_fit.equal_chance(row, table)
+        seen["columns"].append(goodness_of_fit.column_events(codes, row, table))
+        seen["pairs"].append(goodness_of_fit.pair_events(codes, row, table))
+        seen["asked"].append(goodness_of_fit.asked_events(codes, table))
         seen["repeats"] += [
-            repeat_events(together[:-1:2], together[1::2], chance),
-            repeat_events(np.concatenate(mine[:-2:2]), np.concatenate(mine[1:-1:2]), chance),
-            repeat_events(mine[0], mine[-1], chance),
+            goodness_of_fit.repeat_events(together[:-1:2], together[1::2], chance),
+            goodness_of_fit.repeat_events(np.concatenate(mine[:-2:2]), np.concatenate(mine[1:-1:2]), chance),
+            goodness_of_fit.repeat_events(mine[0], mine[-1], chance),
         ]
     reports = len(batch) * (runs + 1)
-    tested = [law for law in table_laws(seen) if law.tests]
+    tested = [law for law in goodness_of_fit.table_laws(seen) if law.tests]
     return [_law(law, false_alarm / len(tested), reports) for law in tested]
 
 
-def _reports(answers: Answers, plan: TablePlan) -> NDArray[np.uint8]:
+def _reports(answers: ClientReports, plan: TablePlan) -> NDArray[np.uint8]:
     """Return answers as packed reports; a WireError if they are none."""
     if (answers.lengths != plan.report_bytes).any():
         raise WireError("some answers have another length than the plan's reports")
@@ -343,7 +334,7 @@ def _reports(answers: Answers, plan: TablePlan) -> NDArray[np.uint8]:
     return packed
 
 
-def _law(law: TableLaw, false_alarm: float, reports: int) -> Finding:
+def _law(law: goodness_of_fit.TableLaw, false_alarm: float, reports: int) -> Finding:
     figures = {"p_value": law.p_value, "tests": law.tests, "false_alarm": false_alarm, "reports": reports}
     if law.p_value > false_alarm:
         return Finding(_EMPIRICAL, law.name, CONSISTENT, f"As the plan says: {law.what}.", figures)
@@ -374,7 +365,7 @@ class Audit:
         not_made = count_undecided(self.findings)
         return f"Audit({self.verdict}, {len(self.findings)} findings, {not_made} of them checks not made)"
 
-    _repr_html_ = shown_by("assocpriv.apps.render.notebook:audit_html")
+    _repr_html_ = shown_by("assocpriv.show.notebook:audit_html")
 
     @property
     def verdict(self) -> str:

@@ -34,21 +34,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.auditing.blocks import AskedOfBlocks, BlockTallies, ask_of_blocks, laws_of_blocks
-from assocpriv.auditing.clients import Answers, BlackBox, BulkClient, answered, batch_of
+from assocpriv.auditing.clients import BlackBox, BulkClient, ClientReports, answered, batch_of
 from assocpriv.auditing.counts import (
     SCORE_CELLS,
     Counts,
+    Neighbours,
     Scorer,
     Stream,
     Table,
     Tallies,
     compare_starts,
+    form_of,
     is_whole,
     judge_format,
+    worst_neighbours,
 )
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, Progress, check_request, failure
 from assocpriv.auditing.goodness_of_fit import Asked, ItemTallies, Law, OtherTallies, basket_laws, deals, start_length
-from assocpriv.auditing.neighbours import Neighbours, form_of, worst_neighbours
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import epsilon
@@ -343,7 +345,7 @@ def _baskets(plan: Plan) -> list[range]:
     return [range(n - m, n) if number % 2 else range(m) for number in range(_ROUNDS) for m in sizes]
 
 
-def _length(answers: Answers, sizes: NDArray[np.int64], plan: Plan) -> Finding:
+def _length(answers: ClientReports, sizes: NDArray[np.int64], plan: Plan) -> Finding:
     seen, wanted = np.unique(answers.lengths), plan.report_bytes
     figures = {"report_bytes": wanted, "least": int(seen[0]), "most": int(seen[-1])}
     if len(seen) == 1 and seen[0] == wanted:
@@ -361,7 +363,7 @@ def _bytes(count: int) -> str:
     return f"{count} byte" if count == 1 else f"{count} bytes"
 
 
-def _report_file(answers: Answers, plan: Plan, are_reports: bool) -> Finding:
+def _report_file(answers: ClientReports, plan: Plan, are_reports: bool) -> Finding:
     """Write the reports to a file and read it as a server does."""
     if not are_reports:
         return Finding(

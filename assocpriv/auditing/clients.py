@@ -63,22 +63,22 @@ BoxProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class ClientReports:
     """Reports of a batch of transactions, of whatever length they came."""
 
     octets: NDArray[np.uint8]  # (n, width), width at least the plan's report_bytes; zeros after the end of a report
     lengths: NDArray[np.int64]  # of the reports in bytes, (n,)
 
     @classmethod
-    def of_packed(cls, packed: NDArray[np.uint8]) -> "Answers":
+    def of_packed(cls, packed: NDArray[np.uint8]) -> "ClientReports":
         """Take reports that are all of one length, uint8 (n, report_bytes)."""
         return cls(packed, np.full(len(packed), packed.shape[1], dtype=np.int64))
 
     @classmethod
-    def of_reports(cls, reports: Sequence[bytes], least_width: int) -> "Answers":
+    def of_reports(cls, reports: Sequence[bytes], least_width: int) -> "ClientReports":
         """Take single reports of any lengths.
 
-        >>> Answers.of_reports([b"a", b"bc"], 1).lengths
+        >>> ClientReports.of_reports([b"a", b"bc"], 1).lengths
         array([1, 2])
         """
         lengths = np.array([len(report) for report in reports], dtype=np.int64)
@@ -95,8 +95,8 @@ class BlackBox(Protocol):
 
     starts_anew: bool  # whether each call of reports starts the client anew, as a program of its own
 
-    def reports(self, batches: Iterable[Baskets]) -> Iterator[Answers]:
-        """Yield one :class:`Answers` for each batch of transactions, in order; one client serves all of them.
+    def reports(self, batches: Iterable[Baskets]) -> Iterator[ClientReports]:
+        """Yield one :class:`ClientReports` for each batch of transactions, in order; one client serves all of them.
 
         Raises:
             WireError: what came back is not a report for each transaction.
@@ -111,10 +111,10 @@ class BulkClient:
     def __init__(self, plan: Plan, entropy: WordEntropy | None = None) -> None:
         self._plan, self._entropy = plan, entropy or SystemEntropy()
 
-    def reports(self, batches: Iterable[Baskets]) -> Iterator[Answers]:
+    def reports(self, batches: Iterable[Baskets]) -> Iterator[ClientReports]:
         """Yield the reports of each batch."""
         for chunk in randomize_chunks(batches, self._plan, entropy=self._entropy, chunk=LARGEST_BATCH):
-            yield Answers.of_packed(chunk.packed)
+            yield ClientReports.of_packed(chunk.packed)
 
 
 class SingleClient:
@@ -125,16 +125,16 @@ class SingleClient:
     def __init__(self, plan: Plan, entropy: Entropy | None = None) -> None:
         self._randomizer, self._entropy = Randomizer(plan), entropy or SystemEntropy()
 
-    def reports(self, batches: Iterable[Baskets]) -> Iterator[Answers]:
+    def reports(self, batches: Iterable[Baskets]) -> Iterator[ClientReports]:
         """Yield the reports of each batch."""
         for batch in batches:
             made = [self._randomizer.randomize(basket, entropy=self._entropy) for basket in batch]
-            yield Answers.of_reports(made, self._randomizer.plan.report_bytes)
+            yield ClientReports.of_reports(made, self._randomizer.plan.report_bytes)
 
 
 def answered(
     box: BlackBox, batches: Iterator[Baskets], progress: BoxProgress | None = None, total: int = 0
-) -> Iterator[Answers]:
+) -> Iterator[ClientReports]:
     """Yield a client's answers, tell how many of a total there are, and check that each transaction has one."""
     asked: list[int] = []
 
@@ -159,7 +159,7 @@ def answered(
         raise WireError("the client stopped before it had answered for all transactions")
 
 
-def trials_in_time(ask: Callable[[], Iterable[Answers]]) -> int:
+def trials_in_time(ask: Callable[[], Iterable[ClientReports]]) -> int:
     """Return how many reports a one-report client makes in a few seconds; ``ask`` has it make ``TIMED`` of them."""
     try:
         list(ask())  # the first makes tables
@@ -218,7 +218,7 @@ class Program:
         self._command, self._plan, self._patience = [*command, str(plan_path)], plan, patience_seconds
         self._lines_of = lines_of or _lines_of
 
-    def reports(self, batches: Iterable[Any]) -> Iterator[Answers]:
+    def reports(self, batches: Iterable[Any]) -> Iterator[ClientReports]:
         """Yield the reports of each batch.
 
         Raises:
@@ -245,7 +245,7 @@ class Program:
             _end(process)
             lines.stop()
 
-    def _answers(self, sizes: Sequence[int], lines: "_Lines") -> Iterator[Answers]:
+    def _answers(self, sizes: Sequence[int], lines: "_Lines") -> Iterator[ClientReports]:
         done = 0
         if sum(sizes):
             lines.skip_plan_line(self._plan.plan_id)
@@ -349,7 +349,7 @@ def _lines_of(batch: Baskets) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode("ascii")
 
 
-def _decoded(lines: list[bytes], least_width: int, before: int) -> Answers:
+def _decoded(lines: list[bytes], least_width: int, before: int) -> ClientReports:
     # beyond this a length tells no more, and each line is padded to the longest one
     longest = 2 * max(least_width + 1, _LONGEST_KEPT)
     reports = []
@@ -357,7 +357,7 @@ def _decoded(lines: list[bytes], least_width: int, before: int) -> Answers:
         if not _HEXADECIMAL.fullmatch(line, 0, longest - len(line) % 2):
             raise WireError(f"line {number:,} of the program is no report in lowercase hexadecimal, two digits a byte")
         reports.append(unhexlify(line[:longest]))
-    return Answers.of_reports(reports, least_width)
+    return ClientReports.of_reports(reports, least_width)
 
 
 Inputs = NDArray[np.int32]  # (records, columns)
@@ -366,8 +366,8 @@ Inputs = NDArray[np.int32]  # (records, columns)
 class TableBox(Protocol):
     """A client of tables under audit."""
 
-    def reports(self, batches: Iterable[Inputs]) -> Iterator[Answers]:
-        """Yield one :class:`Answers` for each batch of records, in order; a call may start the client anew."""
+    def reports(self, batches: Iterable[Inputs]) -> Iterator[ClientReports]:
+        """Yield one :class:`ClientReports` for each batch of records, in order; a call may start the client anew."""
 
 
 class BulkTables:
@@ -376,11 +376,11 @@ class BulkTables:
     def __init__(self, plan: TablePlan, entropy: WordEntropy | None = None) -> None:
         self._plan, self._entropy = plan, entropy or SystemEntropy()
 
-    def reports(self, batches: Iterable[Inputs]) -> Iterator[Answers]:
+    def reports(self, batches: Iterable[Inputs]) -> Iterator[ClientReports]:
         """Yield the reports of each batch."""
         for batch in batches:
             parts = list(randomize_inputs([batch], self._plan, entropy=self._entropy))
-            yield Answers.of_packed(np.concatenate(parts))
+            yield ClientReports.of_packed(np.concatenate(parts))
 
 
 class SingleTables:
@@ -389,7 +389,7 @@ class SingleTables:
     def __init__(self, plan: TablePlan, entropy: Entropy | None = None) -> None:
         self._plan, self._entropy = plan, entropy or SystemEntropy()
 
-    def reports(self, batches: Iterable[Inputs]) -> Iterator[Answers]:
+    def reports(self, batches: Iterable[Inputs]) -> Iterator[ClientReports]:
         """Yield the reports of each batch."""
         for batch in batches:
             known: dict[tuple[int, ...], dict[str, Any]] = {}
@@ -398,7 +398,7 @@ class SingleTables:
                 if row not in known:
                     known[row] = record_of(row, self._plan)
                 made.append(randomize_record(known[row], self._plan, entropy=self._entropy))
-            yield Answers.of_reports(made, self._plan.report_bytes)
+            yield ClientReports.of_reports(made, self._plan.report_bytes)
 
 
 def record_of(row: Sequence[int], plan: TablePlan) -> dict[str, Any]:

@@ -19,18 +19,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from assocpriv.auditing import recompute_tables
 from assocpriv.auditing.exact_draws import Noted, Replayed, words_of
 from assocpriv.auditing.findings import Fault, client_at_work
-from assocpriv.auditing.recompute_tables import (
-    GAUSSIAN,
-    TUPLE,
-    WORD,
-    ColumnNumbers,
-    GuidedLaw,
-    GuidedNumbers,
-    Law,
-    TableNumbers,
-)
 from assocpriv.client.guided import Perturbation, TupleRandomizer
 from assocpriv.client.tables import TableRandomizer, encode, release, release_value
 from assocpriv.plans.guidance import Guidance
@@ -184,7 +175,7 @@ def walk(
 # ---- columns, and which of them are asked
 
 
-def check_column(plan: TablePlan, place: int, column: ColumnNumbers) -> tuple[int, int]:
+def check_column(plan: TablePlan, place: int, column: recompute_tables.ColumnNumbers) -> tuple[int, int]:
     """Compare the client's law of a column with the plan's, for its first, last, middle and missing input and others.
 
     Returns how many inputs were compared, and how many draws' outcomes.
@@ -220,7 +211,7 @@ class _Given:
         return bisect_right(cumulative, self.below(cumulative[-1]))
 
 
-def check_inputs(plan: TablePlan, table: TableNumbers, chance: np.random.Generator) -> tuple[int, int]:
+def check_inputs(plan: TablePlan, table: recompute_tables.TableNumbers, chance: np.random.Generator) -> tuple[int, int]:
     """Compare what the client makes of draws at the ends of blocks of codes, for every input, or of many for some.
 
     So a law that is wrong for one input alone is found, of which walks look at some only. Returns how many inputs were
@@ -242,9 +233,9 @@ def check_inputs(plan: TablePlan, table: TableNumbers, chance: np.random.Generat
     return inputs, draws
 
 
-def _block_ends(column: ColumnNumbers, value: int, chance: np.random.Generator) -> list[int]:
+def _block_ends(column: recompute_tables.ColumnNumbers, value: int, chance: np.random.Generator) -> list[int]:
     """Return at most 8 draws: the first and last of each block; of many blocks those of all, and some between."""
-    if column.law == GAUSSIAN:
+    if column.law == recompute_tables.GAUSSIAN:
         return [0, column.total - 1, *chance.integers(0, column.total, _DRAWS - 2).tolist()]
     ends = [0, *accumulate(count * weight for _, count, weight in column.blocks(value) if count)]
     return [*ends[:-1], *(end - 1 for end in ends[1:])]
@@ -266,7 +257,7 @@ class _First(_Ranged):
         return super().pick(cumulative) if len(self.made) < self._count else 0
 
 
-def check_asked(plan: TablePlan, table: TableNumbers, rows: Sequence[Sequence[int]]) -> int | None:
+def check_asked(plan: TablePlan, table: recompute_tables.TableNumbers, rows: Sequence[Sequence[int]]) -> int | None:
     """Compare which columns are asked with a uniform choice, for several records: it must not depend on them.
 
     Returns how many choices there are; None where they are too many to be walked.
@@ -291,7 +282,7 @@ def check_asked(plan: TablePlan, table: TableNumbers, rows: Sequence[Sequence[in
 # ---- whole records, of words
 
 
-def own_release(row: Sequence[int], table: TableNumbers, entropy: Any) -> list[int]:
+def own_release(row: Sequence[int], table: recompute_tables.TableNumbers, entropy: Any) -> list[int]:
     """Return the codes of a record as docs/formats/table-plan.md says, of draws below a bound."""
     order = list(table.asked)
     skipped: set[int] = set()
@@ -311,7 +302,7 @@ def own_release(row: Sequence[int], table: TableNumbers, entropy: Any) -> list[i
     return codes
 
 
-def check_words(plan: TablePlan, table: TableNumbers, chance: np.random.Generator) -> dict[str, int]:
+def check_words(plan: TablePlan, table: recompute_tables.TableNumbers, chance: np.random.Generator) -> dict[str, int]:
     """Compare our clients with the document's rules, for equal words: codes, bytes, and how many words are used.
 
     Records are ones with random words, in which columns take their inputs one after the other, as far as there are not
@@ -342,7 +333,9 @@ def check_words(plan: TablePlan, table: TableNumbers, chance: np.random.Generato
     return {"records": len(rows), "ends": len(cases) - len(rows)}
 
 
-def _at_ends(table: TableNumbers, chance: np.random.Generator) -> Iterator[tuple[list[int], list[int]]]:
+def _at_ends(
+    table: recompute_tables.TableNumbers, chance: np.random.Generator
+) -> Iterator[tuple[list[int], list[int]]]:
     """Yield records with the words of draws at both ends of runs, of every column that draws."""
     drawing = [place for place, column in enumerate(table.columns) if column.draws]
     for place in drawing:
@@ -362,7 +355,9 @@ def _greatest_word(number: int, n: int) -> list[int]:
     return [number | (1 << 64) - n] if n & (n - 1) == 0 else [(((number + 1) << 64) - 1) // n]
 
 
-def _words(table: TableNumbers, place: int, drawn: list[int], chance: np.random.Generator) -> list[int]:
+def _words(
+    table: recompute_tables.TableNumbers, place: int, drawn: list[int], chance: np.random.Generator
+) -> list[int]:
     """Return the words of a record of which one column, which is asked first, draws with the words given."""
     words: list[int] = []
     skipped: set[int] = set()
@@ -379,7 +374,7 @@ def _words(table: TableNumbers, place: int, drawn: list[int], chance: np.random.
     return words
 
 
-def _bytes(codes: Sequence[int], table: TableNumbers) -> bytes:
+def _bytes(codes: Sequence[int], table: recompute_tables.TableNumbers) -> bytes:
     """Return codes as a report: one byte each, or two where a column has more than 256 codes, the lowest first."""
     report = b""
     for place, (code, column) in enumerate(zip(codes, table.columns, strict=True)):
@@ -403,12 +398,12 @@ def tried(plan: GuidedPlan, chance: np.random.Generator) -> list[Guidance]:
     return [Guidance.of_vectors(plan, serial, vectors) for serial, vectors in enumerate(found, 1)]
 
 
-def law_of(numbers: GuidedNumbers, guidance: Guidance) -> GuidedLaw:
+def law_of(numbers: recompute_tables.GuidedNumbers, guidance: Guidance) -> recompute_tables.GuidedLaw:
     """Return how guidance is answered, computed anew."""
-    return GuidedLaw.of(numbers, guidance.vectors)
+    return recompute_tables.GuidedLaw.of(numbers, guidance.vectors)
 
 
-def tuples_of(numbers: GuidedNumbers) -> list[tuple[int, ...]] | None:
+def tuples_of(numbers: recompute_tables.GuidedNumbers) -> list[tuple[int, ...]] | None:
     """Return all tuples, one with every value missing among them; None where they are too many to be walked."""
     count = prod(numbers.sizes)
     if count > _MOST_TUPLES or count << numbers.width > MOST_OUTCOMES:
@@ -416,7 +411,9 @@ def tuples_of(numbers: GuidedNumbers) -> list[tuple[int, ...]] | None:
     return [*product(*map(range, numbers.sizes)), numbers.sizes]
 
 
-def check_draws(plan: GuidedPlan, numbers: GuidedNumbers, guidances: Sequence[Guidance]) -> list[list[Law]] | None:
+def check_draws(
+    plan: GuidedPlan, numbers: recompute_tables.GuidedNumbers, guidances: Sequence[Guidance]
+) -> list[list[recompute_tables.Law]] | None:
     """Compare the client's law of every tuple with the plan's, every draw walked; return them, by guidance.
 
     None where there are too many tuples.
@@ -424,7 +421,7 @@ def check_draws(plan: GuidedPlan, numbers: GuidedNumbers, guidances: Sequence[Gu
     tuples = tuples_of(numbers)
     if tuples is None:
         return None
-    laws: list[list[Law]] = []
+    laws: list[list[recompute_tables.Law]] = []
     for guidance in guidances:
         own = law_of(numbers, guidance)
         with client_at_work():
@@ -441,7 +438,7 @@ def check_draws(plan: GuidedPlan, numbers: GuidedNumbers, guidances: Sequence[Gu
     return laws
 
 
-def largest_ratio(laws: Sequence[Law]) -> Fraction | None:
+def largest_ratio(laws: Sequence[recompute_tables.Law]) -> Fraction | None:
     """Return the largest ratio of two tuples' chances of one output; None where one of them is 0."""
     worst = Fraction(1)
     for bits in {bits for law in laws for bits in law}:
@@ -455,20 +452,23 @@ def largest_ratio(laws: Sequence[Law]) -> Fraction | None:
 # ---- words
 
 
-def own_tuple_release(raw: Sequence[int], law: GuidedLaw, entropy: Any) -> list[int]:
+def own_tuple_release(raw: Sequence[int], law: recompute_tables.GuidedLaw, entropy: Any) -> list[int]:
     """Return the released bits of a tuple as docs/formats/guided-plan.md says, of draws below a bound."""
     numbers = law.numbers
     fills = [entropy.below(size) for size in numbers.sizes]
     answered = [f if v == size else v for v, f, size in zip(raw, fills, numbers.sizes, strict=True)]
-    if numbers.keep == TUPLE:
+    if numbers.keep == recompute_tables.TUPLE:
         other = [entropy.below(size) for size in numbers.sizes]
-        if entropy.below(WORD) >= numbers.honest:
+        if entropy.below(recompute_tables.WORD) >= numbers.honest:
             answered = other
     return [int(entropy.below(numbers.total) < weight) for weight in law.weights(tuple(answered))]
 
 
 def check_tuple_words(
-    plan: GuidedPlan, numbers: GuidedNumbers, guidances: Sequence[Guidance], chance: np.random.Generator
+    plan: GuidedPlan,
+    numbers: recompute_tables.GuidedNumbers,
+    guidances: Sequence[Guidance],
+    chance: np.random.Generator,
 ) -> int:
     """Compare our clients with the document's rules for equal words: bits, and how many words they take.
 
@@ -500,7 +500,7 @@ def check_tuple_words(
     return compared
 
 
-def _cases(law: GuidedLaw, chance: np.random.Generator) -> Iterator[tuple[list[int], list[int]]]:
+def _cases(law: recompute_tables.GuidedLaw, chance: np.random.Generator) -> Iterator[tuple[list[int], list[int]]]:
     """Yield tuples, some with missing values, and words for them: none, or with draws at the ends of weights."""
     numbers = law.numbers
     sizes = np.array(numbers.sizes)
@@ -509,7 +509,7 @@ def _cases(law: GuidedLaw, chance: np.random.Generator) -> Iterator[tuple[list[i
     for _ in range(-(-_AT_ENDS // numbers.width)):
         raw = chance.integers(0, sizes).tolist()
         head = [1 << 62] * len(sizes)
-        if numbers.keep == TUPLE:
+        if numbers.keep == recompute_tables.TUPLE:
             head = [*head, *head, int(chance.choice([0, numbers.honest - 1, numbers.honest]))]
         ends = [weight - int(chance.integers(0, 2)) for weight in law.weights(tuple(raw))]
         yield raw, head + [min(max(end, 0), numbers.total - 1) for end in ends]

@@ -45,15 +45,17 @@ from assocpriv.auditing.counts import (
     Starts,
     Stream,
     Tallies,
+    Transaction,
     bits_of,
+    form_of,
     is_spanned,
     lines_of,
     raw_bits,
     sample_of,
     samples_in_turn,
     span_of,
+    transaction_of,
 )
-from assocpriv.auditing.neighbours import Transaction, form_of, transaction_of
 from assocpriv.auditing.recompute_reports import Form
 from assocpriv.auditing.recompute_tables import ColumnNumbers, TableNumbers
 from assocpriv.plans.baskets import Plan

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.clients import Answers, Program
+from assocpriv.auditing.clients import ClientReports, Program
 from assocpriv.auditing.exact_tables import check_draws, check_tuple_words, largest_ratio, law_of, tried
 from assocpriv.auditing.findings import (
     BROKEN,
@@ -65,8 +65,8 @@ class Question:
 class GuidedBox(Protocol):
     """A client under audit."""
 
-    def reports(self, batches: Iterable[Question]) -> Iterator[Answers]:
-        """Yield one :class:`Answers` for each batch of records, in order."""
+    def reports(self, batches: Iterable[Question]) -> Iterator[ClientReports]:
+        """Yield one :class:`ClientReports` for each batch of records, in order."""
 
 
 class BulkTuples:
@@ -75,11 +75,11 @@ class BulkTuples:
     def __init__(self, plan: GuidedPlan, entropy: WordEntropy | None = None) -> None:
         self._plan, self._entropy = plan, entropy or SystemEntropy()
 
-    def reports(self, batches: Iterable[Question]) -> Iterator[Answers]:
+    def reports(self, batches: Iterable[Question]) -> Iterator[ClientReports]:
         """Yield the reports of each batch."""
         for asked in batches:
             parts = list(randomize_inputs([asked.rows], self._plan, asked.guidance, entropy=self._entropy))
-            yield Answers.of_packed(np.concatenate(parts))
+            yield ClientReports.of_packed(np.concatenate(parts))
 
 
 class SingleTuples:
@@ -88,12 +88,12 @@ class SingleTuples:
     def __init__(self, plan: GuidedPlan, entropy: Entropy | None = None) -> None:
         self._plan, self._entropy = plan, entropy or SystemEntropy()
 
-    def reports(self, batches: Iterable[Question]) -> Iterator[Answers]:
+    def reports(self, batches: Iterable[Question]) -> Iterator[ClientReports]:
         """Yield the reports of each batch."""
         for asked in batches:
             records = [GuidedRecord(record_of(row, self._plan), asked.guidance) for row in asked.rows.tolist()]
             made = [randomize_guided(record, self._plan, entropy=self._entropy) for record in records]
-            yield Answers.of_reports(made, self._plan.report_bytes)
+            yield ClientReports.of_reports(made, self._plan.report_bytes)
 
 
 def record_of(row: list[int], plan: GuidedPlan) -> dict[str, Any]:

@@ -31,20 +31,8 @@ from itertools import combinations, count, islice, product
 from math import comb, gcd, nextafter
 from typing import Any
 
+from assocpriv.auditing import recompute_reports
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
-from assocpriv.auditing.recompute_reports import (
-    Bch,
-    Bits,
-    Form,
-    ReedSolomon,
-    Seed,
-    SelectASize,
-    Sets,
-    added_weights,
-    masks,
-    order_of_x,
-    rank_over_gf2,
-)
 from assocpriv.promise.errors import PlanError
 
 MOST_BLOCKS, MOST_CUT = 1 << 16, 1 << 24
@@ -102,8 +90,14 @@ def _partition(cuts: Cuts, number: int) -> list[list[int]]:
 
 
 NONE, FIXED, BCH, REED_SOLOMON = "none", "fixed-size", "bch", "reed-solomon"
-_FORMS: dict[str, type[SelectASize]] = {NONE: Bits, BCH: Bch, REED_SOLOMON: ReedSolomon}  # by the generator
-_Generator = tuple[type[SelectASize], dict[str, int]]  # the form of reports, and the numbers of a code
+_FORMS: dict[str, type[recompute_reports.SelectASize]] = {
+    NONE: recompute_reports.Bits,
+    BCH: recompute_reports.Bch,
+    REED_SOLOMON: recompute_reports.ReedSolomon,
+}  # by the generator
+_Generator = tuple[
+    type[recompute_reports.SelectASize], dict[str, int]
+]  # the form of reports, and the numbers of a code
 _WEIGHT = re.compile(r"0|[1-9][0-9]{0,399}", re.ASCII)
 _PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
 _LARGEST_DENOMINATOR = 10**24
@@ -116,7 +110,7 @@ class Numbers:
     n_items: int  # of the catalogue, without dummies
     transaction_size: int
     itemset_size: int
-    form: Form  # of its operator and reports; its items are those of a block where there are blocks
+    form: recompute_reports.Form  # of its operator and reports; its items are those of a block where there are blocks
     prior: Fraction
     posterior: Fraction
     reports_per_person: int  # that the promise covers together
@@ -159,7 +153,7 @@ def read_numbers(text: str) -> Numbers:
     if not isinstance(operators, list) or len(operators) != 1:
         raise PlanError("operators must be a list of one")
     generator = _generator(field(content, "generator"))
-    if kind == FIXED and generator[0] is not Bits:
+    if kind == FIXED and generator[0] is not recompute_reports.Bits:
         raise PlanError("reports of a fixed size need the generator none")
     promise = field(content, "promise")
     prior, posterior = (_probability(field(promise, name), name) for name in ("prior", "posterior"))
@@ -215,7 +209,7 @@ def _count(catalogue: object) -> int:
 def _generator(content: object) -> _Generator:
     kind = _text(content, "kind", tuple(_FORMS))
     if kind == NONE:
-        return Bits, {}
+        return recompute_reports.Bits, {}
     w = whole(content, "field_bits", 2, 24)
     ones_row = field(content, "ones_row") if kind == BCH else False
     if type(ones_row) is not bool:
@@ -228,7 +222,7 @@ def _generator(content: object) -> _Generator:
     return _FORMS[kind], code
 
 
-def _form(content: object, kind: str, size: int, n_items: int, generator: _Generator) -> Form:
+def _form(content: object, kind: str, size: int, n_items: int, generator: _Generator) -> recompute_reports.Form:
     whole(content, "size", size, size)
     weights = field(content, "keep_weights")
     if not isinstance(weights, list) or len(weights) != size + 1:
@@ -239,7 +233,7 @@ def _form(content: object, kind: str, size: int, n_items: int, generator: _Gener
     items = n_items + size
     if kind == FIXED:
         whole(content, "items", items, min(items, 4096))
-        return Sets(size, items, values, whole(content, "report_size", 1, items - 1))
+        return recompute_reports.Sets(size, items, values, whole(content, "report_size", 1, items - 1))
     r, (kind_of_form, code) = whole(content, "insert_bits", 1, 16), generator
     return kind_of_form(
         size=size,
@@ -290,7 +284,7 @@ def largest_ratio(numbers: Numbers) -> Fraction:
     return largest
 
 
-def _both_shown(form: Form, shared: int, first: int, second: int) -> int | None:
+def _both_shown(form: recompute_reports.Form, shared: int, first: int, second: int) -> int | None:
     """Return how many shared items a report can show that shows ``first`` of t1's items and ``second`` of t2's."""
     own = form.size - shared
     neither = form.items - 2 * form.size + shared
@@ -300,7 +294,7 @@ def _both_shown(form: Form, shared: int, first: int, second: int) -> int | None:
     return None
 
 
-def stated_ratio(form: Form) -> Fraction:
+def stated_ratio(form: recompute_reports.Form) -> Fraction:
     """Return the γ of docs/formats, whether or not transactions are many enough to reach it."""
     outside = form.size  # as for two transactions that share nothing
     chances = [form.chance(j, outside - j, outside) for j in form.possible]
@@ -327,7 +321,7 @@ def _check_weights(numbers: Numbers) -> Finding:
     name, form = "weights", numbers.form
     if any((weight > 0) != (form.choices(j) > 0) for j, weight in enumerate(form.weights)):
         return Finding(DEPTH, name, BROKEN, "A kept size that can occur has weight 0, or one that cannot has not.")
-    added = added_weights(form)
+    added = recompute_reports.added_weights(form)
     if added != form.total:
         said = f"The probabilities of the kept sizes add up to {_about(Fraction(added, form.total))}, not to 1."
         return Finding(DEPTH, name, BROKEN, said)
@@ -378,35 +372,35 @@ def _posterior(prior: Fraction, ratio: int, to: int) -> tuple[int, int]:
 
 def _check_generator(numbers: Numbers) -> list[Finding]:
     form = numbers.form
-    if not isinstance(form, Seed):
+    if not isinstance(form, recompute_reports.Seed):
         return []
     width, polynomial = form.field_bits, form.polynomial
     least = next(w for w in count(2) if form.fits_field(w))
     if width > least:
         said = f"The field has 2^{width} elements where 2^{least} suffice; clients refuse the plan."
         return [Finding(DEPTH, "field", BROKEN, said, {"least_field_bits": least})]
-    order, full = order_of_x(width, polynomial), (1 << width) - 1
+    order, full = recompute_reports.order_of_x(width, polynomial), (1 << width) - 1
     said = f"The powers of x run through {order} of the field's {full} elements other than 0."
     field = Finding(DEPTH, "field", CONSISTENT if order == full else BROKEN, said, {"order_of_x": order})
     return [field, _check_independence(form, numbers.itemset_size)]
 
 
-def _check_independence(form: Seed, itemset_size: int) -> Finding:
+def _check_independence(form: recompute_reports.Seed, itemset_size: int) -> Finding:
     name, tried, needed = "independence", 0, min(form.size + itemset_size, form.items)
     reason = _unfit(form, needed)
     if reason:
         return Finding(DEPTH, name, BROKEN, f"The generator {reason}.")
     for chosen in _sets_to_try(form, needed):
-        vectors = [mask for item in chosen for mask in masks(form, item)]
+        vectors = [mask for item in chosen for mask in recompute_reports.masks(form, item)]
         tried += 1
-        if rank_over_gf2(vectors) < len(vectors):
+        if recompute_reports.rank_over_gf2(vectors) < len(vectors):
             said = f"Some {needed} items' bits depend on each other."
             return Finding(DEPTH, name, BROKEN, said, {"sets_tried": tried})
     said = f"The generator meets the conditions of its theorem, and the bits of {tried} sets of items are independent."
     return Finding(DEPTH, name, CONSISTENT, said, {"sets_tried": tried})
 
 
-def _unfit(form: Seed, needed: int) -> str:
+def _unfit(form: recompute_reports.Seed, needed: int) -> str:
     """Return which condition of the theorem on its code a form breaks, if any."""
     if not form.fits_field(form.field_bits):
         return f"is too short for {form.items} items of {form.insert_bits} bits"
@@ -415,7 +409,7 @@ def _unfit(form: Seed, needed: int) -> str:
     return ""
 
 
-def _sets_to_try(form: Seed, needed: int) -> Iterator[list[int]]:
+def _sets_to_try(form: recompute_reports.Seed, needed: int) -> Iterator[list[int]]:
     """Yield all sets of so many items where these are few, else regular ones and others."""
     n = form.items
     if comb(n, needed) <= _FEW_SETS:

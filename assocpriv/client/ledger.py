@@ -36,20 +36,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from assocpriv.client import ledger_file
 from assocpriv.client.any_kind import make_report, takes_names
-from assocpriv.client.ledger_file import (
-    HEADER,
-    ID_BYTES,
-    MARK,
-    MOST_BYTES,
-    Acknowledged,
-    Entry,
-    LedgerFile,
-    Record,
-    Waiting,
-    damaged,
-    parse_ledger,
-)
 from assocpriv.files.atomic import atomic_output, check_writable, sync_folder
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import Breach, round_up
@@ -102,18 +90,18 @@ class LedgerBook:
         self.count = 0
         self.spent: Counter[str] = Counter()
         self.amplification: Fraction | None = Fraction(1)
-        self._entries: dict[int, Entry] = {}
+        self._entries: dict[int, ledger_file.Entry] = {}
         self._ids: dict[int, bytes] = {}  # of those that wait or waited, in this order
         self._acknowledged: set[int] = set()
         self._numbers: dict[tuple[str, bytes], int] = {}
 
-    def add(self, record: Record) -> bool:
+    def add(self, record: ledger_file.Record) -> bool:
         """Take in the next record; False, and nothing is taken in, for one that cannot stand here."""
         if record.number != self.count + 1:
             return False
-        if isinstance(record, Entry):
+        if isinstance(record, ledger_file.Entry):
             self._add_entry(record)
-        elif isinstance(record, Waiting):
+        elif isinstance(record, ledger_file.Waiting):
             known = self._entries.get(record.entry)
             if known is None or record.entry in self._ids or known.submission_id not in (None, record.submission_id):
                 return False
@@ -125,7 +113,7 @@ class LedgerBook:
         self.count += 1
         return True
 
-    def _add_entry(self, entry: Entry) -> None:
+    def _add_entry(self, entry: ledger_file.Entry) -> None:
         self._entries[entry.number] = entry
         self._numbers.setdefault((entry.plan_id, entry.occasion), entry.number)
         if entry.waits and entry.submission_id is not None:
@@ -133,12 +121,12 @@ class LedgerBook:
         self.spent[entry.plan_id] += 1
         self.amplification = multiply(self.amplification, entry.amplification)
 
-    def find(self, plan_id: str, occasion: bytes) -> Entry | None:
+    def find(self, plan_id: str, occasion: bytes) -> ledger_file.Entry | None:
         """Return the report of an occasion."""
         number = self._numbers.get((plan_id, occasion))
         return None if number is None else self._entries[number]
 
-    def submission(self, entry: Entry) -> Submission | None:
+    def submission(self, entry: ledger_file.Entry) -> Submission | None:
         """Return a report as it is sent to a collector, if it was made or named for one."""
         submission_id = self._ids.get(entry.number)
         if submission_id is None:
@@ -161,8 +149,8 @@ class Ledger:
     acknowledged: so it can be sent again as the same bytes, and is never lost.
     """
 
-    def __init__(self, path: Path, file: LedgerFile | None = None, limit: Breach | None = None) -> None:
-        if not isinstance(file, LedgerFile):
+    def __init__(self, path: Path, file: ledger_file.LedgerFile | None = None, limit: Breach | None = None) -> None:
+        if not isinstance(file, ledger_file.LedgerFile):
             raise TypeError("a ledger is opened by its path with Ledger.open('ledger.bin'), which locks the file")
         self.path = path
         self._file, self._limit, self._book = file, limit, LedgerBook()
@@ -188,7 +176,7 @@ class Ledger:
             raise TypeError(
                 f"limit must be a Breach, as Breach('5%', '50%') or Epsilon(5), got a {type(limit).__name__}"
             )
-        file = LedgerFile(target, wait_seconds)
+        file = ledger_file.LedgerFile(target, wait_seconds)
         ledger = cls(target, file, limit)
         try:
             ledger._read()
@@ -272,9 +260,9 @@ class Ledger:
         with self._guard:
             if (found := self._book.submission(entry)) is None:
                 # an id made of the report alone would be another person's too, whose report holds the same
-                submission_id = entry.submission_id or secrets.token_bytes(ID_BYTES)
+                submission_id = entry.submission_id or secrets.token_bytes(ledger_file.ID_BYTES)
                 self._check_ready()
-                self._record(Waiting(self._book.count + 1, entry.number, submission_id))
+                self._record(ledger_file.Waiting(self._book.count + 1, entry.number, submission_id))
                 found = self._book.submission(entry)
             assert found is not None
             return found
@@ -288,11 +276,11 @@ class Ledger:
         with self._guard:
             self._check_ready()
             if submission in self._book.unsent():
-                self._record(Acknowledged(self._book.count + 1, submission.number))
+                self._record(ledger_file.Acknowledged(self._book.count + 1, submission.number))
 
     def _made(
         self, record: Any, plan: PublishedPlan, occasion: str, entropy: Entropy | None, *, waits: bool = False
-    ) -> Entry:
+    ) -> ledger_file.Entry:
         name = hash_occasion(occasion)
         if not isinstance(plan, PublishedPlan):
             raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
@@ -302,9 +290,9 @@ class Ledger:
                 self._check_budget(plan)
                 report = make_report(record, plan, entropy=entropy or SystemEntropy())
                 # of its own: the words of a report's draw say all that is in it
-                submission_id = secrets.token_bytes(ID_BYTES)
+                submission_id = secrets.token_bytes(ledger_file.ID_BYTES)
                 number, gamma = self._book.count + 1, plan.amplification
-                found = Entry(number, plan.plan_id, name, gamma, report, submission_id, waits)
+                found = ledger_file.Entry(number, plan.plan_id, name, gamma, report, submission_id, waits)
                 self._record(found)
             return found
 
@@ -353,39 +341,39 @@ class Ledger:
 
     def _read(self) -> None:
         """Take in what is on disk, and take away what was being written when it broke off."""
-        content = self._file.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise FileError(f"{self.path} is not a ledger: it is larger than {MOST_BYTES >> 20} MiB")
-        records, self._end, marked = parse_ledger(content, str(self.path))
+        content = self._file.read(ledger_file.MOST_BYTES + 1)
+        if len(content) > ledger_file.MOST_BYTES:
+            raise FileError(f"{self.path} is not a ledger: it is larger than {ledger_file.MOST_BYTES >> 20} MiB")
+        records, self._end, marked = ledger_file.parse_ledger(content, str(self.path))
         for record in records:
             if not self._book.add(record):
-                raise FileError(damaged(str(self.path), record.number))
+                raise FileError(ledger_file.damaged(str(self.path), record.number))
         self._file.keep_private()
         if self._end != len(content):
             self._file.cut(self._end)
         if not self._end:
-            self._write(HEADER)
+            self._write(ledger_file.HEADER)
         # what another process wrote may still be in memory alone, the file's name too
         self._file.sync()
         sync_folder(self.path.resolve().parent)
         if not marked:
-            self._write(MARK)
+            self._write(ledger_file.MARK)
         self._ready = True
 
     def _write(self, content: bytes) -> None:
         self._file.write(self._end, content)
         self._end += len(content)
 
-    def _record(self, record: Record) -> None:
+    def _record(self, record: ledger_file.Record) -> None:
         """Put a record on disk, then its mark; if anything goes wrong, this ledger makes no further report."""
         content, start = record.to_bytes(), self._end
-        if start + len(content) + len(MARK) > MOST_BYTES:
+        if start + len(content) + len(ledger_file.MARK) > ledger_file.MOST_BYTES:
             raise FileError(f"the ledger {self.path} is full; no report can be made without forgetting another")
         self._ready = False
         try:
             self._write(content)
             self._file.sync()
-            self._write(MARK)
+            self._write(ledger_file.MARK)
         except OSError as error:
             # after a failed sync the system may show bytes that never reach the disk; nothing of them was sent
             with contextlib.suppress(OSError):

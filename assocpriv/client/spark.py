@@ -29,8 +29,7 @@ from assocpriv.plans.baskets import Plan
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import BasketError, FileError, counted
 from assocpriv.records.baskets import Baskets, count_sizes, named_baskets
-from assocpriv.spark.session import column_of
-from assocpriv.spark.sums import run
+from assocpriv.spark.session import column_of, run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

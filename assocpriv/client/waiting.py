@@ -175,7 +175,7 @@ def with_guidance(
 
 @dataclass(frozen=True, slots=True)
 class AnswerRequest:
-    """What is answered, and how a table is read; as :func:`assocpriv.guidance.answer_file` says."""
+    """What is answered, and how a table is read; as :func:`assocpriv.guided.answer_file` says."""
 
     max_level: int | None = None
     announced: int | None = None
@@ -204,7 +204,7 @@ class AnswerCounts:
 def answer_into(
     table: Any, plan: GuidedPlan, guidance: Guidance, output: Path, request: AnswerRequest, *, force: bool = False
 ) -> AnswerCounts:
-    """Answer guidance, which is checked before anything is read; see :func:`assocpriv.guidance.answer_file`."""
+    """Answer guidance, which is checked before anything is read; see :func:`assocpriv.guided.answer_file`."""
     accept(guidance, plan, max_level=request.max_level, announced=request.announced)
     is_message = output.suffix.lower() == ENDING
     if not is_message:

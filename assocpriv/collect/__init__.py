@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from assocpriv.collect.keys import SourceKey
     from assocpriv.collect.service import Service
     from assocpriv.files.plans import read_plan
-    from assocpriv.pages.sessions import TOKEN_FILE
+    from assocpriv.pages.operator import TOKEN_FILE
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.promise.breaches import Breach
 
@@ -41,7 +41,7 @@ _HOMES = {
     "assocpriv.collect.service": ("Service",),
     "assocpriv.collect.folder": ("CollectionStatus",),
     "assocpriv.files.plans": ("read_plan",),
-    "assocpriv.pages.sessions": ("TOKEN_FILE",),
+    "assocpriv.pages.operator": ("TOKEN_FILE",),
 }
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -291,8 +291,7 @@ def make_service(
 
 def _add_page(service: "Service", plan: "PublishedPlan", folder: Path) -> None:
     """Serve the operator's page at /admin, whose token is in the folder."""
-    from assocpriv.pages.admin import AdminPage, Sources
-    from assocpriv.pages.sessions import Sessions, read_or_make_token
+    from assocpriv.pages.operator import AdminPage, Sessions, Sources, read_or_make_token
 
     sources = Sources(plan, folder, service.status, service.seal)
     service.pages["admin"] = AdminPage(sources, Sessions(read_or_make_token(folder)))

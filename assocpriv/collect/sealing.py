@@ -26,20 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.collect.store import StoreFullError
+from assocpriv.files import open_reports
 from assocpriv.files.arrow import parquet_errors
 from assocpriv.files.atomic import atomic_output, check_writable, sync_folder
-from assocpriv.files.open_reports import (
-    EPOCH_ENDING,
-    ID_BYTES,
-    IDS_FOLDER,
-    OPEN_FOLDER,
-    SCHEMA,
-    connect,
-    open_epoch,
-    read_uploads,
-    sealed_file,
-    tokens_of,
-)
 from assocpriv.files.reports import ITEMSETS_KEY, PLAN_KEY, write_reports
 from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import PublishedPlan
@@ -60,13 +49,13 @@ def new_epoch(folder: Path, number: int) -> Path:
     Raises:
         StoreFullError: the disk refuses.
     """
-    path = folder / OPEN_FOLDER / f"{number}{EPOCH_ENDING}"
+    path = folder / open_reports.OPEN_FOLDER / f"{number}{open_reports.EPOCH_ENDING}"
     unfinished = path.with_name(f".{path.name}.part")
     try:
         unfinished.unlink(missing_ok=True)
-        with closing(connect(unfinished, new=True)) as database:
+        with closing(open_reports.connect(unfinished, new=True)) as database:
             database.execute("PRAGMA synchronous = FULL")
-            for statement in SCHEMA:
+            for statement in open_reports.SCHEMA:
                 database.execute(statement)
             database.execute("INSERT INTO epoch VALUES (?, ?)", (secrets.token_hex(8), secrets.token_hex(8)))
         os.replace(unfinished, path)
@@ -78,7 +67,7 @@ def new_epoch(folder: Path, number: int) -> Path:
 
 def ids_files(folder: Path) -> list[Path]:
     """Return the files of ids of sealed epochs."""
-    return sorted((folder / IDS_FOLDER).glob(f"[!.]*{_IDS_ENDING}"))
+    return sorted((folder / open_reports.IDS_FOLDER).glob(f"[!.]*{_IDS_ENDING}"))
 
 
 def is_closed(folder: Path) -> bool:
@@ -96,15 +85,15 @@ def seal_epoch(path: Path, folder: Path, plan: PublishedPlan) -> tuple[Path | No
         FileError: the disk refuses.
         WireError: the database is damaged.
     """
-    with open_epoch(path) as database:
-        token, ids_token = tokens_of(database)
-        by_key = read_uploads(database, plan)
+    with open_reports.open_epoch(path) as database:
+        token, ids_token = open_reports.tokens_of(database)
+        by_key = open_reports.read_uploads(database, plan)
     if not by_key:
         return None, {}
-    ids = folder / IDS_FOLDER / f"{ids_token}{_IDS_ENDING}"
+    ids = folder / open_reports.IDS_FOLDER / f"{ids_token}{_IDS_ENDING}"
     if not ids.exists():
-        _write_ids(ids, np.concatenate([records[:, :ID_BYTES] for records in by_key.values()]))
-    write_sealed({key: records[:, ID_BYTES:] for key, records in by_key.items()}, folder, token, plan)
+        _write_ids(ids, np.concatenate([records[:, : open_reports.ID_BYTES] for records in by_key.values()]))
+    write_sealed({key: records[:, open_reports.ID_BYTES :] for key, records in by_key.items()}, folder, token, plan)
     return ids, {key: len(records) for key, records in by_key.items()}
 
 
@@ -115,7 +104,7 @@ def write_sealed(by_key: Mapping[int, NDArray[np.uint8]], folder: Path, token: s
         FileError: the disk refuses.
     """
     for key, reports in by_key.items():
-        target = sealed_file(folder, token, key)
+        target = open_reports.sealed_file(folder, token, key)
         if not target.exists():
             metadata = {EPOCH_KEY: token.encode("ascii")} | ({KEY_KEY: str(key).encode("ascii")} if key else {})
             write_reports([shuffled(np.ascontiguousarray(reports))], plan, target, metadata=metadata)
@@ -164,11 +153,11 @@ def remove_epoch(path: Path) -> None:
 
 def sweep(folder: Path) -> None:
     """Remove what a crash left: of files that were being written, and beside databases that are removed."""
-    for place in (folder, folder / IDS_FOLDER, folder / OPEN_FOLDER):
+    for place in (folder, folder / open_reports.IDS_FOLDER, folder / open_reports.OPEN_FOLDER):
         for unfinished in place.glob(".*.part*"):
             unfinished.unlink(missing_ok=True)
     for ending in _BESIDE:
-        for beside in (folder / OPEN_FOLDER).glob(f"*{EPOCH_ENDING}{ending}"):
+        for beside in (folder / open_reports.OPEN_FOLDER).glob(f"*{open_reports.EPOCH_ENDING}{ending}"):
             if not beside.with_name(beside.name.removesuffix(ending)).exists():
                 beside.unlink(missing_ok=True)
 

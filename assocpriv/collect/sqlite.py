@@ -27,30 +27,11 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.collect.sealing import (
-    ASIDE_FOLDER,
-    ids_files,
-    is_closed,
-    new_epoch,
-    remove_epoch,
-    seal_epoch,
-    sealed_counts,
-    sweep,
-)
+from assocpriv.collect import sealing
 from assocpriv.collect.store import StoreFullError, StoreStatus, accept
 from assocpriv.collect.wire import Refused, Upload, ids_of, records_of
+from assocpriv.files import open_reports
 from assocpriv.files.atomic import atomic_output, sync_folder
-from assocpriv.files.open_reports import (
-    ID_BYTES,
-    IDS_FOLDER,
-    OPEN_FOLDER,
-    PLAN_FILE,
-    connect,
-    epoch_files,
-    may_pass,
-    read_uploads,
-    tokens_of,
-)
 from assocpriv.files.plans import read_plan
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import FileError, WireError, counted
@@ -59,7 +40,13 @@ EPOCH_REPORTS = 1 << 20
 _EPOCH_BYTES = 1 << 28  # that an epoch may have in memory when it is read or sealed
 _MOST_EPOCHS_LONG = 4  # times its size an epoch may grow while others cannot be sealed
 _CHECKPOINT_PAGES = 4096
-_BEFORE = {"lock", "keys.json", "admin-token", OPEN_FOLDER, IDS_FOLDER}  # may be in a folder before its plan is
+_BEFORE = {
+    "lock",
+    "keys.json",
+    "admin-token",
+    open_reports.OPEN_FOLDER,
+    open_reports.IDS_FOLDER,
+}  # may be in a folder before its plan is
 
 
 class _Epoch:
@@ -67,16 +54,16 @@ class _Epoch:
 
     def __init__(self, path: Path, plan: PublishedPlan) -> None:
         self.path = path
-        self.database = connect(path)
+        self.database = open_reports.connect(path)
         try:
             self.database.execute("PRAGMA journal_mode = WAL")
             self.database.execute("PRAGMA synchronous = FULL")
             self.database.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-            self.token, _ = tokens_of(self.database)
-            by_key = read_uploads(self.database, plan)
+            self.token, _ = open_reports.tokens_of(self.database)
+            by_key = open_reports.read_uploads(self.database, plan)
         except (sqlite3.DatabaseError, WireError) as error:
             self.database.close()
-            if may_pass(error):
+            if open_reports.may_pass(error):
                 raise StoreFullError(f"cannot open {path}: {error}; is the disk full?") from None
             raise WireError(f"{path} is damaged: {error}; move it away, and keep it, to go on without it") from None
         self.ids = {each for records in by_key.values() for each in ids_of(records)}
@@ -110,19 +97,20 @@ class SqliteStore:
             WireError: a damaged file.
         """
         self.folder, self.plan = folder, plan
-        self._epoch_reports = max(1, min(epoch_reports, _EPOCH_BYTES // (ID_BYTES + plan.report_bytes)))
+        self._epoch_reports = max(1, min(epoch_reports, _EPOCH_BYTES // (open_reports.ID_BYTES + plan.report_bytes)))
         self._guard, self._sealing = threading.Lock(), threading.Lock()
         prepare_folder(folder, plan)
-        sweep(folder)
-        *ended, last = epoch_files(folder) or [new_epoch(folder, 1)]
+        sealing.sweep(folder)
+        *ended, last = open_reports.epoch_files(folder) or [sealing.new_epoch(folder, 1)]
         left = _seal_all(ended, folder, plan)
-        self._sealed, self._sealed_epochs = sealed_counts(folder, {each.token for each in left})
-        self._aside, _ = sealed_counts(folder / ASIDE_FOLDER, set())
-        self._known = KnownIds(ids_files(folder))
+        self._sealed, self._sealed_epochs = sealing.sealed_counts(folder, {each.token for each in left})
+        self._aside, _ = sealing.sealed_counts(folder / sealing.ASIDE_FOLDER, set())
+        self._known = KnownIds(sealing.ids_files(folder))
         missing = self._sealed.total() + self._aside.total() - len(self._known)
-        if missing > 0 and not is_closed(folder):
+        if missing > 0 and not sealing.is_closed(folder):
             raise FileError(
-                f"{folder / IDS_FOLDER} lacks the submission ids of {counted(missing, 'report')} that are sealed, so "
+                f"{folder / open_reports.IDS_FOLDER} lacks the submission ids of {counted(missing, 'report')} "
+                "that are sealed, so "
                 "retries could count twice; put its files back, or collect into a new folder"
             )
         self._ended, self._open = left, _Epoch(last, plan)
@@ -150,7 +138,7 @@ class SqliteStore:
 
     def _known_among(self, ids: list[bytes], records: NDArray[np.uint8]) -> set[bytes]:
         """Return those of the ids that are stored."""
-        known = {ids[place] for place in self._known.find(np.ascontiguousarray(records[:, :ID_BYTES]))}
+        known = {ids[place] for place in self._known.find(np.ascontiguousarray(records[:, : open_reports.ID_BYTES]))}
         for epoch in (*self._ended, self._open):
             if not epoch.ids.isdisjoint(ids):
                 known |= epoch.ids.intersection(ids)
@@ -185,7 +173,7 @@ class SqliteStore:
 
     def _rotate(self) -> None:
         try:
-            begun = _Epoch(new_epoch(self.folder, int(self._open.path.stem) + 1), self.plan)
+            begun = _Epoch(sealing.new_epoch(self.folder, int(self._open.path.stem) + 1), self.plan)
         except (sqlite3.Error, OSError) as error:
             raise StoreFullError(f"cannot begin an epoch in {self.folder}: {error}") from None
         self._ended, self._open = [*self._ended, self._open], begun
@@ -207,7 +195,7 @@ class SqliteStore:
             return sealed
 
     def _seal(self, epoch: _Epoch) -> None:
-        ids, by_key = seal_epoch(epoch.path, self.folder, self.plan)
+        ids, by_key = sealing.seal_epoch(epoch.path, self.folder, self.plan)
         if ids is not None:
             self._known.add(ids)
         with self._guard:
@@ -215,7 +203,7 @@ class SqliteStore:
             self._sealed_epochs += bool(by_key)
             self._ended = [each for each in self._ended if each is not epoch]
         epoch.database.close()
-        remove_epoch(epoch.path)
+        sealing.remove_epoch(epoch.path)
 
     def status(self) -> StoreStatus:
         """Return how many reports there are."""
@@ -263,7 +251,7 @@ def prepare_folder(folder: Path, plan: PublishedPlan) -> None:
     """
     try:
         folder.mkdir(exist_ok=True)
-        known = folder / PLAN_FILE
+        known = folder / open_reports.PLAN_FILE
         if known.exists():
             theirs = read_plan(known).plan_id
             if theirs != plan.plan_id:
@@ -273,7 +261,7 @@ def prepare_folder(folder: Path, plan: PublishedPlan) -> None:
                 raise FileError(f"{folder} holds files, and is no collector's folder; name a new one")
             with atomic_output(known) as stream:
                 stream.write(plan.canonical_json.encode("ascii"))
-        for name in (OPEN_FOLDER, IDS_FOLDER):
+        for name in (open_reports.OPEN_FOLDER, open_reports.IDS_FOLDER):
             (folder / name).mkdir(mode=0o700, exist_ok=True)  # ids and order of arrival, whoever may see the reports
         sync_folder(folder)
         sync_folder(folder.parent)
@@ -286,11 +274,11 @@ def _seal_all(paths: Sequence[Path], folder: Path, plan: PublishedPlan) -> list[
     left = []
     for path in paths:
         try:
-            seal_epoch(path, folder, plan)
+            sealing.seal_epoch(path, folder, plan)
         except (FileError, OSError):
             left.append(_Epoch(path, plan))
         else:
-            remove_epoch(path)
+            sealing.remove_epoch(path)
     return left
 
 
@@ -349,15 +337,15 @@ class _SortedIds(Sequence[bytes]):
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
             size = path.stat().st_size
-            if not size or size % ID_BYTES:
-                raise FileError(f"{path} is damaged: submission ids have {ID_BYTES} bytes each")
+            if not size or size % open_reports.ID_BYTES:
+                raise FileError(f"{path} is damaged: submission ids have {open_reports.ID_BYTES} bytes each")
             self.content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def __len__(self) -> int:
-        return len(self.content) // ID_BYTES
+        return len(self.content) // open_reports.ID_BYTES
 
     def __getitem__(self, position):  # type: ignore[no-untyped-def]
-        return self.content[position * ID_BYTES : (position + 1) * ID_BYTES]
+        return self.content[position * open_reports.ID_BYTES : (position + 1) * open_reports.ID_BYTES]
 
     def __contains__(self, wanted: object) -> bool:
         place = bisect_left(self, wanted)
@@ -366,8 +354,8 @@ class _SortedIds(Sequence[bytes]):
     def blocks(self, size: int) -> Iterable[NDArray[np.uint8]]:
         """Yield the ids, uint8 (≤ size, 16)."""
         for start in range(0, len(self), size):
-            block = self.content[start * ID_BYTES : (start + size) * ID_BYTES]
-            yield np.frombuffer(block, dtype=np.uint8).reshape(-1, ID_BYTES)
+            block = self.content[start * open_reports.ID_BYTES : (start + size) * open_reports.ID_BYTES]
+            yield np.frombuffer(block, dtype=np.uint8).reshape(-1, open_reports.ID_BYTES)
 
 
 class KnownIds:

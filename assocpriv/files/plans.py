@@ -1,12 +1,27 @@
-"""Plans, guidance and tree models at rest.
+"""Plans, item names and guidance at rest.
+
+Plans, guidance and tree models at rest.
 
 Plan files: the plan as JSON text.
 
 Guidance at rest: one JSON object (docs/formats/guided-plan.md).
+
+Files of item names, taxonomies.
+
+Where a plan's names come from: a number of items, a file of names, or a level of a taxonomy's file (CSV).
+
+Files of item names: written in one form, and checked for names that people take for one.
 """
 
+import csv
 import io
 import json
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import overload
 
@@ -15,6 +30,7 @@ from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.guidance import Guidance
 from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import AnyPlan, PublishedPlan
+from assocpriv.plans.view import MAX_ANCESTORS, View
 from assocpriv.promise.errors import GuidanceError, NotAPlanError, PlanError
 
 _LARGEST_FILE = 64 << 20  # a million names fit; anything longer is neither a plan nor names
@@ -123,3 +139,191 @@ def read_guidance(path: str | Path) -> Guidance:
         raise GuidanceError(str(error)) from None
     except GuidanceError as error:
         raise GuidanceError(f"{path}: {error}") from None
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    """Names below names: ``parents`` are sorted (child, parent), ``levels`` the sorted names of each column."""
+
+    parents: tuple[tuple[str, str], ...]
+    levels: tuple[tuple[str, ...], ...]
+
+    def level(self, number: int) -> Catalogue:
+        """Return the names of a column, from 1."""
+        if not 1 <= number <= len(self.levels):
+            raise PlanError(f"the level must be in 1..{len(self.levels)}, the columns of the taxonomy, got {number}")
+        return Catalogue(self.levels[number - 1])
+
+
+def read_taxonomy(path: str | Path) -> Taxonomy:
+    """Read a taxonomy: CSV in UTF-8 without a header, each name's parent in the column after it.
+
+    ``milk,dairy,food`` says that milk is dairy and dairy is food; lines may repeat what others say, end early, and
+    be blank. Names lose the blanks around them.
+
+    Raises:
+        PlanError: the file cannot be read, is no CSV, holds what is no name, gives a name two parents, or goes in
+            circles.
+    """
+    text = read_text(path, "taxonomy")
+    try:
+        return _parsed(text)
+    except PlanError as error:
+        raise PlanError(f"{path}: {error}") from None
+
+
+@dataclass
+class _Lines:
+    """What the lines so far say."""
+
+    parents: dict[str, str] = field(default_factory=dict)
+    said: dict[str, int] = field(default_factory=dict)  # the line that first gave a name its parent
+    levels: list[set[str]] = field(default_factory=list)
+
+    def add(self, names: list[str], line: int) -> None:
+        while names and not names[-1]:
+            names.pop()
+        if len(names) > MAX_ANCESTORS + 1:
+            raise PlanError(f"line {line} has more than {MAX_ANCESTORS + 1} names; a name has at most 64 above it")
+        for level, name in enumerate(names):
+            if level == len(self.levels):
+                self.levels.append(set())
+            if name not in self.levels[level]:
+                _check_name(name, level, line)
+                self.levels[level].add(name)
+        for child, parent in pairwise(names):
+            if self.parents.setdefault(child, parent) != parent:
+                raise PlanError(
+                    f"line {line} gives a name another parent than line {self.said[child]}; a name has one parent"
+                )
+            self.said.setdefault(child, line)
+
+
+def _parsed(text: str) -> Taxonomy:
+    lines = _Lines()
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
+    try:
+        for row in rows:
+            lines.add([cell.strip() for cell in row], rows.line_num)
+    except csv.Error:
+        raise PlanError(f"line {rows.line_num} is not CSV; check its quotes") from None
+    if not lines.parents:
+        raise PlanError("the taxonomy is empty; write a line child,parent for each name that has a parent")
+    _check_circles(lines)
+    return Taxonomy(tuple(sorted(lines.parents.items())), tuple(tuple(sorted(level)) for level in lines.levels))
+
+
+def _check_name(name: str, level: int, line: int) -> None:
+    try:
+        Catalogue([name])
+    except PlanError:
+        what = "must be a name, neither empty nor with control characters"
+        raise PlanError(f"line {line}, column {level + 1} {what}") from None
+
+
+def _check_circles(lines: _Lines) -> None:
+    ended: set[str] = set()
+    for start in lines.parents:
+        path, name = set[str](), start
+        while name in lines.parents and name not in ended:
+            if name in path:
+                raise PlanError(f"line {lines.said[name]} closes a circle; every name must lead to a top")
+            path.add(name)
+            name = lines.parents[name]
+        ended |= path
+
+
+@dataclass(frozen=True, slots=True)
+class NameSource:
+    """Names of items: ``items`` numbers, the file ``catalogue``, or column ``level`` (from 1) of the file ``taxonomy``.
+
+    Clients roll names up to their parents of the taxonomy, and drop those of the file ``leave_out`` and all below them.
+    """
+
+    items: int | None = None
+    catalogue: Path | None = None
+    taxonomy: Path | None = None
+    level: int | None = None
+    leave_out: Path | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no item is named."""
+        return self.items is None and self.catalogue is None and self.level is None
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files to read."""
+        return [path for path in (self.catalogue, self.taxonomy, self.leave_out) if path is not None]
+
+    def read(self, others: str) -> tuple[int | Catalogue, View]:
+        """Return the names, or their number, and how clients make a transaction; ``others`` as of :class:`View`.
+
+        Raises:
+            PlanError: no names are given, a file cannot be read, or the taxonomy has no such level.
+        """
+        tree = read_taxonomy(self.taxonomy) if self.taxonomy is not None else None
+        names = read_catalogue(self.catalogue) if self.catalogue is not None else self.items
+        if names is None:
+            if tree is None or self.level is None:
+                raise PlanError("a plan needs names: a number of items, a catalogue, or a level of a taxonomy")
+            names = tree.level(self.level)
+        dropped = () if self.leave_out is None else read_names(self.leave_out, "file of names to leave out")
+        left_out = tuple(sorted(dropped))
+        return names, View(others=others, parents=tree.parents if tree else (), left_out=left_out)
+
+
+_BLANKS = re.compile(r"\s+")
+
+
+def normalized(name: str) -> str:
+    """Return a name in Unicode form NFC, with single blanks inside and none around.
+
+    >>> normalized(" Cafe\u0301  au lait")
+    'Café au lait'
+    """
+    return _BLANKS.sub(" ", unicodedata.normalize("NFC", name)).strip()
+
+
+def twins(names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Return groups of names that are equal but for case, Unicode form (NFKC) or blanks, each sorted.
+
+    >>> twins(["Milk", "bread", "milk "])
+    (('Milk', 'milk '),)
+    """
+    groups = defaultdict[str, set[str]](set)
+    for name in names:
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+        groups[_BLANKS.sub("", folded)].add(name)
+    return tuple(tuple(sorted(group)) for _, group in sorted(groups.items()) if len(group) > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueCheck:
+    """What is odd about a catalogue: names of another form than :func:`normalized`, and groups of :func:`twins`."""
+
+    catalogue: Catalogue
+    odd: tuple[str, ...]
+    twins: tuple[tuple[str, ...], ...]
+
+
+def check_catalogue(catalogue: Catalogue) -> CatalogueCheck:
+    """Look for names in another form than NFC with single blanks, and for twins.
+
+    >>> check_catalogue(Catalogue(["milk", "Milk"])).twins
+    (('Milk', 'milk'),)
+    """
+    if catalogue.is_numbered:
+        return CatalogueCheck(catalogue, (), ())
+    odd = tuple(name for name in catalogue if name != normalized(name))
+    return CatalogueCheck(catalogue, odd, twins(catalogue))
+
+
+def write_catalogue(catalogue: Catalogue, path: str | Path, *, force: bool = False) -> None:
+    """Write a catalogue as UTF-8 text, a name a line, as ``read_catalogue`` reads it.
+
+    Raises:
+        FileError: the file exists and ``force`` is not set, or cannot be written.
+    """
+    with atomic_output(path, force=force) as stream:
+        stream.write("".join(f"{name}\n" for name in catalogue).encode("utf-8"))

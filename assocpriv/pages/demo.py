@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from assocpriv.pages.analysis import Analyst, Answer, Question
-from assocpriv.pages.wording import NORMAL
+from assocpriv.pages.operator import Analyst, Answer, Question
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import FileError, PlanError
+from assocpriv.show.figures import NORMAL
+from assocpriv.show.sheets import templates
 
 MARK = "demonstration"  # a file in a folder whose reports are nobody's
 _HERE = Path(__file__).parent
@@ -38,10 +38,7 @@ _HEADERS = {
     "x-content-type-options": "nosniff",
     "cross-origin-opener-policy": "same-origin",
 }
-_TEMPLATES = Environment(
-    loader=PackageLoader("assocpriv.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-    lstrip_blocks=True,
-)  # fmt: skip
+_TEMPLATES = templates("assocpriv.pages")
 # trips of made-up shoppers: how many of 20 make each, and the places of its items among the first of the catalogue
 _TRIPS = ((5, (0, 1)), (4, (0, 1, 2)), (3, (2,)), (2, (3, 4)), (1, (3, 0)), (2, (5,)), (3, (1,)))
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]

@@ -33,19 +33,7 @@ from assocpriv.planning.information import PlanInformation, mutual_limit, plan_i
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
 from assocpriv.plans.baskets import MOST_REPORTS_PER_PERSON, Plan
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.promise.breaches import (
-    LARGEST_DENOMINATOR,
-    BeliefRange,
-    Breach,
-    Epsilon,
-    breach_curve,
-    compose,
-    epsilon,
-    largest_rise,
-    parse_probability,
-    parse_share,
-    round_up,
-)
+from assocpriv.promise import breaches
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.information import information_limit
 from assocpriv.promise.numbers import check_range, check_whole
@@ -64,7 +52,7 @@ if TYPE_CHECKING:
 DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
 DEFAULT_DELTA = 1e-9
 _LONGEST = 1 << 16  # bits of a composed γ that is kept exact
-Answers = PublishedPlan | tuple[PublishedPlan, int]
+PlanUse = PublishedPlan | tuple[PublishedPlan, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +61,7 @@ class Together:
 
     reports: int
     amplification: Fraction
-    beliefs: tuple[BeliefRange, ...]
+    beliefs: tuple[breaches.BeliefRange, ...]
 
     def __repr__(self) -> str:
         """Say what it is; γ of many reports has more digits than Python writes."""
@@ -82,7 +70,7 @@ class Together:
     @property
     def epsilon(self) -> float:
         """ln γ, rounded up."""
-        return epsilon(self.amplification)
+        return breaches.epsilon(self.amplification)
 
     @property
     def log_amplification_bits(self) -> float:
@@ -92,7 +80,7 @@ class Together:
     @property
     def largest_rise(self) -> float:
         """The most that the probability of any property can move."""
-        return largest_rise(self.amplification)
+        return breaches.largest_rise(self.amplification)
 
     @property
     def information_limit(self) -> float:
@@ -121,9 +109,9 @@ class Privacy:
 
 def _table_priors(priors: Iterable["str | float | Fraction"], plans: Iterable[PublishedPlan] = ()) -> list[Fraction]:
     """Return the priors to show, in order: those asked for, or the usual ones and those of the plans' promises."""
-    asked = {parse_probability(prior, "prior") for prior in priors}
+    asked = {breaches.parse_probability(prior, "prior") for prior in priors}
     if not asked:
-        asked = {parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}
+        asked = {breaches.parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}
         for plan in plans:
             if plan.promise is not None:
                 asked |= {plan.promise.prior, plan.promise.posterior}
@@ -155,7 +143,7 @@ def describe_privacy(
     count = plan.reports_per_person if reports_per_person is None else reports_per_person
     count = check_range("reports per person", count, 1, MOST_REPORTS_PER_PERSON)
     one, several = (
-        Together(number, gamma, breach_curve(gamma, asked))
+        Together(number, gamma, breaches.breach_curve(gamma, asked))
         for number, gamma in ((1, plan.amplification), (count, _power_up(plan.amplification, count)))
     )
     return Privacy(
@@ -165,16 +153,20 @@ def describe_privacy(
         information=plan_information(plan),
         mutual_limit=min(mutual_limit(plan.operator), one.information_limit),
         people=people,
-        central=None if people is None else _shuffled(plan, count, people, float(parse_share(delta, "delta"))),
+        central=None if people is None else _shuffled(plan, count, people, float(breaches.parse_share(delta, "delta"))),
     )
 
 
 def _power_up(amplification: Fraction, count: int) -> Fraction:
     """Return γ^R, or a number slightly above it where γ^R itself would have a hundred thousand bits."""
     if count > 1 and amplification.numerator.bit_length() * count > _LONGEST:
-        amplification = round_up(amplification, LARGEST_DENOMINATOR)
+        amplification = breaches.round_up(amplification, breaches.LARGEST_DENOMINATOR)
     together = amplification**count
-    return round_up(together, LARGEST_DENOMINATOR) if together.numerator.bit_length() > _LONGEST else together
+    return (
+        breaches.round_up(together, breaches.LARGEST_DENOMINATOR)
+        if together.numerator.bit_length() > _LONGEST
+        else together
+    )
 
 
 def _shuffled(plan: Plan, count: int, people: int, delta: float) -> "Central":
@@ -211,7 +203,7 @@ class Budget:
     together: Together
 
 
-def describe_budget(answers: Iterable[Answers], priors: Iterable["str | float | Fraction"] = ()) -> Budget:
+def describe_budget(answers: Iterable[PlanUse], priors: Iterable["str | float | Fraction"] = ()) -> Budget:
     """Return what one person's answers tell together.
 
     Args:
@@ -231,12 +223,15 @@ def describe_budget(answers: Iterable[Answers], priors: Iterable["str | float | 
         raise PlanError("a budget needs at least one plan")
     asked = _table_priors(priors, plans.values())
     parts = [(plan, counts[name], _power_up(_amplification(plan), counts[name])) for name, plan in plans.items()]
-    total = compose(gamma for _, _, gamma in parts)
+    total = breaches.compose(gamma for _, _, gamma in parts)
     if total.numerator.bit_length() > _LONGEST:
-        total = round_up(total, LARGEST_DENOMINATOR)
+        total = breaches.round_up(total, breaches.LARGEST_DENOMINATOR)
     return Budget(
-        tuple(PlanAnswers(plan, Together(count, gamma, breach_curve(gamma, asked))) for plan, count, gamma in parts),
-        Together(counts.total(), total, breach_curve(total, asked)),
+        tuple(
+            PlanAnswers(plan, Together(count, gamma, breaches.breach_curve(gamma, asked)))
+            for plan, count, gamma in parts
+        ),
+        Together(counts.total(), total, breaches.breach_curve(total, asked)),
     )
 
 
@@ -266,7 +261,7 @@ def composed_amplification_up(plan: Plan) -> Fraction:
     """Return γ^R of all that one person sends; of several reports rounded up to 24 decimals, for its digits grow."""
     if plan.reports_per_person == 1:
         return plan.amplification
-    return round_up(plan.composed_amplification, LARGEST_DENOMINATOR)
+    return breaches.round_up(plan.composed_amplification, breaches.LARGEST_DENOMINATOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +338,7 @@ class Discovery:
     solved: str
 
     @property
-    def promise(self) -> Breach:
+    def promise(self) -> breaches.Breach:
         """What no report, nor all of one person, may do."""
         return self.plan.promise
 
@@ -352,7 +347,7 @@ def reports_needed(
     support: "float | str | Fraction",
     items: int | Iterable[str],
     transaction_size: int,
-    promise: Breach,
+    promise: breaches.Breach,
     *,
     progress: Progress | None = None,
     **choices: Any,
@@ -428,8 +423,8 @@ def promise_needed(
     question = _Question(items, transaction_size, support, choices, progress, steps=largest.bit_length() + 1)
     reports = check_range("reports", reports, 1, MOST_REPORTS)
 
-    def promise_at(steps: int) -> Breach:
-        return Epsilon(Fraction(steps, EPSILON_STEPS), prior)
+    def promise_at(steps: int) -> breaches.Breach:
+        return breaches.Epsilon(Fraction(steps, EPSILON_STEPS), prior)
 
     def discovers(steps: int) -> bool:
         try:
@@ -469,7 +464,7 @@ class _Question:
         object.__setattr__(self, "support", support)
         object.__setattr__(self, "plan", lru_cache(maxsize=None)(self._plan))
 
-    def _plan(self, promise: Breach, reports: int) -> Plan:
+    def _plan(self, promise: breaches.Breach, reports: int) -> Plan:
         step = min(self.plan.cache_info().misses, self.steps) - 1
         part = part_of(self.progress, step, self.steps)
         return make_plan(self.items, self.transaction_size, promise, reports=reports, progress=part, **self.choices)
@@ -486,13 +481,13 @@ class _Question:
         """Return the largest of the level's figures."""
         return max(_level(plan, reports, k) for k in self.targets(plan))
 
-    def answer(self, promise: Breach, reports: int, solved: str) -> Discovery:
+    def answer(self, promise: breaches.Breach, reports: int, solved: str) -> Discovery:
         plan = self.plan(promise, reports)
         return Discovery(plan, reports, self.support, self.targets(plan), solved)
 
 
 def _support(asked: "float | str | Fraction") -> Fraction:
-    support = parse_probability(asked, "the support to discover")
+    support = breaches.parse_probability(asked, "the support to discover")
     if not support:
         raise PlanError("the support to discover must be above 0")
     return support
@@ -503,7 +498,7 @@ def _level(plan: Plan, reports: int, k: int) -> float:
     return level_discoverable_support(Respondents.of(plan, reports), k, comb(plan.n_items, k))
 
 
-def _guess_of_reports(question: _Question, promise: Breach) -> int:
+def _guess_of_reports(question: _Question, promise: breaches.Breach) -> int:
     """Return the number of reports that the plan made for as many needs, by making plans until one repeats."""
     reports, seen = DEFAULT_REPORTS, set[str]()
     while len(seen) < _MOST_PLANS:
@@ -518,7 +513,7 @@ def _guess_of_reports(question: _Question, promise: Breach) -> int:
     return reports
 
 
-def _fewer_reports(question: _Question, promise: Breach, edge: int) -> int:
+def _fewer_reports(question: _Question, promise: breaches.Breach, edge: int) -> int:
     """Return fewer reports than an edge, if a plan made for 1% to 4% fewer needs no more and is the plan for these."""
     reports = edge
     for percent in _NEAR:

@@ -38,7 +38,7 @@ class PublishedPlan(ABC):
     kinds: ClassVar[tuple[str, ...]]
     field_names: ClassVar[frozenset[str]]
 
-    _repr_html_ = shown_by("assocpriv.apps.render.notebook:plan_html")
+    _repr_html_ = shown_by("assocpriv.show.notebook:plan_html")
 
     @property
     @abstractmethod

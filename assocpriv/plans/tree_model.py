@@ -114,7 +114,7 @@ class TreeModel:
     plan_id: str = ""
     undecidable: bool = False
 
-    _repr_html_ = shown_by("assocpriv.apps.render.notebook:tree_html")
+    _repr_html_ = shown_by("assocpriv.show.notebook:tree_html")
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.nodes) <= MOST_NODES:

@@ -16,6 +16,24 @@ Several reports of one person, drawn with independent draws, compose: p[x → (y
 multiply, also where the second randomizer was chosen by what the first one showed.
 
 EGS03: Evfimievski, Gehrke, Srikant, Limiting Privacy Breaches in Privacy Preserving Data Mining, PODS 2003.
+
+A randomizer and a prior are a :class:`Channel`, which answers exactly. Three ways to randomize a number from 0 to 50
+(after Evfimievski, Gehrke, Srikant 2003, section 2): keep it with probability 1/5, else show any number; add noise from
+−5 to 5, around the circle; with probability 1/2 that, else show any number.
+
+>>> from fractions import Fraction
+>>> from assocpriv.promise.breaches import Channel
+>>> numbers, prior = range(51), [Fraction(1, 50), *[Fraction(49, 2500)] * 50]
+>>> kept = [[Fraction(1, 5) * (x == y) + Fraction(4, 255) for y in numbers] for x in numbers]
+>>> moved = [[Fraction((y - x + 5) % 51 <= 10, 11) for y in numbers] for x in numbers]
+>>> mixed = [[p / 2 + Fraction(1, 102) for p in row] for row in moved]
+>>> channels = [Channel(prior, rows) for rows in (kept, moved, mixed)]
+>>> [round(float(channel.posterior_range({0})[1]), 3) for channel in channels]  # from a prior of 0.02
+[0.219, 0.093, 0.056]
+>>> [round(float(channel.posterior_range(range(25))[1]), 3) for channel in channels]  # from a prior of 0.490
+[0.594, 1.0, 0.745]
+>>> [round(float(channel.amplification), 1) for channel in channels]  # only the second one promises nothing
+[13.8, inf, 5.6]
 """
 
 import math

@@ -34,6 +34,7 @@ from assocpriv.files.arrow import ColumnChunk, array_to_numpy, column_chunks, is
 from assocpriv.kernels.parallel import free_memory, map_ahead
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, PlanError
+from assocpriv.records import sources
 from assocpriv.records.baskets import Baskets, assemble_in_order, is_list_type, list_cells, long_cells, onehot_cells
 from assocpriv.records.cells import Cells, Origin, check_choices, joined, kept_sizes, resolve, without_unknown
 from assocpriv.records.layout import (
@@ -55,26 +56,6 @@ from assocpriv.records.layout import (
     shown_column,
     understand,
     usual_places,
-)
-from assocpriv.records.sources import (
-    NO_BASKETS,
-    SAMPLE_BYTES,
-    SAMPLE_LINES,
-    SPREADSHEET,
-    SPREADSHEETS,
-    TO_UTF8,
-    Budget,
-    FirstLines,
-    Opener,
-    Progress,
-    Result,
-    Resumed,
-    Work,
-    cut_line,
-    line_chunks,
-    named_after,
-    open_source,
-    read_sample,
 )
 
 _Then = Callable[[Baskets], tuple[Baskets, int]]  # what it makes of a batch, and how many items it drops
@@ -99,7 +80,7 @@ class ReadOptions(LayoutOptions):
     repeats: str = "error"
     empty: str = "error"
     memory_bytes: int = 256 << 20
-    progress: Progress | None = None
+    progress: sources.Progress | None = None
 
     def __post_init__(self) -> None:
         check_choices(unknown=self.unknown, repeats=self.repeats, empty=self.empty)
@@ -133,10 +114,10 @@ def read_baskets(
     path = Path(path)
 
     def read() -> tuple[Baskets, ReadCounts]:
-        cells = joined(map_batches(lambda batch: batch, path, options, Budget.within(None)))
+        cells = joined(map_batches(lambda batch: batch, path, options, sources.Budget.within(None)))
         return _assemble(cells, catalogue, options)
 
-    return named_after(path, read)
+    return sources.named_after(path, read)
 
 
 class BasketStream(Iterator[Baskets]):
@@ -147,10 +128,10 @@ class BasketStream(Iterator[Baskets]):
         self.counts = ReadCounts(0, 0, 0, 0)
 
     def __next__(self) -> Baskets:
-        batch = named_after(self._path, lambda: next(self._batches, None))
+        batch = sources.named_after(self._path, lambda: next(self._batches, None))
         if batch is None:
             if not self.counts.baskets:
-                raise BasketError(f"{self._path.name}: {NO_BASKETS}")
+                raise BasketError(f"{self._path.name}: {sources.NO_BASKETS}")
             raise StopIteration
         self.counts += batch[1]
         return batch[0]
@@ -180,13 +161,13 @@ def stream_baskets(
         transactions, dropped = then(baskets)
         return transactions, replace(counts, unknown_dropped=counts.unknown_dropped + dropped)
 
-    batches = map_batches(finish, path, options, Budget.within(options.memory_bytes))
+    batches = map_batches(finish, path, options, sources.Budget.within(options.memory_bytes))
     return BasketStream(path, batches)
 
 
 def _assemble(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -> tuple[Baskets, ReadCounts]:
     if not len(cells.sizes):
-        raise BasketError(NO_BASKETS)
+        raise BasketError(sources.NO_BASKETS)
     bare = np.flatnonzero(cells.sizes == 0)
     if len(bare) and options.empty == "error":
         raise BasketError(
@@ -232,19 +213,19 @@ def layout_of(path: str | os.PathLike[str], options: ReadOptions = STRICT) -> Ba
         BasketError: as there.
     """
     path = Path(path)
-    return named_after(path, lambda: _layout_of(path, options))
+    return sources.named_after(path, lambda: _layout_of(path, options))
 
 
 def _layout_of(path: Path, options: ReadOptions) -> BasketLayout:
     options.check_layout()
     form, options = options.format or _form_of(path, options), _with_tabs(path, options)
     if form == "parquet" or (form == "onehot" and path.name.lower().endswith(_ENDINGS["parquet"])):
-        kind, columns = item_columns(partial(open_source, path, None), options)
+        kind, columns = item_columns(partial(sources.open_source, path, None), options)
         return BasketLayout(kind, tuple(columns))
     if form == "dat":
         return BasketLayout("dat")
-    with open_source(path, None) as file:
-        layout = understand(read_sample(file)[:SAMPLE_BYTES], options)
+    with sources.open_source(path, None) as file:
+        layout = understand(sources.read_sample(file)[: sources.SAMPLE_BYTES], options)
     return BasketLayout(layout.kind, (), layout.separator, layout.skip, layout.columns)
 
 
@@ -256,7 +237,9 @@ def _with_tabs(path: Path, options: ReadOptions) -> ReadOptions:
 # ---- batches
 
 
-def map_batches(work: Work[Result], path: Path, options: ReadOptions, budget: Budget) -> Iterator[Result]:
+def map_batches(
+    work: sources.Work[sources.Result], path: Path, options: ReadOptions, budget: sources.Budget
+) -> Iterator[sources.Result]:
     """Yield ``work`` of the cells of each batch of a file; the log is told what had to be found out about it."""
     if path.is_dir():
         raise IsADirectoryError
@@ -268,7 +251,7 @@ def map_batches(work: Work[Result], path: Path, options: ReadOptions, budget: Bu
 
     if form in ("dat", "parquet") and (options.separator, options.header) != (None, None):
         raise BasketError(f"a {form} file has neither separator nor header; leave both out, or pass another format=")
-    opened = partial(open_source, path, options.progress)
+    opened = partial(sources.open_source, path, options.progress)
     if form == "parquet" or (form == "onehot" and path.name.lower().endswith(_ENDINGS["parquet"])):
         yield from read_parquet(opened, budget, work, options, tell)
         return
@@ -281,8 +264,8 @@ def _form_of(path: Path, options: ReadOptions) -> str:
     """Return a format by a file's ending, "text" for one that its first lines must show."""
     name = path.name.lower()
     form = next((form for form, endings in _ENDINGS.items() if name.endswith(endings)), None)
-    if name.endswith(SPREADSHEETS):
-        raise BasketError(SPREADSHEET)
+    if name.endswith(sources.SPREADSHEETS):
+        raise BasketError(sources.SPREADSHEET)
     if form is None:
         known = ", ".join(FORMATS)
         raise BasketError(f"the file's ending names no format; pass format= (--format), one of {known}")
@@ -293,14 +276,19 @@ def _form_of(path: Path, options: ReadOptions) -> str:
 
 
 def _text_batches(
-    file: BinaryIO, form: str, options: ReadOptions, budget: Budget, work: Work[Result], tell: Callable[[str], None]
-) -> Iterator[Result]:
-    first = read_sample(file)
+    file: BinaryIO,
+    form: str,
+    options: ReadOptions,
+    budget: sources.Budget,
+    work: sources.Work[sources.Result],
+    tell: Callable[[str], None],
+) -> Iterator[sources.Result]:
+    first = sources.read_sample(file)
     if not first:
         tell("the file is empty")
         return
-    rest = Resumed(first, file)
-    sample = first[:SAMPLE_BYTES]
+    rest = sources.Resumed(first, file)
+    sample = first[: sources.SAMPLE_BYTES]
     if form == "dat":
         yield from _line_batches(dat_parser(advise(sample)), rest, budget, work)
         return
@@ -322,11 +310,15 @@ def _is_found_out(layout: TextLayout, options: ReadOptions) -> bool:
     return not named
 
 
-def _line_batches(parse: _Parse, file: Resumed, budget: Budget, work: Work[Result], skip: int = 0) -> Iterator[Result]:
-    yield from map_ahead(lambda chunk: work(parse(*chunk)), line_chunks(file, budget, skip), budget.workers)
+def _line_batches(
+    parse: _Parse, file: sources.Resumed, budget: sources.Budget, work: sources.Work[sources.Result], skip: int = 0
+) -> Iterator[sources.Result]:
+    yield from map_ahead(lambda chunk: work(parse(*chunk)), sources.line_chunks(file, budget, skip), budget.workers)
 
 
-def _read_long(file: Resumed, layout: TextLayout, budget: Budget, work: Work[Result]) -> Result:
+def _read_long(
+    file: sources.Resumed, layout: TextLayout, budget: sources.Budget, work: sources.Work[sources.Result]
+) -> sources.Result:
     fitting = budget.units(_LONG_BYTES)
     text = file.read(fitting + 1 if fitting >= 0 else -1)
     if len(text) > fitting >= 0:
@@ -351,7 +343,7 @@ def _decoded(line: bytes, number: int) -> str:
         raise BasketError(f"line {number} has a NUL byte; the file must be text; check its format")
     with contextlib.suppress(UnicodeDecodeError):  # it holds the line
         return line.decode("utf-8")
-    raise BasketError(f"line {number} is not UTF-8 text; {TO_UTF8}")
+    raise BasketError(f"line {number} is not UTF-8 text; {sources.TO_UTF8}")
 
 
 def _is_plain(text: bytes) -> bool:
@@ -659,7 +651,7 @@ def _flags_by_line(data: bytes, origin: Origin, layout: TextLayout, items: list[
         if not line.strip():
             rows.append([False] * len(items))
             continue
-        cells = cut_line(line.decode().rstrip("\r"), layout.separator)
+        cells = sources.cut_line(line.decode().rstrip("\r"), layout.separator)
         if cells is None or len(cells) != len(layout.header):
             raise BasketError(f"line {number} does not have the {len(layout.header)} cells of the header; correct it")
         flags = [cells[place].strip().lower() for place in items]
@@ -679,29 +671,31 @@ _INDEX = re.compile(r"__index_level_[0-9]+__")  # a column that pandas writes, b
 
 
 def read_parquet(
-    opened: Opener, budget: Budget, work: Work[Result], said: LayoutOptions, tell: Tell
-) -> Iterator[Result]:
+    opened: sources.Opener, budget: sources.Budget, work: sources.Work[sources.Result], said: LayoutOptions, tell: Tell
+) -> Iterator[sources.Result]:
     """Yield ``work`` of the cells of each batch; ``tell`` is told which columns are taken."""
     with opened() as file:
         if not file.read(1):
-            raise BasketError(NO_BASKETS)
+            raise BasketError(sources.NO_BASKETS)
         file.seek(0)
         yield from map_ahead(lambda cells: work(cells()), _parquet_cells(file, budget, said, tell), budget.workers)
 
 
-def item_columns(opened: Opener, said: LayoutOptions) -> tuple[str, list[str]]:
+def item_columns(opened: sources.Opener, said: LayoutOptions) -> tuple[str, list[str]]:
     """Return a file's layout as it is read, and its columns: "onehot" items, "long" both, or the "list" column."""
     import pyarrow.parquet as pq
 
     with opened() as file:
         source = _arrow_step(partial(pq.ParquetFile, file))
-        if flags := _flag_columns(file, source, said, Budget.within(None), lambda _note: None):
+        if flags := _flag_columns(file, source, said, sources.Budget.within(None), lambda _note: None):
             return "onehot", flags
         columns = _parquet_columns(source.schema_arrow, said, lambda _note: None)
         return "long" if len(columns) == 2 else "list", columns
 
 
-def _parquet_cells(file: BinaryIO, budget: Budget, said: LayoutOptions, tell: Tell) -> Iterator[Callable[[], Cells]]:
+def _parquet_cells(
+    file: BinaryIO, budget: sources.Budget, said: LayoutOptions, tell: Tell
+) -> Iterator[Callable[[], Cells]]:
     """Yield for each batch what makes its cells of its columns."""
     import pyarrow.parquet as pq
 
@@ -729,7 +723,7 @@ def _parquet_cells(file: BinaryIO, budget: Budget, said: LayoutOptions, tell: Te
     yield from _list_batches(source, columns[0], sum(chunk.values for chunk in chunks), budget)
 
 
-def _check_claims(file: BinaryIO, chunks: list[ColumnChunk], budget: Budget) -> None:
+def _check_claims(file: BinaryIO, chunks: list[ColumnChunk], budget: sources.Budget) -> None:
     """Refuse what says that few bytes take more memory than there is: a basket cannot be read by halves."""
     allowed = free_memory() if budget.memory_bytes is None else budget.memory_bytes
     if is_inflated(chunks, os.fstat(file.fileno()).st_size, allowed):  # as it lies on disk, compressed or not
@@ -740,7 +734,7 @@ def _check_claims(file: BinaryIO, chunks: list[ColumnChunk], budget: Budget) -> 
         )
 
 
-def _list_batches(source: Any, column: str, n_cells: int, budget: Budget) -> Iterator[Callable[[], Cells]]:
+def _list_batches(source: Any, column: str, n_cells: int, budget: sources.Budget) -> Iterator[Callable[[], Cells]]:
     rows = max(1, budget.chunk_bytes // _CELL_BYTES * source.metadata.num_rows // max(1, n_cells))
     before = 0
     for group in range(source.num_row_groups):  # Arrow joins no lists of coded text of several row groups
@@ -751,7 +745,7 @@ def _list_batches(source: Any, column: str, n_cells: int, budget: Budget) -> Ite
             before += len(batch)
 
 
-def _arrow_step(step: Callable[[], Result]) -> Result:
+def _arrow_step(step: Callable[[], sources.Result]) -> sources.Result:
     """Take a step of reading Parquet; the texts of Arrow's errors are not passed on."""
     with contextlib.suppress(*parquet_errors()):
         return step()
@@ -803,7 +797,7 @@ def _by_types(schema: Any) -> tuple[int, int] | None:
 # ---- one-hot
 
 
-def _flag_columns(file: BinaryIO, source: Any, said: LayoutOptions, budget: Budget, tell: Tell) -> list[str]:
+def _flag_columns(file: BinaryIO, source: Any, said: LayoutOptions, budget: sources.Budget, tell: Tell) -> list[str]:
     """Return the columns that are items of a one-hot table; none if the file holds something else.
 
     As in text, columns of true and false, or of 0 and 1, but for one of ids; the index that pandas writes is left out.
@@ -835,13 +829,15 @@ def _may_be_flags(kinds: Any, kind: Any) -> bool:
     return bool(kinds.is_boolean(kind) or kinds.is_integer(kind) or kinds.is_floating(kind))
 
 
-def _first_rows(source: Any, names: list[str]) -> FirstLines:
-    rows = min(SAMPLE_LINES, max(_LEAST_ROWS, _SAMPLE_CELLS // len(names)))
+def _first_rows(source: Any, names: list[str]) -> sources.FirstLines:
+    rows = min(sources.SAMPLE_LINES, max(_LEAST_ROWS, _SAMPLE_CELLS // len(names)))
     batch = _arrow_step(partial(next, source.iter_batches(batch_size=rows, columns=names), None))
-    return FirstLines.of_table(names, [[]] * len(names) if batch is None else [c.to_pylist() for c in batch.columns])
+    return sources.FirstLines.of_table(
+        names, [[]] * len(names) if batch is None else [c.to_pylist() for c in batch.columns]
+    )
 
 
-def _onehot_batches(source: Any, columns: list[str], budget: Budget) -> Iterator[Callable[[], Cells]]:
+def _onehot_batches(source: Any, columns: list[str], budget: sources.Budget) -> Iterator[Callable[[], Cells]]:
     try:
         catalogue = Catalogue(name.strip() for name in columns)
     except PlanError as error:

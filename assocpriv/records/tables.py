@@ -39,25 +39,8 @@ from assocpriv.plans.columns import MOST_NAME, CategoryColumn, Column, NumericCo
 from assocpriv.plans.tables import shortened
 from assocpriv.plans.tree_model import CategoryInput
 from assocpriv.promise.errors import RecordError, counted
+from assocpriv.records import sources
 from assocpriv.records.cells import Origin
-from assocpriv.records.sources import (
-    EMPTY_NUMBERS,
-    SEPARATORS,
-    SPREADSHEET,
-    SPREADSHEETS,
-    Budget,
-    LineNumbers,
-    Progress,
-    Resumed,
-    cut_line,
-    first_lines,
-    line_chunks,
-    named_after,
-    open_source,
-    read_lines,
-    read_sample,
-    whole_array,
-)
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[-+]?inf(?:inity)?", re.ASCII | re.I)
 _NO_NUMBER = re.compile(r"[-+]?nan(?:\([0-9a-z_]*\))?", re.ASCII | re.I)  # as Arrow reads numbers of whole columns
@@ -296,7 +279,7 @@ def _plain_numbers(values: Any, options: CellOptions) -> tuple[NDArray[np.float6
 def _written_number(text: str | None, options: CellOptions) -> float | None:
     """Return the number that a cell of text holds, NaN if it stands for none, None if it holds something else."""
     text = (text or "").strip()
-    if text in EMPTY_NUMBERS or text in options.missing or _NO_NUMBER.fullmatch(text):
+    if text in sources.EMPTY_NUMBERS or text in options.missing or _NO_NUMBER.fullmatch(text):
         return math.nan
     return float(text) if _NUMBER.fullmatch(text) else None
 
@@ -408,25 +391,25 @@ def find_columns(names: Sequence[object], plan: TableColumns, tell: Tell, where:
 
 
 def read_csv(
-    file: BinaryIO, plan: TableColumns, options: CellOptions, separator: str | None, budget: Budget, tell: Tell
+    file: BinaryIO, plan: TableColumns, options: CellOptions, separator: str | None, budget: sources.Budget, tell: Tell
 ) -> Iterator[Batch]:
     """Yield the batches of a file of text with a header line; blank lines are left out."""
-    sample = read_sample(file)
-    lines = first_lines(sample)
+    sample = sources.read_sample(file)
+    lines = sources.first_lines(sample)
     if not any(line.strip() for line in lines):
         raise RecordError("the file is empty, or its first line is too long; line 1 must name the columns")
     skip = next(number for number, line in enumerate(lines) if line.strip())
     header, separator = _header(lines[skip], plan, separator)
-    places = find_columns(header, plan, tell, f"line {skip + 1}, with cells parted by {SEPARATORS[separator]},")
+    places = find_columns(header, plan, tell, f"line {skip + 1}, with cells parted by {sources.SEPARATORS[separator]},")
     parse = partial(_parse, width=len(header), places=places, separator=separator, plan=plan, options=options)
-    chunks = line_chunks(Resumed(sample, file), budget, skip + 1)
+    chunks = sources.line_chunks(sources.Resumed(sample, file), budget, skip + 1)
     yield from map_ahead(lambda chunk: parse(*chunk), chunks, budget.workers)
 
 
 def _header(line: str, plan: TableColumns, separator: str | None) -> tuple[list[str], str]:
     """Return the names of the columns and the separator: where none is said, that which shows most of the plan's."""
-    marks = [separator] if separator else list(SEPARATORS)
-    cut = {mark: [cell.strip() for cell in cut_line(line, mark) or []] for mark in marks}
+    marks = [separator] if separator else list(sources.SEPARATORS)
+    cut = {mark: [cell.strip() for cell in sources.cut_line(line, mark) or []] for mark in marks}
     best = max(marks, key=lambda mark: len(set(cut[mark]) & set(plan.names)))
     return cut[best], best
 
@@ -436,8 +419,8 @@ def _parse(
     options: CellOptions,
 ) -> Batch:  # fmt: skip
     """Return the inputs of some whole lines, read by Arrow: numbers as such, or as text where some cell is none."""
-    lines = LineNumbers(text, origin.before)
-    read = partial(read_lines, text, lines, width, places, separator, options.missing)
+    lines = sources.LineNumbers(text, origin.before)
+    read = partial(sources.read_lines, text, lines, width, places, separator, options.missing)
     numbers = [isinstance(column, NumericColumn) for column in plan.columns]
     columns = read(numbers) if any(numbers) else None
     if columns is None:
@@ -453,7 +436,7 @@ def _parse(
 
 
 def read_parquet_table(
-    file: BinaryIO, plan: TableColumns, options: CellOptions, budget: Budget, tell: Tell
+    file: BinaryIO, plan: TableColumns, options: CellOptions, budget: sources.Budget, tell: Tell
 ) -> Iterator[Batch]:
     """Yield the batches of a Parquet file."""
     import pyarrow.parquet as pq
@@ -481,7 +464,7 @@ def read_parquet_table(
     yield from map_ahead(lambda given: _rows_batch(*given, plan, options), batches(), budget.workers)
 
 
-def _check_claims(file: BinaryIO, names: Sequence[str], budget: Budget) -> None:
+def _check_claims(file: BinaryIO, names: Sequence[str], budget: sources.Budget) -> None:
     """Refuse row groups that say of few bytes that they take more memory than there is."""
     allowed = free_memory() if budget.memory_bytes is None else budget.memory_bytes
     size = os.fstat(file.fileno()).st_size
@@ -490,7 +473,7 @@ def _check_claims(file: BinaryIO, names: Sequence[str], budget: Budget) -> None:
             raise RecordError("the file's few bytes say that they take more memory than is allowed; it is damaged")
 
 
-def _rows_at_once(n_columns: int, budget: Budget) -> int:
+def _rows_at_once(n_columns: int, budget: sources.Budget) -> int:
     if budget.memory_bytes is None:
         return _ROWS
     share = budget.memory_bytes // (_CELL_BYTES * n_columns * ((budget.workers or 1) + 2))
@@ -545,7 +528,7 @@ def _arrow(column: Any, name: str) -> Any:
     import pyarrow as pa
 
     with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
-        return whole_array(column.to_arrow())
+        return sources.whole_array(column.to_arrow())
     raise RecordError(f"column {name} mixes types; it must hold only numbers, or only text; convert it")
 
 
@@ -570,10 +553,10 @@ class TableOptions:
     missing: str | Sequence[str] = ()
     clip: bool = False
     memory_bytes: int | None = None
-    progress: Progress | None = None
+    progress: sources.Progress | None = None
 
     def __post_init__(self) -> None:
-        if self.separator is not None and self.mark not in SEPARATORS:
+        if self.separator is not None and self.mark not in sources.SEPARATORS:
             raise RecordError('separator must be one of "," ";" "|" tab and blank')
 
     @property
@@ -609,7 +592,7 @@ class TableStream(Iterator[NDArray[np.int32]]):
         self._found = [Found() for _ in plan.columns]
 
     def __next__(self) -> NDArray[np.int32]:
-        return self._next() if self._path is None else named_after(self._path, self._next, RecordError)
+        return self._next() if self._path is None else sources.named_after(self._path, self._next, RecordError)
 
     def _next(self) -> NDArray[np.int32]:
         for batch in self._batches:
@@ -647,18 +630,18 @@ def _tell(where: str, note: str) -> None:
 
 
 def _file_batches(path: Path, plan: TableColumns, options: TableOptions) -> Iterator[Batch]:
-    name, budget = path.name.lower(), Budget.within(options.memory_bytes)
+    name, budget = path.name.lower(), sources.Budget.within(options.memory_bytes)
 
     def tell(note: str) -> None:
         _tell(path.name, note)
 
     if path.is_dir():
         raise RecordError("this is a folder; name a file")
-    if name.endswith(SPREADSHEETS):
-        raise RecordError(SPREADSHEET)
+    if name.endswith(sources.SPREADSHEETS):
+        raise RecordError(sources.SPREADSHEET)
     if not name.endswith((*_PARQUET, *_TEXT)):
         raise RecordError("the file's name must end in .csv, .tsv (or these with .gz), .data, .txt, .parquet or .pq")
-    with open_source(path, options.progress) as file:
+    with sources.open_source(path, options.progress) as file:
         if name.endswith(_PARQUET):
             if options.separator is not None:
                 raise RecordError("a Parquet file has no separator; leave it out")

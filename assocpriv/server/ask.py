@@ -74,7 +74,7 @@ class AnswerFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class AskOutcome:
     """What reports say of the itemsets and rules that were asked for, in the order they were asked for.
 
     ``itemsets`` has the columns of a mined table but ``frequent``; ``rules`` those of mined rules, and the interval of
@@ -89,7 +89,7 @@ class Answers:
 
 def ask(
     backend: CountingBackend, itemsets: Iterable[Names], rules: Iterable[tuple[Names, Names]], errors: ErrorOptions
-) -> Answers:
+) -> AskOutcome:
     """Estimate supports of given itemsets, and confidences of given rules.
 
     Raises:
@@ -114,7 +114,7 @@ def ask(
     frames = itemset_frame, _rule_answers(sides, plan, source, errors)
     for frame in frames:
         frame.attrs[ATTRIBUTE] = facts.to_json()
-    return Answers(*frames, facts)
+    return AskOutcome(*frames, facts)
 
 
 def _limits(asked: set[Entries], plan: Plan, respondents: Respondents) -> dict[int, tuple[float, float, float]]:

@@ -28,13 +28,13 @@ class _ShownFrame(pd.DataFrame):
 class ItemsetFrame(_ShownFrame):
     """A mined table."""
 
-    _shown_by = "assocpriv.apps.render.notebook:itemsets_html"
+    _shown_by = "assocpriv.show.notebook:itemsets_html"
 
 
 class RuleFrame(_ShownFrame):
     """A table of rules."""
 
-    _shown_by = "assocpriv.apps.render.notebook:rules_html"
+    _shown_by = "assocpriv.show.notebook:rules_html"
 
 
 def shown(table: LightFrame, kind: type[_ShownFrame] = ItemsetFrame) -> pd.DataFrame:

@@ -41,17 +41,7 @@ from assocpriv.plans.kind import shown_by
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import EstimateError, counted
 from assocpriv.promise.numbers import rounded
-from assocpriv.server.confidence_bands import (
-    MORE_REPORTS,
-    ClassCounts,
-    LinearEstimate,
-    counted_interval,
-    distribution_band,
-    estimate_moments,
-    least_squares,
-    quantile,
-    quantile_interval,
-)
+from assocpriv.server import confidence_bands
 from assocpriv.server.histograms import count_codes, table_plan
 from assocpriv.server.intervals import ErrorOptions
 from assocpriv.server.maximum_likelihood import CoarseChannel, coarse_channel, iterated_bayes, maximize
@@ -210,7 +200,7 @@ class Distributions:
     joint: JointDistribution | None = None
     plan_id: str = ""
 
-    _repr_html_ = shown_by("assocpriv.apps.render.notebook:distributions_html")
+    _repr_html_ = shown_by("assocpriv.show.notebook:distributions_html")
 
     def __repr__(self) -> str:
         by = f", by {len(self.classes)} classes of {self.by}" if self.by is not None else ""
@@ -296,7 +286,7 @@ class Estimate:
 
     method: str
     shares: NDArray[np.float64]
-    posterior: LinearEstimate | None
+    posterior: confidence_bands.LinearEstimate | None
 
 
 def method_of(method: str, column: Column) -> str:
@@ -323,7 +313,9 @@ def few_reports(n_reports: int, channel: CoarseChannel) -> str:
     return ""
 
 
-def describe(estimate: Estimate, counts: ClassCounts, channel: CoarseChannel, level: float) -> Distribution:
+def describe(
+    estimate: Estimate, counts: confidence_bands.ClassCounts, channel: CoarseChannel, level: float
+) -> Distribution:
     """Return what is known of a column's values, and of the share that is missing."""
     n, z = channel.n_values, float(normal_quantile(level))
     basis = _basis(estimate, counts, channel)
@@ -343,17 +335,24 @@ def describe(estimate: Estimate, counts: ClassCounts, channel: CoarseChannel, le
     )
 
 
-def _basis(estimate: Estimate, counts: ClassCounts, channel: CoarseChannel) -> LinearEstimate:
+def _basis(
+    estimate: Estimate, counts: confidence_bands.ClassCounts, channel: CoarseChannel
+) -> confidence_bands.LinearEstimate:
     """Return what bands and quantiles rest on: least squares, but behind Gaussian noise the posterior."""
     if isinstance(channel.column.law, GaussianNoise) and estimate.posterior is not None:
         return estimate.posterior
     bins = [channel.bin_counts(each) for each in (counts.values, counts.squares)]
     near = np.maximum(estimate.shares, 0) / np.maximum(estimate.shares, 0).sum()
-    return least_squares(bins[0], bins[1], counts.n_reports, channel.matrix, near)
+    return confidence_bands.least_squares(bins[0], bins[1], counts.n_reports, channel.matrix, near)
 
 
 def _shares(
-    estimate: Estimate, basis: LinearEstimate, counts: ClassCounts, n_values: int, *, numbered: bool
+    estimate: Estimate,
+    basis: confidence_bands.LinearEstimate,
+    counts: confidence_bands.ClassCounts,
+    n_values: int,
+    *,
+    numbered: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the shares among the values that are there, and their standard errors."""
     found, whole = basis.among(n_values), estimate.shares[:n_values].sum()
@@ -366,19 +365,19 @@ def _shares(
     errors = np.hypot(posterior.errors, shares - posterior.shares)
     if numbered:
         return shares, errors
-    few = np.sqrt(MORE_REPORTS * counts.squares.sum() / counts.n_reports) / counts.values.sum()
+    few = np.sqrt(confidence_bands.MORE_REPORTS * counts.squares.sum() / counts.n_reports) / counts.values.sum()
     return shares, np.maximum(errors, few)  # of a value that nobody in the class has shown
 
 
-def _missing(basis: LinearEstimate, z: float) -> Figure:
+def _missing(basis: confidence_bands.LinearEstimate, z: float) -> Figure:
     whole = basis.among(len(basis.shares))
     return _figure(float(whole.shares[-1]), float(whole.errors[-1]), z, 0.0, 1.0)
 
 
 def _numbers(
     shares: NDArray[np.float64],
-    basis: LinearEstimate,
-    counts: ClassCounts,
+    basis: confidence_bands.LinearEstimate,
+    counts: confidence_bands.ClassCounts,
     channel: CoarseChannel,
     confidence: tuple[float, float],
 ) -> Numbers:
@@ -386,15 +385,16 @@ def _numbers(
     column, edges, (level, z) = channel.column, channel.edges, confidence
     assert isinstance(column, NumberColumn)
     assert edges is not None
-    band = distribution_band(basis, channel.known_edges, level)
-    moments = estimate_moments(counts, column)
+    band = confidence_bands.distribution_band(basis, channel.known_edges, level)
+    moments = confidence_bands.estimate_moments(counts, column)
     if isinstance(column.law, Clear):
         codes = np.linspace(float(column.low), float(column.high), column.law.outputs + 1)
-        ends = [counted_interval(counts, codes, share, z) for share in QUANTILES]
+        ends = [confidence_bands.counted_interval(counts, codes, share, z) for share in QUANTILES]
     else:
-        ends = [quantile_interval(band, edges, share, z) for share in QUANTILES]
+        ends = [confidence_bands.quantile_interval(band, edges, share, z) for share in QUANTILES]
     quantiles = (
-        Quantile(share, quantile(shares, edges, share), *each) for share, each in zip(QUANTILES, ends, strict=True)
+        Quantile(share, confidence_bands.quantile(shares, edges, share), *each)
+        for share, each in zip(QUANTILES, ends, strict=True)
     )
     low, high = float(column.low), float(column.high)
     return Numbers(
@@ -500,7 +500,12 @@ def _whole(column: Column, counts: NDArray[np.int64], method: str, level: float)
     why = few_reports(n, channel)
     if why:
         raise EstimateError(f"column {column.name}: {why}")
-    return describe(_estimate(counts.astype(np.float64), channel, method), ClassCounts.plain(counts), channel, level)
+    return describe(
+        _estimate(counts.astype(np.float64), channel, method),
+        confidence_bands.ClassCounts.plain(counts),
+        channel,
+        level,
+    )
 
 
 def _estimate(counts: NDArray[np.float64], channel: CoarseChannel, method: str) -> Estimate:
@@ -511,7 +516,7 @@ def _estimate(counts: NDArray[np.float64], channel: CoarseChannel, method: str) 
     if row and not _is_counted(channel.column):
         joined, chances = channel.joined(bins)
         found = smooth_shares(joined[:, None], chances, ordered=(row, 0))
-        posterior = LinearEstimate(found.shares[:, 0], found.covariance, is_unbiased=False)
+        posterior = confidence_bands.LinearEstimate(found.shares[:, 0], found.covariance, is_unbiased=False)
     if chosen == "bayes":
         shares = channel.merged(iterated_bayes(counts, channel.column))  # type: ignore[arg-type]
     elif chosen == "smooth" and posterior is not None:
@@ -575,7 +580,7 @@ def _together(
     estimates = _pair(counts, channel, coarse_channel(by), method_of(method, column))
     found: list[Distribution | str] = []
     for row, estimate in zip(np.linalg.inv(second)[: by.inputs], estimates, strict=False):
-        mine = ClassCounts(counts @ row, counts @ row**2, int(counts.sum()))
+        mine = confidence_bands.ClassCounts(counts @ row, counts @ row**2, int(counts.sum()))
         why = few_reports(round(mine.values.sum()), channel)
         found.append(why or describe(estimate, mine, channel, level))
     return found
@@ -597,7 +602,9 @@ def _pair(counts: NDArray[np.int64], first: CoarseChannel, second: CoarseChannel
     n = shares.shape[1]
     return [
         Estimate(
-            method, shares[:, k], LinearEstimate(found.shares[:, k], found.covariance[k::n, k::n], is_unbiased=False)
+            method,
+            shares[:, k],
+            confidence_bands.LinearEstimate(found.shares[:, k], found.covariance[k::n, k::n], is_unbiased=False),
         )
         for k in range(n)
     ]

@@ -51,17 +51,7 @@ from numpy.typing import NDArray
 
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import EstimateError
-from assocpriv.server.apriori import (
-    ItemsetEstimates,
-    Level,
-    account_for,
-    account_for_steps,
-    least_decidable,
-    mine_levels,
-    passing,
-    respondents_to_mine,
-    walk_levels,
-)
+from assocpriv.server import apriori
 from assocpriv.server.counting import Candidates, Source, find_itemsets
 from assocpriv.server.intervals import (
     Observed,
@@ -88,8 +78,8 @@ class Aim:
 class Mined:
     """What was found, at which least minimum support, and all candidates counted where their ranks are wanted."""
 
-    found: list[ItemsetEstimates]
-    levels: list[Level]
+    found: list[apriori.ItemsetEstimates]
+    levels: list[apriori.Level]
     min_support: float
     counted: tuple[Candidates, ...] = ()
 
@@ -109,13 +99,13 @@ def mine_for(aim: Aim, source: Source, n_items: int, max_itemset: int, most_cand
         return mine_largest(source, n_items, aim.top, max_itemset, most_candidates)
     if aim.min_support is None:
         return mine_believable(source, n_items, max_itemset, most_candidates)
-    found, levels = mine_levels(source, n_items, aim.min_support, max_itemset, most_candidates)
+    found, levels = apriori.mine_levels(source, n_items, aim.min_support, max_itemset, most_candidates)
     return Mined(found, levels, aim.min_support)
 
 
 def mine_believable(source: Source, n_items: int, max_itemset: int, most_candidates: int) -> Mined:
     """Mine each size at the lowest minimum support at which it is decided; errors as :func:`mine_for`."""
-    respondents = respondents_to_mine(source)
+    respondents = apriori.respondents_to_mine(source)
     hopeful = [k for k in range(1, max_itemset + 1) if level_discoverable_support(respondents, k, 1) < 1]
     decided: dict[int, float] = {}  # sizes, and at which minimum support: that of the size before or more
 
@@ -125,10 +115,10 @@ def mine_believable(source: Source, n_items: int, max_itemset: int, most_candida
         if support is None:
             return None
         decided[k] = support
-        return estimates, passing(estimates, support)
+        return estimates, apriori.passing(estimates, support)
 
-    steps = walk_levels(source, n_items, hopeful, choose, most_candidates)
-    found, levels = account_for_steps(
+    steps = apriori.walk_levels(source, n_items, hopeful, choose, most_candidates)
+    found, levels = apriori.account_for_steps(
         steps, respondents, n_items, max_itemset, lambda _: max(decided.values(), default=0.0)
     )
     if not decided:
@@ -142,7 +132,7 @@ def _deciding_support(estimates: SupportEstimates, respondents: Respondents, k: 
     for _ in range(_STEPS):
         if support >= 1:
             break
-        level = account_for(estimates, passing(estimates, support), respondents, k, support)
+        level = apriori.account_for(estimates, apriori.passing(estimates, support), respondents, k, support)
         if level.status == "decided":
             return support
         support = level.needed_support
@@ -159,8 +149,8 @@ def _nothing_decidable(respondents: Respondents) -> EstimateError:
 
 def mine_largest(source: Source, n_items: int, top: int, max_itemset: int, most_candidates: int) -> Mined:
     """Mine the itemsets of the largest estimates, of all sizes together; what ties with the last of them comes too."""
-    respondents = respondents_to_mine(source)
-    floors = {k: floor for k in range(1, max_itemset + 1) if (floor := least_decidable(respondents, k)) < 1}
+    respondents = apriori.respondents_to_mine(source)
+    floors = {k: floor for k in range(1, max_itemset + 1) if (floor := apriori.least_decidable(respondents, k)) < 1}
     if not floors:
         raise _nothing_decidable(respondents)
     best = np.empty(0)
@@ -175,9 +165,11 @@ def mine_largest(source: Source, n_items: int, top: int, max_itemset: int, most_
         return estimates, estimates.support >= least
 
     remedy = f", or ask for fewer than {top:,} itemsets (--top)"
-    steps = list(walk_levels(source, n_items, floors, choose, most_candidates, remedy))
+    steps = list(apriori.walk_levels(source, n_items, floors, choose, most_candidates, remedy))
     last = float(best[0]) if len(best) == top else 0.0
-    found, levels = account_for_steps(steps, respondents, n_items, max_itemset, lambda k: max(last, floors.get(k, 0.0)))
+    found, levels = apriori.account_for_steps(
+        steps, respondents, n_items, max_itemset, lambda k: max(last, floors.get(k, 0.0))
+    )
     support = float(best[0]) if len(best) else min(floors.values())
     ranked = tuple(step.counted for step in steps if step.estimates is not None)
     return Mined(found, levels, min(support, 1.0), ranked)
@@ -244,7 +236,7 @@ def parse_certainty(certain: "float | str | None", certain_by: str) -> Fraction 
 
 
 def itemset_p_values(
-    found: Sequence[ItemsetEstimates], model: SupportModel, min_support: float, *, population: bool
+    found: Sequence[apriori.ItemsetEstimates], model: SupportModel, min_support: float, *, population: bool
 ) -> list[NDArray[np.float64]]:
     """Return p-values against "the support is below s_min", one array a size, none below that of a subset at hand."""
     p = []

@@ -39,6 +39,7 @@ from assocpriv.files.itemsets import (
     output_format,
     put_together,
 )
+from assocpriv.files.reports import holds_reports
 from assocpriv.plans.baskets import AskedReports, Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.operator import AnyOperator, operator_from_json
@@ -567,7 +568,6 @@ def read_table(path: str | Path) -> LightFrame:
 
 def _what_else(source: Path) -> str:
     """Say what a file is that holds no itemsets, and what to do with it."""
-    from assocpriv.files.reports import holds_reports
 
     if holds_reports(source):
         return "it holds reports; mine them first: assocpriv mine"

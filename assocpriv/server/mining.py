@@ -20,29 +20,10 @@ from assocpriv.files.itemsets import LightFrame
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.numbers import as_whole
+from assocpriv.server import false_discovery, itemsets
 from assocpriv.server.apriori import ItemsetEstimates, measure
 from assocpriv.server.counting import CountingBackend, Part, Source
-from assocpriv.server.false_discovery import (
-    SPLIT,
-    Aim,
-    Mined,
-    all_itemsets,
-    false_discoveries_controlled,
-    itemset_p_values,
-    mine_for,
-    parse_certainty,
-    rank_sets,
-)
 from assocpriv.server.intervals import ErrorOptions, read_share
-from assocpriv.server.itemsets import (
-    CERTAIN_COLUMNS,
-    RANKS,
-    Certainty,
-    MiningFacts,
-    Ranking,
-    facts_of_blocks,
-    itemset_frame,
-)
 
 AUTO = "auto"
 
@@ -59,7 +40,7 @@ class MiningRequest:
     top: int | None = None
     max_itemset: int | None = None
     certain: "float | str | None" = None
-    certain_by: str = SPLIT
+    certain_by: str = false_discovery.SPLIT
     errors: ErrorOptions = field(default_factory=ErrorOptions)
 
     def __post_init__(self) -> None:
@@ -73,19 +54,19 @@ class MiningRequest:
             )
 
     @property
-    def aim(self) -> Aim:
+    def aim(self) -> false_discovery.Aim:
         """Which itemsets are wanted."""
         return check_aim(self.min_support, self.top)
 
     @property
     def certainty(self) -> Fraction | None:
         """1 less the share of false ones allowed among what is called certain."""
-        return parse_certainty(self.certain, self.certain_by)
+        return false_discovery.parse_certainty(self.certain, self.certain_by)
 
     @property
     def is_split(self) -> bool:
         """Whether some reports choose the itemsets and others test them."""
-        return self.certainty is not None and self.certain_by == SPLIT
+        return self.certainty is not None and self.certain_by == false_discovery.SPLIT
 
     def largest(self, plan: Plan) -> int:
         """Return the largest itemset size to mine; EstimateError if the plan cannot answer for what is asked."""
@@ -100,7 +81,7 @@ def check_min_support(min_support: "float | str") -> float:
     return float(threshold)
 
 
-def check_aim(min_support: "float | str | None", top: int | None) -> Aim:
+def check_aim(min_support: "float | str | None", top: int | None) -> false_discovery.Aim:
     """Read what is to be mined: a minimum support, ``"auto"``, or how many of the largest estimates."""
     if (min_support is None) == (top is None):
         raise EstimateError(
@@ -111,8 +92,8 @@ def check_aim(min_support: "float | str | None", top: int | None) -> Aim:
     if top is not None and (wanted is None or wanted < 1):
         raise EstimateError(f"top must be a whole number from 1, got {top!r}")
     if min_support is None or (isinstance(min_support, str) and min_support.strip() == AUTO):
-        return Aim(None, wanted)
-    return Aim(check_min_support(min_support), None)
+        return false_discovery.Aim(None, wanted)
+    return false_discovery.Aim(check_min_support(min_support), None)
 
 
 def check_max_itemset(plan: Plan, max_itemset: int | None) -> int:
@@ -153,7 +134,7 @@ def mine(backend: CountingBackend, request: MiningRequest) -> LightFrame:
     """
     plan, largest = backend.plan, request.largest(backend.plan)
     measurement = (_mine_split if request.is_split else _mine_together)(backend, request, largest)
-    facts = MiningFacts(
+    facts = itemsets.MiningFacts(
         plan.plan_id,
         plan.transaction_size,
         plan.itemset_size,
@@ -167,19 +148,19 @@ def mine(backend: CountingBackend, request: MiningRequest) -> LightFrame:
         buckets=dict(zip(plan.catalogue, plan.view.bounds, strict=True)) if plan.view.bounds else None,
         others=plan.view.others,
         auto=request.aim.min_support is None and request.aim.top is None,
-        blocks=facts_of_blocks(measurement.source, plan),
+        blocks=itemsets.facts_of_blocks(measurement.source, plan),
     )
     columns: Columns = [{} for _ in measurement.found]
     if request.aim.top is not None:
         mined, level, population = measurement.mined, facts.errors.confidence_level, facts.errors.population
-        ranks = rank_sets(mined, facts.respondents, level, population=population)
-        columns = [dict(zip(RANKS, one.T, strict=True)) for one in ranks]
-        facts = replace(facts, top=Ranking(request.aim.top, mined.ranked))
+        ranks = false_discovery.rank_sets(mined, facts.respondents, level, population=population)
+        columns = [dict(zip(itemsets.RANKS, one.T, strict=True)) for one in ranks]
+        facts = replace(facts, top=itemsets.Ranking(request.aim.top, mined.ranked))
     if request.certainty is not None:
         facts, columns = _with_tests(facts, measurement, request, plan.n_items, largest)
     if not any(len(level.itemsets) for level in measurement.found):
         facts = replace(facts, largest_estimate=_largest_estimate(backend))
-    return itemset_frame(measurement.found, plan, facts, columns)
+    return itemsets.itemset_frame(measurement.found, plan, facts, columns)
 
 
 def _largest_estimate(backend: CountingBackend) -> float | None:
@@ -195,7 +176,7 @@ def _largest_estimate(backend: CountingBackend) -> float | None:
 class _Measurement:
     """What was mined; its itemsets as measured, in which reports; and how many reports chose them."""
 
-    mined: Mined
+    mined: false_discovery.Mined
     found: list[ItemsetEstimates]
     selecting_reports: int
     source: Source
@@ -203,7 +184,7 @@ class _Measurement:
 
 def _mine_together(backend: CountingBackend, request: MiningRequest, largest: int) -> _Measurement:
     source = backend.open(Part.WHOLE)
-    mined = mine_for(request.aim, source, backend.plan.n_items, largest, backend.most_candidates)
+    mined = false_discovery.mine_for(request.aim, source, backend.plan.n_items, largest, backend.most_candidates)
     return _Measurement(mined, _with_subsets(mined.found, source, backend.plan), source[0].n_reports, source)
 
 
@@ -215,7 +196,7 @@ def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) 
         raise EstimateError(
             f"{n_selecting + n_testing} reports are too few to be split into some that choose and some that test"
         )
-    mined = mine_for(request.aim, selecting, backend.plan.n_items, largest, backend.most_candidates)
+    mined = false_discovery.mine_for(request.aim, selecting, backend.plan.n_items, largest, backend.most_candidates)
     del selecting  # gives its memory back
     found = measure(testing, [level.itemsets for level in mined.found], mined.min_support)
     return _Measurement(mined, _with_subsets(found, testing, backend.plan), n_selecting, testing)
@@ -239,18 +220,20 @@ def _with_subsets(found: list[ItemsetEstimates], source: Source, plan: Plan) -> 
 
 
 def _with_tests(
-    facts: MiningFacts, measurement: _Measurement, request: MiningRequest, n_items: int, largest: int
-) -> tuple[MiningFacts, Columns]:
+    facts: itemsets.MiningFacts, measurement: _Measurement, request: MiningRequest, n_items: int, largest: int
+) -> tuple[itemsets.MiningFacts, Columns]:
     """Return the columns p_value and certain of every size, and on what these claims rest."""
     assert request.certainty is not None
     model, population = measurement.source[1], facts.errors.population
-    p = itemset_p_values(measurement.found, model, facts.min_support, population=population)
+    p = false_discovery.itemset_p_values(measurement.found, model, facts.min_support, population=population)
     ends = np.cumsum([0, *map(len, p)]).tolist()
-    hypotheses = ends[-1] if request.is_split else all_itemsets(n_items, largest)
+    hypotheses = ends[-1] if request.is_split else false_discovery.all_itemsets(n_items, largest)
     level, selecting = request.certainty, measurement.selecting_reports
-    certain = Certainty(float(level), request.certain_by, n_items, largest, selecting, hypotheses)
-    rejected = false_discoveries_controlled(np.concatenate([np.empty(0), *p]), float(1 - level), hypotheses)
+    certain = itemsets.Certainty(float(level), request.certain_by, n_items, largest, selecting, hypotheses)
+    rejected = false_discovery.false_discoveries_controlled(
+        np.concatenate([np.empty(0), *p]), float(1 - level), hypotheses
+    )
     return replace(facts, certain=certain), [
-        dict(zip(CERTAIN_COLUMNS, (one, rejected[start:end]), strict=True))
+        dict(zip(itemsets.CERTAIN_COLUMNS, (one, rejected[start:end]), strict=True))
         for one, (start, end) in zip(p, pairwise(ends), strict=True)
     ]

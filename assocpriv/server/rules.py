@@ -397,3 +397,12 @@ def _exactly(counts: Counts) -> Counts:
         without = [mask for mask in range(counts.shape[1]) if not mask >> i & 1]
         exact[:, without] -= exact[:, [mask | 1 << i for mask in without]]
     return exact
+
+
+def rules_of_table(
+    itemsets: "AnyFrame", min_confidence: "float | str", certain: "float | str | None", wanted: "RuleFilter"
+) -> "LightFrame":
+    """Derive the rules that a filter wants, as :func:`association_rules`, without pandas."""
+    mining_facts(itemsets)  # refuses what is no such table
+    given = None if wanted == RuleFilter() else wanted
+    return derive_rules(LightFrame.of(itemsets), min_confidence, certain=certain, wanted=given)

@@ -20,8 +20,7 @@ from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import EstimateError, SparkError, WireError, counted
 from assocpriv.server.counting import BlockCounter, LocalCounter, Part, ReportPart, Source, counter_of, most_candidates
-from assocpriv.spark.session import column_of
-from assocpriv.spark.sums import add_up
+from assocpriv.spark.session import add_up, column_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -42,21 +42,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.server.tree_growth import (
-    Branch,
-    Channel,
-    Codes,
-    Tree,
-    as_released,
-    borne_out,
-    class_shares,
-    codes_by_class,
-)
+from assocpriv.server import tree_growth
 
 PRUNINGS = ("description-length", "cost-complexity", "none")
 
 
-def prune(tree: Tree, leaf_cost: Callable[[Branch], float], test_cost: Callable[[Branch], float]) -> Tree:
+def prune(
+    tree: tree_growth.Tree,
+    leaf_cost: Callable[[tree_growth.Branch], float],
+    test_cost: Callable[[tree_growth.Branch], float],
+) -> tree_growth.Tree:
     """Return the cheapest of the trees that are left when nodes become leaves."""
     costs, sizes, stays = [0.0] * len(tree), [1] * len(tree), [False] * len(tree)
     for place in reversed(range(len(tree))):
@@ -67,7 +62,7 @@ def prune(tree: Tree, leaf_cost: Callable[[Branch], float], test_cost: Callable[
             stays[place] = split < costs[place]
         if stays[place]:
             costs[place], sizes[place] = split, 1 + sizes[place + 1] + sizes[branch.right]
-    kept: Tree = []
+    kept: tree_growth.Tree = []
     waiting = [0]
     while waiting:
         place = waiting.pop()
@@ -76,11 +71,11 @@ def prune(tree: Tree, leaf_cost: Callable[[Branch], float], test_cost: Callable[
             kept.append(replace(branch, right=len(kept) + 1 + sizes[place + 1]))
             waiting += [branch.right, place + 1]
         else:
-            kept.append(Branch(branch.counts))
+            kept.append(tree_growth.Branch(branch.counts))
     return kept
 
 
-def prune_by_description(tree: Tree, categories: Collection[int]) -> Tree:
+def prune_by_description(tree: tree_growth.Tree, categories: Collection[int]) -> tree_growth.Tree:
     """Prune by description length; ``categories`` are the columns of named values."""
     asked = Counter(branch.feature for branch in tree)
     return prune(
@@ -90,11 +85,11 @@ def prune_by_description(tree: Tree, categories: Collection[int]) -> Tree:
     )
 
 
-def prune_by_complexity(tree: Tree, alpha: float) -> Tree:
+def prune_by_complexity(tree: tree_growth.Tree, alpha: float) -> tree_growth.Tree:
     """Prune by cost complexity."""
     n = sum(tree[0].counts)
 
-    def cost(branch: Branch) -> float:
+    def cost(branch: tree_growth.Branch) -> float:
         here = sum(branch.counts)
         return (here - sum(count**2 for count in branch.counts) / here) / n + alpha
 
@@ -115,12 +110,14 @@ class _Column:
     shares: NDArray[np.float64]
 
     @classmethod
-    def of(cls, codes: Codes, channel: Channel, shares: NDArray[np.float64] | None) -> "_Column":
+    def of(
+        cls, codes: tree_growth.Codes, channel: tree_growth.Channel, shares: NDArray[np.float64] | None
+    ) -> "_Column":
         """Return the column of one class's codes; ``shares`` are those of its inputs, None if nobody was asked."""
         n = channel.n_positions
         if channel.matrix is None:
             size = int(codes.max()) + 1
-            given = as_released(np.arange(size).astype(codes.dtype), channel)
+            given = tree_growth.as_released(np.arange(size).astype(codes.dtype), channel)
             posterior = np.zeros((size, n + 1))
             posterior[np.arange(size), np.where(np.isnan(given), n, given).astype(np.int64)] = 1
             return cls(posterior, np.bincount(codes, minlength=size) @ posterior / len(codes))
@@ -134,13 +131,17 @@ class _Column:
 
 
 def recount(
-    tree: Tree, codes: Sequence[Codes], labels: NDArray[np.int64], channels: Sequence[Channel], rng: np.random.Generator
-) -> Tree:
+    tree: tree_growth.Tree,
+    codes: Sequence[tree_growth.Codes],
+    labels: NDArray[np.int64],
+    channels: Sequence[tree_growth.Channel],
+    rng: np.random.Generator,
+) -> tree_growth.Tree:
     """Return the tree with the counts that each class's leaves have by EM; ``ranks`` of channels say how it splits."""
     leaves = _leaves(tree, channels)
     counts = {leaf: np.full(len(tree[0].counts), _LEAST) for leaf in leaves}
     known = {
-        place: class_shares(codes[place], labels, channels[place])
+        place: tree_growth.class_shares(codes[place], labels, channels[place])
         for place in {place for allowed in leaves.values() for place in allowed}
         if channels[place].matrix is not None
     }
@@ -161,8 +162,8 @@ def recount(
 
 
 def leaf_shares(
-    codes: Sequence[Codes],
-    channels: Sequence[Channel],
+    codes: Sequence[tree_growth.Codes],
+    channels: Sequence[tree_growth.Channel],
     leaves: dict[int, Allowed],
     inputs: Mapping[int, NDArray[np.float64]],
 ) -> NDArray[np.float64]:
@@ -192,7 +193,7 @@ def leaf_shares(
     return shares
 
 
-def _leaves(tree: Tree, channels: Sequence[Channel]) -> dict[int, Allowed]:
+def _leaves(tree: tree_growth.Tree, channels: Sequence[tree_growth.Channel]) -> dict[int, Allowed]:
     """Return what every leaf takes of the columns that lead to it, bool (positions + 1,), missing values last."""
     reached: dict[int, Allowed] = {0: {}}
     for place, branch in enumerate(tree):
@@ -209,21 +210,26 @@ def _leaves(tree: Tree, channels: Sequence[Channel]) -> dict[int, Allowed]:
 
 LEAST_GAIN = 0.05  # of the errors that the commonest class makes; .1 does as well on Adult at ε = 1 and 1.5
 SURE = 0.9  # of a difference between classes
-GrowOn = Callable[[Sequence[Codes], NDArray[np.int64]], tuple[Tree, list[Channel]]]
+GrowOn = Callable[[Sequence[tree_growth.Codes], NDArray[np.int64]], tuple[tree_growth.Tree, list[tree_growth.Channel]]]
 
 
-def in_doubt(tree: Tree, codes: Sequence[Codes], labels: NDArray[np.int64], channels: Sequence[Channel]) -> bool:
+def in_doubt(
+    tree: tree_growth.Tree,
+    codes: Sequence[tree_growth.Codes],
+    labels: NDArray[np.int64],
+    channels: Sequence[tree_growth.Channel],
+) -> bool:
     """Say whether what a tree splits on first may be noise; a first split that is borne out tells of the class."""
     first = tree[0].feature
     channel = channels[first]
     if first < 0 or channel.matrix is None:
         return False
-    counts = np.array(list(codes_by_class(codes[first], labels, channel).values()))
-    return borne_out(counts, in_a_row=channel.edges is not None) < SURE
+    counts = np.array(list(tree_growth.codes_by_class(codes[first], labels, channel).values()))
+    return tree_growth.borne_out(counts, in_a_row=channel.edges is not None) < SURE
 
 
 def held_out_gain(
-    codes: Sequence[Codes], labels: NDArray[np.int64], grow_on: GrowOn, rng: np.random.Generator
+    codes: Sequence[tree_growth.Codes], labels: NDArray[np.int64], grow_on: GrowOn, rng: np.random.Generator
 ) -> float:
     """Return how many more records trees get right than the commonest class does, as a share of all records.
 

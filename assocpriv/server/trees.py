@@ -25,33 +25,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from assocpriv.files.reports import Reports
+from assocpriv.plans import tree_model
 from assocpriv.plans.columns import CategoryColumn, Column, LabelColumn, NumberColumn, Window, default_intervals
 from assocpriv.plans.tables import TablePlan, shortened
-from assocpriv.plans.tree_model import EVERY_NUMBER, CategoryInput, Node, NumberInput, Split, TreeModel
 from assocpriv.promise.errors import EstimateError
+from assocpriv.server import tree_growth, tree_pruning
 from assocpriv.server.histograms import release_grid
-from assocpriv.server.tree_growth import (
-    METHODS,
-    Branch,
-    Channel,
-    Codes,
-    Limits,
-    LocalGrowth,
-    Positions,
-    Tree,
-    channel_of,
-    corrected_positions,
-    grow,
-)
-from assocpriv.server.tree_pruning import (
-    LEAST_GAIN,
-    PRUNINGS,
-    held_out_gain,
-    in_doubt,
-    prune_by_complexity,
-    prune_by_description,
-    recount,
-)
 
 LARGEST_LEAST_LEAF = 100  # records; the points that an interval has on average in AS00, section 4.2
 
@@ -73,7 +52,7 @@ class TreeRequest:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, words in (("method", METHODS), ("pruning", PRUNINGS)):
+        for name, words in (("method", tree_growth.METHODS), ("pruning", tree_pruning.PRUNINGS)):
             if getattr(self, name) not in words:
                 raise EstimateError(f"{name} must be one of {', '.join(words)}")
         for name, least in (("max_depth", 1), ("min_samples_split", 2), ("min_samples_leaf", 1)):
@@ -85,10 +64,10 @@ class TreeRequest:
         if self.ccp_alpha and self.pruning != "cost-complexity":
             raise EstimateError('ccp_alpha goes with pruning="cost-complexity"')
 
-    def limits(self, n_records: int) -> Limits:
+    def limits(self, n_records: int) -> tree_growth.Limits:
         """Return the limits of growth on so many records."""
         leaf = self.min_samples_leaf or min(LARGEST_LEAST_LEAF, max(1, n_records // 1000))
-        return Limits(self.max_depth, self.min_samples_split, leaf, self.seed)
+        return tree_growth.Limits(self.max_depth, self.min_samples_split, leaf, self.seed)
 
 
 @dataclass(frozen=True)
@@ -121,13 +100,13 @@ class ClassColumn:
 
 
 def build(
-    codes: Sequence[Codes],
+    codes: Sequence[tree_growth.Codes],
     labels: NDArray[np.int64],
-    channels: Sequence[Channel],
+    channels: Sequence[tree_growth.Channel],
     target: ClassColumn,
     request: TreeRequest,
     plan_id: str = "",
-) -> TreeModel:
+) -> tree_model.TreeModel:
     """Return the tree of records: a released code of every column, (n,), and a released class, int64 (n,).
 
     Raises:
@@ -137,23 +116,25 @@ def build(
     rng = np.random.default_rng(request.seed)
     growth = _Growth(channels, len(target.values), request, rng)
     grown, pruned, places = growth.on(codes, labels)
-    undecidable = growth.can_doubt and len(pruned) > 1 and in_doubt(pruned, codes, labels, channels)
+    undecidable = growth.can_doubt and len(pruned) > 1 and tree_pruning.in_doubt(pruned, codes, labels, channels)
     if undecidable:
-        gain = held_out_gain(codes, labels, growth.halves, rng) / target.contrast
-        undecidable = gain < LEAST_GAIN * (1 - max(target.true_shares(pruned[0].counts)))
+        gain = tree_pruning.held_out_gain(codes, labels, growth.halves, rng) / target.contrast
+        undecidable = gain < tree_pruning.LEAST_GAIN * (1 - max(target.true_shares(pruned[0].counts)))
     if undecidable:
-        pruned = [Branch(pruned[0].counts)]
+        pruned = [tree_growth.Branch(pruned[0].counts)]
     nodes = tuple(node_of(branch, channels, places, target) for branch in pruned)
     leaves = sum(branch.feature < 0 for branch in grown)
     columns = tuple(channel.column for channel in channels)
-    return TreeModel(target.name, target.values, columns, nodes, request.method, leaves, plan_id, undecidable)
+    return tree_model.TreeModel(
+        target.name, target.values, columns, nodes, request.method, leaves, plan_id, undecidable
+    )
 
 
 @dataclass(frozen=True)
 class _Growth:
     """Growth and pruning as asked for, on whatever records of the same columns."""
 
-    channels: Sequence[Channel]
+    channels: Sequence[tree_growth.Channel]
     n_classes: int
     request: TreeRequest
     rng: np.random.Generator
@@ -163,33 +144,37 @@ class _Growth:
         """Whether a tree that tells nothing is replaced: not where somebody asked for one as it grows."""
         return self.request.method in ("by-class", "local") and self.request.pruning == "description-length"
 
-    def on(self, codes: Sequence[Codes], labels: NDArray[np.int64]) -> tuple[Tree, Tree, dict[int, NDArray[np.int64]]]:
+    def on(
+        self, codes: Sequence[tree_growth.Codes], labels: NDArray[np.int64]
+    ) -> tuple[tree_growth.Tree, tree_growth.Tree, dict[int, NDArray[np.int64]]]:
         """Return the tree as grown, as pruned, and the orders of categories."""
         channels, request, rng = self.channels, self.request, self.rng
         method = "by-class" if request.method == "local" else request.method
-        positions = corrected_positions(codes, labels, channels, method, rng)
+        positions = tree_growth.corrected_positions(codes, labels, channels, method, rng)
         places = _category_orders(positions, labels, channels)
         for place, order in places.items():
             positions[:, place] = _ranks(order)[np.nan_to_num(positions[:, place], nan=len(order)).astype(np.int64)]
         limits = request.limits(len(labels))
         ranked = _all_ranked(channels, places)
         if request.method == "local" and _any_together(codes, channels):
-            growth = LocalGrowth(codes, labels, ranked, self.n_classes, rng)
+            growth = tree_growth.LocalGrowth(codes, labels, ranked, self.n_classes, rng)
             grown = growth.grow(np.arange(len(labels)), positions, frozenset(), limits)
         else:
-            grown = grow(positions, labels, self.n_classes, limits)
+            grown = tree_growth.grow(positions, labels, self.n_classes, limits)
         pruned = _pruned(grown, request, set(places))
         if _needs_recount(pruned, channels, request):
-            pruned = _pruned(recount(pruned, codes, labels, ranked, rng), request, set(places))
+            pruned = _pruned(tree_pruning.recount(pruned, codes, labels, ranked, rng), request, set(places))
         return grown, pruned, places
 
-    def halves(self, codes: Sequence[Codes], labels: NDArray[np.int64]) -> tuple[Tree, list[Channel]]:
+    def halves(
+        self, codes: Sequence[tree_growth.Codes], labels: NDArray[np.int64]
+    ) -> tuple[tree_growth.Tree, list[tree_growth.Channel]]:
         """Return the pruned tree, and the channels in the orders that it splits by."""
         _, pruned, places = self.on(codes, labels)
         return pruned, _all_ranked(self.channels, places)
 
 
-def _check(labels: NDArray[np.int64], channels: Sequence[Channel], target: ClassColumn) -> None:
+def _check(labels: NDArray[np.int64], channels: Sequence[tree_growth.Channel], target: ClassColumn) -> None:
     if not len(labels):
         raise EstimateError("there are no records with a class to grow a tree on")
     if not channels:
@@ -205,7 +190,7 @@ def _check(labels: NDArray[np.int64], channels: Sequence[Channel], target: Class
 
 
 def _category_orders(
-    positions: Positions, labels: NDArray[np.int64], channels: Sequence[Channel]
+    positions: tree_growth.Positions, labels: NDArray[np.int64], channels: Sequence[tree_growth.Channel]
 ) -> dict[int, NDArray[np.int64]]:
     """Return, by column of named values, its values by rising share of the commonest class among their records.
 
@@ -229,14 +214,14 @@ def _ranks(order: NDArray[np.int64]) -> NDArray[np.float32]:
     return ranks
 
 
-def _ranked(channel: Channel, order: NDArray[np.int64] | None) -> Channel:
+def _ranked(channel: tree_growth.Channel, order: NDArray[np.int64] | None) -> tree_growth.Channel:
     """Return a channel whose positions are ranks in an order, so that it corrects to ranks."""
     if order is None:
         return channel
     return replace(channel, ranks=_ranks(order)[:-1])
 
 
-def _any_together(codes: Sequence[Codes], channels: Sequence[Channel]) -> bool:
+def _any_together(codes: Sequence[tree_growth.Codes], channels: Sequence[tree_growth.Channel]) -> bool:
     """Say whether anybody answered two columns; else a node's records tell of other columns what all of a class do."""
     answers = np.zeros(len(codes[0]), dtype=np.int64)
     for column, channel in zip(codes, channels, strict=True):
@@ -244,35 +229,42 @@ def _any_together(codes: Sequence[Codes], channels: Sequence[Channel]) -> bool:
     return bool((answers > 1).any())
 
 
-def _all_ranked(channels: Sequence[Channel], places: dict[int, NDArray[np.int64]]) -> list[Channel]:
+def _all_ranked(
+    channels: Sequence[tree_growth.Channel], places: dict[int, NDArray[np.int64]]
+) -> list[tree_growth.Channel]:
     return [_ranked(channel, places.get(place)) for place, channel in enumerate(channels)]
 
 
-def _needs_recount(tree: Tree, channels: Sequence[Channel], request: TreeRequest) -> bool:
+def _needs_recount(tree: tree_growth.Tree, channels: Sequence[tree_growth.Channel], request: TreeRequest) -> bool:
     """Say whether boxes of several columns hold records by noise; a tree by one reconstruction for all stays AS00's."""
     noisy = any(branch.feature >= 0 and channels[branch.feature].matrix is not None for branch in tree)
     return noisy and request.method in ("by-class", "local") and request.pruning != "none"
 
 
-def _pruned(tree: Tree, request: TreeRequest, categories: set[int]) -> Tree:
+def _pruned(tree: tree_growth.Tree, request: TreeRequest, categories: set[int]) -> tree_growth.Tree:
     if request.pruning == "description-length":
-        return prune_by_description(tree, categories)
-    return prune_by_complexity(tree, request.ccp_alpha) if request.ccp_alpha else tree
+        return tree_pruning.prune_by_description(tree, categories)
+    return tree_pruning.prune_by_complexity(tree, request.ccp_alpha) if request.ccp_alpha else tree
 
 
 def node_of(
-    branch: Branch, channels: Sequence[Channel], places: dict[int, NDArray[np.int64]], target: ClassColumn
-) -> Node:
+    branch: tree_growth.Branch,
+    channels: Sequence[tree_growth.Channel],
+    places: dict[int, NDArray[np.int64]],
+    target: ClassColumn,
+) -> tree_model.Node:
     """Return a model's node; ``places`` are the orders of categories by column."""
     shares, records = target.true_shares(branch.counts), round(sum(branch.counts))
     if branch.feature < 0:
-        return Node(records, shares)
+        return tree_model.Node(records, shares)
     edges, below, among = channels[branch.feature].edges, None, None
     if edges is None:
         among = frozenset(places[branch.feature][: branch.at].tolist())
     else:
-        below = float(edges[branch.at]) if branch.at < len(edges) else EVERY_NUMBER
-    return Node(records, shares, Split(branch.feature, below, among, branch.missing_left, branch.right))
+        below = float(edges[branch.at]) if branch.at < len(edges) else tree_model.EVERY_NUMBER
+    return tree_model.Node(
+        records, shares, tree_model.Split(branch.feature, below, among, branch.missing_left, branch.right)
+    )
 
 
 ASKED = " asked"  # ends the name of released_frame's column that says whether a column was asked
@@ -360,7 +352,7 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         at = class_place(plan, self.label)
         places = [place for place in range(len(plan.columns)) if place != at]
         corrected = request.method != "randomized"
-        channels = [channel_of(plan, place, corrected=corrected) for place in places]
+        channels = [tree_growth.channel_of(plan, place, corrected=corrected) for place in places]
         columns = _columns_of(X, [plan.columns[place].name for place in places])
         codes = [
             _codes(values, plan.columns[place], plan.unasked_code(place), asked)
@@ -405,19 +397,17 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def export_text(self) -> str:
         """Return the tree as indented lines."""
-        from assocpriv.plans.tree_model import tree_lines
 
         check_is_fitted(self, "model_")
-        return "\n".join(tree_lines(self._named_model()))
+        return "\n".join(tree_model.tree_lines(self._named_model()))
 
     def export_dot(self) -> str:
         """Return the tree in the DOT language of Graphviz."""
-        from assocpriv.plans.tree_model import tree_dot
 
         check_is_fitted(self, "model_")
-        return tree_dot(self._named_model())
+        return tree_model.tree_dot(self._named_model())
 
-    def _named_model(self) -> TreeModel:
+    def _named_model(self) -> tree_model.TreeModel:
         return replace(self.model_, classes=tuple(str(value) for value in self.classes_))
 
     def __sklearn_tags__(self) -> Any:
@@ -456,11 +446,11 @@ def class_column(plan: TablePlan, place: int) -> CategoryColumn:
     return column
 
 
-def _as_they_are(X: NDArray[np.float64], names: list[str]) -> tuple[list[Channel], list[Codes]]:
+def _as_they_are(X: NDArray[np.float64], names: list[str]) -> tuple[list[tree_growth.Channel], list[tree_growth.Codes]]:
     """Return the channels and codes of numbers as they are, in equal intervals between the least and the largest."""
     n_intervals = default_intervals(len(X))
-    channels: list[Channel] = []
-    codes: list[Codes] = []
+    channels: list[tree_growth.Channel] = []
+    codes: list[tree_growth.Codes] = []
     for name, values in zip(names, X.T, strict=True):
         known = values[~np.isnan(values)]
         low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
@@ -470,8 +460,8 @@ def _as_they_are(X: NDArray[np.float64], names: list[str]) -> tuple[list[Channel
         inner = np.searchsorted(edges[1:-1], values, side="right")
         n = len(edges) - 1
         codes.append(np.where(np.isnan(values), n, inner).astype(np.uint16))
-        told = NumberInput(name, float(edges[0]), float(edges[-1]), len(known) < len(values))
-        channels.append(Channel(told, edges, np.arange(n + 1), missing_code=n))
+        told = tree_model.NumberInput(name, float(edges[0]), float(edges[-1]), len(known) < len(values))
+        channels.append(tree_growth.Channel(told, edges, np.arange(n + 1), missing_code=n))
     return channels, codes
 
 
@@ -491,7 +481,9 @@ def _columns_of(X: Any, names: list[str]) -> list[tuple[NDArray[Any], NDArray[np
     return [(column, None) for column in array.T]
 
 
-def _codes(values: NDArray[Any], column: Column, unasked: int | None, asked: NDArray[np.bool_] | None) -> Codes:
+def _codes(
+    values: NDArray[Any], column: Column, unasked: int | None, asked: NDArray[np.bool_] | None
+) -> tree_growth.Codes:
     """Return the released codes of a column, of what ``released_frame`` says of them."""
     if isinstance(column, NumberColumn):
         width, first = release_grid(column)
@@ -538,9 +530,9 @@ def _places(values: NDArray[Any], known: tuple[str, ...]) -> NDArray[np.float64]
     return found
 
 
-def _raw_values(values: NDArray[Any], column: NumberInput | CategoryInput) -> NDArray[np.float64]:
+def _raw_values(values: NDArray[Any], column: tree_model.NumberInput | tree_model.CategoryInput) -> NDArray[np.float64]:
     """Return raw values as a model takes them: numbers, positions of categories, NaN where there is none it knows."""
-    if isinstance(column, NumberInput):
+    if isinstance(column, tree_model.NumberInput):
         return _numbers(values, column.name)
     places = _places(values, column.values)
     places[places < 0] = np.nan
@@ -559,7 +551,7 @@ def _labels(y: ArrayLike, target: ClassColumn, n: int) -> NDArray[np.int64]:
 _BATCH = 1 << 18
 
 
-def grow_tree(reports: Reports, class_column_name: str | None, request: TreeRequest) -> TreeModel:
+def grow_tree(reports: Reports, class_column_name: str | None, request: TreeRequest) -> tree_model.TreeModel:
     """Grow a tree on reports; those without a class, or that did not answer it, are left out.
 
     Raises:
@@ -573,7 +565,7 @@ def grow_tree(reports: Reports, class_column_name: str | None, request: TreeRequ
     labels = every[at]
     known = labels < plan.columns[at].law.outputs
     codes = [every[place] if known.all() else every[place][known] for place in places]
-    channels = [channel_of(plan, place, corrected=request.method != "randomized") for place in places]
+    channels = [tree_growth.channel_of(plan, place, corrected=request.method != "randomized") for place in places]
     target = ClassColumn.of(class_column(plan, at))
     return build(codes, labels[known].astype(np.int64), channels, target, request, plan.plan_id)
 

@@ -58,18 +58,7 @@ from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records.sources import SEPARATORS, cut_line, first_lines, open_source, read_sample
 from assocpriv.records.tables import TableOptions, stream_table
-from assocpriv.server.guided import (
-    MinerState,
-    bit_frame,
-    class_sums,
-    collect,
-    new_classifier,
-    publish,
-    random_start,
-    spectrum,
-    start,
-    train,
-)
+from assocpriv.server import guided
 from assocpriv.simulation.enumeration import SeededEntropy
 
 if TYPE_CHECKING:
@@ -415,36 +404,36 @@ def split_people(people: People, rng: np.random.Generator, request: TrialRequest
     return split
 
 
-def begin(plan: GuidedPlan, split: Split, rng: np.random.Generator) -> MinerState:
+def begin(plan: GuidedPlan, split: Split, rng: np.random.Generator) -> guided.MinerState:
     """Return the miner's state before anybody answers."""
     if not len(split.unconcerned):
-        return random_start(plan, int(rng.integers(1 << 62)))
-    return start(plan, split.unconcerned.classes, plan.to_bits(split.unconcerned.raw_positions))
+        return guided.random_start(plan, int(rng.integers(1 << 62)))
+    return guided.start(plan, split.unconcerned.classes, plan.to_bits(split.unconcerned.raw_positions))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Answers:
+class Collected:
     """What a collection of one level came to."""
 
-    state: MinerState
+    state: guided.MinerState
     reports: Reports
 
 
-def answer_all(plan: GuidedPlan, split: Split, level: int, rng: np.random.Generator) -> Answers:
+def answer_all(plan: GuidedPlan, split: Split, level: int, rng: np.random.Generator) -> Collected:
     """Let everybody answer guidance of one level, a batch after the other."""
     entropy = SeededEntropy(int(rng.integers(1 << 62)))
     state, packed = begin(plan, split, rng), []
     for first in range(0, len(split.answering), plan.batch):
-        state = publish(state, level)
+        state = guided.publish(state, level)
         batch = split.answering[first : first + plan.batch]
         packed.append(randomize_tuples(batch.raw_positions, batch.classes, plan, state.guidances[-1], entropy=entropy))
-        state = collect(state, Reports(plan, packed[-1]))
-    return Answers(state, Reports(plan, np.concatenate(packed)))
+        state = guided.collect(state, Reports(plan, packed[-1]))
+    return Collected(state, Reports(plan, np.concatenate(packed)))
 
 
 def accuracy(model: Any, people: People, plan: GuidedPlan) -> float:
     """Return the share of raw tuples whose class a classifier tells."""
-    predicted = model.predict(bit_frame(plan.to_bits(people.raw_positions), plan))
+    predicted = model.predict(guided.bit_frame(plan.to_bits(people.raw_positions), plan))
     return float((predicted == np.array(plan.labels)[people.classes]).mean())
 
 
@@ -482,19 +471,19 @@ def run_trial(
 
 def _of_raw(split: Split, plan: GuidedPlan, request: TrialRequest) -> Any:
     raw = split.answering
-    X = bit_frame(plan.to_bits(raw.raw_positions), plan)
-    return new_classifier(request.classifier, len(raw)).fit(X, np.array(plan.labels)[raw.classes])
+    X = guided.bit_frame(plan.to_bits(raw.raw_positions), plan)
+    return guided.new_classifier(request.classifier, len(raw)).fit(X, np.array(plan.labels)[raw.classes])
 
 
 def _level(
     splits: Sequence[Split], plan: GuidedPlan, request: TrialRequest, level: int, rng: np.random.Generator
 ) -> Level:
     answers = [answer_all(plan, split, level, rng) for split in splits]
-    models = [train(each.state, each.reports, request.classifier) for each in answers]
+    models = [guided.train(each.state, each.reports, request.classifier) for each in answers]
     right = [accuracy(model, split.held_back, plan) for model, split in zip(models, splits, strict=True)]
     raw_bits = [plan.to_bits(split.answering.raw_positions) for split in splits]
     sums = [
-        class_sums(split.answering.classes, bits, len(plan.labels))[1]
+        guided.class_sums(split.answering.classes, bits, len(plan.labels))[1]
         for split, bits in zip(splits, raw_bits, strict=True)
     ]
     told = [disclosure(bits, plan.unpack(each.reports.packed)[2]) for bits, each in zip(raw_bits, answers, strict=True)]
@@ -502,7 +491,7 @@ def _level(
         errors(raw.astype(np.float64), each.state.sums, len(bits), plan.attribute_of)
         for raw, each, bits in zip(sums, answers, raw_bits, strict=True)
     ]
-    known = spectrum(sums[0].astype(np.float64), plan.order).values
+    known = guided.spectrum(sums[0].astype(np.float64), plan.order).values
     following = max(float(known[level]), 0.0) if level < len(known) else 0.0
     return Level(
         level=level,
@@ -640,22 +629,22 @@ def _collect_all(
     plan: GuidedPlan, split: Split, request: TrialRequest, queue: _Queue, rng: np.random.Generator
 ) -> list[Moment]:
     entropy = SeededEntropy(int(rng.integers(1 << 62)))
-    state, packed, moments = publish(begin(plan, split, rng)), [], []
+    state, packed, moments = guided.publish(begin(plan, split, rng)), [], []
     apart = max(1, len(split.answering) // plan.batch // _MOMENTS)
     while chosen := queue.next_batch(state.guidances[-1].level):
         asked = state.guidances[-1]
         batch = split.answering[chosen]
         packed.append(randomize_tuples(batch.raw_positions, batch.classes, plan, asked, entropy=entropy))
-        state = collect(state, Reports(plan, packed[-1]))
+        state = guided.collect(state, Reports(plan, packed[-1]))
         tested = len(packed) % apart == 0 and state.received.all()
         found = _tested(state, packed, split, request) if tested else None
         moments.append(Moment(queue.came, state.tuples, asked.level, found))
-        state = publish(state)
+        state = guided.publish(state)
     return moments
 
 
-def _tested(state: MinerState, packed: list[NDArray[np.uint8]], split: Split, request: TrialRequest) -> float:
-    model = train(state, Reports(state.plan, np.concatenate(packed)), request.classifier)
+def _tested(state: guided.MinerState, packed: list[NDArray[np.uint8]], split: Split, request: TrialRequest) -> float:
+    model = guided.train(state, Reports(state.plan, np.concatenate(packed)), request.classifier)
     return accuracy(model, split.held_back, state.plan)
 
 

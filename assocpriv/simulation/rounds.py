@@ -40,27 +40,10 @@ from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.numbers import check_range
 from assocpriv.records.baskets import Baskets
+from assocpriv.server import posterior
 from assocpriv.server.apriori import mine_levels
 from assocpriv.server.ask import count_subsets
 from assocpriv.server.counting import LocalBackend
-from assocpriv.server.posterior import (
-    LEFT_BIAS,
-    Average,
-    Evidence,
-    Itemset,
-    Knowledge,
-    Measure,
-    Prior,
-    Sampling,
-    SizeShares,
-    believed,
-    cuts,
-    fit_sizes,
-    published,
-    ranked,
-    shares_from_dummies,
-    undo_sampling,
-)
 from assocpriv.server.rounds import FITTED_BIAS, Shown, SyntheticHoldings, surviving_shares
 from assocpriv.server.supports import Respondents, lowest_discoverable_support, normal_quantile
 from assocpriv.simulation.enumeration import SeededEntropy
@@ -80,10 +63,10 @@ class RoundResult:
     name: str
     plan: Plan
     people: int
-    sizes: SizeShares = field(repr=False)
-    knowledge: Knowledge = field(repr=False)
-    evidence: Evidence = field(repr=False)
-    prior: Prior = field(repr=False)
+    sizes: posterior.SizeShares = field(repr=False)
+    knowledge: posterior.Knowledge = field(repr=False)
+    evidence: posterior.Evidence = field(repr=False)
+    prior: posterior.Prior = field(repr=False)
 
 
 class Crowd:
@@ -152,22 +135,26 @@ class _Run:
     wanted: int
     split: PeopleSplit
 
-    def people(self, count: int, sizes: SizeShares) -> People:
+    def people(self, count: int, sizes: posterior.SizeShares) -> People:
         return People(self.promise, count, sizes, self.split.blocks)
 
-    def ask_sizes(self, count: int) -> SizeShares:
+    def ask_sizes(self, count: int) -> posterior.SizeShares:
         support, errors = self.crowd.ask(plan_sizes(self.promise), count).singles()
-        return fit_sizes(support[: len(BOUNDS)], errors[: len(BOUNDS)], np.array(BOUNDS))
+        return posterior.fit_sizes(support[: len(BOUNDS)], errors[: len(BOUNDS)], np.array(BOUNDS))
 
-    def ask_items(self, count: int, sizes: SizeShares, *, pairs: bool) -> RoundResult:
+    def ask_items(self, count: int, sizes: posterior.SizeShares, *, pairs: bool) -> RoundResult:
         people = self.people(count, sizes)
         plan = plan_items(self.crowd.catalogue, people, pairs=pairs)
         asked = self.crowd.ask(plan, count)
         sizes, singles = estimate_singles(asked, sizes)
-        evidence = Evidence({}, {}).joined([(i,) for i in range(plan.n_items)], singles, [-math.inf] * plan.n_items)
-        prior = Prior.of(np.array([each.support for each in singles]), np.array([each.error for each in singles]))
+        evidence = posterior.Evidence({}, {}).joined(
+            [(i,) for i in range(plan.n_items)], singles, [-math.inf] * plan.n_items
+        )
+        prior = posterior.Prior.of(
+            np.array([each.support for each in singles]), np.array([each.error for each in singles])
+        )
         measure = asked.measure(sizes) if pairs else None
-        known, evidence = believed(evidence, prior, self.wanted, LARGEST_ITEMSET, measure)
+        known, evidence = posterior.believed(evidence, prior, self.wanted, LARGEST_ITEMSET, measure)
         return self._result("items", plan, count, sizes, known, evidence, prior)
 
     def ask_shortlist(self, count: int, before: RoundResult) -> RoundResult:
@@ -177,12 +164,12 @@ class _Run:
         plan, held = plan_shortlist(names, expected, self.people(count, before.sizes), self.wanted)
         asked = self.crowd.ask(plan, count)
         held, singles = estimate_singles(asked, held)
-        entries: list[Itemset] = [(item,) for item in items]
-        cut = cuts(entries, before.knowledge, before.evidence, 0.0)
+        entries: list[posterior.Itemset] = [(item,) for item in items]
+        cut = posterior.cuts(entries, before.knowledge, before.evidence, 0.0)
         evidence = before.evidence.joined(entries, singles, cut)
         place = {item: row for row, item in enumerate(items)}
         measure = asked.measure(held, place)
-        known, evidence = believed(evidence, before.prior, self.wanted, LARGEST_ITEMSET, measure)
+        known, evidence = posterior.believed(evidence, before.prior, self.wanted, LARGEST_ITEMSET, measure)
         return self._result("shortlist", plan, count, before.sizes, known, evidence, before.prior)
 
     def ask_itemsets(self, count: int, before: RoundResult) -> RoundResult:
@@ -196,22 +183,29 @@ class _Run:
         shown = Shown(support[:n], errors[:n], support[n : n + m][::-1], errors[n : n + m][::-1])
         surviving = surviving_shares(entries, before.knowledge, before.sizes, sampling_of(plan), shown)
         estimates = _estimates(support[:n], support[:n] / surviving, errors[:n] / surviving, FITTED_BIAS)
-        least = before.knowledge[ranked(before.knowledge, self.wanted)[-1]].expected
-        cut = cuts(entries, before.knowledge, before.evidence, least)
+        least = before.knowledge[posterior.ranked(before.knowledge, self.wanted)[-1]].expected
+        cut = posterior.cuts(entries, before.knowledge, before.evidence, least)
         evidence = before.evidence.joined(entries, estimates, cut)
-        known, evidence = believed(evidence, before.prior, self.wanted, LARGEST_ITEMSET)
+        known, evidence = posterior.believed(evidence, before.prior, self.wanted, LARGEST_ITEMSET)
         return self._result("itemsets", plan, count, before.sizes, known, evidence, before.prior)
 
     def _result(
-        self, name: str, plan: Plan, count: int, sizes: SizeShares, known: Knowledge, evidence: Evidence, prior: Prior
+        self,
+        name: str,
+        plan: Plan,
+        count: int,
+        sizes: posterior.SizeShares,
+        known: posterior.Knowledge,
+        evidence: posterior.Evidence,
+        prior: posterior.Prior,
     ) -> RoundResult:
-        return RoundResult(name, plan, count, sizes, published(known, evidence), evidence, prior)
+        return RoundResult(name, plan, count, sizes, posterior.published(known, evidence), evidence, prior)
 
 
-def sampling_of(plan: Plan) -> Sampling:
+def sampling_of(plan: Plan) -> posterior.Sampling:
     """Return what of a basket the plan's reports are about."""
     blocks = plan.view.blocks
-    return Sampling(plan.transaction_size, plan.n_items, 1 if blocks is None else blocks.pieces)
+    return posterior.Sampling(plan.transaction_size, plan.n_items, 1 if blocks is None else blocks.pieces)
 
 
 class Asked:
@@ -230,10 +224,10 @@ class Asked:
         """Return those of all items, and after them of the dummies."""
         return self.supports(np.arange(self.plan.padded_items, dtype=np.int64)[:, None])
 
-    def measure(self, sizes: SizeShares, place: dict[int, int] | None = None) -> Measure:
+    def measure(self, sizes: posterior.SizeShares, place: dict[int, int] | None = None) -> posterior.Measure:
         """Return what tells supports in whole baskets and variances of itemsets, whose items have these positions."""
 
-        def of(itemsets: list[Itemset]) -> dict[Itemset, Average]:
+        def of(itemsets: list[posterior.Itemset]) -> dict[posterior.Itemset, posterior.Average]:
             k = len(itemsets[0])
             asked = [a for a in itemsets if place is None or all(i in place for i in a)]
             if k > self.plan.itemset_size or not asked:
@@ -246,27 +240,31 @@ class Asked:
         return of
 
 
-def estimate_singles(asked: Asked, sizes: SizeShares) -> tuple[SizeShares, list[Average]]:
+def estimate_singles(asked: Asked, sizes: posterior.SizeShares) -> tuple[posterior.SizeShares, list[posterior.Average]]:
     """Return the distribution of sizes, beyond M the one given, and estimates of single items."""
     plan = asked.plan
     m, n = plan.transaction_size, plan.n_items
     support, errors = asked.singles()
     if plan.view.blocks is None:
-        sizes = shares_from_dummies(support[n : n + m][::-1], sizes)
+        sizes = posterior.shares_from_dummies(support[n : n + m][::-1], sizes)
     return sizes, _before_sampling(support[:n], errors[:n], sizes, sampling_of(plan), 1)
 
 
-def _before_sampling(supports: Floats, errors: Floats, sizes: SizeShares, sampling: Sampling, k: int) -> list[Average]:
+def _before_sampling(
+    supports: Floats, errors: Floats, sizes: posterior.SizeShares, sampling: posterior.Sampling, k: int
+) -> list[posterior.Average]:
     """Return estimates of supports before the sampling."""
-    raw, factors = undo_sampling(supports, sizes, sampling, k)
+    raw, factors = posterior.undo_sampling(supports, sizes, sampling, k)
     return _estimates(supports, raw, errors * factors)
 
 
-def _estimates(supports: Floats, raw: Floats, errors: Floats, left: float = LEFT_BIAS) -> list[Average]:
+def _estimates(
+    supports: Floats, raw: Floats, errors: Floats, left: float = posterior.LEFT_BIAS
+) -> list[posterior.Average]:
     """Return estimates of raw supports, with standard errors, and the bias that undoing the sampling may have left."""
     change = np.abs(raw - supports)
     columns = raw.tolist(), (errors**2).tolist(), (left * change).tolist(), change.tolist()
-    return [Average(*each) for each in zip(*columns, strict=True)]
+    return [posterior.Average(*each) for each in zip(*columns, strict=True)]
 
 
 Progress = Callable[[str, int, int], None]
@@ -307,7 +305,7 @@ class ScheduleTrial:
     """A schedule as it went; ``known`` is what its last round knows, ``seconds`` its time."""
 
     rounds: tuple[RoundScore, ...]
-    known: Knowledge
+    known: posterior.Knowledge
     seconds: float
 
     @property
@@ -337,8 +335,8 @@ class RoundsTrial:
     baskets: Baskets
     promise: Breach
     wanted: int
-    truth: dict[Itemset, float]
-    supports: dict[Itemset, float]
+    truth: dict[posterior.Itemset, float]
+    supports: dict[posterior.Itemset, float]
     schedules: tuple[ScheduleTrial, ...] = ()
 
     @property
@@ -392,7 +390,7 @@ def _try_schedule(trial: RoundsTrial, split: PeopleSplit, seed: int | None) -> S
 
 def _try_round(trial: RoundsTrial, result: RoundResult) -> RoundScore:
     truth, known = trial.truth, result.knowledge
-    best, least = ranked(known, len(truth)), min(truth.values())
+    best, least = posterior.ranked(known, len(truth)), min(truth.values())
     hits = sum(trial.supports.get(itemset, 0.0) >= least for itemset in best)
     errors = [known[a].support - s if a in known else -s for a, s in truth.items()]
     rmse = float(np.sqrt(np.mean(np.square(errors))))
@@ -408,7 +406,7 @@ def _try_round(trial: RoundsTrial, result: RoundResult) -> RoundScore:
     return RoundScore(result.name, plan, result.people, hits, hits / len(truth), rmse, covered, mean, reached)
 
 
-def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST_ITEMSET) -> dict[Itemset, float]:
+def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST_ITEMSET) -> dict[posterior.Itemset, float]:
     """Return all itemsets of up to ``largest`` items of some support or more, at least ``top`` if there are.
 
     They are {itemset of ids: support in whole baskets}, the most frequent first, of equals the smaller and then the
@@ -417,7 +415,7 @@ def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST_ITEMSET) ->
     items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
     counts = np.bincount(items, minlength=len(baskets.catalogue))
     least = int(counts.max(initial=0))
-    supports: dict[Itemset, float] = {}
+    supports: dict[posterior.Itemset, float] = {}
     while least >= 1:
         supports = _frequent(baskets, np.flatnonzero(counts >= least), least, largest)
         if len(supports) >= top or least == 1:
@@ -426,7 +424,7 @@ def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST_ITEMSET) ->
     return dict(sorted(supports.items(), key=lambda pair: (-pair[1], len(pair[0]), pair[0])))
 
 
-def _frequent(baskets: Baskets, items: NDArray[np.int64], least: int, largest: int) -> dict[Itemset, float]:
+def _frequent(baskets: Baskets, items: NDArray[np.int64], least: int, largest: int) -> dict[posterior.Itemset, float]:
     """Return the itemsets that ``least`` baskets hold or more; ``items`` are those that as many hold."""
     number = np.full(len(baskets.catalogue), -1, dtype=np.int64)
     number[items] = np.arange(len(items))
@@ -457,7 +455,7 @@ def of_used_items(baskets: Baskets) -> Baskets:
     return Baskets(catalogue, baskets.offsets - baskets.offsets[0], numbers.astype(np.int64))
 
 
-def true_surviving_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Itemset]) -> Floats:
+def true_surviving_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[posterior.Itemset]) -> Floats:
     """Return which share of the support of itemsets, of the baskets' catalogue, is left within what is reported.
 
     With blocks that is of the people whose block holds the itemset.
@@ -469,7 +467,7 @@ def true_surviving_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Items
         sizes = [int(tuple(sorted(baskets.catalogue[i] for i in a)) in asked) for a in itemsets]
     else:
         sizes = [len(a) if all(baskets.catalogue[i] in index for i in a) else 0 for a in itemsets]
-    every = SizeShares(np.arange(int(transactions.sizes.max(initial=0)) + 1), np.ones(1))
+    every = posterior.SizeShares(np.arange(int(transactions.sizes.max(initial=0)) + 1), np.ones(1))
     sampling = sampling_of(plan)
     left = {k: sampling.kept(every.sizes, k) if k else np.zeros(len(every.sizes)) for k in set(sizes)}
     items = np.array(sorted({item for itemset in itemsets for item in itemset}), dtype=np.int64)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from assocpriv.client.transactions import read_transactions
-from assocpriv.files.names import check_catalogue, normalized
+from assocpriv.files.plans import check_catalogue, normalized
 from assocpriv.planning.baskets import KnownSizes, Proposal, make_plan, plan_for_sizes
 from assocpriv.planning.request import PlanWishes
 from assocpriv.planning.transaction_size import (

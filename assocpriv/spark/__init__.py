@@ -107,7 +107,7 @@ def mine(
         PlanError: a DataFrame without a plan, or files with one.
         WireError, SparkError: as :func:`reports_of` and :func:`read_reports`.
     """
-    from assocpriv.mining import mine as run
+    from assocpriv.api import mine as run
     from assocpriv.promise.errors import PlanError
 
     if hasattr(reports, "mapInArrow"):

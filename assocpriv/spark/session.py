@@ -1,6 +1,13 @@
-"""Starting Spark, or finding the session that there is, with errors that say in one line what to do.
+"""A Spark session, and whole numbers added up over its tasks.
+
+Starting Spark, or finding the session that there is, with errors that say in one line what to do.
 
 Whoever has a session hands that over; this is for the command line, and for those who have none.
+
+Whole numbers added up over the tasks of a Spark job, whatever was counted.
+
+A task counts what it reads into one array and returns it; arrays are added up, so neither the order of tasks nor how
+often one was tried changes a count: of several attempts at a task Spark takes one.
 """
 
 import contextlib
@@ -11,10 +18,16 @@ import socket
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from functools import partial
+from threading import Thread
+from typing import IO, TYPE_CHECKING, Any
 
-from assocpriv.promise.errors import SparkError
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.kernels.parallel import limit_cores
+from assocpriv.promise import errors
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -36,7 +49,7 @@ def start_session(master: str) -> "SparkSession":
         with quiet_pandas():
             from pyspark.sql import SparkSession
     except ImportError:
-        raise SparkError("PySpark is not installed: pip install 'assocpriv[spark]'") from None
+        raise errors.SparkError("PySpark is not installed: pip install 'assocpriv[spark]'") from None
     is_connect = master.startswith("sc://")
     _check_there(master)
     with tempfile.TemporaryFile() as said, quiet_pandas():
@@ -49,7 +62,7 @@ def start_session(master: str) -> "SparkSession":
         except Exception as error:  # noqa: BLE001 - of py4j, of gRPC, of Spark: whatever a start fails with
             said.seek(0)
             why = said.read().decode(errors="replace") if "Java gateway" in str(error) else str(error)
-            raise SparkError(f"Spark could not be started on {master}: {reason(why)}") from None
+            raise errors.SparkError(f"Spark could not be started on {master}: {reason(why)}") from None
 
 
 def _check_there(master: str) -> None:
@@ -57,12 +70,14 @@ def _check_there(master: str) -> None:
     home, address = os.environ.get("JAVA_HOME"), _ADDRESS.match(master)
     if not master.startswith("sc://") and shutil.which(os.path.join(home, "bin", "java") if home else "java") is None:
         where = f"JAVA_HOME is {home}, where there is none" if home else "there is none on the PATH"
-        raise SparkError(f"Spark runs on Java 17 or later, and {where}; install it, or set JAVA_HOME to one")
+        raise errors.SparkError(f"Spark runs on Java 17 or later, and {where}; install it, or set JAVA_HOME to one")
     if address:
         try:
             socket.create_connection((address[1], int(address[2])), timeout=5).close()
         except (OSError, OverflowError):
-            raise SparkError(f"nothing answers at {address[1]}:{address[2]}, which --master {master} names") from None
+            raise errors.SparkError(
+                f"nothing answers at {address[1]}:{address[2]}, which --master {master} names"
+            ) from None
 
 
 def _start_java(master: str, said: IO[bytes]) -> None:
@@ -96,3 +111,79 @@ def reason(text: str) -> str:
 def column_of(frame: "DataFrame", name: str) -> "Column":
     """Return a column by its whole name, in which Spark would otherwise take a dot for one within another."""
     return frame["`" + name.replace("`", "``") + "`"]
+
+
+Ints = NDArray[np.int64]
+_AT_THE_DRIVER = 256 << 20  # bytes of counts that all tasks of a job may return
+_SAFE = re.compile(r"^(?:assocpriv\.promise\.errors\.(\w+): |(?=ModuleNotFoundError: ))(.+)$", re.MULTILINE)
+
+
+def add_up(frame: "DataFrame", count: Callable[[Iterator[Any]], Ints], n_counts: int) -> Ints:
+    """Return the sum over all tasks of what ``count`` makes of a task's Arrow batches, int64 (n_counts,).
+
+    Raises:
+        AssocprivError: what a task refused, of the class that it raised there.
+        SparkError: Spark gave up.
+    """
+    total = np.zeros(n_counts, dtype=np.int64)
+    fewer = frame.coalesce(max(1, _AT_THE_DRIVER // (8 * n_counts + 1)))
+    for (counts,) in run(fewer, partial(_count_task, count), "counts binary") if n_counts else ():
+        total += np.frombuffer(counts, dtype=np.int64)
+    return total
+
+
+def run(frame: "DataFrame", task: Callable[[Iterator[Any]], Iterator[Any]], schema: str, *, quote: bool = True) -> Any:
+    """Return the rows that tasks make of their Arrow batches; of each task those of one attempt.
+
+    Without ``quote`` an error says of which kind Spark's is, and not what that says, which may be a value of a row.
+
+    Raises:
+        AssocprivError: what a task refused, of the class that it raised there.
+        SparkError: Spark gave up.
+    """
+    answer: list[Any] = []
+
+    def collect() -> None:
+        try:
+            answer.append(rows.collect())
+        except Exception as error:  # noqa: BLE001 - of Spark, of gRPC, of py4j, each with classes of its own
+            answer.append(error)
+
+    with quiet_pandas():
+        rows = frame.mapInArrow(partial(_on_its_cores, task), schema)
+        # not in this thread: a signal in the middle of a call to Java would have PySpark make another within it
+        job = Thread(target=collect, daemon=True)
+        job.start()
+        while job.is_alive():
+            job.join(1)  # not at one go, which on some systems nothing interrupts
+    if isinstance(answer[0], Exception):
+        raise _told(answer[0], quote) from None
+    return answer[0]
+
+
+def _told(error: Exception, quote: bool) -> errors.AssocprivError:
+    """Return what a failed job is told as: what this package refused in a task, or what Spark says."""
+    if safe := _SAFE.findall(str(error)):
+        name, said = safe[-1]
+        refused: errors.AssocprivError = getattr(errors, name, errors.SparkError)(said)
+        return refused
+    said = reason(str(error)) if quote else f"{type(error).__name__}; what it says may quote data: see its own log"
+    return errors.SparkError(f"Spark gave up: {said}")
+
+
+# ---- in tasks
+
+
+def _on_its_cores(task: Callable[[Iterator[Any]], Iterator[Any]], batches: Iterator[Any]) -> Iterator[Any]:
+    """Run a task on the cores that Spark gave to it."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    limit_cores(context.cpus() if context else 1)
+    return task(batches)
+
+
+def _count_task(count: Callable[[Iterator[Any]], Ints], batches: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    yield pa.record_batch([pa.array([count(batches).tobytes()], pa.binary())], ["counts"])

@@ -36,24 +36,8 @@ from numpy.typing import NDArray
 from assocpriv.files.arrow import parquet_errors
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.promise.errors import RecordError, TemplateError, counted
+from assocpriv.records import sources
 from assocpriv.records.cells import Origin
-from assocpriv.records.sources import (
-    EMPTY_NUMBERS,
-    SEPARATORS,
-    SPREADSHEET,
-    SPREADSHEETS,
-    Budget,
-    LineNumbers,
-    Resumed,
-    cut_line,
-    first_lines,
-    line_chunks,
-    named_after,
-    open_source,
-    read_lines,
-    read_sample,
-    whole_array,
-)
 from assocpriv.records.tables import TableOptions
 
 
@@ -186,15 +170,15 @@ def read_source(source: Any, wanted: Collection[str], options: TableOptions) -> 
     """
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return named_after(path, lambda: _read_file(path, wanted, options), RecordError)
+        return sources.named_after(path, lambda: _read_file(path, wanted, options), RecordError)
     return _read_frame(source, wanted, options)
 
 
 def check_table_name(path: Path) -> None:
     """Refuse a name whose ending says nothing that can be read and written here."""
     name = path.name.lower()
-    if name.endswith(SPREADSHEETS):
-        raise RecordError(SPREADSHEET)
+    if name.endswith(sources.SPREADSHEETS):
+        raise RecordError(sources.SPREADSHEET)
     if not name.endswith((*PARQUET, *_TEXT)):
         raise RecordError("the file's name must end in .csv, .tsv (or these with .gz), .data, .txt, .parquet or .pq")
 
@@ -211,8 +195,8 @@ def _read_file(path: Path, wanted: Collection[str], options: TableOptions) -> So
     if path.exists() and not path.is_file():
         raise RecordError("a table is read twice, and this is no regular file; save it as one")
     check_table_name(path)
-    budget = Budget.within(options.memory_bytes)
-    with open_source(path, options.progress) as file:
+    budget = sources.Budget.within(options.memory_bytes)
+    with sources.open_source(path, options.progress) as file:
         stamp = file_stamp(path)
         if not path.name.lower().endswith(PARQUET):
             return _read_csv(file, wanted, options, budget, stamp)
@@ -326,7 +310,7 @@ def value_numbers(values: Sequence[str | None]) -> NDArray[np.float64] | None:
     """
     numbers = np.full(len(values), np.nan)
     for place, text in enumerate(values):
-        if text is None or text in EMPTY_NUMBERS:
+        if text is None or text in sources.EMPTY_NUMBERS:
             continue
         if not text.isascii() or "_" in text:
             return None
@@ -341,20 +325,20 @@ def value_numbers(values: Sequence[str | None]) -> NDArray[np.float64] | None:
 
 
 def _read_csv(
-    file: BinaryIO, wanted: Collection[str], options: TableOptions, budget: Budget, stamp: tuple[int, int]
+    file: BinaryIO, wanted: Collection[str], options: TableOptions, budget: sources.Budget, stamp: tuple[int, int]
 ) -> SourceTable:
-    sample = read_sample(file)
-    lines = first_lines(sample)
+    sample = sources.read_sample(file)
+    lines = sources.first_lines(sample)
     if not any(line.strip() for line in lines):
         raise RecordError("the file is empty, or its first line is too long; line 1 must name the columns")
     skip = next(number for number, line in enumerate(lines) if line.strip())
     names, separator = _header(lines[skip], wanted, options.mark)
-    places = _places(names, wanted, f"line {skip + 1}, with cells parted by {SEPARATORS[separator]},")
+    places = _places(names, wanted, f"line {skip + 1}, with cells parted by {sources.SEPARATORS[separator]},")
     coders = [_Coder(names[place], options.cells.missing) for place in places]
     parse = partial(_parse, width=len(names), places=places, separator=separator)
     quoted = False
     rows = []
-    chunks = line_chunks(Resumed(sample, file), budget, skip + 1)
+    chunks = sources.line_chunks(sources.Resumed(sample, file), budget, skip + 1)
     for columns, has_quotes in map_ahead(lambda chunk: parse(*chunk), chunks, budget.workers):
         quoted |= has_quotes
         rows.append(len(columns[0]))
@@ -365,15 +349,15 @@ def _read_csv(
 
 def _header(line: str, wanted: Collection[str], separator: str | None) -> tuple[list[str], str]:
     """Return the names of the columns and the separator: where none is said, that which shows most of those wanted."""
-    marks = [separator] if separator else list(SEPARATORS)
-    cut = {mark: [cell.strip() for cell in cut_line(line, mark) or []] for mark in marks}
+    marks = [separator] if separator else list(sources.SEPARATORS)
+    cut = {mark: [cell.strip() for cell in sources.cut_line(line, mark) or []] for mark in marks}
     best = max(marks, key=lambda mark: len(set(cut[mark]) & set(wanted)))
     return cut[best], best
 
 
 def _parse(text: bytes, origin: Origin, *, width: int, places: list[int], separator: str) -> tuple[list[Any], bool]:
-    lines = LineNumbers(text, origin.before)
-    columns = read_lines(text, lines, width, places, separator, (), [False] * len(places))
+    lines = sources.LineNumbers(text, origin.before)
+    columns = sources.read_lines(text, lines, width, places, separator, (), [False] * len(places))
     if columns is None:
         raise RecordError(
             f"lines {origin.before + 1:,} and following are no CSV in UTF-8; convert the file, and check its quotes"
@@ -385,7 +369,7 @@ def _parse(text: bytes, origin: Origin, *, width: int, places: list[int], separa
 
 
 def _read_parquet(
-    file: BinaryIO, wanted: Collection[str], options: TableOptions, budget: Budget, stamp: tuple[int, int]
+    file: BinaryIO, wanted: Collection[str], options: TableOptions, budget: sources.Budget, stamp: tuple[int, int]
 ) -> SourceTable:
     import pyarrow.parquet as pq
 
@@ -428,7 +412,7 @@ def _encoded(values: Any, coder: _Coder) -> Any:
     import pyarrow as pa
     import pyarrow.types as kinds
 
-    values = whole_array(values)
+    values = sources.whole_array(values)
     kind = values.type.value_type if kinds.is_dictionary(values.type) else values.type
     if kind.num_fields:
         raise RecordError(f"column {coder.name} holds lists or records; each record needs one value in it")
@@ -473,7 +457,7 @@ def _arrow(column: Any, name: str) -> Any:
     import pyarrow as pa
 
     with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
-        return whole_array(column.to_arrow())
+        return sources.whole_array(column.to_arrow())
     raise RecordError(f"column {name} mixes types; it must hold only numbers, or only text; convert it")
 
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 from assocpriv.files.itemsets import LightFrame
-from assocpriv.pages import charts
-from assocpriv.pages.picture import picture
 from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.server.selection import Surest
+from assocpriv.show import charts
+from assocpriv.show.charts import picture
 from assocpriv.simulation.simulate import simulate
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from assocpriv import guidance
+from assocpriv import guided
 from assocpriv.files.reports import read_reports
 from assocpriv.server.guided import publish, train
 from assocpriv.server.trees import TreeRequest, grow_tree
@@ -27,9 +27,9 @@ def run(records: int = 100_000, function: int = 2) -> dict[str, Any]:
         folder = Path(home)
         table.to_parquet(folder / "table.parquet")
         steps = _walk(folder)
-        state = guidance.read_state(folder / "state.json")
+        state = guided.read_state(folder / "state.json")
         answers = read_reports(folder / "released.parquet")
-        one = medians(lambda: publish(state), lambda: guidance.collect(_fresh(folder), answers))
+        one = medians(lambda: publish(state), lambda: guided.collect(_fresh(folder), answers))
         batches = -(-records // BATCH)
         noisy = release(table, noisy_plan(generated_columns(), CLASSES, records, "gaussian", 100), 1)
         by_class, fit = medians(
@@ -59,20 +59,20 @@ def _walk(folder: Path) -> dict[str, float]:
         seconds[f"{name}_s"] = perf_counter() - last
         last = perf_counter()
 
-    began = guidance.start(folder / "table.parquet", LABEL, seed=1)
-    guidance.write_state(began, folder / "state.json")
-    guidance.write_state(began, folder / "begun.json")
+    began = guided.start(folder / "table.parquet", LABEL, seed=1)
+    guided.write_state(began, folder / "state.json")
+    guided.write_state(began, folder / "begun.json")
     done("start")
-    guidance.publish_file(folder / "state.json", folder / "guidance.json")
+    guided.publish_file(folder / "state.json", folder / "guidance.json")
     done("publish")
-    asked = guidance.read_guidance(folder / "guidance.json")
-    guidance.answer_file(folder / "table.parquet", began.plan, asked, folder / "released.parquet")
+    asked = guided.read_guidance(folder / "guidance.json")
+    guided.answer_file(folder / "table.parquet", began.plan, asked, folder / "released.parquet")
     done("answer")
-    guidance.collect_files(folder / "released.parquet", folder / "state.json")
+    guided.collect_files(folder / "released.parquet", folder / "state.json")
     done("collect")
     return seconds
 
 
-def _fresh(folder: Path) -> guidance.MinerState:
+def _fresh(folder: Path) -> guided.MinerState:
     """Return the state before anything came in, with the guidance that was answered."""
-    return publish(guidance.read_state(folder / "begun.json"))
+    return publish(guided.read_state(folder / "begun.json"))

@@ -26,7 +26,7 @@ SIZES = {1_000: 200, 10_000: 2_000, 100_000: 10_000}  # itemsets: items
 
 def run(*, quick: bool = False) -> dict[str, Any]:
     """Return seconds and bytes by number of itemsets, ours and pandas' by turns, and how long Chromium opens ours."""
-    from assocpriv.showing import page
+    from assocpriv.show.pages import page
 
     rows = []
     turns = 1 if quick else TURNS

@@ -8,7 +8,7 @@ import naive
 import pytest
 from click.testing import CliRunner
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
 from assocpriv.files.plans import write_plan
 from assocpriv.planning.discovery import describe_privacy, foresee

@@ -8,7 +8,7 @@ import pytest
 from command_line import refused, refused_without_output, run, run_json
 
 import assocpriv as ap
-from assocpriv.basket_files import check_catalogue, draft_catalogue
+from assocpriv.api import check_catalogue, draft_catalogue
 
 BASKETS = "Milk,bread,cafe\u0301\nmilk,bread\nbread,ice  cream\nbread,tea\n"
 NAMES = ["Milk", "bread", "café", "ice cream", "milk", "tea"]

@@ -18,7 +18,7 @@ from command_line import (
 )
 from uploads import PLAN, upload
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 from assocpriv.collect.sqlite import SqliteStore
 
 

@@ -25,8 +25,8 @@ from command_line import (
     run_json,
 )
 
-from assocpriv.apps import progress
 from assocpriv.files import atomic
+from assocpriv.show import terminal
 
 
 def test_the_whole_way(home: Path, tmp_path: Path) -> None:
@@ -88,9 +88,9 @@ def test_progress_never_goes_to_stdout(home: Path, tmp_path: Path, monkeypatch: 
         def flush(self) -> None:
             sys.stderr.flush()
 
-    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=Terminal()))
-    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr(progress, "_BETWEEN_SECONDS", 0.0)
+    monkeypatch.setattr(terminal, "sys", SimpleNamespace(stderr=Terminal()))
+    monkeypatch.setattr(terminal, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(terminal, "_BETWEEN_SECONDS", 0.0)
     result = run(*PLAN_ARGUMENTS, "-o", tmp_path / "p.json", "--json")
     assert "planning [" in result.stderr
     assert json.loads(result.stdout)["plan_id"]
@@ -99,7 +99,7 @@ def test_progress_never_goes_to_stdout(home: Path, tmp_path: Path, monkeypatch: 
 
 def test_progress_is_silent_without_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where standard error is no terminal, a plan says nothing on it."""
-    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(terminal, "_PATIENCE_SECONDS", 0.0)
     assert run(*PLAN_ARGUMENTS, "-o", tmp_path / "p.json").stderr == ""
 
 

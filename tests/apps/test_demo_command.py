@@ -14,7 +14,7 @@ from command_line import (
     run_json,
 )
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 
 DEMO = ["demo", "--size", 20_000, "--items", 50, "--min-support", "10%", "--seed", 1]
 DEMO_FILES = ["itemsets.html", "itemsets.parquet", "plan.json", "reports.parquet", "rules.csv"]

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from command_line import PROMISE, python, refused, run, run_json
 
 import assocpriv as ap
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 
 GOOD, BAD = bytes(2), bytes(3)  # reports of the plan have 2 bytes
 

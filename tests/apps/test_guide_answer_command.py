@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from command_line import refused, run, run_json
 
 import assocpriv as ap
-from assocpriv import guidance as guided
-from assocpriv.apps.cli import main
+from assocpriv import guided
+from assocpriv.cli.main import main
 from assocpriv.client import waiting
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.waiting import waiting_inputs

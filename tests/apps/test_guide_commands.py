@@ -7,7 +7,7 @@ import pytest
 from command_line import refused, refused_without_output, run, run_json
 from guided_tables import random_people
 
-from assocpriv import guidance
+from assocpriv import guided
 from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports
 from assocpriv.simulation.enumeration import SeededEntropy
@@ -44,7 +44,7 @@ def begin(table: Path, folder: Path, *more: object) -> Path:
 
 def answer(state: Path, path: Path, n: int = 30, seed: int = 1) -> Path:
     """Write the reports of people who are nobody to a state's guidance."""
-    known = guidance.read_state(state)
+    known = guided.read_state(state)
     positions, classes = random_people(known.plan, n, np.random.default_rng(seed))
     asked, entropy = known.guidance, SeededEntropy(seed)
     packed = randomize_tuples(positions.astype(np.int32), classes, known.plan, asked, entropy=entropy)
@@ -115,10 +115,10 @@ def test_what_is_refused_changes_nothing(table: Path, tmp_path: Path) -> None:
 def test_a_start_with_people_who_do_not_mind(table: Path, tmp_path: Path) -> None:
     """With --known the table's own tuples are the first, of each class; a promise is kept by the plan."""
     (tmp_path / "known").mkdir()
-    state = guidance.read_state(begin(table, tmp_path / "known", "--known"))
+    state = guided.read_state(begin(table, tmp_path / "known", "--known"))
     assert state.started.sum() == 240
     (tmp_path / "kept").mkdir()
-    kept = guidance.read_state(begin(table, tmp_path / "kept", "--epsilon", 2, "--keep", "tuple"))
+    kept = guided.read_state(begin(table, tmp_path / "kept", "--epsilon", 2, "--keep", "tuple"))
     assert kept.plan.amplification < np.e**2
 
 

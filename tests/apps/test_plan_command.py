@@ -20,7 +20,7 @@ from command_line import (
     run_json,
 )
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 from assocpriv.files.plans import read_plan
 from assocpriv.plans.baskets import Plan
 

@@ -12,14 +12,14 @@ import naive
 import pytest
 from click.testing import CliRunner
 
-from assocpriv.apps.cli import main
-from assocpriv.apps.render.figures import written
-from assocpriv.apps.render.privacy import privacy_lines, privacy_record
+from assocpriv.cli.main import main
 from assocpriv.files.plans import write_plan
 from assocpriv.planning.discovery import _power_up, describe_privacy
 from assocpriv.planning.shuffling import blanket_mass, central_guarantee
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import epsilon, highest_posterior, largest_rise, lowest_posterior, parse_probability
+from assocpriv.show.figures import written
+from assocpriv.show.promises import privacy_lines, privacy_record
 
 SMALL = naive.small_plan("none", 12, 3, 1, shares=(2, 1, 1, 5))
 TWICE = replace(SMALL, reports_per_person=2)

@@ -14,12 +14,12 @@ import pytest
 from command_line import DOCS, parses, refused, run, run_json
 
 import assocpriv as ap
-from assocpriv.apps.cli import main
-from assocpriv.apps.render.explain import explain_lines
-from assocpriv.apps.render.figures import chance_up, figure_below, percent_up
+from assocpriv.cli.main import main
 from assocpriv.planning.baskets import COSTS, VERDICTS, WEEKS, Case, cases, compute_cost, explain_promises
 from assocpriv.planning.discovery import describe_privacy
 from assocpriv.promise.breaches import epsilon, highest_posterior
+from assocpriv.show.figures import chance_up, figure_below, percent_up
+from assocpriv.show.promises import explain_lines
 
 PAGE = (DOCS / "choose-a-promise.md").read_text(encoding="utf-8")
 

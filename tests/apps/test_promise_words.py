@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from command_line import PROMISE, run
 
-from assocpriv.apps.render.plan import _changes, _most
-from assocpriv.apps.terminal import fitted
+from assocpriv.show.plans import _changes, _most
+from assocpriv.show.terminal import fitted
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from command_line import (
     run_json,
 )
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 from assocpriv.client.bulk import BulkRandomizer
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from command_line import refused, run, run_json
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 
 TABLE = "job,country,debt,age,rating\n" + (
     "cook,US,current,30,bad\n" * 4 + "doctor,US,never,41,good\n" * 4 + "doctor,US,never,41,bad\n" * 2

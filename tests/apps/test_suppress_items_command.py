@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from command_line import refused_without_output, run, run_json, section
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 
 BASKETS = "beer,test\nmilk\ntest,beer,milk\nbeer\nbeer,test\nmilk,test\negg\negg,milk\n"
 TOML = '[[template]]\nchannel = ["beer"]\nsensitive = ["test"]\nconfidence = "60%"\n'

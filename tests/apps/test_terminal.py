@@ -18,11 +18,10 @@ import pytest
 from command_line import PLAN_ARGUMENTS, run
 
 import assocpriv as ap
-from assocpriv.apps import progress
-from assocpriv.apps.console import say
-from assocpriv.apps.render.assurance import audit_lines
-from assocpriv.apps.terminal import can_draw, columns, decorated, fitted, harmless, has_colours, talk
-from assocpriv.core.progress_bar import ProgressBar
+from assocpriv.cli.options import say
+from assocpriv.show import terminal
+from assocpriv.show.audits import audit_lines
+from assocpriv.show.terminal import ProgressBar, can_draw, columns, decorated, fitted, harmless, has_colours, talk
 
 HIDDEN = {"COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"}
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
@@ -195,14 +194,14 @@ def test_colours_are_as_the_environment_wants(monkeypatch: pytest.MonkeyPatch) -
 def test_progress_stays_on_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line no longer than the terminal, with rate and time left, gone before something is said; or none."""
     stream, now = Terminal(), [0.0]
-    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
+    monkeypatch.setattr(terminal, "monotonic", lambda: now[0])
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("COLUMNS", "70")
     monkeypatch.setenv("TERM", "xterm")
 
     def told(stage: str, *steps: tuple[int, int]) -> str:
         stream.truncate(stream.seek(0))
-        shown = progress.Progress()
+        shown = terminal.Progress()
         for place, (done, total) in enumerate(steps):
             now[0] += 3 * min(place, 1)
             shown(stage, done, total)
@@ -224,20 +223,20 @@ def test_progress_stays_on_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_cannot_say_how_far_it_is_says_that_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
     """After some patience, with the time so far; then the line is gone. Where nobody looks nothing is said."""
-    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(terminal, "_PATIENCE_SECONDS", 0.01)
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
-    with progress.Progress.while_busy("growing"):
+    with terminal.Progress.while_busy("growing"):
         until = monotonic() + 20
         while "growing" not in stream.getvalue():
             assert monotonic() < until
             sleep(0.01)
     assert re.fullmatch("(\rgrowing … \\d+ s\x1b\\[K)+\r\x1b\\[K", stream.getvalue())
-    with pytest.raises(ValueError, match="this"), progress.Progress.while_busy("growing"):
+    with pytest.raises(ValueError, match="this"), terminal.Progress.while_busy("growing"):
         raise ValueError("this")
     monkeypatch.setattr(sys, "stderr", silent := StringIO())
-    with progress.Progress.while_busy("growing"):
+    with terminal.Progress.while_busy("growing"):
         sleep(0.05)
     assert silent.getvalue() == ""
 

@@ -107,9 +107,9 @@ def test_without_scikit_learn(home: Path, tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_tree_that_tells_nothing_is_said_to_be_undecidable() -> None:
     """The text says what was found and what to do, JSON has it as a field."""
-    from assocpriv.apps.render.trees import tree_record, tree_text
     from assocpriv.numeric import tree_lines
     from assocpriv.plans.tree_model import Node, NumberInput, TreeModel
+    from assocpriv.show.tables import tree_record, tree_text
 
     model = TreeModel("risk", ("a", "b"), (NumberInput("age", 0, 1),), (Node(9, (0.5, 0.5)),), "by-class", 7, "", True)
     text = "\n".join(tree_text(model, list(tree_lines(model))))

@@ -16,8 +16,6 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import binom
 
-from assocpriv.apps.cli import main
-from assocpriv.apps.render.assurance import audit_lines, audit_record
 from assocpriv.auditing import bounds, clients, exact_walk, goodness_of_fit
 from assocpriv.auditing.audit import Audit
 from assocpriv.auditing.bounds import (
@@ -29,8 +27,18 @@ from assocpriv.auditing.bounds import (
     lower_bounds,
     smallest_chance,
 )
-from assocpriv.auditing.clients import Answers, BulkClient, Program, SingleClient, _decoded, answered, batch_of
-from assocpriv.auditing.counts import Tallies, coin_bits, compare_starts, free_sums
+from assocpriv.auditing.clients import BulkClient, ClientReports, Program, SingleClient, _decoded, answered, batch_of
+from assocpriv.auditing.counts import (
+    Tallies,
+    coin_bits,
+    compare_starts,
+    equal_batches,
+    form_of,
+    free_sums,
+    mixed_batches,
+    transaction_of,
+    worst_neighbours,
+)
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, AuditRequest, Finding, verdict
 from assocpriv.auditing.goodness_of_fit import (
     Events,
@@ -41,11 +49,12 @@ from assocpriv.auditing.goodness_of_fit import (
     other_transactions,
     repeats_p_value,
 )
-from assocpriv.auditing.neighbours import equal_batches, form_of, mixed_batches, transaction_of, worst_neighbours
+from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
 from assocpriv.files.plans import write_plan
 from assocpriv.promise.breaches import epsilon
 from assocpriv.promise.errors import FileError, PlanError, WireError
+from assocpriv.show.audits import audit_lines, audit_record
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
 audit_client = partial(bounds.audit_client, seed=5)  # the same deal of items in every run of the tests
@@ -266,7 +275,7 @@ def test_others_are_counted_as_they_are(kind):
         def spoiled(self, packed, batch):
             """Keep them."""
             reports.extend((tuple(basket), bytes(row)) for basket, row in zip(batch, packed, strict=True))
-            return Answers.of_packed(packed)
+            return ClientReports.of_packed(packed)
 
     tallies.collect(Noted(plan), 300)
     own, kept, others = Counter(), Counter(), Counter()
@@ -502,7 +511,7 @@ def test_malformed_reports_have_no_law():
         def spoiled(self, packed, batch):
             """Set all bits."""
             packed[::100] = 0xFF
-            return Answers.of_packed(packed)
+            return ClientReports.of_packed(packed)
 
     found = audit_client(plan, NoSuchSet(plan), trials=5000)
     assert broken(found) == {"format"}

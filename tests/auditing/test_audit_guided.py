@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assocpriv.assurance import audit as audit_plan
+from assocpriv.api import audit as audit_plan
 from assocpriv.auditing import exact_tables
 from assocpriv.auditing import guided as auditor
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, AuditRequest, Finding

@@ -13,12 +13,11 @@ from assocpriv.auditing import bounds, exact_draws, goodness_of_fit
 from assocpriv.auditing import counts as tallies_module
 from assocpriv.auditing import goodness_of_fit as items
 from assocpriv.auditing.bounds import audit_conformance
-from assocpriv.auditing.clients import Answers, BulkClient, SingleClient
-from assocpriv.auditing.counts import is_spanned, span_of
+from assocpriv.auditing.clients import BulkClient, ClientReports, SingleClient
+from assocpriv.auditing.counts import form_of, is_spanned, span_of
 from assocpriv.auditing.exact_walk import audit_exact
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Fault
 from assocpriv.auditing.goodness_of_fit import Events, ItemTallies, deals, joint_p_value, reports_needed
-from assocpriv.auditing.neighbours import form_of
 from assocpriv.auditing.recompute_promise import read_numbers
 from assocpriv.client import baskets as itemset
 from assocpriv.client import bulk
@@ -144,7 +143,7 @@ def test_items_are_counted_as_they_are(monkeypatch, kind, expanded):
         def spoiled(self, packed, batch):
             """Keep them."""
             reports.extend((tuple(sorted(basket)), bytes(row)) for basket, row in zip(batch, packed, strict=True))
-            return Answers.of_packed(packed)
+            return ClientReports.of_packed(packed)
 
     tallies = tallied(plan, Noted(plan), 700)[0]
     dealt = tallies.deal
@@ -391,7 +390,7 @@ def test_one_answer_that_is_no_report_is_broken():
             """Cut it."""
             answers = super().spoiled(packed, batch)
             lengths = answers.lengths - (self.rng.random(len(packed)) < 1 / 5000)
-            return Answers(answers.octets, lengths)
+            return ClientReports(answers.octets, lengths)
 
     found = bounds.audit_client(plan, Hidden(plan, faults.AlwaysShown), trials=100_000, seed=1)
     assert broken(found) == {"format"}

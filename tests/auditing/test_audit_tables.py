@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assocpriv as ap
-from assocpriv.apps.render.assurance import audit_lines
 from assocpriv.auditing import exact_tables
 from assocpriv.auditing.audit import audit_form, audit_laws, audit_table
-from assocpriv.auditing.clients import Answers, BulkTables, SingleTables, chosen_records, record_of
+from assocpriv.auditing.clients import BulkTables, ClientReports, SingleTables, chosen_records, record_of
 from assocpriv.auditing.exact_tables import Drawn, walk
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, AuditRequest, Finding
 from assocpriv.auditing.recompute_tables import read_table
@@ -36,6 +35,7 @@ from assocpriv.plans.columns import (
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.tables import read_value
+from assocpriv.show.audits import audit_lines
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
 
@@ -291,7 +291,7 @@ class Faulty(BulkTables):
             for answers in super().reports([batch]):
                 packed = answers.octets.copy()
                 self._spoil(packed, batch, self._chance)
-                yield Answers.of_packed(packed)
+                yield ClientReports.of_packed(packed)
 
 
 def off_by_one(packed: Any, _batch: Any, _chance: Any) -> None:
@@ -389,7 +389,7 @@ def test_malformed_reports() -> None:
     class Longer(BulkTables):
         def reports(self, batches: Any) -> Any:
             for answers in super().reports(batches):
-                yield Answers.of_packed(np.pad(answers.octets, ((0, 0), (0, 1))))
+                yield ClientReports.of_packed(np.pad(answers.octets, ((0, 0), (0, 1))))
 
     assert {f.name for f in audit_form(PLAN, Longer(PLAN)) if f.verdict == BROKEN} == {"length"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import faults
 import pytest
 
-from assocpriv.assurance import audit
+from assocpriv.api import audit
 from assocpriv.auditing import audit as kinds
 from assocpriv.auditing import exact_walk
 from assocpriv.auditing.bounds import audit_client, audit_conformance

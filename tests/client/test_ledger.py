@@ -24,9 +24,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import fixed_plan, small_plan
 
-from assocpriv import baskets as api
-from assocpriv.apps.cli import main
-from assocpriv.assurance import report as device_report
+from assocpriv import api
+from assocpriv.api import report as device_report
+from assocpriv.cli.main import main
 from assocpriv.client import ledger as ledger_module
 from assocpriv.client import ledger_file
 from assocpriv.client.baskets import Randomizer

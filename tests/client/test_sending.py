@@ -19,7 +19,7 @@ from canary import NAME, marks_in, shown_by
 from click.testing import CliRunner
 from naive import small_plan
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 from assocpriv.client import sending
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.sending import Clock

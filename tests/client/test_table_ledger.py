@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 from assocpriv.client.any_kind import parse_record
 from assocpriv.client.ledger import Ledger
 from assocpriv.files.plans import write_plan

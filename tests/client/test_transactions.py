@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from naive import count_itemset, small_plan
 
 import assocpriv as ap
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 from assocpriv.client import transactions as views
 from assocpriv.client.transactions import Viewer, apply_view, read_transactions, stream_transactions, view_transaction
 from assocpriv.files.plans import read_plan, write_plan

@@ -19,7 +19,7 @@ import pytest
 from debian_packages import program
 
 import assocpriv as ap
-from assocpriv.apps.commands.serve import serve
+from assocpriv.cli.collect import serve
 from assocpriv.files.plans import write_plan
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "collector"

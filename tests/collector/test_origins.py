@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from running_collector import HEADERS, PLAN, Collector, Forks, records
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 from assocpriv.files.plans import write_plan
 
 SHOP, OTHER = "https://shop.example", "https://shop.example.org"

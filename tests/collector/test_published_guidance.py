@@ -8,21 +8,21 @@ import pytest
 from asgi import Visitor
 from guided_tables import random_people
 
-from assocpriv import guidance
+from assocpriv import guided
 from assocpriv.client.guided import accept, randomize_tuples
 from assocpriv.collect import make_service
 from assocpriv.promise.errors import WireError
 from assocpriv.server.guided import MinerState, random_start
 from assocpriv.simulation.enumeration import SeededEntropy
 
-PLAN = guidance.plan(
-    [guidance.category("a", ["x", "y"]), guidance.category("b", ["x", "y", "z"])],
-    guidance.class_label("c", ["no", "yes"]),
+PLAN = guided.plan(
+    [guided.category("a", ["x", "y"]), guided.category("b", ["x", "y", "z"])],
+    guided.class_label("c", ["no", "yes"]),
     batch=20,
 )
 
 
-def reports(asked: guidance.Guidance, n: int, seed: int) -> np.ndarray:
+def reports(asked: guided.Guidance, n: int, seed: int) -> np.ndarray:
     """Return answers of people who are nobody."""
     positions, classes = random_people(PLAN, n, np.random.default_rng(seed))
     return randomize_tuples(positions.astype(np.int32), classes, PLAN, asked, entropy=SeededEntropy(seed))
@@ -37,7 +37,7 @@ def send(visitor: Visitor, packed: np.ndarray) -> None:
 
 def begin(folder: Path) -> Path:
     """Write the first state of a miner and return its file."""
-    guidance.write_state(random_start(PLAN, 1), folder / "state.json")
+    guided.write_state(random_start(PLAN, 1), folder / "state.json")
     return folder / "state.json"
 
 
@@ -48,16 +48,16 @@ def test_guidance_is_taken_up_without_a_restart(tmp_path: Path) -> None:
         for path in ("/guidance", "/guidance/level"):
             assert visitor.get(path).status == 404
             assert '"no-guidance"' in visitor.get(path).text
-        first = guidance.publish_file(state, published)[0].guidance
+        first = guided.publish_file(state, published)[0].guidance
         answer = visitor.get("/guidance")
         assert answer.text == first.canonical_json
-        accept(guidance.Guidance.parse(answer.text), PLAN, announced=first.level)
+        accept(guided.Guidance.parse(answer.text), PLAN, announced=first.level)
         assert f'"level":{first.level}' in visitor.get("/guidance/level").text
         assert visitor.get("/guidance", if_none_match=answer.headers["etag"]).status == 304
         send(visitor, reports(first, 20, 1))
         visitor.run(visitor.application.seal())
-        guidance.collect_files(tmp_path / "data", state)
-        second = guidance.publish_file(state, published, force=True)[0].guidance
+        guided.collect_files(tmp_path / "data", state)
+        second = guided.publish_file(state, published, force=True)[0].guidance
         assert second.serial == 2
         assert visitor.get("/guidance", if_none_match=answer.headers["etag"]).text == second.canonical_json
         assert '"serial":2' in visitor.get("/status").text.replace(" ", "")
@@ -73,11 +73,11 @@ def test_a_growing_collection_is_collected_once(tmp_path: Path) -> None:
     state, data = begin(tmp_path), tmp_path / "data"
 
     def collected() -> int:
-        after: MinerState = guidance.collect_files(data, state)
+        after: MinerState = guided.collect_files(data, state)
         return after.tuples
 
     with Visitor(make_service(PLAN, data)) as visitor:
-        asked = guidance.publish_file(state, data / "guidance.json")[0].guidance
+        asked = guided.publish_file(state, data / "guidance.json")[0].guidance
         send(visitor, reports(asked, 5, 1))
         assert collected() == 0  # nothing is sealed
         visitor.run(visitor.application.seal())
@@ -94,7 +94,7 @@ def test_a_growing_collection_is_collected_once(tmp_path: Path) -> None:
         assert [collected(), collected()] == [9, 9]
     one = next(data.glob("*.parquet"))
     with pytest.raises(WireError, match="was collected before"):
-        guidance.collect_files(one, state)
+        guided.collect_files(one, state)
     (tmp_path / "empty").mkdir()
     with pytest.raises(WireError, match="no report files"):
-        guidance.collect_files(tmp_path / "empty", state)
+        guided.collect_files(tmp_path / "empty", state)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assocpriv.files.names import Taxonomy, read_taxonomy
+from assocpriv.files.plans import Taxonomy, read_taxonomy
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import PlanError
 

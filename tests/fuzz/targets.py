@@ -26,17 +26,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from naive import fixed_plan, small_plan
 
-from assocpriv.apps.kinds import describe_plan
+from assocpriv.api import mine, read_baskets
 from assocpriv.auditing.recompute_tables import read_guided, read_table
-from assocpriv.baskets import read_baskets
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.guided import GuidedRecord, randomize_guided
 from assocpriv.client.ledger_file import FIRST_HEADER, HEADER, MARK, Acknowledged, Entry, Waiting, parse_ledger
 from assocpriv.client.tables import randomize_record
-from assocpriv.files.names import read_taxonomy
-from assocpriv.files.plans import read_catalogue, read_guidance, read_plan, write_plan
+from assocpriv.files.plans import read_catalogue, read_guidance, read_plan, read_taxonomy, write_plan
 from assocpriv.files.reports import Reports, message_lines, read_messages, read_reports
-from assocpriv.mining import mine
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.columns import (
@@ -61,6 +58,7 @@ from assocpriv.records import sources
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.itemsets import read_itemsets, write_itemsets
+from assocpriv.show.guided import describe_plan
 from assocpriv.simulation.enumeration import SeededEntropy
 
 _Result = TypeVar("_Result")

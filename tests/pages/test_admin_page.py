@@ -9,16 +9,17 @@ from asgi import Answer, Visitor
 from operator_page import HOSTILE, TOKEN, Collection, Commands
 
 import assocpriv as ap
-from assocpriv import guidance, numeric
-from assocpriv.pages import admin, analysis
+from assocpriv import guided as guidance
+from assocpriv import numeric
+from assocpriv.pages import operator
 
 
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch) -> Commands:
     """Put commands that say something harmless in place of the real ones."""
     fake = Commands(["milk", "bread"])
-    monkeypatch.setattr(analysis, "run_command", fake)
-    monkeypatch.setattr(admin, "run_command", fake)
+    monkeypatch.setattr(operator, "run_command", fake)
+    monkeypatch.setattr(operator, "run_command", fake)
     return fake
 
 

@@ -8,9 +8,8 @@ import pytest
 
 import assocpriv as ap
 from assocpriv.collect.metrics import Rate
-from assocpriv.pages import analysis
-from assocpriv.pages.analysis import Analyst, Answer, Question, run_command
-from assocpriv.pages.kinds import _when
+from assocpriv.pages import operator
+from assocpriv.pages.operator import Analyst, Answer, Question, _when, run_command
 
 
 class Commands:
@@ -18,7 +17,7 @@ class Commands:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.ran, self.now, self.most = list[tuple[str, ...]](), 0, 0
-        monkeypatch.setattr(analysis, "run_command", self)
+        monkeypatch.setattr(operator, "run_command", self)
 
     async def __call__(self, arguments: list[str], seconds: float) -> dict[str, Any] | str:
         """Take a moment; a command named ``fails`` fails."""
@@ -83,7 +82,7 @@ def test_what_cannot_be_computed_is_said(monkeypatch: pytest.MonkeyPatch, caplog
         answer, working = await answered(analyst, question("a", "one"), 5)
         assert (answer.errors, working) == ({"one": "cannot be computed: no memory"}, False)
 
-    monkeypatch.setattr(analysis, "run_command", no_process)
+    monkeypatch.setattr(operator, "run_command", no_process)
     asyncio.run(try_it())
 
 
@@ -106,10 +105,10 @@ def test_commands_are_the_package_s_own(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_lists_in_a_record_are_cut() -> None:
     """A page shows some rows and how many there are."""
-    record = analysis._read(0, b'{"rows": [%s0]}' % (b"0," * 4999), b"")
+    record = operator._read(0, b'{"rows": [%s0]}' % (b"0," * 4999), b"")
     assert isinstance(record, dict)
     assert (len(record["rows"]), record["rows_count"]) == (2000, 5000)
-    assert analysis._read(-9, b"", b"talk\n") == "ended with status -9"
+    assert operator._read(-9, b"", b"talk\n") == "ended with status -9"
 
 
 def test_a_rate_is_that_of_the_last_day() -> None:

@@ -12,10 +12,9 @@ from operator_page import HOSTILE
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.pages.charts import Interval, intervals
-from assocpriv.pages.picture import Chart, picture
 from assocpriv.promise.errors import EstimateError, FileError
-from assocpriv.showing import page
+from assocpriv.show.charts import Chart, Interval, intervals, picture
+from assocpriv.show.pages import page
 
 pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")
 SVG = "{http://www.w3.org/2000/svg}"

@@ -16,8 +16,8 @@ import pytest
 from debian_packages import program
 from operator_page import HOSTILE, TOKEN, Collection, Commands
 
-from assocpriv.pages import analysis
-from assocpriv.pages.sessions import Sessions
+from assocpriv.pages import operator
+from assocpriv.pages.operator import Sessions
 
 ITS_OWN = ("google.com", "googleapis.com", "gstatic.com")  # what the browser itself asks for
 
@@ -46,7 +46,7 @@ def served(page: Any, cookie: str) -> Iterator[str]:
 def test_chromium_shows_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It renders with its style, a name runs no script, the console stays silent, and no other host is asked."""
     chromium = program("chromium", "chromium")
-    monkeypatch.setattr(analysis, "run_command", Commands(["milk", "bread", *HOSTILE]))
+    monkeypatch.setattr(operator, "run_command", Commands(["milk", "bread", *HOSTILE]))
     (tmp_path / "c").mkdir()
     sessions = Sessions(TOKEN)
     with served(Collection(tmp_path / "c").page(sessions), sessions.begin()) as url:

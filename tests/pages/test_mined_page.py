@@ -17,11 +17,11 @@ from debian_packages import program
 from operator_page import HOSTILE
 
 import assocpriv as ap
-from assocpriv.pages.charts import Edge, Point, Strip, graph, matrix, scatter, strips
-from assocpriv.pages.wording import share
 from assocpriv.planning.discovery import foresee
 from assocpriv.promise.errors import EstimateError, FileError, PlanError
-from assocpriv.showing import page, write_page
+from assocpriv.show.charts import Edge, Point, Strip, graph, matrix, scatter, strips
+from assocpriv.show.figures import share
+from assocpriv.show.pages import page, write_page
 from bench.speed.pages import large_table
 
 pytestmark = [pytest.mark.filterwarnings("ignore:itemsets of"), pytest.mark.filterwarnings("ignore:nothing was")]

@@ -15,8 +15,8 @@ from other_pages import Balanced
 import assocpriv as ap
 from assocpriv import numeric
 from assocpriv.files.tree_models import read_tree
-from assocpriv.pages.wording import number, share
 from assocpriv.server.data_frames import ItemsetFrame
+from assocpriv.show.figures import number, share
 
 MOST = 10_000  # letters
 

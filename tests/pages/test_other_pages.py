@@ -16,12 +16,11 @@ from other_pages import Balanced
 import assocpriv as ap
 from assocpriv import numeric
 from assocpriv.files.tree_models import read_tree
-from assocpriv.pages.combined import apart
-from assocpriv.pages.tree import Line, tree_page
-from assocpriv.pages.wording import number, share
 from assocpriv.plans.tree_model import tree_lines
 from assocpriv.promise.errors import EstimateError, PlanError
-from assocpriv.showing import page
+from assocpriv.show.figures import number, share
+from assocpriv.show.pages import apart, page
+from assocpriv.show.sheets import Line, tree_page
 
 
 @pytest.fixture(scope="module")

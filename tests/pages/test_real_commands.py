@@ -14,9 +14,9 @@ from operator_page import TOKEN, Collection
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 from assocpriv.client.bulk import randomize_chunks
-from assocpriv.pages import admin, analysis
+from assocpriv.pages import operator
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.simulation.enumeration import SeededEntropy
 
@@ -27,9 +27,9 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def run(arguments: list[str], seconds: float) -> dict[str, Any] | str:
         done = CliRunner().invoke(main, [*arguments, "--json"])
-        return analysis._read(done.exit_code, done.stdout_bytes, done.stderr_bytes)
+        return operator._read(done.exit_code, done.stdout_bytes, done.stderr_bytes)
 
-    for module in (admin, analysis):
+    for module in (operator, operator):
         monkeypatch.setattr(module, "run_command", run)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assocpriv.pages.sessions import TOKEN_FILE, Sessions, TooManyFailuresError, read_or_make_token
+from assocpriv.pages.operator import TOKEN_FILE, Sessions, TooManyFailuresError, read_or_make_token
 from assocpriv.promise.errors import FileError
 
 

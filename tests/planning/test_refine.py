@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import assocpriv as ap
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 from assocpriv.client.transactions import view_transaction
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.rounds import EntryRule, Refinement, RoundWishes, guessed_least, plan_sizes, poisson

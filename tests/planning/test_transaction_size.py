@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 from assocpriv.files.plans import read_plan
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.request import PlanWishes

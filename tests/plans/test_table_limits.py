@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 from naive import ReplayEntropy
 
-from assocpriv.apps.render.table_plan import plan_record
 from assocpriv.auditing.audit import audit_table
 from assocpriv.auditing.exact_draws import words_of
 from assocpriv.auditing.findings import BROKEN, AuditRequest
@@ -25,6 +24,7 @@ from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError, RecordError
 from assocpriv.records.tables import CellOptions, TableOptions, column_inputs, read_value, stream_table
+from assocpriv.show.tables import plan_record
 from tests.vectors import table_decoder
 
 ALMOST = ("1/1000000000000000000000000", "999999999999999999999999/1000000000000000000000000")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import assocpriv as ap
-from assocpriv.apps.cli import main
 from assocpriv.auditing.findings import AuditRequest
+from assocpriv.cli.main import main
 from assocpriv.planning.discovery import foresee
 from assocpriv.planning.rounds import plan_histogram
 from assocpriv.promise.errors import EstimateError, PlanError
@@ -95,7 +95,7 @@ NUMBER_OPTIONS = dict(_number_options())
 @pytest.mark.parametrize("name", sorted(NUMBER_OPTIONS))
 @pytest.mark.parametrize("digits", ["٣", "३", "3٣", "３"])
 def test_options_take_plain_digits_alone(name: str, digits: str) -> None:
-    """No option takes a digit of another script for a number (its type comes from apps/options.py)."""
+    """No option takes a digit of another script for a number (its type comes from cli/options.py)."""
     option = NUMBER_OPTIONS[name]
     with pytest.raises(click.BadParameter, match="is not a number in the digits 0 to 9"):
         option.type_cast_value(click.Context(click.Command("command")), [digits] if option.multiple else digits)

@@ -19,10 +19,10 @@ from canary import NAME, NUMBER, chain, marked_files, marks_in, shown_by
 from click.testing import CliRunner
 from naive import small_plan
 
-from assocpriv import baskets as api
-from assocpriv import numeric, trials
-from assocpriv.apps.cli import main
-from assocpriv.baskets import read_baskets
+from assocpriv import api, numeric
+from assocpriv import api as trials
+from assocpriv.api import read_baskets
+from assocpriv.cli.main import main
 from assocpriv.client import bulk
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import BulkRandomizer, randomize_chunks

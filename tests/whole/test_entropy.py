@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assocpriv as ap
-from assocpriv.apps.cli import main
 from assocpriv.auditing.clients import BulkClient, SingleClient, batch_of
+from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.files.reports import read_reports
@@ -208,12 +208,11 @@ def test_the_scan_for_other_sources_finds_them(text):
 
 # who may name what of promise/entropy.py; a new entry is a new path, and belongs into the test below
 IMPORTS = {
-    "assurance.py": {"SystemEntropy"},
+    "api.py": {"SystemEntropy"},
     "auditing/clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
     "auditing/exact_draws.py": {"Entropy", "WordEntropy"},
     "auditing/exact_walk.py": {"Entropy"},
     "auditing/guided.py": {"Entropy", "SystemEntropy", "WordEntropy"},
-    "baskets.py": {"SystemEntropy"},
     "client/any_kind.py": {"Entropy"},
     "client/baskets.py": {"Entropy"},
     "client/bulk.py": {"read_only", "WordEntropy"},
@@ -223,7 +222,7 @@ IMPORTS = {
     "client/tables.py": {"Entropy", "read_only", "WordEntropy"},
     "client/waiting.py": {"SystemEntropy"},
     "collect/sealing.py": {"SystemEntropy"},
-    "guidance.py": {"SystemEntropy"},
+    "guided.py": {"SystemEntropy"},
     "numeric.py": {"SystemEntropy"},
     "promise/numbers.py": {"WORD_BITS"},
     "simulation/enumeration.py": {"Entropy", "WordEntropy"},
@@ -235,7 +234,7 @@ IMPORTS = {
 SYSTEM = {
     "auditing/exact_draws.py", "client/ledger.py", "client/sending.py", "client/spark.py", "collect/gather.py",
     "collect/keys.py", "collect/postgres.py", "collect/sealing.py", "collect/sqlite.py", "files/atomic.py",
-    "files/open_reports.py", "pages/sessions.py", "promise/entropy.py",
+    "files/open_reports.py", "pages/operator.py", "promise/entropy.py",
 }  # fmt: skip
 _MODULE = "assocpriv.promise.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from quiet import mine
 
-from assocpriv.apps.render.plan import plan_lines, plan_record
 from assocpriv.client.baskets import Randomizer, SetDraws
 from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.files.reports import Reports, read_reports
@@ -43,6 +42,7 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import ItemTables, form_of, planes_of, report_rows
 from assocpriv.server.counting import LocalCounter
 from assocpriv.server.supports import Respondents, estimate_supports, lowest_discoverable_support
+from assocpriv.show.plans import plan_lines, plan_record
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from tests.client.test_bulk import one_by_one, random_words, reports_of
 

@@ -29,12 +29,11 @@ from hypothesis import strategies as st
 from naive import small_plan
 
 import assocpriv as ap
-from assocpriv.apps.cli import main
+from assocpriv.api import read_baskets
 from assocpriv.auditing.clients import Program
-from assocpriv.baskets import read_baskets
+from assocpriv.cli.main import main
 from assocpriv.files.arrow import column_chunks
-from assocpriv.files.names import read_taxonomy
-from assocpriv.files.plans import read_catalogue, read_plan, write_plan
+from assocpriv.files.plans import read_catalogue, read_plan, read_taxonomy, write_plan
 from assocpriv.files.reports import PLAN_KEY, read_reports
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue

@@ -16,47 +16,36 @@ PACKAGE = Path(assocpriv.__file__).parent
 # What a folder may import besides itself. The trust boundary is in it: client, server and suppress never see each
 # other; server, planning and collect see no records. Fronts, which people import, may import anything.
 BELOW = {
-    "core": "",
     "promise": "",
     "kernels": "",
-    "plans": "core promise kernels",
+    "plans": "promise kernels",
     "spark": "promise kernels",
-    "files": "core promise kernels plans",
-    "records": "core promise kernels plans files",
+    "files": "promise kernels plans",
+    "records": "promise kernels plans files",
     "client": "promise kernels plans files records spark",
-    "suppress": "core promise kernels plans files records",
-    "server": "core promise kernels plans files spark",
-    "planning": "core promise kernels plans files server",
-    "collect": "core promise kernels plans files",
-    "simulation": "core promise kernels plans files records client server planning spark",
-    "auditing": "core promise kernels plans files records client server planning simulation",
-    "pages": "core promise kernels plans files collect",
+    "suppress": "promise kernels plans files records",
+    "server": "promise kernels plans files spark",
+    "planning": "promise kernels plans files server",
+    "collect": "promise kernels plans files",
+    "simulation": "promise kernels plans files records client server planning spark",
+    "auditing": "promise kernels plans files records client server planning simulation",
+    "show": "promise kernels plans files records client server planning simulation auditing suppress collect",
+    "pages": "promise kernels plans files server planning collect show",
 }
 PLAN = "plans.baskets"
 HEAVY = {
-    "numba",
-    "galois",
-    "scipy",
-    "pandas",
-    "pyspark",
-    "click",
-    "pyarrow",
-    "starlette",
-    "uvicorn",
-    "psycopg",
-    "jinja2",
-}
+    "numba", "galois", "scipy", "pandas", "pyspark", "click", "pyarrow", "starlette", "uvicorn", "psycopg", "jinja2",
+}  # fmt: skip
 ONLY_HOME = {
     "numba": {"kernels.compiling"},
     "galois": {"plans.generator"},
-    "click": {"apps.cli", "apps.console", "apps.options", "apps.terminal"}
-    | {f"apps.commands.{path.stem}" for path in (PACKAGE / "apps" / "commands").glob("[a-z]*.py")},
-    "pyspark": {"spark.session", "spark.sums", "client.spark", "server.spark", "spark"},
+    "click": {"show.terminal"} | {f"cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")},
+    "pyspark": {"spark.session", "client.spark", "server.spark", "spark"},
 }
 
 
 def module_name(path: Path) -> str:
-    """Return a file's module name below the package, ``core`` for core/__init__.py."""
+    """Return a file's module name below the package, ``spark`` for spark/__init__.py."""
     parts = list(path.relative_to(PACKAGE).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
@@ -93,8 +82,10 @@ def forbidden_imports(module: str, source: str) -> set[str]:
     """Return what a module imports although its folder may not."""
     names = {name.removeprefix("assocpriv").removeprefix(".") for name in imports_of(module, source) if is_ours(name)}
     folder = module.partition(".")[0]
-    if module.startswith("apps.commands."):  # which call doors, and nothing deeper
-        return {name for name in names if name not in (*FRONTS, "promise.errors") and not name.startswith("apps.")}
+    if folder == "cli" and module not in ("cli.main", "cli.options"):  # commands call fronts and show what they return
+        return {
+            name for name in names if name not in (*FRONTS, "promise.errors") and not name.startswith(("cli.", "show."))
+        }
     if module in FRONTS or folder not in BELOW:
         return set()
     seen = {folder, *BELOW[folder].split()}
@@ -116,7 +107,7 @@ def loaded_after(code: str, names: set[str]) -> set[str]:
 def test_folders_import_what_they_may() -> None:
     """By the table above, which has every folder; client and server never each other."""
     folders = {name.partition(".")[0] for name in SOURCES if "." in name}
-    assert folders == {*BELOW, "apps"}
+    assert folders == {*BELOW, "cli"}
     broken = {module: forbidden_imports(module, source) for module, source in SOURCES.items()}
     assert {module: names for module, names in broken.items() if names} == {}
 
@@ -141,12 +132,12 @@ def test_folders_load_nothing(folder: str) -> None:
         ("client.any_kind", "from assocpriv.collect.gather import Batch", {"collect.gather"}),
         ("planning.baskets", "from assocpriv.client.ledger import Ledger", {"client.ledger"}),
         ("client.bulk", "from assocpriv.server import supports", {"server.supports"}),
-        ("simulation.simulate", "from assocpriv.apps.render import plan", {"apps.render.plan"}),
-        ("simulation.simulate", "from assocpriv import baskets", {"baskets"}),
+        ("simulation.simulate", "from assocpriv.show import plans", {"show.plans"}),
+        ("simulation.simulate", "from assocpriv import api", {"api"}),
         (PLAN, "from assocpriv.plans.view import View\nimport numpy", set()),
-        ("apps.cli", "from assocpriv import __version__", set()),
-        ("apps.commands.mine", "from assocpriv.files.reports import read_reports", {"files.reports"}),
-        ("apps.commands.mine", "from assocpriv.baskets import read_reports", set()),
+        ("cli.main", "from assocpriv import __version__", set()),
+        ("cli.mine", "from assocpriv.files.reports import read_reports", {"files.reports"}),
+        ("cli.mine", "from assocpriv.api import read_reports", set()),
     ],
 )
 def test_wrong_imports_are_caught(module: str, source: str, caught: set[str]) -> None:
@@ -194,6 +185,19 @@ def test_help_is_light() -> None:
 def test_light_checks_see_what_is_loaded() -> None:
     """The check of loaded modules finds a module that is loaded."""
     assert loaded_after("import assocpriv\nassocpriv.Plan\nimport pyarrow", HEAVY) == {"pyarrow"}
+
+
+def test_no_module_takes_the_place_of_a_public_name() -> None:
+    """When every module was imported, each public name is still a function, a class or a constant."""
+    code = (
+        "import importlib, pkgutil, assocpriv\n"
+        "names = [each.name for each in pkgutil.walk_packages(assocpriv.__path__, 'assocpriv.')]\n"
+        "modules = [importlib.import_module(name) for name in names if name != 'assocpriv.__main__']\n"
+        "for front in (assocpriv, *(each for each in modules if hasattr(each, '__all__'))):\n"
+        "    for name in front.__all__:\n"
+        "        assert callable(getattr(front, name)) or name.isupper(), (front, name)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 LAZY = {"__init__": assocpriv} | {name: importlib.import_module(f"assocpriv.{name}") for name in FRONTS}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from assocpriv.apps.render.figures import chance_up
 from assocpriv.planning.baskets import VERDICTS
 from assocpriv.promise.breaches import Breach, epsilon, highest_posterior
+from assocpriv.show.figures import chance_up
 
 ROOT = Path(__file__).parents[2]
 _CLAIMS = re.compile(r"^\| (?:claim|planted fault) \| [a-z ]+ \|\n\|---\|---\|\n((?:\|.*\|\n)+)", re.MULTILINE)

@@ -15,10 +15,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.apps.cli import main
-from assocpriv.apps.render.figures import figure_up
-from assocpriv.apps.render.plan import plan_lines, plan_record
-from assocpriv.apps.render.rounds import refinement_lines, refinement_record
+from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
 from assocpriv.files.plans import read_plan
 from assocpriv.planning.baskets import best_operators, make_plan
@@ -31,6 +28,9 @@ from assocpriv.plans.operator import FixedSizeOperator, Operator
 from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach, epsilon
 from assocpriv.promise.errors import PlanError, PrivacyLimitError
+from assocpriv.show.figures import figure_up
+from assocpriv.show.itemsets import refinement_lines, refinement_record
+from assocpriv.show.plans import plan_lines, plan_record
 from assocpriv.simulation.enumeration import distribution
 from tests.planning.test_refine import FALLING, NAMES, mined, refine, singles
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from debian_packages import program
 
 import assocpriv as ap
-from assocpriv.apps.cli import main
+from assocpriv.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "run-a-collection.md").read_text(encoding="utf-8")

@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from assocpriv.apps import kinds as app_kinds
-from assocpriv.apps.cli import main
-from assocpriv.assurance import inspect, privacy
+from assocpriv.api import gather, inspect, privacy, randomize
 from assocpriv.auditing import audit as audit_kinds
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, AuditRequest
-from assocpriv.baskets import randomize
+from assocpriv.cli.main import main
 from assocpriv.client import any_kind as client_kinds
 from assocpriv.client.ledger import Ledger
-from assocpriv.collection import gather
 from assocpriv.files.plans import read_plan, write_plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.plans import kind as registry
@@ -25,6 +22,7 @@ from assocpriv.plans.kind import load
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BudgetError, PlanError, WireError
 from assocpriv.server.counting import LocalBackend
+from assocpriv.show import guided as app_kinds
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from tests.second_kind import auditor, client
 from tests.second_kind.plan import AveragePlan, YesNoPlan

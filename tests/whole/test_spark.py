@@ -35,7 +35,7 @@ from assocpriv.server import spark as server
 from assocpriv.server.counting import LocalBackend, Part
 from assocpriv.server.guided import collect, publish, random_start
 from assocpriv.simulation.enumeration import SeededEntropy
-from assocpriv.spark import SparkReports, connect, mine, randomize, read_reports, reports_of, sums
+from assocpriv.spark import SparkReports, connect, mine, randomize, read_reports, reports_of, session
 
 pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")  # what few reports cannot decide
 
@@ -121,7 +121,7 @@ def test_backends_count_alike(
             there = SparkReports.of_files(reports, request.getfixturevalue("spark"))
             assert len(there) == 1300
             tried = server.SparkBackend(there)
-            patch.setattr(sums, "_count_task", failing_once(sums._count_task, tmp_path / "flags"))
+            patch.setattr(session, "_count_task", failing_once(session._count_task, tmp_path / "flags"))
         for part in Part:
             (one, _), (other, _) = wanted.open(part), tried.open(part)
             assert one.n_reports == other.n_reports
@@ -177,8 +177,8 @@ def test_tuples_are_summed_the_same(spark: Any, tmp_path: Path) -> None:
 
 def test_tasks_are_as_few_as_the_driver_holds_counts_of(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many counts are returned by few tasks; candidates are as many as memory allows."""
-    monkeypatch.setattr(sums, "_AT_THE_DRIVER", 24)
-    assert sums.add_up(spark.range(0, 100, 1, 7), lambda batches: np.array([int(len(list(batches)) > 0)]), 1) == [2]
+    monkeypatch.setattr(session, "_AT_THE_DRIVER", 24)
+    assert session.add_up(spark.range(0, 100, 1, 7), lambda batches: np.array([int(len(list(batches)) > 0)]), 1) == [2]
 
 
 def test_positions_go_on_from_piece_to_piece(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,7 +320,7 @@ def test_what_spark_says_of_a_row_is_not_told(spark: Any, tmp_path: Path) -> Non
     assert not marks_in(shown_by(caught.value))
     assert not list(tmp_path.iterdir())
     missing = RuntimeError("Traceback …\nModuleNotFoundError: No module named 'assocpriv'\n\tat org.apache.spark…")
-    assert str(sums._told(missing, quote=False)) == "ModuleNotFoundError: No module named 'assocpriv'"
+    assert str(session._told(missing, quote=False)) == "ModuleNotFoundError: No module named 'assocpriv'"
 
 
 # ---- starting

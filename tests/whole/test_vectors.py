@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import fixed_plan
 
-from assocpriv.apps.cli import main
 from assocpriv.auditing.findings import BROKEN
 from assocpriv.auditing.recompute_promise import check_integers, read_numbers
+from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.transactions import apply_view, stream_transactions, view_baskets, view_transaction
 from assocpriv.files.plans import read_plan

@@ -14,9 +14,7 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import binom
 
-from assocpriv.apps.cli import main
-from assocpriv.apps.render.assurance import crafted_lines
-from assocpriv.apps.render.plan import influence_lines, plan_lines, plan_record
+from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
@@ -40,6 +38,8 @@ from assocpriv.server.crafted import (
     weight_counts,
 )
 from assocpriv.server.supports import Respondents, estimate_supports
+from assocpriv.show.audits import crafted_lines
+from assocpriv.show.plans import influence_lines, plan_lines, plan_record
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from bench.accuracy.attacks import crafted_reports, free_seeds
 

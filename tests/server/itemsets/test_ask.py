@@ -11,9 +11,9 @@ from fit import Z_LIMIT
 from quiet import ask, mine
 
 import assocpriv as ap
-from assocpriv.apps.cli import main
+from assocpriv.api import association_rules
+from assocpriv.cli.main import main
 from assocpriv.client.bulk import randomize_chunks
-from assocpriv.mining import association_rules
 from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.ask import INTERVAL, count_subsets

@@ -16,11 +16,10 @@ from quiet import mine
 from scipy.stats import binom, chi2
 
 import assocpriv as ap
-from assocpriv.apps.render.itemsets import answer_lines, mined_lines
+from assocpriv.api import answer
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.itemsets import itemset_records
 from assocpriv.files.reports import Reports
-from assocpriv.mining import answer
 from assocpriv.plans.baskets import AskedReports, Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
@@ -31,6 +30,7 @@ from assocpriv.server.counting import LocalBackend
 from assocpriv.server.intervals import ErrorOptions
 from assocpriv.server.itemsets import describe_undecided, mining_facts
 from assocpriv.server.supports import SizesInBlocks
+from assocpriv.show.itemsets import answer_lines, mined_lines
 from assocpriv.simulation.enumeration import SeededEntropy
 
 NAMES = ["tea", "jam", "ale", "fig", "oat", "nut", "rye", "pea", "egg", "cod", "yam", "bun"]

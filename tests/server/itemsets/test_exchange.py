@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import assocpriv as ap
-from assocpriv.exchange import to_arules, to_efficient_apriori, to_frame, write_fimi, write_spmf
+from assocpriv.api import to_arules, to_efficient_apriori, to_frame, write_fimi, write_spmf
 
 
 @pytest.fixture(scope="module")

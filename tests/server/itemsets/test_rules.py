@@ -12,9 +12,9 @@ from mlxtend.frequent_patterns import association_rules as mlxtend_rules
 from quiet import mine
 from scipy.special import ndtr
 
+from assocpriv.api import association_rules
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.mining import association_rules
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach

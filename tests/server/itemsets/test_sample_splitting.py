@@ -10,9 +10,9 @@ from fit import Z_LIMIT
 from quiet import ask, mine
 from scipy.special import ndtr
 
+from assocpriv.api import association_rules
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.mining import association_rules
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.transition import SupportModel

@@ -10,15 +10,15 @@ import pytest
 from quiet import mine
 
 import assocpriv as ap
-from assocpriv.apps.render.itemsets import answer_lines, itemset_lines, mined_record, rule_lines
-from assocpriv.apps.terminal import fitted
+from assocpriv.api import answer, association_rules
 from assocpriv.client.bulk import randomize_chunks
-from assocpriv.mining import answer, association_rules
 from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.intervals import ErrorOptions
 from assocpriv.server.itemsets import describe_undecided, mining_facts
 from assocpriv.server.selection import METRICS, ItemsetFilter, RuleFilter, read_sizes, redundant
+from assocpriv.show.itemsets import answer_lines, itemset_lines, mined_record, rule_lines
+from assocpriv.show.terminal import fitted
 from assocpriv.simulation.enumeration import SeededEntropy
 
 NAMES = [str(number) for number in range(30)]

@@ -12,7 +12,6 @@ from quiet import mine
 from scipy.stats import binom
 
 import assocpriv as ap
-from assocpriv.apps.render.itemsets import itemset_lines, threshold_lines
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.operator import Operator
 from assocpriv.plans.transition import SupportModel, transition_matrix
@@ -26,6 +25,7 @@ from assocpriv.server.false_discovery import mine_believable, mine_largest, rank
 from assocpriv.server.intervals import level_discoverable_support
 from assocpriv.server.itemsets import describe_undecided, mining_facts, sure_rows
 from assocpriv.server.supports import Respondents
+from assocpriv.show.itemsets import itemset_lines, threshold_lines
 from assocpriv.simulation.simulate import simulate
 
 OPERATOR = Operator(3, 1, 1, 6, (2, 4, 5, 35))

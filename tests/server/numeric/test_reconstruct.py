@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from fit import Z_LIMIT
 
-from assocpriv.apps.render.distributions import distribution_lines
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
 from assocpriv.numeric import reconstruct
@@ -39,6 +38,7 @@ from assocpriv.server.confidence_bands import (
 from assocpriv.server.distributions import METHODS, _whole
 from assocpriv.server.maximum_likelihood import FEW_BINS, _midpoint_densities, coarse_channel, iterated_bayes, maximize
 from assocpriv.server.smoothing import smooth_shares
+from assocpriv.show.tables import distribution_lines
 from assocpriv.simulation.enumeration import SeededEntropy
 
 N_CELLS = 40

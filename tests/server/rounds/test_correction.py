@@ -11,6 +11,7 @@ from quiet import mine
 from scipy.stats import binom
 
 import assocpriv as ap
+from assocpriv.api import plan_histogram
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.transactions import view_baskets
 from assocpriv.files.itemsets import join_names
@@ -18,7 +19,6 @@ from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.errors import EstimateError
-from assocpriv.rounds import plan_histogram
 from assocpriv.server.itemsets import CORRECTED
 from assocpriv.server.posterior import Histogram, SizeShares, kept_shares, support_bounds
 from assocpriv.server.rounds import combine_tables, correct_table, histogram_of_table

@@ -1,1 +1,0 @@
-"""The command line: parse, call one function of a door, render its result."""

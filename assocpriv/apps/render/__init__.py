@@ -1,1 +1,0 @@
-"""Results as text and as JSON content."""

@@ -1,0 +1,321 @@
+"""Serve, gather, collector.
+
+The command serve: a collector that devices send their reports to.
+
+The command gather: single reports become a collection.
+
+The command group collector: what an operator does on the machine where a collection's folder is.
+
+The commands keys add, keys list and keys revoke: who may send reports.
+
+The commands seal and close: all reports of a collection become report files.
+
+The command set-aside: one source's reports out of the collection, or back.
+
+The command status: what a collector's folder holds.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assocpriv.cli import options as opt
+from assocpriv.promise.errors import WireError, counted
+from assocpriv.show.terminal import Progress
+
+
+@click.command()
+@click.argument("plan", type=opt.PATH)
+@click.option("--data", type=opt.OUTPUT, required=True, help="Folder for the reports, made if missing.")
+@opt.usual("--host", default="127.0.0.1", help="Address to listen at.")
+@opt.usual("--port", default=8350, type=opt.WholeRange(0, 65535), help="Port to listen at; 0 for any that is free.")
+@opt.usual(
+    "--epoch-reports", default=1 << 20, type=opt.WholeRange(1, 1 << 24), help="Reports after which an epoch is sealed."
+)
+@click.option("--keys", is_flag=True, help="Take reports with a key only (collector keys); also where DATA has keys.")
+@click.option(
+    "--store",
+    metavar="URL",
+    help="Where reports are before they are sealed: sqlite, postgresql://… or @FILE with it.  [default: what DATA has]",
+)
+@click.option("--no-admin", is_flag=True, help="Serve no operator's page at /admin.")
+@click.option(
+    "--allow-origin",
+    "origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="A site whose pages may send reports from people's browsers, as https://shop.example; may be given again.",
+)
+@click.option("--demo", is_flag=True, help="Serve a demonstration at /demo; DATA takes made-up reports only.")
+def serve(
+    plan: Path,
+    data: Path,
+    host: str,
+    port: int,
+    epoch_reports: int,
+    keys: bool,
+    store: str | None,
+    no_admin: bool,
+    origins: tuple[str, ...],
+    demo: bool,
+) -> None:
+    """Collect reports of PLAN over HTTP until told to stop; mine, ask and the rest read the folder, also meanwhile.
+
+    \b
+    Example:
+      assocpriv serve plan.json --data collection
+    """
+    from assocpriv.collect import TOKEN_FILE, read_plan
+    from assocpriv.collect import serve as run
+
+    def tell(url: str) -> None:
+        click.echo(f"listening on {url}")
+        if demo:
+            opt.say([f"the demonstration is {url}/demo"])
+        if not no_admin:
+            opt.say([f"the operator's page is {url}/admin, its token in {data / TOKEN_FILE}"])
+
+    run(
+        read_plan(plan),
+        data,
+        host=host,
+        port=port,
+        epoch_reports=epoch_reports,
+        keys=keys,
+        store=store,
+        admin=not no_admin,
+        origins=origins,
+        demo=demo,
+        ready=tell,
+    )
+
+
+@click.command()
+@click.argument("sources", type=opt.PATH, nargs=-1, required=True)
+@click.option(
+    "--plan", "plan_paths", type=opt.PATH, multiple=True, required=True, help="The published plan; repeatable."
+)
+@click.option(
+    "-o", "--output", type=opt.OUTPUT, required=True, help="Folder to add to, made if missing; or new .parquet."
+)
+@click.option("--keep", is_flag=True, help="Leave the files where they are; the output must be new.")
+@opt.json_option
+def gather(sources: tuple[Path, ...], plan_paths: tuple[Path, ...], output: Path, keep: bool) -> None:
+    """Gather single reports from SOURCES into a collection that mine, ask, inspect and numeric
+    reconstruct read.
+
+    SOURCES are folders or files: each file is one report, as assocpriv report writes it. Files that are gathered are
+    removed, for the collection has their bytes; others are named and stay. Or - for standard input: reports one after
+    another.
+
+    \b
+    Example:
+      assocpriv gather inbox --plan plan.json -o collection
+      assocpriv mine collection --min-support auto
+    """
+    from assocpriv.api import gather as run
+    from assocpriv.api import read_any_plan
+    from assocpriv.show.collections import failure, gathered_lines, gathered_record, refused_lines
+
+    stream = Path("-") in sources
+    if stream and (len(sources) > 1 or keep):
+        raise click.UsageError("- is standard input, which stands alone, without --keep")
+    given: Any = _standard_input() if stream else sources
+    done = run(given, [read_any_plan(path) for path in plan_paths], output, keep=keep, progress=Progress())
+    failed = failure(done)
+    if not failed or done.refused_count > 1:
+        opt.warn(refused_lines(done))
+    if failed:
+        raise WireError(failed)
+    opt.show_result(lambda: gathered_record(done), lambda: gathered_lines(done, removed=not keep and not stream))
+
+
+def _standard_input() -> Any:
+    if sys.stdin is None:  # closed by whoever started this
+        raise click.UsageError("standard input is closed; give the reports there, one after another")
+    return sys.stdin.buffer
+
+
+_HOMES = {
+    "status": "assocpriv.cli.collect:status",
+    "seal": "assocpriv.cli.collect:seal",
+    "close": "assocpriv.cli.collect:close",
+    "set-aside": "assocpriv.cli.collect:set_aside",
+    "keys": "assocpriv.cli.collect:keys",
+}
+
+
+@click.group(cls=opt.LazyGroup, homes=_HOMES)
+def collector() -> None:
+    """Operate a collection: its keys, what it holds, sealing, one source's reports set aside.
+
+    \b
+    Example, of a key for a till whose reports turn out to be made up:
+      assocpriv collector keys add collection --name till-7 --quota 5000
+      assocpriv collector status collection
+      assocpriv collector keys revoke collection 1
+      assocpriv collector set-aside collection --key 1
+    """
+
+
+_KEY_HOMES = {name: f"assocpriv.cli.collect:{name}_key" for name in ("add", "list", "revoke")}
+data_argument = click.argument("data", type=opt.PATH)
+
+
+@click.group(cls=opt.LazyGroup, homes=_KEY_HOMES)
+def keys() -> None:
+    """Keys of the sources of a collection, as tills: only who has one may send.
+
+    Each report is then stored with the number of its key, which GET /status tells everybody.
+
+    \b
+    Example:
+      assocpriv collector keys add collection --name till-7 --quota 5000
+      assocpriv collector keys list collection
+      assocpriv collector keys revoke collection 1
+    """
+
+
+@click.command("add")
+@data_argument
+@click.option("--name", required=True, help="What people call the source; reports are stored with the key's number.")
+@click.option("--quota", metavar="N", type=opt.WholeRange(1, 1 << 40), help="Most reports that may come with the key.")
+@opt.json_option
+def add_key(data: Path, name: str, quota: int | None) -> None:
+    """Make a key for a source of the collection DATA, and print it: only its hash is kept.
+
+    A collector that runs with keys takes it at once.
+
+    \b
+    Example:
+      assocpriv collector keys add collection --name till-7 --quota 5000
+    """
+    from assocpriv.collect import add_key as run
+    from assocpriv.show.collections import key_record
+
+    key, secret = run(data, name, quota=quota)
+    opt.show_result(lambda: key_record(key) | {"key": secret}, lambda: [secret])
+    opt.say([f"key {key.number}; it is shown this once. Devices send it as Authorization: Bearer KEY"])
+
+
+@click.command("list")
+@data_argument
+@opt.json_option
+def list_key(data: Path) -> None:
+    """List the keys of the collection DATA: numbers, names and quotas.
+
+    \b
+    Example:
+      assocpriv collector keys list collection
+    """
+    from assocpriv.collect import list_keys as run
+    from assocpriv.show.collections import key_lines, key_record
+
+    found = run(data)
+    opt.show_result(lambda: {"keys": [key_record(key) for key in found]}, lambda: key_lines(found))
+
+
+@click.command("revoke")
+@data_argument
+@click.argument("number", type=opt.WHOLE)
+@opt.json_option
+def revoke_key(data: Path, number: int) -> None:
+    """Take no more reports with the key NUMBER of the collection DATA; what came with it stays.
+
+    \b
+    Example:
+      assocpriv collector keys revoke collection 1
+    """
+    from assocpriv.collect import revoke_key as run
+    from assocpriv.show.collections import key_record
+
+    key = run(data, number)
+    opt.show_result(lambda: key_record(key), lambda: [f"key {key.number} ({key.name}) is revoked; its reports stay"])
+
+
+store_option = click.option(
+    "--store", metavar="URL", help="Of reports in PostgreSQL: postgresql://… or @FILE.  [default: the folder's note]"
+)
+_usual = opt.joined(click.argument("data", type=opt.PATH), store_option, opt.json_option)
+
+
+@click.command()
+@_usual
+def seal(data: Path, store: str | None) -> None:
+    """Turn all reports of the collection DATA into report files, in random order and without ids.
+
+    The collector must be stopped; while one runs, it seals by itself, and on its page /admin.
+
+    \b
+    Example:
+      assocpriv collector seal collection
+    """
+    from assocpriv.collect import seal_collection as run
+
+    sealed = run(data, store=store)
+    opt.show_result(lambda: {"sealed": sealed}, lambda: [f"{counted(sealed, 'report')} sealed in {data}"])
+
+
+@click.command()
+@_usual
+def close(data: Path, store: str | None) -> None:
+    """End the collection DATA: seal it, forget the submission ids, and take no more reports.
+
+    This cannot be taken back: without the ids, a report that is sent again would count again.
+
+    \b
+    Example:
+      assocpriv collector close collection
+    """
+    from assocpriv.collect import close_collection as run
+
+    sealed = run(data, store=store)
+    opt.show_result(
+        lambda: {"sealed": sealed},
+        lambda: [f"{counted(sealed, 'report')} sealed; {data} is closed, and takes no more reports"],
+    )
+
+
+@click.command("set-aside")
+@click.argument("data", type=opt.PATH)
+@click.option("--key", type=opt.WholeRange(1), required=True, help="Number of the key that the reports came with.")
+@click.option("--restore", is_flag=True, help="Put them back.")
+@store_option
+@opt.json_option
+def set_aside(data: Path, key: int, restore: bool, store: str | None) -> None:
+    """Move the reports of one key out of the collection DATA, into DATA/set-aside: mine and the rest see them no more.
+
+    The collector must be stopped. What is not sealed is sealed first.
+
+    \b
+    Example:
+      assocpriv collector set-aside collection --key 7
+      assocpriv collector set-aside collection --key 7 --restore
+    """
+    from assocpriv.collect import set_aside as run
+    from assocpriv.show.collections import set_aside_lines
+
+    moved = run(data, key, restore=restore, store=store)
+    opt.show_result(
+        lambda: {"key": key, "moved": moved, "restored": restore},
+        lambda: set_aside_lines(moved, key, data, restore),
+    )
+
+
+@click.command()
+@click.argument("data", type=opt.PATH)
+@opt.json_option
+def status(data: Path) -> None:
+    """Say what the collection DATA holds, also while it is served: reports, by the number of their key.
+
+    \b
+    Example:
+      assocpriv collector status collection
+    """
+    from assocpriv.collect import collection_status as run
+    from assocpriv.show.collections import status_lines, status_record
+
+    found = run(data)
+    opt.show_result(lambda: status_record(found), lambda: status_lines(found))

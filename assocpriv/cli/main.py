@@ -1,0 +1,129 @@
+"""The command line: a command parses, calls a front and shows what it returns.
+
+Results go to standard output (text, or one JSON object with ``--json``), talk to standard error. Exit status: 0
+done, 1 bad input or failure (one line, no traceback), 2 wrong usage.
+"""
+
+import signal
+import sys
+import threading
+from io import TextIOWrapper
+from time import perf_counter
+from typing import Any, NoReturn
+
+import click
+
+from assocpriv import __version__
+from assocpriv.cli.options import LazyGroup, Refused, say_compiling, say_what_it_took, showing_log, talk_as
+from assocpriv.kernels.compiling import find_folder, tell_when_compiling
+from assocpriv.promise.errors import AssocprivError
+from assocpriv.show.terminal import Progress
+
+_ROOMS = {
+    "assure": ("audit", "inspect", "privacy"),
+    "clients": ("randomize", "report"),
+    "collect": ("collector", "gather", "serve"),
+    "guided": ("guide",),
+    "mine": ("ask", "combine", "mine", "page", "rules"),
+    "plan": ("catalogue", "plan", "refine"),
+    "simulate": ("demo", "generate", "simulate"),
+    "suppress": ("suppress",),
+    "tables": ("numeric",),
+}
+_HOMES = {name: f"assocpriv.cli.{room}:{name}" for room, names in _ROOMS.items() for name in names}
+
+
+class _Group(LazyGroup):
+    """Turns what is refused into one line and exit status 1."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line; what the output's encoding lacks (γ in a Windows pipe) is shown as a question mark."""
+        if sys.stdout is None:  # closed: the first file that a command opens would get what is printed
+            _fail("standard output is closed; nothing was done")
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")
+        try:
+            return self._main(*args, **options)
+        except OSError as error:  # help that cannot be printed
+            _fail(_problem(error))
+
+    def _main(self, *args: Any, **options: Any) -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            return super().main(*args, **options)
+        # as Ctrl-C: what is unfinished is taken away on the way out
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            return super().main(*args, **options)
+        finally:
+            signal.signal(signal.SIGTERM, before or signal.SIG_DFL)  # None: set by another language
+
+    def invoke(self, ctx: click.Context) -> Any:
+        started = perf_counter()
+        try:
+            with showing_log():
+                result = super().invoke(ctx)
+            say_what_it_took(perf_counter() - started)
+            return result
+        except BrokenPipeError:  # the reader has left; click ends in silence
+            raise
+        except (AssocprivError, OSError, MemoryError) as error:
+            problem = _problem(error)
+        except Exception as error:
+            if not _is_of_damaged_code(error):
+                raise
+            problem = f"compiled code is damaged; remove the folder {find_folder()}"
+        Progress.make_room()
+        raise Refused(problem)
+
+
+def _fail(problem: str) -> NoReturn:
+    """End outside of any command with one line and exit status 1."""
+    click.echo(f"Error: {problem}", err=True)
+    sys.exit(1)
+
+
+def _is_of_damaged_code(error: Exception) -> bool:
+    """Tell whether numba could not load what it kept: pickle, which it loads that by, says so in its code."""
+    from traceback import walk_tb
+
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    return type(error).__name__ in ("EOFError", "UnpicklingError") and frame.f_globals["__name__"].startswith("numba.")
+
+
+def _problem(error: AssocprivError | OSError | MemoryError) -> str:
+    """Say on one line what was refused."""
+    if isinstance(error, MemoryError):
+        return "out of memory; take fewer baskets, a higher minimum support or less --memory"
+    if isinstance(error, OSError):  # a name too long for the system, a full disk behind standard output
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return f"{where}{error.strerror or 'the system refused'}"
+    return " ".join(str(error).split())
+
+
+@click.group(
+    cls=_Group, homes=_HOMES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, package_name="assocpriv")
+@click.option("-q", "--quiet", is_flag=True, help="Say results, warnings and errors only: no notes, no progress.")
+@click.option("-v", "--verbose", is_flag=True, help="Also say what it took.")
+def main(quiet: bool, verbose: bool) -> None:
+    """Mine association rules from baskets nobody may see.
+
+    Clients randomize their baskets under a proven promise; the server finds frequent itemsets and rules from the
+    reports alone.
+
+    \b
+    Example, from a file of baskets to rules:
+      assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% -o plan.json
+      assocpriv randomize baskets.dat --plan plan.json -o reports.parquet
+      assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
+      assocpriv rules itemsets.parquet --min-confidence 60%
+    """
+    if quiet and verbose:
+        raise click.UsageError("--quiet and --verbose exclude each other")
+    talk_as(verbose - quiet)
+    tell_when_compiling(None if quiet else say_compiling)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,459 @@
+"""Options that commands share, and how they talk.
+
+What commands share when they talk, results to standard output and the rest to standard error, or refuse options.
+
+Options that several commands share.
+"""
+
+import contextlib
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from assocpriv.kernels.parallel import LEAST_MEMORY
+from assocpriv.plans.kind import load
+from assocpriv.show.terminal import Progress, can_draw, decorated, fitted, harmless, has_colours, is_terminal, talk
+
+if TYPE_CHECKING:
+    from assocpriv.api import Breach
+
+
+_VERBOSITY = "assocpriv.verbosity"
+
+
+class LazyGroup(click.Group):
+    """A group of commands, each loaded when it is asked for; ``homes`` says where: ``module:function`` by name."""
+
+    def __init__(self, *args: Any, homes: dict[str, str] | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._homes = homes or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of all commands."""
+        return list(self._homes)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find a command; say which one was likely meant where there is none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            meant = get_close_matches(args[0], self._homes, n=1)
+            if not meant:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {meant[0]}?", ctx) from None
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return a command."""
+        if cmd_name not in self._homes:
+            return None
+        command: click.Command = load(self._homes[cmd_name])
+        return command
+
+
+def talk_as(verbosity: int) -> None:
+    """Say less than usual from now on (-1: neither notes nor progress), or more (1: also what it took)."""
+    click.get_current_context().meta[_VERBOSITY] = verbosity
+    if verbosity < 0:
+        Progress.is_silent = True
+        click.get_current_context().call_on_close(lambda: setattr(Progress, "is_silent", False))
+
+
+def verbosity() -> int:
+    """Return how much is to be said: -1, 0 or 1."""
+    context = click.get_current_context(silent=True)
+    return 0 if context is None else int(context.meta.get(_VERBOSITY, 0))
+
+
+def say(lines: Iterable[str]) -> None:
+    """Talk to the person, on standard error, unless quiet is wanted."""
+    if verbosity() >= 0:
+        _tell(lines)
+
+
+def _tell(lines: Iterable[str], word: str = "", **style: Any) -> None:
+
+    if sys.stderr is None:  # closed
+        return
+    Progress.make_room()
+    for line in lines:
+        for part in talk(line, word, sys.stderr, **style):
+            click.echo(part, err=True, color=has_colours(sys.stderr))
+
+
+@contextlib.contextmanager
+def showing_log() -> Iterator[None]:
+    """Show on standard error what the package's log tells: how files are understood."""
+    import logging
+
+    class Talk(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            say([record.getMessage()])
+
+    log, talk = logging.getLogger("assocpriv"), Talk()
+    before = log.level
+    log.addHandler(talk)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(talk)
+        log.setLevel(before)
+
+
+def warn(lines: Iterable[str]) -> None:
+    """Warn the person, on standard error."""
+    _tell(lines, "warning:", fg="yellow")
+
+
+def say_written(output: Path, what: str = "table") -> None:
+    """Say that a table was written beside what is shown."""
+    say([f"{what} written to {output}"])
+
+
+class Refused(click.ClickException):
+    """What ends a command, in one line."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print it on standard error."""
+
+        stream = sys.stderr if file is None else file
+        for part in talk(self.format_message(), "Error:", stream, fg="red", bold=True):
+            click.echo(part, file=stream, color=has_colours(stream))
+
+
+def say_compiling() -> None:
+    """Say that a command waits for the compiler, and whether the next one will; in any thread."""
+    from assocpriv.kernels.compiling import find_folder
+
+    more = ", which takes some seconds the first time …"
+    if not find_folder():
+        more = "; the code cannot be kept: set NUMBA_CACHE_DIR to a folder of your own"
+    with contextlib.suppress(OSError):  # nobody reads it
+        _tell([f"compiling for this processor{more}"])
+
+
+def say_what_it_took(seconds: float) -> None:
+    """Say how long a command took, and how much memory, where more than usual is to be said."""
+    if verbosity() <= 0:
+        return
+    with contextlib.suppress(ImportError):  # Windows does not say
+        import resource
+
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        _tell([f"took {seconds:.2f} s, at most {most / 1e6:,.0f} MB"])
+        return
+    _tell([f"took {seconds:.2f} s"])
+
+
+def wants_json() -> bool:
+    """Return whether the result is wanted as JSON instead of text."""
+    return bool(click.get_current_context().meta[AS_JSON])
+
+
+def show_result(record: Callable[[], Any], lines: Callable[[], list[str]]) -> None:
+    """Print a result: one JSON object, or text."""
+    if wants_json():
+        click.echo(json.dumps(record(), allow_nan=False))
+    else:
+        show_lines(lines())
+
+
+def show_lines(lines: list[str]) -> None:
+    """Print text as it is, or as a terminal shows it."""
+
+    if not is_terminal(sys.stdout):
+        click.echo("\n".join(lines))
+        return
+    width, coloured = shutil.get_terminal_size().columns, has_colours()
+    safe = [harmless(line) for line in lines]
+    for line in decorated(safe, width, bars=can_draw(sys.stdout)):
+        for part in fitted(line.text, width, line.hang):
+            click.echo(line.shown(part, coloured=coloured), color=coloured)
+
+
+def given(name: str) -> bool:
+    """Return whether an option was given, and is not its default."""
+    context = click.get_current_context()
+    return context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+
+
+def refuse_given(names: Iterable[str], why: str) -> None:
+    """Refuse options that do not go together with another one."""
+    context = click.get_current_context()
+    for name in names:
+        parameter = next(each for each in context.command.params if each.name == name)
+        if given(name):
+            raise click.UsageError(f"{max(parameter.opts, key=len)} {why}")
+
+
+def require(names: Iterable[str]) -> None:
+    """Refuse to go on without options that are required here."""
+    context = click.get_current_context()
+    for name in names:
+        if context.params.get(name) is None:
+            parameter = next(each for each in context.command.params if each.name == name)
+            raise click.MissingParameter(ctx=context, param=parameter)
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class _PlainDigits(click.ParamType):  # type: ignore[type-arg]  # generic in some releases of click alone
+    """Takes no digits but 0 to 9, where Python's numbers take those of any script."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or refuse it as click does."""
+        if isinstance(value, str) and not value.isascii():
+            self.fail(f"{value!r} is not a number in the digits 0 to 9.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _Whole(_PlainDigits, click.types.IntParamType):
+    pass
+
+
+class WholeRange(_PlainDigits, click.IntRange):
+    """Whole numbers in a range."""
+
+
+class _Number(_PlainDigits, click.types.FloatParamType):
+    pass
+
+
+WHOLE, NUMBER = _Whole(), _Number()
+
+
+class _WholeOr(_Whole):
+    """Takes a whole number, or one of several words, of which ``none`` is None."""
+
+    def __init__(self, *words: str) -> None:
+        self._words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, the word or None."""
+        if value in self._words:
+            return None if value == "none" else value
+        if isinstance(value, str) and not value.lstrip("-").isdecimal():
+            self.fail(f"{value!r} is neither {', '.join(self._words)} nor a whole number.", param, ctx)
+        return super().convert(value, param, ctx)
+
+    def get_metavar(self, *_: Any, **__: Any) -> str:
+        """Return how help shows it."""
+        return "|".join([*self._words, "N"])
+
+
+BLOCKS = _WholeOr("auto", "none")
+
+
+def joined(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
+    """Return one decorator that applies several, the first outermost."""
+
+    def decorate(function: _F) -> _F:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+def usual(*names: str, default: Any, help: str, **settings: Any) -> Callable[[_F], _F]:  # noqa: A002
+    """Return an option whose help shows its default."""
+    if type(default) is int:
+        settings = {"type": WHOLE} | settings
+    return click.option(*names, default=default, show_default=True, help=help, **settings)
+
+
+def choice(name: str, words: Sequence[str], help: str, default: str | None = None) -> Callable[[_F], _F]:  # noqa: A002
+    """Return an option that takes one of several words, the first by default."""
+    return usual(name, default=default or words[0], help=help, type=click.Choice(words))
+
+
+AS_JSON = "assocpriv.as_json"  # where show_result looks
+json_option = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, _, value: context.meta.update({AS_JSON: value}),
+    help="Print one JSON object instead of text.",
+)
+force_option = click.option("--force", is_flag=True, help="Replace existing files.")
+result_options = joined(force_option, json_option)
+LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
+ROWS, WANTED = 50, 64  # shown as text; itemsets wanted of rounds
+
+
+class _Output(click.Path):
+    """Files to write: - would be a file of that name, where standard output is meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or refuse what names no file."""
+        if value in ("", "-"):
+            self.fail(f"name a file; {value!r} is no name of one.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH, OUTPUT = click.Path(path_type=Path), _Output(path_type=Path)
+_SEPARATORS = (",", ";", "|", "tab", "blank")
+
+
+def _to_separator(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    """Take a separator as a word or as the character itself."""
+    word = {"\t": "tab", "\\t": "tab", " ": "blank"}.get(text or "", text)
+    if word is not None and word not in _SEPARATORS:
+        raise click.BadParameter(f"give one of {' '.join(_SEPARATORS)}")
+    return word
+
+
+separator_option = click.option(
+    "--separator", metavar="CHAR", callback=_to_separator, help="Of cells: , ; | tab or blank."
+)
+LAYOUT = ("format", "separator", "header", "transaction_column", "item_column")
+layout_options = joined(
+    click.option(
+        "--format",
+        type=click.Choice(["dat", "basket", "long", "onehot", "parquet"]),
+        help="Of the baskets: lines of item numbers, CSV with a basket a line, with transaction and item columns, or "
+        "with a column an item, Parquet.  [default: by extension and first lines]",
+    ),
+    separator_option,
+    click.option(
+        "--header",
+        type=click.Choice(["yes", "no"]),
+        callback=lambda _context, _option, word: None if word is None else word == "yes",
+        help="Whether line 1 names columns.",
+    ),
+    click.option("--transaction-column", metavar="NAME", help="Column of transactions, by name or number from 1."),
+    click.option("--item-column", metavar="NAME", help="Column of items, by name or number from 1."),
+)
+basket_options = joined(
+    layout_options,
+    choice("--unknown", ["error", "drop"], "Items outside the catalogue."),
+    choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
+    choice("--empty", ["error", "keep"], "Empty baskets."),
+)
+
+
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE | re.ASCII)
+
+
+def _to_bytes(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
+    """Read a size such as 500MB, 2GB or 1.5GiB."""
+    if text is None:
+        return None
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise click.BadParameter(f"{text!r} is not a size; write for example 500MB, 2GB or 1.5GiB")
+    power = " KMGT".index((match[2] or " ").upper())
+    size = int(float(match[1]) * (1024 if match[3] else 1000) ** power)
+    if size < LEAST_MEMORY:
+        raise click.BadParameter(f"{text} is too little; give at least {LEAST_MEMORY >> 20}MiB")
+    return size
+
+
+epsilon_option = click.option(
+    "--epsilon", help="The promise as ε of local differential privacy, 2.5 or ln19; instead of --posterior."
+)
+
+
+def take_promise(options: dict[str, Any]) -> "Breach | None":
+    """Take prior, posterior and ε out of options and return the promise that they state; None if they state none.
+
+    With ε the prior only says what is shown.
+
+    Raises:
+        UsageError: two promises, or half of one.
+    """
+    from assocpriv.api import Breach, Epsilon
+
+    prior, posterior, epsilon = (options.pop(name) for name in ("prior", "posterior", "epsilon"))
+    if epsilon is not None:
+        if posterior is not None:
+            raise click.UsageError("--epsilon and --posterior both say how far a belief may move; give one of them")
+        return Epsilon(epsilon) if prior is None else Epsilon(epsilon, prior)
+    if (prior is None) != (posterior is None):
+        raise click.UsageError("--prior and --posterior go together; or give --epsilon alone")
+    return None if prior is None else Breach(prior, posterior)
+
+
+def require_promise(options: dict[str, Any]) -> "Breach":
+    """Return the promise as :func:`take_promise`; refuse to go on without one."""
+    promise = take_promise(options)
+    if promise is None:
+        raise click.UsageError("Missing promise: give --prior and --posterior, or --epsilon.")
+    return promise
+
+
+memory_option = click.option(
+    "--memory",
+    metavar="SIZE",
+    callback=_to_bytes,
+    help="What of the data may be held at a time, as 500MB or 2GB.  [default: a quarter of the free memory]",
+)
+plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="The published plan.")
+plan_output_options = joined(
+    click.option("-o", "--output", type=OUTPUT, required=True, help="Plan file to write (JSON)."), result_options
+)
+table_output_option = click.option("-o", "--output", type=OUTPUT, help="File to write: .parquet, .csv or .json.")
+_top_option = usual("--top", default=ROWS, help="Rows shown as text.", type=WholeRange(0))
+table_options = joined(table_output_option, _top_option, result_options)
+row_options = joined(
+    click.option("--contains", multiple=True, metavar="ITEM", help="Show rows that hold this item; may be repeated."),
+    click.option("--size", metavar="K", help="Show rows of so many items, as 2, 2..3, 2.. or ..3."),
+)
+histogram_table_option = click.option("--histogram", type=PATH, help="Mined table of a sizes plan (plan --histogram).")
+reports_argument = click.argument("reports", type=PATH, nargs=-1, required=True)
+backend_options = joined(
+    choice("--backend", ["local", "spark"], "Who counts: this machine, or Spark's tasks (extra assocpriv[spark])."),
+    click.option(
+        "--master",
+        metavar="URL",
+        help="Of Spark: local[2], spark://host:7077, yarn, sc://host:15002.  [default: local[*]]",
+    ),
+)
+error_options = joined(
+    usual("--confidence-level", default="95%", help="Of the intervals, as 95% or 0.95."),
+    click.option("--population", is_flag=True, help="Errors for the population the baskets were drawn from."),
+)
+
+
+def check_page_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
+    """Refuse a file for a page, if one is to be written, before any work is done for it."""
+    from assocpriv.show.pages import check_page
+
+    if output is not None:
+        check_page(output, force=force, inputs=inputs)
+
+
+def open_reports(paths: Sequence[Path], backend: str, master: str | None) -> Any:
+    """Open files of reports for whoever counts them.
+
+    Raises:
+        UsageError: a master, and nobody who has one.
+    """
+    if backend == "spark":
+        from assocpriv.spark import read_reports as read
+
+        return read(paths, master=master or "local[*]")
+    if master is not None:
+        raise click.UsageError("--master goes with --backend spark")
+    from assocpriv.api import read_reports
+
+    return read_reports(paths)
+
+
+def check_table_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
+    """Refuse a file for a table, if one is to be written, before any work is done for it."""
+    from assocpriv.files.atomic import check_writable
+    from assocpriv.files.itemsets import output_format
+
+    if output is not None:
+        output_format(output)
+        check_writable(output, force=force, inputs=inputs)

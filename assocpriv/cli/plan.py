@@ -1,0 +1,313 @@
+"""Plan, refine, catalogue.
+
+The command plan: the operator with the least error inside a promise.
+
+The command refine: a next round's plan, for other people.
+
+The command catalogue: the names of items, made of baskets or checked.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from assocpriv.cli import options as opt
+from assocpriv.show.terminal import Progress
+
+_NAMES = ("items", "catalogue", "taxonomy", "level", "leave_out")
+_CHOICES = ("itemset_size", "reports_per_person", "code", "pattern", "kind", "blocks")
+_NOT_OF_SIZES = (
+    "others", "transaction_size", "itemset_size", "code", "pattern", "kind", "target", "baskets", "unknown",
+    "reports_per_person", "discover", "blocks", "histogram_table", *opt.LAYOUT,
+)  # fmt: skip
+_names_options = opt.joined(
+    click.option("--items", type=opt.WHOLE, help="Number of items, named 0 … N−1."),
+    click.option("--catalogue", type=opt.PATH, help="File of item names, one a line."),
+    click.option("--taxonomy", type=opt.PATH, help="CSV: in each line a name, its parent, the parent's parent …"),
+    click.option("--level", type=opt.WHOLE, help="Column of the taxonomy, from 1, whose names are the items."),
+    click.option(
+        "--leave-out", type=opt.PATH, help="File of names that clients drop, with all below them, one a line."
+    ),
+    opt.choice("--others", ["error", "drop"], "What clients do with names that lead to no item."),
+)
+_promise_options = opt.joined(
+    click.option(
+        "--transaction-size", type=opt.WHOLE, help="M: baskets are sampled to M items.  [default: by --baskets]"
+    ),
+    click.option("--prior", help="Belief before a report, as 5% or 0.05."),
+    click.option("--posterior", help="Belief that no report may lift the prior to."),
+    opt.epsilon_option,
+    click.option("--itemset-size", type=opt.WHOLE, help="K: largest itemsets to estimate.  [default: 3, at most M]"),
+    opt.usual("--reports", default=1_000_000, help="Reports that are expected."),
+    opt.usual(
+        "--reports-per-person",
+        default=1,
+        help="R: reports that one person may send; the promise covers all of them together.",
+    ),
+)
+_design_options = opt.joined(
+    opt.choice(
+        "--code", ["auto", "bch", "reed-solomon", "none"], "How a report is compressed; auto takes the shortest."
+    ),
+    opt.choice("--pattern", ["any", "threshold"], "Operators to search; threshold is the choice of the 2003 paper."),
+    opt.choice(
+        "--kind",
+        ["auto", "independent", "fixed-size"],
+        "How items are added to a report: each by chance, or to a fixed number of items.",
+    ),
+    click.option("--target", help="Itemset sizes that matter most: singles, pairs, triples or numbers, with commas."),
+    click.option(
+        "--blocks",
+        type=opt.BLOCKS,
+        help="Parts that the catalogue is cut into at random; a report is about one of them. auto chooses by sizes.  "
+        "[default: none; auto with --histogram-table]",
+    ),
+)
+
+
+@click.command()
+@_names_options
+@_promise_options
+@_design_options
+@click.option(
+    "--baskets", type=opt.PATH, help="A sample of baskets: proposes M, or says what sampling to M would lose."
+)
+@opt.layout_options
+@click.option(
+    "--histogram-table", type=opt.PATH, help="Mined table of a sizes plan: proposes M and blocks in its place."
+)
+@opt.choice("--unknown", ["error", "drop"], "Items of the sample outside the catalogue.")
+@click.option("--histogram", is_flag=True, help="Ask only how many items baskets hold, of a small share of the people.")
+@click.option(
+    "--discover",
+    metavar="SUPPORT",
+    help="Solve for what discovers this support, as 1%: about the fewest reports for a promise, or with --reports "
+    "instead of a promise about the strictest promise.",
+)
+@click.option("-o", "--output", type=opt.OUTPUT, help="Plan file to write (JSON); required without --discover.")
+@opt.result_options
+def plan(histogram: bool, output: Path | None, force: bool, **options: Any) -> None:
+    """Choose the operator with the least error inside a promise.
+
+    The promise: no report lifts a belief from PRIOR to POSTERIOR, or a belief's opposite the other way; or as EPSILON
+    of local differential privacy. 5% to 10% is strict, 5% to 50% (which is ln 19) usual, 1% to 50% lenient; what each
+    means and costs: assocpriv privacy --explain
+
+    \b
+    Example:
+      assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% -o plan.json
+      assocpriv plan --items 1000 --transaction-size 5 --epsilon 2.5 -o plan.json
+      assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% --discover 1%
+      assocpriv plan --items 1000 --baskets sample.dat --blocks auto --epsilon 2.5 -o plan.json
+      assocpriv plan --histogram --prior 5% --posterior 50% -o sizes.json
+    """
+    from assocpriv.api import NameSource, check_writable, write_plan
+    from assocpriv.show.guided import describe_plan
+
+    names = NameSource(**{name: options[name] for name in _NAMES})
+    if options["discover"] is None:
+        opt.require(("output",))
+    _check_usage(histogram, options)
+    if output is not None:
+        check_writable(output, force=force, inputs=names.paths)
+    found = (_histogram if histogram else _collection if options["discover"] is None else _discovery)(names, options)
+    if output is not None:
+        write_plan(found.plan, output, force=force)
+    described = describe_plan(found.plan, found.reports)
+    opt.show_result(lambda: described.record() | found.record, lambda: [*found.lines, *described.lines()])
+
+
+class _Found(NamedTuple):
+    """A plan, for how many reports it was made, and what is said of it beside."""
+
+    plan: Any
+    reports: int
+    record: dict[str, Any]
+    lines: list[str]
+
+
+def _check_usage(histogram: bool, options: dict[str, Any]) -> None:
+    """Refuse options that do not go together."""
+    named = sum(options[name] is not None for name in ("items", "catalogue", "level"))
+    if named != 1 and not (histogram and named == 0):
+        raise click.UsageError("give one of --items, --catalogue and --level")
+    if options["level"] is not None and options["taxonomy"] is None:
+        raise click.UsageError("--level names a column of --taxonomy; give both")
+    if histogram:
+        opt.refuse_given(_NOT_OF_SIZES, "does not go with --histogram, which asks for sizes alone")
+        if not named:
+            opt.refuse_given(("taxonomy", "leave_out"), "needs --items, --catalogue or --level: the names that count")
+    elif options["discover"] is not None:
+        without = ("baskets", "unknown", "histogram_table", *opt.LAYOUT)
+        opt.refuse_given(without, "does not go with --discover; give --transaction-size")
+        opt.require(("transaction_size",))
+        if options["blocks"] == "auto":
+            raise click.UsageError("--blocks auto does not go with --discover; give a number of blocks")
+    else:
+        _check_sizes_known(options)
+
+
+def _check_sizes_known(options: dict[str, Any]) -> None:
+    """Refuse to choose M or blocks by sizes that nothing tells, or by two sources."""
+    known = [name for name in ("baskets", "histogram_table") if options[name] is not None]
+    if len(known) > 1:
+        raise click.UsageError("give one of --baskets and --histogram-table: both say which sizes baskets have")
+    if options["transaction_size"] is None and not known:
+        raise click.UsageError(
+            "give --transaction-size, or what to choose it by: a sample of --baskets, or the --histogram-table of a "
+            "sizes plan"
+        )
+    if options["blocks"] == "auto" and not known:
+        raise click.UsageError(
+            "--blocks auto needs to know the sizes of baskets: give a sample of --baskets, or the --histogram-table of "
+            "a sizes plan; or a number of blocks"
+        )
+
+
+def _histogram(names: Any, options: dict[str, Any]) -> _Found:
+    from assocpriv.api import plan_histogram
+
+    promise, reports = opt.require_promise(options), options["reports"]
+    return _Found(plan_histogram(promise, reports, *(() if names.is_empty else names.read("drop"))), reports, {}, [])
+
+
+def _collection(names: Any, options: dict[str, Any]) -> _Found:
+    """Return the plan, and what each transaction size would mean, if a sample was to choose it."""
+    from assocpriv.api import plan_for_sample
+    from assocpriv.show.plans import sample_lines, size_records
+
+    promise = opt.require_promise(options)
+    items, view = names.read(options["others"])
+    if options["histogram_table"] is not None and not opt.given("blocks"):
+        options["blocks"] = "auto"
+    done = plan_for_sample(
+        items,
+        promise,
+        None if options["baskets"] is None else (options["baskets"], {name: options[name] for name in opt.LAYOUT}),
+        unknown=options["unknown"],
+        transaction_size=options["transaction_size"],
+        histogram=options["histogram_table"],
+        progress=Progress(),
+        view=view,
+        reports=options["reports"],
+        **_choices(options),
+    )
+    opt.say(sample_lines(done, options["reports"], by_default=not opt.given("reports")))
+    sizes = {"transaction_sizes": size_records(done.size_rows)} if done.size_rows else {}
+    return _Found(done.plan, options["reports"], sizes, [])
+
+
+def _discovery(names: Any, options: dict[str, Any]) -> _Found:
+    """Return the plan that discovers a support, solving for what is not given: the reports or the promise."""
+    from assocpriv.api import promise_needed, reports_needed
+    from assocpriv.show.plans import discovery_lines, discovery_record
+
+    support, size, reports = options["discover"], options["transaction_size"], options["reports"]
+    choices = {**_choices(options), "progress": Progress().stage("planning")}
+    if opt.given("reports"):
+        why = "does not go with --discover and --reports: give the promise or the reports, to solve for the other"
+        opt.refuse_given(("posterior", "epsilon"), why)
+        items, view = names.read(options["others"])
+        choices |= {} if options["prior"] is None else {"prior": options["prior"]}
+        found = promise_needed(support, items, size, reports, view=view, **choices)
+    else:
+        promise = opt.require_promise(options)
+        items, view = names.read(options["others"])
+        found = reports_needed(support, items, size, promise, view=view, **choices)
+    return _Found(found.plan, found.reports, discovery_record(found), discovery_lines(found))
+
+
+def _choices(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what the planner may choose from."""
+    return {
+        "target": None if options["target"] is None else options["target"].split(","),
+        **{name: options[name] for name in _CHOICES},
+    }
+
+
+@click.command()
+@click.argument("itemsets", type=opt.PATH)
+@click.option("--plan", "plan_path", type=opt.PATH, required=True, help="The plan that ITEMSETS were mined with.")
+@opt.usual("--top", default=opt.WANTED, help="Itemsets wanted.")
+@click.option("--itemsets", "candidates", is_flag=True, help="Ask for the itemsets themselves, not their items.")
+@opt.histogram_table_option
+@click.option("--reports", type=opt.WHOLE, help="People who will answer; after sizes, in all rounds to come.")
+@click.option("--items", type=opt.WHOLE, help="After sizes of all names: number of items, named 0 … N−1.")
+@click.option("--catalogue", type=opt.PATH, help="After sizes of all names: file of item names, one a line.")
+@opt.plan_output_options
+def refine(
+    itemsets: Path, plan_path: Path, items: int | None, catalogue: Path | None, output: Path, force: bool, **wishes: Any
+) -> None:
+    """Plan a next round for OTHER people: the items of mined ITEMSETS become its short catalogue.
+
+    After a round of sizes (plan --histogram) the next one asks about all items; says how to split the people.
+
+    \b
+    Example:
+      assocpriv refine sizes.csv --plan plan0.json --items 1000 --reports 980000 -o plan1.json
+      assocpriv refine itemsets.parquet --plan plan.json -o plan2.json
+      assocpriv refine itemsets2.parquet --plan plan2.json --itemsets -o plan3.json
+    """
+    from assocpriv.api import check_writable, foresee, read_catalogue, read_plan, write_plan
+    from assocpriv.api import refine as plan_next
+    from assocpriv.show.itemsets import refinement_lines, refinement_record
+
+    if items is not None and catalogue is not None:
+        raise click.UsageError("give one of --items and --catalogue")
+    read = [itemsets, plan_path, *(path for path in (wishes["histogram"], catalogue) if path is not None)]
+    before = read_plan(plan_path)
+    check_writable(output, force=force, inputs=read)
+    names = items if catalogue is None else read_catalogue(catalogue)
+    with Progress.while_busy("planning"):
+        refinement = plan_next(itemsets, before, items=names, **wishes)
+    write_plan(refinement.plan, output, force=force)
+    prospects = foresee(refinement.plan, refinement.reports)
+    opt.show_result(lambda: refinement_record(refinement, prospects), lambda: refinement_lines(refinement, prospects))
+
+
+@click.command()
+@click.argument("baskets", type=opt.PATH, nargs=-1)
+@click.option("-o", "--output", type=opt.OUTPUT, help="File of names to write, one a line.  [default: standard output]")
+@opt.usual("--min-count", default=1, help="Baskets that a name must be in.", type=opt.WholeRange(1))
+@click.option("--check", type=opt.PATH, help="Check this catalogue instead, against BASKETS if there are any.")
+@opt.layout_options
+@opt.result_options
+def catalogue(
+    baskets: tuple[Path, ...], output: Path | None, min_count: int, check: Path | None, force: bool, **layout: Any
+) -> None:
+    """Make a catalogue, the names of all items, of BASKETS that may be looked at.
+
+    It shows names of items, because a catalogue gets published with its plan: read it before you do.
+
+    \b
+    Example:
+      assocpriv catalogue baskets.csv --min-count 10 -o names.txt
+      assocpriv catalogue --check names.txt
+    """
+    from assocpriv.api import check_writable, draft_catalogue, write_catalogue
+    from assocpriv.show.collections import draft_record, draft_talk
+
+    if check is not None:
+        opt.refuse_given(("output", "min_count"), "does not go with --check, which makes no catalogue")
+        _check(check, baskets, layout)
+        return
+    if not baskets:
+        raise click.UsageError("give files of baskets, or --check a catalogue")
+    if output is not None:
+        check_writable(output, force=force, inputs=baskets)
+    draft = draft_catalogue(baskets, min_count, layout, Progress().stage("reading"))
+    opt.say(draft_talk(draft))
+    if output is not None:
+        write_catalogue(draft.catalogue, output, force=force)
+    written = f"{len(draft.catalogue):,} names written to {output}; they get published: read them first"
+    opt.show_result(lambda: draft_record(draft, output), lambda: [written] if output else list(draft.catalogue))
+
+
+def _check(path: Path, baskets: tuple[Path, ...], layout: dict[str, Any]) -> None:
+    from assocpriv.api import check_catalogue, read_catalogue, try_catalogue
+    from assocpriv.show.collections import check_lines, check_record
+
+    checked = check_catalogue(read_catalogue(path))
+    use = try_catalogue(checked.catalogue, baskets, layout, Progress().stage("reading")) if baskets else None
+    opt.show_result(lambda: check_record(checked, use), lambda: check_lines(checked, use))

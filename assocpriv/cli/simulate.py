@@ -1,0 +1,220 @@
+"""Demo, generate, simulate.
+
+The command demo: the whole way on baskets made here.
+
+The command generate: synthetic baskets and records.
+
+The command simulate: a plan, or schedules of rounds, tried on baskets at hand.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assocpriv.cli import options as opt
+from assocpriv.show.terminal import Progress
+
+_POSTERIOR = "50%"
+
+
+@click.command()
+@click.option("--baskets", type=opt.PATH, help="Your own baskets instead of generated ones.")
+@opt.usual("--size", default=1_000_000, help="Number of baskets to generate.")
+@opt.usual("--items", default=1_000, help="Number of items to generate.")
+@opt.usual("--transaction-size", default=5, help="M, as for assocpriv plan.", type=opt.WholeRange(1, 15))
+@opt.usual("--prior", default="5%", help="As for assocpriv plan.")
+@click.option("--posterior", help=f"As for assocpriv plan.  [default: {_POSTERIOR}]")
+@opt.epsilon_option
+@click.option(
+    "--min-support",
+    help="As for assocpriv mine.  [default: 2%, or what reports can be believed from if that is higher]",
+)
+@opt.usual("--min-confidence", default="60%", help="Least confidence of a rule.")
+@click.option("--seed", type=opt.WholeRange(0), help="Makes the randomization repeatable, for a demonstration only.")
+@opt.layout_options
+@opt.usual("-o", "--output", default=Path("assocpriv-demo"), help="Folder.", type=opt.OUTPUT)
+@opt.usual("--top", default=15, help="Rows shown.", type=opt.WholeRange(0))
+@opt.result_options
+def demo(output: Path, top: int, force: bool, **options: Any) -> None:
+    """Show the whole way on baskets made here (or your own), beside the truth only a demo may know.
+
+    Leaves plan.json, reports.parquet, itemsets.parquet, rules.csv and a page to look at, itemsets.html, in a folder.
+
+    \b
+    Example:
+      assocpriv demo
+      assocpriv demo --baskets baskets.csv --min-support 5%
+    """
+    from assocpriv.api import DemoSettings, start_demo
+    from assocpriv.show.audits import demo_record, found_lines, start_lines
+    from assocpriv.show.pages import write_page
+
+    layout, path = {name: options.pop(name) for name in opt.LAYOUT}, options.pop("baskets")
+    if options["posterior"] is None and options["epsilon"] is None:
+        options["posterior"] = _POSTERIOR
+    promise = opt.require_promise(options)
+    settings = DemoSettings(baskets=None if path is None else (path, layout), promise=promise, **options)
+    progress = Progress()
+    start = start_demo(settings, output, force=force, progress=progress)
+    (opt.say if opt.wants_json() else opt.show_lines)(start_lines(start))
+    done = start.finish(progress)
+    found = done.simulation.itemsets, start.paths[-1], start.prospects.plan
+    write_page(
+        *found, force=True, min_confidence=settings.min_confidence, title="What the demo's baskets have in common"
+    )
+    lines = found_lines(done, top)
+    if opt.wants_json():
+        opt.say(lines)
+    opt.show_result(lambda: demo_record(done), lambda: lines)
+
+
+@click.group()
+def generate() -> None:
+    """Make synthetic baskets, or records of a table.
+
+    \b
+    Example:
+      assocpriv generate quest --baskets 100000 --items 1000 -o baskets.dat
+      assocpriv generate agrawal --function 2 --records 100000 -o table.csv
+    """
+
+
+@generate.command()
+@opt.usual("--baskets", "n_baskets", default=1_000_000, help="Number of baskets.")
+@opt.usual("--items", "n_items", default=1_000, help="Number of items.")
+@click.option("--mean-size", type=opt.NUMBER, help="Mean size of a basket.")
+@click.option("--patterns", "n_patterns", type=opt.WHOLE, help="Number of patterns that baskets are made of.")
+@click.option("--mean-pattern-size", type=opt.NUMBER, help="Mean size of a pattern.")
+@opt.usual("--seed", default=0, help="Same seed, same baskets.", type=opt.WholeRange(0))
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="File to write: .dat (ids) or .csv (names).")
+@opt.result_options
+def quest(output: Path, force: bool, **settings: Any) -> None:
+    """Baskets in the style of IBM's Quest generator: Poisson sizes, overlapping and corrupted patterns.
+
+    \b
+    Example:
+      assocpriv generate quest --baskets 100000 --items 1000 -o baskets.dat
+    """
+    from assocpriv.api import FILE_FORMATS, QuestSettings, generate_file
+
+    if output.suffix not in FILE_FORMATS:
+        raise click.UsageError("-o must end in .dat or .csv")
+    chosen = QuestSettings(**{name: value for name, value in settings.items() if value is not None})
+    count = len(generate_file(chosen, output, force=force, progress=Progress().stage("generating")))
+    opt.show_result(
+        lambda: {"baskets": count, "items": chosen.n_items, "seed": chosen.seed, "output": str(output)},
+        lambda: [f"{count:,} baskets over {chosen.n_items:,} items written to {output}"],
+    )
+
+
+@generate.command()
+@opt.usual("--function", default=1, help="Which function says the class.", type=opt.WholeRange(1, 5))
+@opt.usual("--records", "n_records", default=100_000, help="Number of records.", type=opt.WholeRange(2))
+@opt.usual("--seed", default=0, help="Same seed, same records.", type=opt.WholeRange(0))
+@click.option("--schema", type=opt.OUTPUT, help="Also write a schema for numeric plan (TOML).")
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="File to write: .csv or .parquet.")
+@opt.result_options
+def agrawal(output: Path, schema: Path | None, force: bool, **settings: Any) -> None:
+    """Records of loan applicants by Agrawal, Imielinski and Swami: nine attributes, and a class, half of each.
+
+    \b
+    Example:
+      assocpriv generate agrawal --function 2 --records 100000 -o table.csv
+    """
+    from assocpriv.api import AgrawalSettings, check_record_output, generate_agrawal_file
+
+    chosen = AgrawalSettings(**settings)
+    check_record_output(output)
+    show = Progress().stage("generating")
+    count = generate_agrawal_file(chosen, output, schema=schema, force=force, progress=show)
+    outputs = {"output": str(output)} | ({} if schema is None else {"schema": str(schema)})
+    opt.show_result(
+        lambda: {"records": count, "function": chosen.function, "seed": chosen.seed} | outputs,
+        lambda: [
+            f"{count:,} records of function {chosen.function} written to {output}",
+            *([] if schema is None else [f"schema written to {schema}"]),
+        ],
+    )
+
+
+@click.command()
+@click.argument("baskets", type=opt.PATH)
+@click.option("--plan", "plan_path", type=opt.PATH, help="The plan to try; required without --rounds.")
+@click.option("--min-support", help=f"{opt.LEAST_SUPPORT} auto: as for mine. Required without --rounds.")
+@click.option("--max-itemset", type=opt.WHOLE, help="Largest itemsets.  [default: the plan's]")
+@click.option("--rounds", type=click.Choice(["auto", "1", "2", "3"]), help="Try rounds with other people each instead.")
+@click.option("--prior", help="With --rounds: belief before a report, as 5%.")
+@click.option("--posterior", help="With --rounds: belief that no report may lift the prior to.")
+@opt.epsilon_option
+@click.option("--seed", type=opt.WholeRange(0), help="Makes the simulation repeatable.")
+@opt.basket_options
+@click.option(
+    "--top",
+    type=opt.WholeRange(0),
+    help=f"Rows shown as text; with --rounds, the itemsets wanted.  [default: {opt.ROWS}, with --rounds {opt.WANTED}]",
+)
+@opt.json_option
+def simulate(baskets: Path, rounds: str | None, **options: Any) -> None:
+    """Try a plan, or a schedule of rounds, on BASKETS like yours: both sides, and the truth beside what was found.
+
+    \b
+    Example:
+      assocpriv simulate baskets.dat --plan plan.json --min-support 2% --seed 1
+      assocpriv simulate baskets.dat --rounds auto --prior 5% --posterior 50% --top 64
+    """
+    if rounds is not None:
+        opt.refuse_given(("plan_path", "min_support", "max_itemset", "unknown"), "does not go with --rounds")
+        _simulate_rounds(baskets, rounds, options)
+    else:
+        opt.refuse_given(("prior", "posterior", "epsilon"), "goes with --rounds only; a plan holds its promise")
+        opt.require(("plan_path", "min_support"))
+        _simulate_plan(baskets, options)
+
+
+def _simulate_plan(baskets: Path, options: dict[str, Any]) -> None:
+    from assocpriv.api import (
+        check_aim,
+        check_max_itemset,
+        describe_undecided,
+        read_plan,
+        read_transactions,
+        simulate_transactions,
+    )
+    from assocpriv.show.audits import simulation_lines, simulation_record
+    from assocpriv.show.plans import outcome_lines
+
+    plan = read_plan(options["plan_path"])
+    check_aim(options["min_support"], None)
+    check_max_itemset(plan, options["max_itemset"])
+    transactions, outcome = read_transactions(baskets, plan, **_reading(options, "unknown"))
+    opt.say(outcome_lines(outcome.counts, outcome.empty, outcome.loss, plan))
+    done = simulate_transactions(
+        transactions,
+        plan,
+        progress=Progress(),
+        **{name: options[name] for name in ("min_support", "max_itemset", "seed")},
+    )
+    opt.warn(describe_undecided(done.itemsets))
+    rows = opt.ROWS if options["top"] is None else options["top"]
+    opt.show_result(lambda: simulation_record(done), lambda: simulation_lines(done, rows))
+
+
+def _simulate_rounds(baskets: Path, rounds: str, options: dict[str, Any]) -> None:
+    from assocpriv.api import read_used_baskets, simulate_rounds
+    from assocpriv.show.itemsets import trial_lines, trial_record
+
+    promise = opt.require_promise(options)
+    raw = read_used_baskets(baskets, **_reading(options))
+    wanted = opt.WANTED if options["top"] is None else options["top"]
+    count = rounds if rounds == "auto" else int(rounds)
+    trial = simulate_rounds(raw, promise, rounds=count, top=wanted, seed=options["seed"], progress=Progress())
+    if opt.wants_json() and not trial.tells:  # the text says it itself
+        opt.warn(["with this promise and so many people nothing can be told"])
+    opt.show_result(lambda: trial_record(trial), lambda: trial_lines(trial, wanted))
+
+
+def _reading(options: dict[str, Any], *more: str) -> dict[str, Any]:
+    """Return how baskets are to be read."""
+    reading = {name: options[name] for name in ("repeats", "empty", *opt.LAYOUT, *more)}
+    return reading | {"progress": Progress().stage("reading")}

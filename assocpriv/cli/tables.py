@@ -1,0 +1,247 @@
+"""Tables: plan, randomize, reconstruct, tree, predict, items.
+
+The command group numeric: tables of numbers and categories, from a schema to distributions and decision trees.
+
+The command numeric plan: from a schema of a table to its plan.
+
+The command numeric predict: a published tree applied to the records of a table.
+
+The command numeric randomize: the clients' side of tables, in bulk.
+
+The command numeric reconstruct: distributions of columns from released records.
+
+The command numeric tree: a decision tree from the reports of a table.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assocpriv.cli import options as opt
+from assocpriv.promise.errors import counted
+from assocpriv.show.terminal import Progress
+
+_HOMES = {
+    "plan": "assocpriv.cli.tables:plan",
+    "randomize": "assocpriv.cli.tables:randomize",
+    "reconstruct": "assocpriv.cli.tables:reconstruct",
+    "tree": "assocpriv.cli.tables:tree",
+    "predict": "assocpriv.cli.tables:predict",
+}
+
+
+@click.group(cls=opt.LazyGroup, homes=_HOMES)
+def numeric() -> None:
+    """Tables of numbers and categories: perturb them, reconstruct their distributions, grow decision trees.
+
+    \b
+    Example, from a schema to the distribution of every column:
+      assocpriv numeric plan schema.toml -o plan.json
+      assocpriv numeric randomize table.csv --plan plan.json -o released.parquet
+      assocpriv numeric reconstruct released.parquet
+    """
+
+
+def _to_answer(_context: click.Context, _option: click.Parameter, text: str | None) -> "int | str | None":
+    """Take a number of columns, or the word all."""
+    if text is None or text == "all":
+        return text
+    if not (text.isascii() and text.isdigit()):
+        raise click.BadParameter("give a number of columns, or all")
+    return int(text)
+
+
+@click.command()
+@click.argument("schema", type=opt.PATH)
+@click.option("--prior", help="Belief before a report, as 5% or 0.05.  [default: 5%]")
+@click.option("--posterior", help="Belief that no report may lift the prior to.  [default: 50%]")
+@opt.epsilon_option
+@opt.usual("--reports", default=1_000_000, help="Reports that are expected; they set the number of intervals.")
+@opt.usual("--reports-per-person", default=1, help="R: the promise covers all R reports of one person together.")
+@click.option(
+    "--answer",
+    metavar="K|all",
+    callback=_to_answer,
+    help="Protected columns that a report answers, labels apart.  [default: whichever errs least]",
+)
+@opt.plan_output_options
+def plan(schema: Path, output: Path, force: bool, **options: Any) -> None:
+    """Choose how each column of a table is released: SCHEMA (TOML) names its columns.
+
+    Columns released by square-wave or response are protected: the promise covers all of them together. Columns with
+    added noise promise an average only; the plan says so.
+
+    \b
+    Example:
+      assocpriv numeric plan schema.toml -o plan.json
+      assocpriv numeric plan schema.toml --prior 5% --posterior 50% -o plan.json
+    """
+    from assocpriv.api import check_writable, write_plan
+    from assocpriv.numeric import plan as plan_table
+    from assocpriv.show.guided import describe_plan
+
+    promise = opt.take_promise(options)
+    check_writable(output, force=force, inputs=[schema])
+    made = plan_table(schema, promise, **options)
+    write_plan(made, output, force=force)
+    described = describe_plan(made, options["reports"])
+    opt.show_result(described.record, described.lines)
+
+
+@click.command()
+@click.argument("model", type=opt.PATH)
+@click.argument("table", type=opt.PATH)
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Table to write: .csv or .parquet.")
+@opt.usual("--column", metavar="NAME", default="predicted", help="Name of the column to add; TABLE must not have it.")
+@click.option(
+    "--missing", metavar="WORD", multiple=True, help="A word that stands for a missing value, as ?; may be repeated."
+)
+@opt.separator_option
+@opt.result_options
+def predict(model: Path, table: Path, output: Path, force: bool, **reading: Any) -> None:
+    """Apply a tree, the file MODEL, to raw records, the file TABLE; adds a column, their class.
+
+    Runs where the records lie, without scikit-learn; nothing leaves. TABLE is CSV with a header line, or Parquet.
+
+    \b
+    Example:
+      assocpriv numeric predict model.json table.csv -o out.csv
+    """
+    from assocpriv.numeric import check_writable, predict_file, read_model
+    from assocpriv.show.tables import prediction_lines, prediction_notes, prediction_record
+
+    check_writable(output, force=force, inputs=[model, table])
+    counts = predict_file(read_model(model), table, output, force=force, **reading)
+    opt.say(prediction_notes(counts))
+    opt.show_result(
+        lambda: prediction_record(counts, str(output)),
+        lambda: prediction_lines(counts, str(output)),
+    )
+
+
+@click.command()
+@click.argument("table", type=opt.PATH)
+@opt.plan_option
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Report file to write (Parquet).")
+@click.option("--clip", is_flag=True, help="Move values outside a column's range to its ends, instead of an error.")
+@click.option(
+    "--missing", metavar="WORD", multiple=True, help="A word that stands for a missing value, as ?; may be repeated."
+)
+@opt.separator_option
+@opt.memory_option
+@opt.result_options
+def randomize(table: Path, plan_path: Path, output: Path, memory: int | None, force: bool, **reading: Any) -> None:
+    """Randomize TABLE, a record a person: the clients' side, in bulk, with the operating system's entropy.
+
+    TABLE is CSV with a header line, or Parquet. Files of any size are read, randomized and written batch by batch.
+
+    \b
+    Example:
+      assocpriv numeric randomize table.csv --plan plan.json -o released.parquet
+    """
+    from assocpriv.numeric import check_writable, randomize_file, read_plan
+    from assocpriv.show.tables import outcome_lines, outcome_record
+
+    plan = read_plan(plan_path)
+    check_writable(output, force=force, inputs=[table, plan_path])
+    progress = Progress().stage("randomizing", in_bytes=True)
+    done = randomize_file(table, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
+    opt.say(outcome_lines(done, plan))
+    opt.show_result(
+        lambda: outcome_record(done, plan),
+        lambda: [f"{counted(done.records, 'report')} of {counted(plan.report_bytes, 'byte')} written to {output}"],
+    )
+
+
+def _to_pair(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, str] | None:
+    """Take the names of two columns."""
+    names = [] if text is None else [name.strip() for name in text.split(",")]
+    if text is not None and len(names) != 2:
+        raise click.BadParameter("give two columns, as age,salary")
+    return (names[0], names[1]) if names else None
+
+
+@click.command()
+@opt.reports_argument
+@click.option("--by", metavar="COLUMN", help="Also the distributions within each class of a label or category.")
+@click.option("--joint", metavar="A,B", callback=_to_pair, help="Instead: how two columns are spread together.")
+@opt.choice(
+    "--method",
+    ["auto", "smooth", "em", "ems", "bayes", "least-squares"],
+    "How shares are estimated; auto takes smooth behind noise.",
+)
+@opt.usual("--confidence-level", default="95%", help="Of intervals and bands, as 95% or 0.95.")
+@opt.backend_options
+@opt.table_output_option
+@opt.result_options
+def reconstruct(
+    reports: tuple[Path, ...],
+    by: str | None,
+    joint: tuple[str, str] | None,
+    method: str,
+    confidence_level: str,
+    backend: str,
+    master: str | None,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Reconstruct how the values of each column are spread, from REPORTS (files of released records, or folders).
+
+    Shares come with standard errors, the distribution function with a band that holds everywhere at once, and
+    quantiles, mean and variance with intervals.
+
+    \b
+    Example:
+      assocpriv numeric reconstruct released.parquet
+      assocpriv numeric reconstruct released.parquet --by class -o distributions.csv
+      assocpriv numeric reconstruct released.parquet --joint age,salary --json
+    """
+    from assocpriv.numeric import reconstruct as run
+    from assocpriv.show.tables import distribution_lines, left_out_lines
+
+    opt.check_table_output(output, force, reports)
+    found = run(
+        opt.open_reports(reports, backend, master), by=by, joint=joint, method=method,
+        confidence_level=confidence_level, progress=Progress().stage("counting"),
+    )  # fmt: skip
+    opt.warn(left_out_lines(found))
+    if output is not None:
+        found.write(output, force=force)
+        opt.say_written(output)
+    opt.show_result(found.record, lambda: distribution_lines(found))
+
+
+@click.command()
+@opt.reports_argument
+@click.option("--class", "class_column", metavar="COLUMN", required=True, help="The class: a label or a category.")
+@opt.choice("--method", ["by-class", "global", "local"], "Reconstruct columns by class, over all records, or at nodes.")
+@click.option("--max-depth", type=opt.WholeRange(1), help="Splits that a record meets at most.")
+@click.option(
+    "--min-samples-leaf",
+    type=opt.WholeRange(1),
+    help="Records of a leaf at least.  [default: one in a thousand, 1 to 100]",
+)
+@opt.choice("--pruning", ["description-length", "cost-complexity", "none"], "How the tree is pruned.")
+@opt.usual("--ccp-alpha", default=0.0, type=opt.NUMBER, help="Price of a leaf, for cost-complexity.")
+@opt.usual("--seed", default=0, type=opt.WholeRange(0, (1 << 32) - 1), help="Order in which equal values are taken.")
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Model file to write (JSON).")
+@opt.result_options
+def tree(reports: tuple[Path, ...], class_column: str, output: Path, force: bool, **growth: Any) -> None:
+    """Grow a decision tree on REPORTS of a table; needs scikit-learn: pip install assocpriv[trees].
+
+    \b
+    Example:
+      assocpriv numeric tree released.parquet --class class -o model.json
+    """
+    from assocpriv.numeric import check_writable, grow_tree, tree_lines, write_model
+    from assocpriv.show.tables import tree_record, tree_text
+
+    check_writable(output, force=force, inputs=reports)
+    with Progress.while_busy("growing the tree"):
+        model = grow_tree(reports, class_column, **growth)
+    write_model(model, output, force=force)
+    opt.show_result(
+        lambda: tree_record(model) | {"output": str(output)},
+        lambda: [*tree_text(model, list(tree_lines(model))), f"model     {output}"],
+    )

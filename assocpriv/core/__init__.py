@@ -1,1 +1,0 @@
-"""Mathematics, kernels and the machine: numbers in, numbers out; no plan, no file, no raw data."""

@@ -1,0 +1,720 @@
+"""Charts as SVG.
+
+Charts as inline SVG: numbers in, markup out. Colours are those of the page's style, so that dark mode has its own.
+
+A chart is a picture of what a table beside it says in figures; its title says what it shows to who cannot see it.
+
+A chart as a picture of its own: the SVG of a page with its title, legend, background and colours inside.
+
+Colours follow light and dark mode. Values stand where a page has variables, which drawing programs do not know, and
+each rule is of this picture's class, so that a notebook which holds it inline keeps its own looks.
+
+What was found in baskets, as rows of tables and as charts: for the page of a mined table and for the operator's.
+
+Rows come as mining and ``rules`` tell them, plain objects. How they look is in templates/found.html and found.css.
+
+Charts of what was found, by the name of their kind.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape, unescape
+from importlib.resources import files
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from assocpriv.files.atomic import atomic_output
+from assocpriv.files.itemsets import AnyFrame, LightFrame
+from assocpriv.promise.errors import EstimateError, FileError, counted
+from assocpriv.server.distributions import Distributions
+from assocpriv.server.itemsets import mining_facts
+from assocpriv.server.rules import check_rules, rule_records
+from assocpriv.server.selection import Surest, shown_rows
+from assocpriv.show.figures import NORMAL, errors_of, estimate, names, share, size_name
+
+_WIDTH, _LEFT, _RIGHT = 720.0, 64.0, 16.0
+_LIFTS = (0.9, 1.1, 2.0, 5.0)  # where one shade ends and the next begins
+SHADES = ("below", "even", "some", "more", "most")
+LEGEND = ("below 0.9", "0.9 to 1.1: as by chance", "1.1 to 2", "2 to 5", "5 and more")
+_LABEL = 20  # letters of a name in a graph
+_NAMES, _LINE, _LETTERS = 330.0, 24.0, 40  # of a list of intervals: room for names, the height of a line
+
+
+class Strip(NamedTuple):
+    """Itemsets of one size on a line: the supports found, from which on they can be believed (None: from none).
+
+    ``asked`` is the least support that was asked for.
+    """
+
+    name: str
+    supports: Sequence[float]
+    sure: Sequence[bool]
+    least: float | None
+    asked: float = 0.0
+
+
+class Interval(NamedTuple):
+    """An itemset's support with its interval; ``truth`` where somebody knows it."""
+
+    name: str
+    support: float
+    low: float
+    high: float
+    sure: bool = True
+    truth: float | None = None
+
+
+class Rounds(NamedTuple):
+    """An itemset, and what each round says of it: low end, support, high end; None of a round that says nothing."""
+
+    name: str
+    lines: Sequence[tuple[float, float, float] | None]
+
+
+class Curves(NamedTuple):
+    """Shares below each edge of intervals, lines of ``(edges, shares)``; the first in a band, ``low`` to ``high``."""
+
+    name: str
+    lines: Sequence[tuple[Sequence[float], Sequence[float]]]
+    low: Sequence[float]
+    high: Sequence[float]
+
+
+class Point(NamedTuple):
+    """A rule: its support, confidence and lift, and what it is called."""
+
+    support: float
+    confidence: float
+    lift: float
+    name: str
+
+
+class Edge(NamedTuple):
+    """A rule between two items, drawn thicker with its confidence."""
+
+    source: int
+    target: int
+    confidence: float
+    lift: float
+    name: str
+
+
+def shade(lift: float) -> str:
+    """Return the class of a lift's colour.
+
+    >>> [shade(lift) for lift in (0.5, 1, 1.5, 3, 50, math.nan)]
+    ['below', 'even', 'some', 'more', 'most', 'even']
+    """
+    return "even" if math.isnan(lift) else SHADES[sum(lift >= bound for bound in _LIFTS)]
+
+
+def strips(rows: Sequence[Strip]) -> str:
+    """Draw every size's supports on a line, on one logarithmic axis; what cannot be told from nothing is grey."""
+    some = [value for row in rows for value in (*row.supports, row.least or 0.0, row.asked) if value > 0]
+    if not some:
+        return ""
+    low, high = _ends(min(some), max(some))
+    height = 40.0 * len(rows) + 34
+    parts = [_axis(low, high, height)]
+    for place, row in enumerate(rows):
+        y, pairs = 40.0 * place + 24, list(zip(row.supports, row.sure, strict=True))
+        edge = _WIDTH - _RIGHT if row.least is None else _at(row.least, low, high)
+        parts.append(
+            f'<rect class="zone" x="{_LEFT:g}" y="{y - 12:g}" width="{max(edge - _LEFT, 0):.1f}" height="24"/>'
+        )
+        parts.append(f'<text x="{_LEFT - 8:g}" y="{y + 4:g}" text-anchor="end">{escape(row.name)}</text>')
+        for name, wanted in (("tick", True), ("tick doubt", False)):
+            spots = {f"{_at(max(each, low), low, high):.0f}" for each, is_sure in pairs if is_sure is wanted}
+            marks = "".join(f"M{x} {y - 9:g}v18" for x in sorted(spots))
+            parts.append(f'<path class="{name}" d="{marks}"/>' if marks else "")
+        if row.asked > 0:
+            x = _at(row.asked, low, high)
+            parts.append(f'<path class="edge even" stroke-dasharray="3 3" d="M{x:.1f} {y - 15:g}v30"/>')
+    return _svg(height, "Supports by itemset size; grey: too small to be told from nothing", parts)
+
+
+def _ends(least: float, most: float) -> tuple[float, float]:
+    """Return round ends of a logarithmic axis, 1, 2 or 5 of some power of ten, that hold all."""
+    marks = [start * 10.0**power for power in range(-6, 0) for start in (1, 2, 5)] + [1.0]
+    low = max((mark for mark in marks if mark <= least * 1.000001), default=marks[0])
+    high = min((mark for mark in marks if mark >= most * 0.999999 and mark > low), default=1.0)
+    return min(low, 0.5), high
+
+
+def _at(value: float, low: float, high: float) -> float:
+    share = math.log(value / low) / math.log(high / low)
+    return _LEFT + min(max(share, 0.0), 1.0) * (_WIDTH - _LEFT - _RIGHT)
+
+
+def _axis(low: float, high: float, height: float) -> str:
+    starts = (1, 2, 5) if high <= 100 * low else (1,)
+    parts = []
+    for value in (start * 10.0**power for power in range(-6, 1) for start in starts):
+        if low * 0.999999 <= value <= high * 1.000001:
+            x = _at(value, low, high)
+            parts.append(f'<path class="grid" d="M{x:.1f} 6V{height - 24:g}"/>')
+            middle = min(x, _WIDTH - 20)  # of the last one, which would reach beyond the edge
+            parts.append(f'<text x="{middle:.1f}" y="{height - 8:g}" text-anchor="middle">{100 * value:g}%</text>')
+    return "".join(parts)
+
+
+def intervals(rows: Sequence[Interval], title: str) -> str:
+    """Draw supports with their intervals, a line each, on one axis from 0; circles are the truth."""
+    if not rows:
+        return ""
+    most = max(max(row.high, row.truth or 0.0) for row in rows)
+    left, height = _NAMES, _LINE * len(rows) + 62
+    scale, parts = _from_zero(most, height, title)
+    for place, row in enumerate(rows):
+        y = 42 + _LINE * place
+        low, high, middle = (left + max(value, 0.0) * scale for value in (row.low, row.high, row.support))
+        parts.append(_named(row.name, y))
+        doubt = "" if row.sure else " doubt"
+        wide = max(high - low, 1.0)
+        parts.append(
+            f'<rect class="span{doubt}" x="{low:.1f}" y="{y - 2:g}" width="{wide:.1f}" height="4" rx="2"/>'
+            f'<path class="tick{doubt}" d="M{middle:.1f} {y - 7:g}v14"/>'
+        )
+        if row.truth is not None:
+            parts.append(f'<circle class="truth" cx="{left + row.truth * scale:.1f}" cy="{y:g}" r="4"/>')
+    return _svg(height, title, parts)
+
+
+def rounds(rows: Sequence[Rounds], title: str) -> str:
+    """Draw what each round says of itemsets, lines under one another on one axis from 0."""
+    highest = [line[2] for row in rows for line in row.lines if line is not None]
+    if not highest or max(highest) <= 0:
+        return ""
+    tall = _LINE + 9.0 * max(len(row.lines) - 1 for row in rows)
+    height = tall * len(rows) + 62
+    scale, parts = _from_zero(max(highest), height, title)
+    for place, row in enumerate(rows):
+        top = 42 + tall * place
+        parts.append(_named(row.name, top + (tall - _LINE) / 2))
+        for number, line in enumerate(row.lines):
+            if line is None:
+                continue
+            y, colour = top + 9 * number, f"line{number % 5 + 1}"
+            low, middle, high = (_NAMES + max(value, 0.0) * scale for value in line)
+            parts.append(
+                f'<path class="curve {colour}" d="M{low:.1f} {y:g}H{max(high, low + 1):.1f}M{middle:.1f} {y - 4:g}v8"/>'
+            )
+    return _svg(height, title, parts)
+
+
+def _from_zero(most: float, height: float, title: str) -> tuple[float, list[str]]:
+    """Return the pixels of a support of 1, and the title and axis of a list of itemsets."""
+    step = next(c * 10.0**e for e in range(-6, 1) for c in (1, 2, 5) if most <= 8 * c * 10.0**e)
+    scale = (_WIDTH - _NAMES - _RIGHT) / most
+    parts = [f'<text class="title" x="{_RIGHT:g}" y="18">{escape(title)}</text>']
+    for tick in range(int(most / step * 1.0001) + 1):
+        x = _NAMES + tick * step * scale
+        parts.append(f'<path class="grid" d="M{x:.1f} 30V{height - 24:g}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{height - 8:g}" text-anchor="middle">{100 * tick * step:.6g}%</text>')
+    return scale, parts
+
+
+def _named(name: str, y: float) -> str:
+    return f'<text x="{_NAMES - 10:g}" y="{y + 4:g}" text-anchor="end">{escape(_cut(name, _LETTERS))}</text>'
+
+
+def curves(drawing: Curves) -> str:
+    """Draw the shares of people below each value, as lines that rise from 0 to 1, and the band of the first."""
+    edges = drawing.lines[0][0]
+    first, last = edges[0], edges[-1]
+    height = 300.0
+
+    def points(edges: Sequence[float], values: Sequence[float]) -> list[str]:
+        return [
+            f"{_LEFT + (edge - first) / (last - first) * (_WIDTH - _LEFT - _RIGHT):.1f} "
+            f"{_up(min(max(value, 0.0), 1.0), height):.1f}"
+            for edge, value in zip(edges, values, strict=True)
+        ]
+
+    parts = []
+    for quarters in range(5):
+        y, x = _up(quarters / 4, height), _LEFT + quarters / 4 * (_WIDTH - _LEFT - _RIGHT)
+        parts.append(f'<path class="grid" d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}"/>')
+        parts.append(f'<text x="{_LEFT - 8:g}" y="{y + 4:.1f}" text-anchor="end">{25 * quarters}%</text>')
+        value = first + quarters / 4 * (last - first)
+        anchor = ("start", "middle", "middle", "middle", "end")[quarters]
+        parts.append(f'<text x="{x:.1f}" y="{height - 8:g}" text-anchor="{anchor}">{value:,.6g}</text>')
+    if len(drawing.low):
+        around = [*points(edges, drawing.low), *reversed(points(edges, drawing.high))]
+        parts.append(f'<path class="zone band" d="M{"L".join(around)}z"/>')
+    for place, line in enumerate(drawing.lines):
+        parts.append(f'<path class="curve{f" line{place}" if place else ""}" d="M{"L".join(points(*line))}"/>')
+    return _svg(height, f"Shares of people below each value of {drawing.name}", parts)
+
+
+def _cut(name: str, most: int) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def scatter(points: Sequence[Point]) -> str:
+    """Draw rules by support (logarithmic) and confidence, coloured by lift."""
+    drawn = [point for point in points if point.support > 0 and not math.isnan(point.confidence)]
+    if not drawn:
+        return ""
+    height = 360.0
+    low, high = _ends(min(point.support for point in drawn), max(point.support for point in drawn))
+    parts = [_axis(low, high, height)]
+    for tenths in range(0, 11, 2):
+        y = _up(tenths / 10, height)
+        parts.append(f'<path class="grid" d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}"/>')
+        parts.append(f'<text x="{_LEFT - 8:g}" y="{y + 4:.1f}" text-anchor="end">{10 * tenths}%</text>')
+    for point in drawn:
+        x, y = _at(point.support, low, high), _up(min(max(point.confidence, 0.0), 1.0), height)
+        parts.append(
+            f'<circle class="{shade(point.lift)}" cx="{x:.1f}" cy="{y:.1f}" r="5">'
+            f"<title>{escape(point.name)}</title></circle>"
+        )
+    return _svg(height, "Rules by support, to the right, and confidence, upwards; the colour is the lift", parts)
+
+
+def _up(share: float, height: float) -> float:
+    return height - 34 - share * (height - 50)
+
+
+def graph(items: Sequence[str], edges: Sequence[Edge]) -> str:
+    """Draw items on a circle, and rules between them as arrows."""
+    if not edges:
+        return ""
+    middle, radius = _WIDTH / 2, 190.0
+    height = 2 * radius + 90
+    turns = [2 * math.pi * place / len(items) - math.pi / 2 for place in range(len(items))]
+    spots = [(middle + radius * math.cos(turn), height / 2 + radius * math.sin(turn)) for turn in turns]
+    parts = ['<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" markerHeight="5" orient="auto">'
+             '<path class="tip" d="M0 0L8 4L0 8z"/></marker>']  # fmt: skip
+    for edge in edges:
+        (x, y), (to_x, to_y) = spots[edge.source], spots[edge.target]
+        # bent towards the middle, so that there and back are two lines
+        bend_x, bend_y = (x + to_x + middle) / 3 + (to_y - y) / 12, (y + to_y + height / 2) / 3 - (to_x - x) / 12
+        parts.append(
+            f'<path class="edge {shade(edge.lift)}" stroke-width="{1 + 3 * min(max(edge.confidence, 0), 1):.1f}" '
+            f'marker-end="url(#tip)" d="M{x:.1f} {y:.1f}Q{bend_x:.1f} {bend_y:.1f} {to_x:.1f} {to_y:.1f}">'
+            f"<title>{escape(edge.name)}</title></path>"
+        )
+    for name, turn, (x, y) in zip(items, turns, spots, strict=True):
+        side = math.cos(turn)
+        anchor = "middle" if abs(side) < 0.3 else "start" if side > 0 else "end"
+        lift = 16 if math.sin(turn) > 0.7 else -8 if math.sin(turn) < -0.7 else 4
+        parts.append(f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="4"/>')
+        parts.append(
+            f'<text x="{x + 9 * side:.1f}" y="{y + lift:.1f}" text-anchor="{anchor}" unicode-bidi="isolate">'
+            f"{escape(_cut(name, _LABEL))}</text>"
+        )
+    return _svg(height, "Rules as arrows from what somebody has to what is also had", parts)
+
+
+def matrix(lefts: Sequence[str], rights: Sequence[str], cells: Sequence[Edge]) -> str:
+    """Draw rules as squares, a row for each left side and a column for each right one; larger with confidence."""
+    if not cells:
+        return ""
+    top = 44 + 5.0 * max(len(_cut(name, _LABEL)) for name in rights)  # of slanted names
+    wide = min(30.0, (_WIDTH - _NAMES - 60) / len(rights))
+    parts = [_named(name, top + _LINE * place) for place, name in enumerate(lefts)]
+    for place, name in enumerate(rights):
+        x = _NAMES + wide * (place + 0.5)
+        parts.append(
+            f'<text x="{x:.1f}" y="{top - 16:g}" transform="rotate(-45 {x:.1f} {top - 16:g})" unicode-bidi="isolate">'
+            f"{escape(_cut(name, _LABEL))}</text>"
+        )
+    for cell in cells:
+        side = max(4.0, 20.0 * math.sqrt(min(max(cell.confidence, 0.0), 1.0)))
+        x, y = _NAMES + wide * (cell.target + 0.5) - side / 2, top + _LINE * cell.source - side / 2
+        parts.append(
+            f'<rect class="{shade(cell.lift)}" x="{x:.0f}" y="{y:.0f}" width="{side:.0f}" height="{side:.0f}">'
+            f"<title>{escape(cell.name)}</title></rect>"
+        )
+    return _svg(top + _LINE * len(lefts), "Rules by what somebody has, down, and what is also had, across", parts)
+
+
+def _svg(height: float, title: str, parts: Sequence[str]) -> str:
+    return f'<svg role="img" viewBox="0 0 {_WIDTH:g} {height:g}" aria-label="{escape(title)}">{"".join(parts)}</svg>'
+
+
+_DRAWN = re.compile(r'<svg role="img" viewBox="0 0 720 ([\d.]+)" aria-label="([^"]*)">(.*)</svg>', re.DOTALL)
+_COLOURS = {"light": r"^:root\{([^}]*)\}", "dark": r"dark\)\{:root\{([^}]*)\}"}
+_BACK = "rect.back{fill:var(--back)}.title{font-weight:600}.hint{fill:var(--soft)}"
+_ROW, _LETTER, _SHEET = 20, 6.6, 720  # pixels: a line, a letter of it on average, all of it
+_UNFIT = re.compile(  # what XML cannot hold, and what turns the direction of names beside it
+    "[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u202a-\u202e\u2066-\u2069]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart, which shows itself in notebooks; ``svg`` is its text."""
+
+    title: str
+    svg: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write it as a file of SVG, which browsers, word processors and drawing programs open.
+
+        Raises:
+            FileError: the file exists and ``force`` is not set, does not end in .svg, or cannot be written.
+        """
+        if Path(path).suffix.lower() != ".svg":
+            raise FileError(f"{path} must end in .svg: a chart is SVG; browsers and drawing programs make others of it")
+        with atomic_output(path, force=force) as stream:
+            stream.write(f"{self.svg}\n".encode())
+
+
+def picture(drawn: str, notes: Sequence[str] = (), keys: Sequence[tuple[str, str]] = ()) -> Chart:
+    """Return a page's chart by itself, with what its caption there says below: sentences, and words by their class.
+
+    A chart of nothing says so.
+    """
+    found = _DRAWN.fullmatch(drawn)
+    if found is None:
+        height, label, inner = 0.0, "Nothing to draw", ""
+    else:
+        height, label, inner = float(found[1]), found[2], found[3]
+    top = 0 if 'class="title"' in inner else 28
+    title = f'<text class="title" x="16" y="18">{label}</text>' if top else ""
+    end = top + height + 14
+    below, rows = _legend(keys, end) if found else ("", 0)
+    said = "".join(
+        f'<text class="hint" x="16" y="{end + _ROW * (rows + place):g}">{escape(note)}</text>'
+        for place, note in enumerate(notes)
+    )
+    tall = f"{end + _ROW * (rows + len(notes)) - 8:g}"
+    size = f'width="{_SHEET}" height="{tall}"'
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="assocpriv" role="img" {size} '
+        f'viewBox="0 0 {_SHEET} {tall}" aria-label="{label}">'
+        f'<style>{_style()}</style><rect class="back" {size}/>'
+        f'{title}<g transform="translate(0 {top})">{inner}</g>{below}{said}</svg>'
+    )
+    return Chart(unescape(label), _UNFIT.sub("\ufffd", svg))
+
+
+def _legend(keys: Sequence[tuple[str, str]], y: float) -> tuple[str, int]:
+    """Return words beside dots, or lines, of their class, as many on a line as it has room for; and the lines."""
+    parts, x, rows = list[str](), 16.0, 0
+    for words, name in keys:
+        wide = 34 + _LETTER * len(words)
+        if x > 16 and x + wide > _SHEET:
+            x, rows = 16.0, rows + 1
+        at = y + _ROW * rows
+        line = f'<path class="{name}" d="M{x:.0f} {at - 4:g}h12"/>'
+        parts.append(
+            line if name.startswith("curve") else f'<circle class="{name}" cx="{x + 6:.0f}" cy="{at - 4:g}" r="5"/>'
+        )
+        parts.append(f'<text x="{x + 17:.0f}" y="{at:g}">{escape(words)}</text>')
+        x += wide
+    return "".join(parts), rows + bool(keys)
+
+
+def _style() -> str:
+    """Return the rules of the pages' charts with their colours: light ones, and dark ones where those are wanted."""
+    folder = files("assocpriv.show") / "templates"
+    texts = [(folder / name).read_text(encoding="utf-8") for name in ("style.css", "charts.css")]
+    rules = [line for line in texts[1].splitlines() if not line.startswith((":root", "@media", "svg"))]
+    own = ["text{fill:var(--ink)}", *rules, _BACK]
+    of = {
+        mode: dict(pair.split(":") for text in texts for pair in _first(pattern, text).split(";") if pair[:2] == "--")
+        for mode, pattern in _COLOURS.items()
+    }
+    always = _filled("\n".join(own), of["light"])
+    dark = _filled("\n".join(rule for rule in own if "var(" in rule), of["dark"])
+    shape = ".assocpriv{max-width:100%;height:auto;font:13px system-ui,sans-serif}"
+    return f"{shape}\n{always}\n@media (prefers-color-scheme:dark){{{dark}}}"
+
+
+def _first(pattern: str, text: str) -> str:
+    found = re.search(pattern, text, re.MULTILINE)
+    return found.group(1) if found else ""
+
+
+def _filled(rules: str, colours: Mapping[str, str]) -> str:
+    """Return rules for what is within a picture, with values in place of variables; marks of pages' text have none."""
+    said = []
+    for selectors, body in re.findall(r"([^{}\s][^{}]*)\{([^}]*)\}", rules):
+        inside = [
+            f".assocpriv {each}" for each in selectors.split(",") if not each.startswith(".key") and ":" not in each
+        ]
+        said.append(f"{','.join(inside)}{{{re.sub(r';background:[^;]*', '', body)}}}")
+    return re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name.group(1)], "".join(said))
+
+
+SHADED_LEGEND = list(zip(LEGEND, SHADES, strict=True))
+_EDGES, _NODES = 40, 24  # of the graph
+_LEFTS, _RIGHTS = 20, 11  # of the matrix
+_BAR = 160  # pixels, of an interval drawn in a table
+
+
+def itemset_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what is shown of itemsets, all intervals on one scale; each says ``sure``, maybe ``true_support``."""
+    scale = max((min(row["ci_high"], 1.0) for row in rows), default=1.0) or 1.0
+    return [
+        {
+            "names": names(row["itemset"]),
+            "size": len(row["itemset"]),
+            "support": estimate(row["support"]),
+            "low": share(max(row["ci_low"], 0.0)),
+            "high": share(min(row["ci_high"], 1.0)),
+            "bar": _bar(row["ci_low"] / scale, row["ci_high"] / scale, row["support"] / scale),
+            "sure": bool(row["sure"]),
+            "truth": share(row["true_support"]) if "true_support" in row else "",
+        }
+        for row in rows
+    ]
+
+
+def _bar(low: float, high: float, middle: float | None) -> Markup:
+    """Draw an interval and the estimate in it, as an SVG path: unlike a style, no policy of a page forbids it."""
+    start, end = _pixel(low), _pixel(high)
+    tick = "" if middle is None else f"M{_pixel(middle)} 3v10"
+    return Markup(f"M{start} 8h{max(end - start, 1)}{tick}")
+
+
+def _pixel(part: float) -> int:
+    return round(_BAR * min(max(part, 0.0), 1.0))
+
+
+def rule_row(row: Mapping[str, Any], reach: float = NORMAL) -> dict[str, Any]:
+    """Return the row of a rule, its confidence with so many standard errors to each side."""
+    known = _is_known(row)
+    low, high = _confidence_interval(row, reach)
+    return {
+        "antecedent": names(row["antecedents"]),
+        "consequent": names(row["consequents"]),
+        "confidence": f"{min(max(row['confidence'], 0.0), 1.0):.1%}" if known else "not known",
+        "low": f"{low:.1%}",
+        "high": f"{high:.1%}",
+        "bar": _bar(low, high, row["confidence"] if known else None),
+        "support": estimate(row["support"]),
+        "lift": f"{row['lift']:.2f}" if known else "—",
+        "shade": shade(row["lift"] if known else math.nan),
+    }
+
+
+def _confidence_interval(row: Mapping[str, Any], reach: float) -> tuple[float, float]:
+    """Return the interval that the table has, or so many standard errors to each side."""
+    if row.get("confidence_ci_low") is not None:
+        return row["confidence_ci_low"], row["confidence_ci_high"]
+    error = row.get("confidence_std_error")
+    if row["confidence"] is None or error is None:
+        return 0.0, 1.0
+    low, high = (min(max(row["confidence"] + side * reach * error, 0.0), 1.0) for side in (-1, 1))
+    return low, high
+
+
+def supports_chart(levels: Sequence[Mapping[str, Any]], marks: Sequence[tuple[int, float, bool]]) -> Markup:
+    """Draw the supports of each size beside what was asked for and what can be told; marks: size, support, is sure."""
+    rows = []
+    for level in levels:
+        mine = [(support, sure) for size, support, sure in marks if size == level["size"]]
+        least = level["level_discoverable_support"]
+        least = None if least is None or least >= 1 else least
+        name = size_name(level["size"]).removeprefix("single ")
+        name = f"{level['size']} items" if name.startswith("itemsets of") else name
+        rows.append(Strip(name, [support for support, _ in mine], [bool(sure) for _, sure in mine], least,
+                                 level.get("min_support") or 0.0))  # fmt: skip
+    return Markup(strips(rows))
+
+
+def rules_chart(rules: Sequence[Mapping[str, Any]]) -> Markup:
+    """Draw rules by support and confidence."""
+    points = [Point(row["support"], row["confidence"], row["lift"], _name(row)) for row in rules if _is_known(row)]
+    return Markup(scatter(points))
+
+
+def _is_known(rule: Mapping[str, Any]) -> bool:
+    return rule["confidence"] is not None and rule["lift"] is not None
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    sides = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
+    return f"{' → '.join(sides)}: {_measures(row)}"
+
+
+def _measures(row: Mapping[str, Any]) -> str:
+    return f"confidence {min(max(row['confidence'], 0.0), 1.0):.1%}, lift {row['lift']:.2f}"
+
+
+def rules_matrix(rules: Sequence[Mapping[str, Any]]) -> Markup:
+    """Draw the first rules by both sides, of as many sides as there is room for."""
+    lefts: dict[str, int] = {}
+    rights: dict[str, int] = {}
+    cells = []
+    for row in rules:
+        left, right = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
+        if not _is_known(row) or len({*lefts, left}) > _LEFTS or len({*rights, right}) > _RIGHTS:
+            continue
+        source, target = lefts.setdefault(left, len(lefts)), rights.setdefault(right, len(rights))
+        cells.append(Edge(source, target, row["confidence"], row["lift"], _measures(row)))
+        if len(cells) == _EDGES:
+            break
+    return Markup(matrix(list(lefts), list(rights), cells))
+
+
+def rules_graph(rules: Sequence[Mapping[str, Any]]) -> Markup:
+    """Draw the first rules between single items, of as many items as there is room for."""
+    items: dict[str, int] = {}
+    edges = []
+    for row in rules:
+        if len(row["antecedents"]) + len(row["consequents"]) > 2 or not _is_known(row):
+            continue
+        ends = [row["antecedents"][0], row["consequents"][0]]
+        if len({*items, *ends}) > _NODES:
+            continue
+        source, target = (items.setdefault(name, len(items)) for name in ends)
+        edges.append(Edge(source, target, row["confidence"], row["lift"], _name(row)))
+        if len(edges) == _EDGES:
+            break
+    return Markup(graph(list(items), edges))
+
+
+_INTERVALS, _RULES = 30, 250  # drawn in a chart
+MOST_CLASSES, MOST_VALUES = 5, 30  # shown of a column
+
+
+def chart(
+    found: "AnyFrame | Distributions",
+    kind: str | None = None,
+    *,
+    rows: int | None = None,
+    column: str | None = None,
+) -> "Chart":
+    """Return a chart of what was found, as pages draw it: SVG that notebooks show, and that ``save`` writes to a file.
+
+    A selection of rows is drawn as any table, as ``ap.chart(itemsets[itemsets["length"] == 2])``; whoever draws
+    otherwise takes the tables' own ``ci_low`` and ``ci_high``.
+
+    Args:
+        found: a table as :func:`assocpriv.mine` or :func:`assocpriv.association_rules` returned it, or what
+            :func:`assocpriv.numeric.reconstruct` returned.
+        kind: of itemsets ``intervals`` (default) or ``sizes``, on a line for each size beside what can be told from
+            noise; of rules ``scatter`` (default; by support and confidence), ``graph`` or ``matrix``; of a column
+            nothing.
+        rows: at most so many, the surest: 30 intervals or 250 rules.
+        column: which one of several.
+
+    Raises:
+        EstimateError: another kind or column, or a table that was not found here.
+
+    >>> import assocpriv as ap
+    >>> plan = ap.plan(["tea", "milk", "rye"], 2, ap.Breach("5%", "50%"))
+    >>> itemsets = ap.mine(ap.randomize_baskets([{"tea"}] * 1000, plan), "50%")
+    >>> ap.chart(itemsets)
+    Chart(title='Supports with intervals of 95%')
+    """
+
+    draw: dict[str | None, Callable[..., Chart]]
+    if isinstance(found, Distributions):
+        draw, options = {None: _column_chart}, {"column": column}
+    else:
+        draw, options = {"intervals": _itemsets_chart, "sizes": _sizes_chart}, {}
+        if "antecedents" in getattr(found, "columns", ()):
+            draw = dict.fromkeys(("scatter", "graph", "matrix"), _rules_chart)
+            options = {"kind": kind or "scatter"}
+        kind = kind or next(iter(draw))
+    if kind not in draw:
+        kinds = ", ".join(filter(None, draw)) or "one kind"
+        raise EstimateError(f"there is no chart {kind!r} of this: it can be drawn as {kinds}")
+    if rows is not None and (not isinstance(rows, int) or rows < 1):
+        raise EstimateError(f"rows must be a number of at least 1, got {rows!r}")
+    return draw[kind](found, rows=rows, **options)
+
+
+def _itemsets_chart(table: "AnyFrame", rows: int | None) -> "Chart":
+
+    facts = mining_facts(table)
+    surest = Surest.of(LightFrame.of(table), rows or _INTERVALS)
+    items, *numbers = (surest.rows[name].tolist() for name in ("itemsets", "support", "ci_low", "ci_high"))
+    drawn = [
+        Interval(", ".join(sorted(each)), *row)
+        for each, *row in zip(items, *numbers, surest.sure.tolist(), strict=True)
+    ]
+    title = f"Supports with intervals of {100 * facts.errors.confidence_level:g}%"
+    said = f"{counted(facts.reports, 'report')}; minimum support {share(facts.min_support)}"
+    doubt = "may be chance" if facts.certain is None else "not certain"
+    said += "" if surest.sure.all() else f"; pale: {doubt}"
+    more = surest.finds - len(drawn)
+    return picture(intervals(drawn, title), [said + (f"; {more:,} more not drawn" if more else "")])
+
+
+def _sizes_chart(table: "AnyFrame", rows: int | None) -> "Chart":
+
+    frame = LightFrame.of(table)
+    said = [
+        "Each mark is an itemset by its support, on a logarithmic scale; pale ones may be chance.",
+        "Dashed: the least support that was asked for.",
+    ]
+    return picture(supports_chart(mining_facts(table).to_json()["levels"], marks_of(frame)[:rows]), said)
+
+
+def _rules_chart(table: "AnyFrame", rows: int | None, kind: str) -> "Chart":
+
+    check_rules(table)
+    first = rule_records(LightFrame.of(table).head(rows or _RULES))
+    draw, said = {
+        "scatter": (rules_chart, []),
+        "graph": (rules_graph, ["Rules between two items. Thick: high confidence."]),
+        "matrix": (rules_matrix, ["Large: high confidence."]),
+    }[kind]
+    (least, shade), *others = SHADED_LEGEND
+    return picture(draw(first), said, [(f"lift {least}", shade), *others])
+
+
+def _column_chart(found: "Distributions", rows: int | None, column: str | None) -> "Chart":
+
+    column = next(iter(found.columns)) if column is None and len(found.columns) == 1 else column
+    if column is None or column not in found.columns:
+        raise EstimateError(f"column must be one of {', '.join(map(repr, found.columns)) or 'none'}, got {column!r}")
+    one, level = found.columns[column], f"{100 * found.confidence_level:g}%"
+    own = [(value, of[column].record()) for value, of in found.classes.items() if column in of][:MOST_CLASSES]
+    most = rows or MOST_VALUES
+    drawn = column_chart(column, one.record(), own, errors_of(found.confidence_level), most)
+    if one.numbers is None:
+        more = max(len(one.values) - most, 0)
+        return picture(drawn, [f"Intervals of {level}" + (f"; {more:,} rarer values are not drawn" if more else "")])
+    said = f"Shares of people below a value. The curve lies within the grey band everywhere at once, with {level}."
+    lines = [(each, f"curve line{place}") for place, each in enumerate(names(value for value, _ in own), 1)]
+    return picture(drawn, [said], [("all", "curve"), *lines] if own else [])
+
+
+def column_chart(
+    name: str,
+    column: Mapping[str, Any],
+    own: Sequence[tuple[str, Mapping[str, Any]]] = (),
+    reach: float = NORMAL,
+    most: int = MOST_VALUES,
+) -> str:
+    """Draw a column: its distribution function, with those of classes, or its commonest values with their shares."""
+    (shown,) = names([name])
+    if "edges" not in column:
+        rows = sorted(
+            (
+                Interval(str(value), part, max(part - reach * error, 0.0), min(part + reach * error, 1.0))
+                for value, part, error in zip(column["values"], column["share"], column["std_error"], strict=True)
+            ),
+            key=lambda row: -row.support,
+        )
+        return intervals(rows[:most], f"Shares of the values of {shown}")
+    band = column.get("distribution") or {"low": (), "high": ()}
+    lines = [(each["edges"], [0.0, *accumulate(each["share"])]) for each in (column, *(of for _, of in own))]
+    return curves(Curves(shown, lines, band["low"], band["high"]))
+
+
+def marks_of(frame: "LightFrame") -> list[tuple[int, float, bool]]:
+    """Return size, support and whether it is sure, of every find; of those that a chart would draw on one spot, one."""
+
+    finds, sure = shown_rows(frame)
+    size, support, sure = frame["length"][finds], frame["support"][finds], sure[finds]
+    spot = np.round(200 * np.log10(np.maximum(support, 1e-9))).astype(np.int64)
+    _, first = np.unique((size.astype(np.int64) * 2 + sure) * 10_000 + spot + 2_000, return_index=True)
+    return list(zip(size[first].tolist(), support[first].tolist(), sure[first].tolist(), strict=True))

@@ -1,0 +1,240 @@
+"""The page of whatever was found, or withheld: HTML in one piece."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assocpriv.files.atomic import atomic_output, check_writable
+from assocpriv.files.itemsets import COMBINED, AnyFrame, LightFrame, itemset_records
+from assocpriv.files.plans import read_plan
+from assocpriv.files.tree_models import read_tree
+from assocpriv.planning.baskets import make_plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.tree_model import TreeModel, tree_sides
+from assocpriv.promise.breaches import Epsilon, epsilon, parse_share
+from assocpriv.promise.errors import EstimateError, FileError, PlanError
+from assocpriv.server.apriori import Level
+from assocpriv.server.distributions import Distributions
+from assocpriv.server.intervals import level_discoverable_support
+from assocpriv.server.itemsets import ATTRIBUTE, mining_facts, nothing_found, read_table
+from assocpriv.server.rules import rule_records, rules_of_table
+from assocpriv.server.selection import RuleFilter, Surest
+from assocpriv.server.supports import Respondents
+from assocpriv.show import sheets
+from assocpriv.show.charts import (
+    marks_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    Shown = AnyFrame | Distributions | TreeModel | dict[str, Any] | str | Path
+
+_TIMES = (2, 4, 10)  # as many people, for whom it is foreseen what could be told
+
+
+def page(
+    found: "Shown",
+    plan: "PublishedPlan | str | Path | None" = None,
+    *,
+    min_confidence: float | str = "50%",
+    title: str | None = None,
+) -> str:
+    """Return a page of what was found, HTML in one piece that loads nothing from elsewhere.
+
+    It leads with what was found and how sure that is; then what could not be seen, the promise, and whether all this
+    may be published. It holds no report, no basket and no record. Of a mined table it also shows rules and what more
+    people would show; of a reconstruction how the values of each column are spread; of a tree what it asks; of
+    rounds what each says beside what all say together; of a suppression what was withheld (that page stays with the
+    owner).
+
+    Args:
+        found: a table as :func:`assocpriv.mine` or :func:`assocpriv.combine` returned it, what
+            :func:`assocpriv.numeric.reconstruct` or :func:`assocpriv.numeric.grow_tree` returned, or a file of one of
+            them (combined tables: JSON), or of a suppression's report (JSON).
+        plan: the plan that it was found with, or a file of it, for its promise to be said.
+        min_confidence: of the rules shown.
+        title: the page's heading.
+
+    Raises:
+        EstimateError: what was not found here, or two columns together.
+        PlanError: another plan than that it was found with.
+    """
+
+    known = read_plan(plan) if isinstance(plan, str | Path) else plan
+    thing: Any = _read(Path(found)) if isinstance(found, str | Path) else found
+    if isinstance(thing, Distributions):
+        thing = thing.record()
+    elif getattr(thing, "attrs", {}).get(ATTRIBUTE, {}).get("format") == COMBINED:
+        from assocpriv.server.rounds import combined_records
+
+        thing = combined_records(thing)
+    if isinstance(thing, dict):
+        return _record_page(thing, known, title, str(found) if isinstance(found, str | Path) else "it")
+    if isinstance(thing, TreeModel):
+        return _tree_page(thing, known, title)
+    return _mined_page(thing, known, min_confidence, title or "What baskets have in common")
+
+
+def _read(path: Path) -> Any:
+    """Return a tree, a record of distributions or of a suppression, or else a mined table."""
+    import json
+
+    if path.suffix.lower() == ".json":
+        try:
+            content = json.loads(path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return read_table(path)  # which says what is wrong
+        if isinstance(content, dict) and content.get("format") == "assocpriv-tree":
+            return read_tree(path)
+        known = {"bounds"}, {"confidence_level", "columns"}, {"confidence_level", "joint"}, {"corrected", "tables"}
+        if isinstance(content, dict) and any(names <= content.keys() for names in known):
+            return content
+    return read_table(path)
+
+
+def _record_page(record: dict[str, Any], plan: "PublishedPlan | None", title: str | None, name: str) -> str:
+
+    if "joint" in record:
+        raise EstimateError(
+            f"{name} says how two columns are spread together; a page shows each by itself: leave --joint"
+        )
+    if plan is not None and record.keys() & {"bounds", "tables"}:
+        raise PlanError("no promise of one plan binds what this page says; leave the plan out")
+    its = record.get("plan_id")
+    if plan is not None and its and plan.plan_id != its:
+        raise PlanError(f"the reports were of plan {str(its)[:12]}, and this is {plan.plan_id[:12]}")
+    missing = [] if plan is None else [each for each in record.get("columns", ()) if each not in _columns(plan)]
+    if missing:
+        raise PlanError(f"the plan has no column {missing[0]!r}; it must be that of the reports")
+    try:
+        if "bounds" in record:
+            return sheets.withheld_page(record, title or "What is withheld")
+        if "tables" in record:
+            return sheets.combined_page(record, title or "What the rounds say")
+        return sheets.spread_page(record, title or "How the values are spread", plan)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, ArithmeticError):
+        raise EstimateError(f"{name} is damaged, or not what numeric reconstruct, suppress or combine wrote") from None
+
+
+def _columns(plan: "PublishedPlan") -> "Collection[str]":
+    return [each.name for each in getattr(plan, "columns", ())]
+
+
+def _tree_page(model: "TreeModel", plan: "PublishedPlan | None", title: str | None) -> str:
+
+    if plan is not None and model.plan_id and plan.plan_id != model.plan_id:
+        raise PlanError(f"the tree was grown with plan {model.plan_id[:12]}, and this is {plan.plan_id[:12]}")
+    nodes = model.nodes
+    lines = [
+        sheets.Line(depth, test, nodes[place].records, nodes[place].shares, nodes[place].split is None)
+        for depth, test, place in tree_sides(model)
+    ]
+    facts = {
+        "class": model.class_name, "classes": model.classes, "records": nodes[0].records, "shares": nodes[0].shares,
+        "undecidable": model.undecidable, "method": model.method, "plan_id": model.plan_id,
+    }  # fmt: skip
+    return sheets.tree_page(facts, lines, title or f"What tells {model.class_name}", plan)
+
+
+def _mined_page(table: "AnyFrame", plan: "PublishedPlan | None", min_confidence: float | str, title: str) -> str:
+    import numpy as np
+
+    facts, frame = mining_facts(table), LightFrame.of(table)
+    known = None if plan is None else plan.as_a(Plan)
+    if known is not None and known.plan_id != facts.plan_id:
+        raise PlanError(f"the table was mined with plan {facts.plan_id[:12]}, and this is {known.plan_id[:12]}")
+    surest = Surest.of(frame, sheets.MOST_ITEMSETS)
+    records = [
+        record | {"sure": each} for record, each in zip(itemset_records(surest.rows), surest.sure.tolist(), strict=True)
+    ]
+    has_rules = len(frame) and not facts.are_entries
+    rules = rules_of_table(frame, min_confidence, None, RuleFilter()) if has_rules else LightFrame({})
+    first = rule_records(rules.take(np.arange(min(len(rules), sheets.MOST_RULES)))) if has_rules else []
+    many = {level.size: _how_many(level, known) for level in facts.levels}
+    more = {
+        size: [
+            level_discoverable_support(replace(facts.respondents, n_reports=times * facts.reports), size, counted)
+            for times in _TIMES
+        ]
+        for size, counted in many.items()
+        if counted
+    }
+    stronger = [] if known is None else _other_promises(known, facts.reports)
+    least = f"{100 * float(parse_share(min_confidence, 'min_confidence')):g}%"
+    counts = surest.finds, surest.sure_finds, len(rules)
+    return sheets.mined_page(
+        sheets.Found(
+            title, facts.to_json(), records, first, *counts, least, known, _TIMES, more, stronger, marks_of(frame),
+            nothing_found(facts),
+        )
+    )  # fmt: skip
+
+
+def _how_many(level: "Level", plan: "Plan | None") -> int:
+    """Return how many itemsets of a size its limits are of: all that were counted, or, undecidable, all there are.
+
+    0 where none were counted, or where only the plan, which is not at hand, could say.
+    """
+    from math import comb
+
+    if level.status != "undecidable":
+        return level.candidates
+    return 0 if plan is None else comb(plan.n_items, level.size)
+
+
+def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]]:
+    """Return half and twice the ε of a plan, and from which support on as many people would show single items then."""
+
+    if not plan.view.is_plain or plan.view.blocks is not None or plan.reports_per_person > 1:
+        return []  # of these it depends on more than the promise
+    found: list[tuple[str, float | None]] = []
+    for name, times in (("half", 0.5), ("twice", 2.0)):
+        wanted = times * epsilon(plan.promise.amplification_limit)
+        said = f"{name} the ε, {wanted:.3g}"
+        try:
+            other = make_plan(
+                plan.catalogue, plan.transaction_size, Epsilon(f"{wanted:.6f}"), itemset_size=plan.itemset_size,
+                reports=reports, code="none",  # no report is made, and what can be told is the same with any code
+            )  # fmt: skip
+        except PlanError:
+            found.append((said, None))
+            continue
+        least = level_discoverable_support(Respondents.of(other, reports), 1, plan.n_items)
+        found.append((said, least if least < 1 else None))
+    return found
+
+
+def write_page(
+    found: "Shown",
+    output: str | Path,
+    plan: "PublishedPlan | str | Path | None" = None,
+    *,
+    force: bool = False,
+    **options: Any,
+) -> None:
+    """Write what :func:`page` returns to a file.
+
+    Raises:
+        FileError: the file exists and ``force`` is not set, does not end in .html, or cannot be written; and as
+            :func:`page`.
+    """
+
+    check_page(output, force=force)
+    text = page(found, plan, **options)
+    with atomic_output(output, force=force) as stream:
+        stream.write(text.encode("utf-8"))
+
+
+def check_page(output: str | Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> None:
+    """Refuse a file that a page cannot be written to, before any work is done for it.
+
+    Raises:
+        FileError: as :func:`write_page`, or it is one of ``inputs``.
+    """
+
+    if Path(output).suffix.lower() not in (".html", ".htm"):
+        raise FileError(f"{output} must end in .html: a page is HTML")
+    check_writable(output, force=force, inputs=inputs)

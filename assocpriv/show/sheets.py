@@ -1,0 +1,495 @@
+"""Pages in one file, made of plain figures.
+
+Pages in one file: their frame, style and script, and that they load nothing from elsewhere.
+
+A page forbids itself to (content-security-policy); its one script, which sorts and filters, is allowed by its hash. It
+is made of plain figures, and holds no report, no basket and no record.
+
+Pages of distributions, trees and suppression.
+
+A page of reconstructed distributions: how the values of each column are spread, and how sure that is.
+
+A page of a decision tree that was grown on reports: its questions and answers, as nested lists.
+
+A page of a suppression: what was withheld, why, and the information that is left. It stays with the owner.
+"""
+
+import base64
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import counted
+from assocpriv.show import charts
+from assocpriv.show.figures import NORMAL, errors_of, estimate, names, number, share, size_name
+from assocpriv.show.promises import bound_clause, promise_sentences
+
+
+def templates(*packages: str) -> Environment:
+    """Return the templates of packages, and those that all pages share; what they are given is escaped."""
+    loaders = [PackageLoader(package) for package in (*packages, "assocpriv.show")]
+    return Environment(
+        loader=ChoiceLoader(loaders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+
+
+_TEMPLATES = templates()
+
+
+def sheet(template: str, title: str, answer: str, view: Mapping[str, Any]) -> str:
+    """Return a page, HTML: its title, what it answers first, and the template's sections of a view."""
+    script = _TEMPLATES.get_template("mined.js").render()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    frame: dict[str, Any] = {"title": title, "answer": answer, "script": Markup(script), "script_hash": digest}
+    return _TEMPLATES.get_template(template).render(frame | dict(view))
+
+
+def drawn(chart: Callable[..., str], *given: Any) -> Markup:
+    """Return a chart as markup; the charts escape what they are given."""
+    return Markup(chart(*given))
+
+
+MOST_ITEMSETS, MOST_RULES = 1000, 250  # to show, the surest of them
+_MOST_BYTES = 300_000  # of a page; where names are long it shows fewer rows
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a page is made of.
+
+    ``facts`` are those that a mined table carries; ``itemsets`` and ``rules`` are the rows shown as plain objects,
+    surest first, each itemset with ``sure``; ``finds``, ``sure`` and ``all_rules`` how many there are in all. ``more``
+    is from which support on a size could be told by so many times as many people, by size a list like ``times``;
+    ``stronger`` are other promises, and from which support on each tells single items. ``marks`` are size, support and
+    whether it is sure of all finds; ``nothing`` says what to do where there are none.
+    """
+
+    title: str
+    facts: Mapping[str, Any]
+    itemsets: Sequence[Mapping[str, Any]]
+    rules: Sequence[Mapping[str, Any]]
+    finds: int
+    sure: int
+    all_rules: int
+    min_confidence: str
+    plan: PublishedPlan | None = None
+    times: Sequence[int] = ()
+    more: Mapping[int, Sequence[float]] = field(default_factory=dict)
+    stronger: Sequence[tuple[str, float | None]] = ()
+    marks: Sequence[tuple[int, float, bool]] = ()
+    nothing: Sequence[str] = ()
+
+
+def mined_page(found: Found) -> str:
+    """Return the page, HTML."""
+    page = _page(found)
+    while len(page.encode()) > _MOST_BYTES and len(found.itemsets) + len(found.rules) > 1:
+        part = 0.9 * _MOST_BYTES / len(page.encode())
+        found = replace(
+            found,
+            itemsets=found.itemsets[: int(part * len(found.itemsets))],
+            rules=found.rules[: int(part * len(found.rules))],
+        )
+        page = _page(found)
+    return page
+
+
+def _page(found: Found) -> str:
+    certain = found.facts.get("certain")
+    reach = errors_of(found.facts["confidence_level"])
+    view = {
+        "promise": [] if found.plan is None else promise_sentences(found.plan),
+        "bound": bound_clause(found.plan),
+        "facts": found.facts,
+        "plan_id": found.facts["plan_id"],
+        "meaning": str(found.facts["meaning"]),
+        "asked": _asked(found.facts),
+        "doubt": "may be chance" if certain is None else "not certain",
+        "level": f"{100 * found.facts['confidence_level']:g}%",
+        "itemsets": charts.itemset_rows(found.itemsets),
+        "more_itemsets": found.finds - len(found.itemsets),
+        "has_truth": any("true_support" in row for row in found.itemsets[:1]),
+        "rules": [charts.rule_row(row, reach) for row in found.rules],
+        "more_rules": found.all_rules - len(found.rules),
+        "min_confidence": found.min_confidence,
+        "sizes": _size_rows(found),
+        "times": found.times,
+        "stronger": [(name, share(least)) for name, least in found.stronger],
+        "doubtful": found.finds - found.sure,
+        "strips": charts.supports_chart(found.facts["levels"], found.marks),
+        "scatter": charts.rules_chart(found.rules),
+        "graph": charts.rules_graph(found.rules),
+        "matrix": charts.rules_matrix(found.rules),
+        "legend": charts.SHADED_LEGEND,
+    }
+    return sheet("mined.html", found.title, _mined_answer(found), view)
+
+
+def _asked(facts: Mapping[str, Any]) -> str:
+    """Say which itemsets were asked for."""
+    if facts.get("top"):
+        return f"the {facts['top']['wanted']:,} largest estimates"
+    auto = ", the lowest at which finds can be believed" if facts.get("auto") else ""
+    return f"itemsets with a support of {share(facts['min_support'])} or more{auto}"
+
+
+def _mined_answer(found: Found) -> str:
+    reports = counted(found.facts["reports"], "report")
+    if not found.finds:
+        why = found.nothing[0] if found.nothing else "nothing was found that can be told from chance"
+        return f"From {reports} {why}."
+    doubtful, certain = found.finds - found.sure, found.facts.get("certain")
+    more = counted(doubtful, "more").replace("mores", "more")
+    if certain:
+        least, level = share(found.facts["min_support"]), f"{100 * certain['level']:g}%"
+        rest = f"; {more} are not certain to" if doubtful else ""
+        return f"{reports} show {counted(found.sure, 'itemset')} with a support of {least} or more, at {level}{rest}."
+    rest = f"; {more} may be chance" if doubtful else ""
+    return f"{reports} show {counted(found.sure, 'itemset')} for sure{rest}."
+
+
+def _size_rows(found: Found) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": size_name(level["size"]),
+            "candidates": f"{level['candidates']:,}",
+            "frequent": f"{level['frequent']:,}",
+            "one": share(level["lowest_discoverable_support"]),
+            "all": share(level["level_discoverable_support"]) if _has_limit(level) else "—",
+            "more": [share(each) for each in found.more.get(level["size"], ())] or ["—"] * len(found.times),
+            "status": _STATUS.get(level["status"], level["status"]),
+        }
+        for level in found.facts["levels"]
+    ]
+
+
+def _has_limit(level: Mapping[str, Any]) -> bool:
+    """Whether a size's limit is of all of something: of none that were counted there is no such thing."""
+    return bool(level["candidates"]) or level["status"] == "undecidable"
+
+
+_STATUS = {
+    "decided": "what was found can be believed",
+    "uncertain": "some of what was found may be chance",
+    "undecidable": "too small a support was asked for to be told from these reports",
+}
+
+
+MOST_ROWS, MOST_DRAWN = 500, 15
+Row = Mapping[str, Any]
+
+
+def combined_page(record: Mapping[str, Any], title: str) -> str:
+    """Return the page of what ``combine`` writes as JSON."""
+    tables, rows = record["tables"], record["itemsets"]
+    different = apart(rows, tables)
+    shown = [_row(row, len(tables)) | {"apart": each} for row, each in zip(rows[:MOST_ROWS], different, strict=False)]
+    together = sum(row["support"] is not None for row in rows)
+    averaged = sum(row["support"] is not None and _tellers(row, len(tables)) > 1 for row in rows)
+    view = {
+        "tables": [_table(number, table) for number, table in enumerate(tables, 1)],
+        "notes": record["notes"],
+        "corrected": bool(record["corrected"]),
+        "rows": shown,
+        "more_rows": max(len(rows) - MOST_ROWS, 0),
+        "together": together,
+        "apart": sum(different),
+        "chart": drawn(charts.rounds, [_drawing(row, len(tables)) for row in rows[:MOST_DRAWN]], _TITLE),
+        "drawn": min(len(rows), MOST_DRAWN),
+        "promise": [],
+        "bound": bound_clause(None),
+        "plan_id": "",
+    }
+    return sheet("combined.html", title, _combined_answer(tables, len(rows), averaged, sum(different)), view)
+
+
+_TITLE = "What each round says of the most frequent itemsets, with intervals of 95%"
+
+
+def _combined_answer(tables: Sequence[Row], itemsets: int, averaged: int, apart: int) -> str:
+    reports = sum(table["reports"] for table in tables)
+    said = f"{counted(len(tables), 'table')} of {reports:,} reports name {counted(itemsets, 'itemset')}"
+    said += f"; {averaged:,} are averages of several" if averaged < itemsets else ", all averages of several"
+    return f"{said}; {apart:,} differ between tables by more than chance." if apart else f"{said}."
+
+
+def apart(rows: Sequence[Row], tables: Sequence[Row]) -> list[bool]:
+    """Tell of each itemset whether two tables of one plan differ by more than chance, in 5% of collections at one.
+
+    Errors are for the populations that people were drawn from. All differences are told from 0 at once (Bonferroni).
+    """
+    pairs = [pair for pair in combinations(range(len(tables)), 2) if len({tables[at]["plan_id"] for at in pair}) == 1]
+    said = [_each(row, len(tables)) for row in rows]
+    known = [[pair for pair in pairs if all(None not in each[at] for at in pair)] for each in said]
+    reach = NormalDist().inv_cdf(1 - 0.025 / max(sum(map(len, known)), 1))
+    return [any(_differ(each, tables, pair, reach) for pair in some) for each, some in zip(said, known, strict=True)]
+
+
+def _differ(said: Sequence[Any], tables: Sequence[Row], pair: Sequence[int], reach: float) -> bool:
+    variance = 0.0
+    for at in pair:
+        support, error = said[at]
+        people = 0.0 if tables[at]["population"] else max(support * (1 - support), 0.0) / tables[at]["reports"]
+        variance += error**2 + people
+    first, second = (said[at][0] for at in pair)
+    return bool(abs(first - second) > reach * math.sqrt(variance))
+
+
+def _table(number: int, table: Row) -> dict[str, str]:
+    return {
+        "name": f"Table {number}",
+        "shade": f"line{(number - 1) % 5 + 1}",
+        "reports": f"{table['reports']:,}",
+        "entries": str(table["entries"]),
+        "size": f"{table['transaction_size']:,}",
+        "itemsets": f"{table['itemsets']:,}",
+        "least": share(table["min_support"]),
+        "plan_id": str(table["plan_id"])[:16],
+    }
+
+
+def _row(row: Row, tables: int) -> dict[str, Any]:
+    support, error = row["support"], row["std_error"]
+    return {
+        "names": names(row["itemset"]),
+        "support": "—" if support is None else estimate(support),
+        "reach": "—" if support is None else estimate(_reach(error, row.get("model_error"))),
+        "each": [_said(*each) for each in _each(row, tables)],
+    }
+
+
+def _each(row: Row, tables: int) -> list[tuple[float | None, float | None]]:
+    """Return the support and standard error that each table has of an itemset."""
+    return [(row[f"support_{number}"], row[f"std_error_{number}"]) for number in range(1, tables + 1)]
+
+
+def _reach(error: float, model: float | None = None) -> float:
+    """Return how far an interval of 95% reaches to each side; what a model may have left is added to it."""
+    return NORMAL * error + (model or 0.0)
+
+
+def _said(support: float | None, error: float | None) -> str:
+    return "not listed" if support is None or error is None else f"{estimate(support)} ± {estimate(_reach(error))}"
+
+
+def _tellers(row: Row, tables: int) -> int:
+    """Return how many tables say something of an itemset."""
+    return sum(None not in each for each in _each(row, tables))
+
+
+def _drawing(row: Row, tables: int) -> charts.Rounds:
+    lines = [
+        None if support is None or error is None else (support - _reach(error), support, support + _reach(error))
+        for support, error in _each(row, tables)
+    ]
+    return charts.Rounds(", ".join(names(row["itemset"])), lines)
+
+
+_MOST_COLUMNS = 40  # shown
+_METHODS = {"smooth": "the smoothest curve that the reports bear out", "least-squares": "unbiased least squares"}
+
+
+def spread_page(record: Mapping[str, Any], title: str, plan: PublishedPlan | None) -> str:
+    """Return the page of what ``numeric reconstruct --json`` prints of single columns."""
+    columns = record["columns"]
+    classes = {name: of_class["columns"] for name, of_class in record.get("classes", {}).items()}
+    shown = list(columns)[:_MOST_COLUMNS]
+    reach = errors_of(record["confidence_level"])
+    view = {
+        "columns": [_column(name, columns[name], classes, reach) for name in shown],
+        "more_columns": len(columns) - len(shown),
+        "by": record.get("by", ""),
+        "classes": list(classes)[: charts.MOST_CLASSES],
+        "more_classes": max(len(classes) - charts.MOST_CLASSES, 0),
+        "level": f"{100 * record['confidence_level']:g}%",
+        "promise": [] if plan is None else promise_sentences(plan),
+        "bound": bound_clause(plan),
+        "plan_id": "" if plan is None else plan.plan_id,
+    }
+    return sheet("spread.html", title, _spread_answer(record), view)
+
+
+def _spread_answer(record: Mapping[str, Any]) -> str:
+    columns = record["columns"]
+    bands = [band for each in columns.values() if (band := _widest(each)) is not None]
+    told = f"{counted(record['reports'], 'report')} tell how the values of {counted(len(columns), 'column')} are spread"
+    return f"{told}; shares below a value are known to {share(max(bands) / 2)} or better." if bands else f"{told}."
+
+
+def _widest(column: Mapping[str, Any]) -> float | None:
+    band = column.get("distribution")
+    return None if band is None else max(high - low for low, high in zip(band["low"], band["high"], strict=True))
+
+
+def _column(
+    name: str, column: Mapping[str, Any], classes: Mapping[str, Mapping[str, Any]], reach: float
+) -> dict[str, Any]:
+    mean, band = column.get("mean"), _widest(column)
+    own = [
+        (each, of_class[name]) for each, of_class in list(classes.items())[: charts.MOST_CLASSES] if name in of_class
+    ]
+    return {
+        "name": name,
+        "reports": f"{column['reports']:,}",
+        "is_empty": band is not None and mean is None,
+        "mean": "" if mean is None else number(mean["value"]),
+        "interval": "" if mean is None else f"{number(mean['low'])} to {number(mean['high'])}",
+        "quantiles": [_quantile(each) for each in column.get("quantiles", ())],
+        "band": "" if band is None else f"± {share(band / 2)}",
+        "basis": _METHODS.get((column.get("distribution") or {}).get("basis", ""), ""),
+        "chart": drawn(charts.column_chart, name, column, own, reach),
+        "of_classes": [
+            (each, number(of["mean"]["value"]), f"{number(of['mean']['low'])} to {number(of['mean']['high'])}")
+            for each, of in own
+            if of.get("mean") is not None
+        ],
+        "more_values": max(len(column.get("values", ())) - charts.MOST_VALUES, 0),
+    }
+
+
+def _quantile(quantile: Mapping[str, Any]) -> str:
+    between = f"{number(quantile['low'])} to {number(quantile['high'])}"
+    return f"{100 * quantile['level']:g}% below {number(quantile['value'])} ({between})"
+
+
+MOST_LINES = 400
+
+
+class Line(NamedTuple):
+    """A side of a split: how deep, what it asks, how many records took it, and each class's share of these."""
+
+    depth: int
+    test: str
+    records: float
+    shares: Sequence[float]
+    is_leaf: bool
+
+
+def tree_page(facts: Mapping[str, Any], lines: Sequence[Line], title: str, plan: PublishedPlan | None) -> str:
+    """Return the page; ``facts`` are ``class``, ``classes``, ``records``, ``shares``, ``undecidable``, ``method``."""
+    shown = lines[:MOST_LINES]
+    view = {
+        "facts": facts,
+        "classes": facts["classes"],
+        "lines": [
+            {
+                "deeper": line.depth - (shown[place - 1].depth if place else -1),
+                "test": line.test,
+                "records": f"{line.records:,.0f}",
+                "answer": _likeliest(facts["classes"], line.shares) if line.is_leaf else "",
+                "parts": [f"{100 * part:.1f}" for part in line.shares],
+            }
+            for place, line in enumerate(shown)
+        ],
+        "last_depth": shown[-1].depth + 1 if shown else 0,
+        "more_lines": len(lines) - len(shown),
+        "whole": [f"{each}: {part:.1%}" for each, part in zip(facts["classes"], facts["shares"], strict=True)],
+        "promise": [] if plan is None else promise_sentences(plan),
+        "bound": bound_clause(plan),
+        "plan_id": facts["plan_id"],
+    }
+    return sheet("tree.html", title, _tree_answer(facts, lines), view)
+
+
+def _likeliest(classes: Sequence[str], shares: Sequence[float]) -> str:
+    best = max(range(len(classes)), key=lambda place: shares[place])
+    return f"{classes[best]} ({shares[best]:.1%})"
+
+
+def _tree_answer(facts: Mapping[str, Any], lines: Sequence[Line]) -> str:
+    records = counted(round(facts["records"]), "report")
+    if facts["undecidable"]:
+        return f"From {records} nothing can be told of {facts['class']}: no tree was better than the commonest class."
+    leaves = sum(line.is_leaf for line in lines) or 1
+    return f"{records} tell {facts['class']} by a tree of {counted(leaves, 'answer')}."
+
+
+Record = Mapping[str, Any]
+
+
+def withheld_page(record: Record, title: str) -> str:
+    """Return the page of what ``suppress --report`` writes: of a table, or of baskets."""
+    bounds = [_bound(each) for each in record["bounds"]]
+    rows = list(_withheld(record))
+    kept = list(_kept(record))
+    view = {
+        "bounds": bounds[:MOST_ROWS],
+        "more_bounds": max(len(bounds) - MOST_ROWS, 0),
+        "rows": rows[:MOST_ROWS],
+        "more_rows": max(len(rows) - MOST_ROWS, 0),
+        "kept": kept,
+        "class_name": record.get("class") or "",
+    }
+    return sheet("withheld.html", title, _withheld_answer(record, len(rows)), view)
+
+
+def _withheld_answer(record: Record, withheld: int) -> str:
+    bounds = counted(len(record["bounds"]), "inference")
+    below = "stays below its bound" if len(record["bounds"]) == 1 else "stay below their bounds"
+    cells = record["cells"]
+    if isinstance(cells, int):
+        what, places, total = "item", cells, counted(record["baskets"], "basket")
+    else:
+        what, places, total = "value", sum(cells.values()), counted(record["records"], "record")
+    return f"{counted(withheld, what)} withheld in {places:,} places of {total}: {bounds} {below}."
+
+
+def _side(side: Any) -> str:
+    """Write a side of an inference: columns, columns with values, or items."""
+    if isinstance(side, Mapping):
+        return ", ".join(f"{name} = {value}" for name, value in side.items())
+    return ", ".join(map(str, side))
+
+
+def _bound(bound: Record) -> dict[str, str]:
+    about = f"{bound['column']} = {bound['value']}" if "column" in bound else _side(bound["sensitive"])
+    before, after = (_percent(bound.get(name)) for name in ("before", "after"))
+    return {"name": f"{_side(bound['channel'])} → {about}", "most": _percent(bound["confidence"]),
+            "before": before, "after": after}  # fmt: skip
+
+
+def _percent(value: float | None) -> str:
+    return "—" if value is None else f"{value:.1%}"
+
+
+def _withheld(record: Record) -> Iterator[dict[str, str]]:
+    for each in record.get("suppressed", ()):
+        yield _withheld_row(f"{each['column']} = {each['value']}", each)
+    for each in record.get("dropped", ()):
+        yield _withheld_row(str(each["item"]), each)
+
+
+def _withheld_row(name: str, each: Record) -> dict[str, str]:
+    told = each.get("inference")
+    if told is None:
+        return {"name": name, "cells": f"{each['cells']:,}", "why": "", "would": ""}
+    if "channel" in told:
+        why = f"{_side(told['channel'])} → {told['column']} = {told['value']}"
+    else:
+        without = f" without {_side(told['without'])}" if told["without"] else ""
+        why = f"{_side(told['with'])}{without} → {_side(told['sensitive'])}"
+    would = f"{told['confidence']:.1%} of {told['support']:,}, at most {told['bound']:.1%}"
+    return {"name": name, "cells": f"{each['cells']:,}", "why": why, "would": would}
+
+
+def _kept(record: Record) -> Iterator[dict[str, str]]:
+    """Yield what is left of each column's information, or of each item's."""
+    for name, bits in record.get("information", {}).items():
+        yield _part(name, bits["before"], bits["after"])
+    entropy, kept = record.get("entropy_bits"), record.get("kept_bits")
+    if isinstance(entropy, Mapping) and isinstance(kept, int | float):
+        yield _part("all items", sum(entropy.values()), kept)
+
+
+def _part(name: str, before: float, after: float) -> dict[str, str]:
+    left = after / before if before > 0 else 1.0
+    return {"name": name, "before": f"{before:.4g}", "after": f"{after:.4g}", "left": f"{left:.0%}",
+            "bar": f"{160 * min(max(left, 0.0), 1.0):.0f}"}  # fmt: skip
