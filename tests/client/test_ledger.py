@@ -1,4 +1,11 @@
-"""The client's ledger: whatever crashes when, it tells nothing twice as new, forgets nothing told, keeps no item."""
+"""Tests of a device's ledger, of baskets and of tables.
+
+The client's ledger: whatever crashes when, it tells nothing twice as new, forgets nothing told, keeps no item.
+
+The ledger and the command report for tables: the same bytes again, limits, and records as JSON.
+
+What a ledger keeps for sending: ids of submissions, what waits; ledgers of the first version go on.
+"""
 
 import json
 import os
@@ -17,9 +24,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from canary import NAME, marked_files, marks_in, shown_by
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import fixed_plan, small_plan
@@ -29,21 +37,33 @@ from assocpriv.api import report as device_report
 from assocpriv.cli.main import main
 from assocpriv.client import ledger as ledger_module
 from assocpriv.client import ledger_file
+from assocpriv.client.any_kind import parse_record
 from assocpriv.client.baskets import Randomizer
-from assocpriv.client.ledger import Ledger, hash_occasion, multiply
-from assocpriv.client.ledger_file import FIRST_HEADER, HEADER, MARK, MOST_BYTES, Entry, parse_ledger
+from assocpriv.client.ledger import Ledger, LedgerBook, hash_occasion, multiply
+from assocpriv.client.ledger_file import (
+    FIRST_HEADER,
+    HEADER,
+    MARK,
+    MOST_BYTES,
+    Acknowledged,
+    Entry,
+    Waiting,
+    parse_ledger,
+)
 from assocpriv.client.transactions import view_transaction
 from assocpriv.files.plans import write_plan
 from assocpriv.planning.tables import design_window
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn
+from assocpriv.plans.columns import CategoryColumn, Clear, LabelColumn, NumberColumn, UniformNoise, Window
 from assocpriv.plans.tables import TablePlan
 from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import Entropy, SystemEntropy
-from assocpriv.promise.errors import AssocprivError, BasketError, BudgetError, FileError, PlanError
+from assocpriv.promise.errors import AssocprivError, BasketError, BudgetError, FileError, PlanError, RecordError
 from assocpriv.simulation.enumeration import SeededEntropy
+from tests.vectors import device_decoder as decoder
+from tests.vectors import make_devices
 
 ENTROPY = SystemEntropy()
 BUDGET = 3
@@ -1276,3 +1296,205 @@ def test_the_first_report_may_be_too_much_alone(path: Path) -> None:
     with Ledger.open(path, limit=Breach("5%", "6%")) as ledger, pytest.raises(BudgetError) as refusal:
         ledger.report(BASKET, PLAN, occasion="w1")
     assert str(refusal.value).startswith(f"one report of plan {PLAN.plan_id[:12]} alone would reach the limit")
+
+
+CANARY = "7319.25"
+AGE = NumberColumn("age", Window(8, 3, 5, 2), True, Fraction(0), Fraction(80), 8)
+REGION = CategoryColumn("region", Window(2, 1, 3, 1), False, ("north", "south"))
+PROTECTED = TablePlan((AGE, REGION), 2, Breach("5%", "80%"), reports_per_person=2)
+PARTLY = TablePlan((AGE, CategoryColumn("job", Clear(2), False, ("a", "b"))), 1, Breach("5%", "50%"))
+NOISE = TablePlan((NumberColumn("age", UniformNoise(8, 2), False, Fraction(0), Fraction(80), 8),), 0)
+
+
+def test_one_record_gives_one_release(tmp_path: Path) -> None:
+    """The same occasion gets the same bytes, so that noise cannot be averaged away; a further one is counted."""
+    with Ledger.open(tmp_path / "l") as ledger:
+        sent = ledger.report({"age": 34, "region": "north"}, PROTECTED, occasion="1")
+        assert {ledger.report({"age": 2, "region": "south"}, PROTECTED, occasion="1") for _ in range(40)} == {sent}
+        ledger.report({"region": "south"}, PROTECTED, occasion="2")
+        assert ledger.amplification == PROTECTED.amplification**2 == Fraction(15, 2) ** 2
+        with pytest.raises(BudgetError, match="has made 2 of the 2 reports"):
+            ledger.report({"region": "south"}, PROTECTED, occasion="3")
+    with Ledger.open(tmp_path / "free") as ledger:
+        noisy = ledger.report({"age": 34}, NOISE, occasion="1")
+        assert ledger.amplification is None
+        assert {ledger.report({"age": 34}, NOISE, occasion="1") for _ in range(40)} == {noisy}
+
+
+@pytest.mark.parametrize(("plan", "why"), [(NOISE, "states no γ"), (PARTLY, "sends column job, which lie")])
+def test_a_limit_refuses_what_no_gamma_covers(tmp_path: Path, plan: TablePlan, why: str) -> None:
+    """With a limit neither plans without γ are answered nor those that send columns outside it."""
+    record = {"age": 34, "job": "a"} if plan is PARTLY else {"age": 34}
+    with Ledger.open(tmp_path / "l", limit=Breach("5%", "99%")) as ledger:
+        assert ledger.left(plan) == 0
+        with pytest.raises(PlanError, match=why):
+            ledger.report(record, plan, occasion="1")
+        assert ledger.left(PROTECTED) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"[]", b'{"age": 1, "age": 2}',
+     b'{"age": NaN}', b'{"age": 1', b"\xff", b'{"age": ' + b"9" * 5000 + b"}", b"[" * 9999],
+)  # fmt: skip
+def test_text_that_is_no_record(text: bytes) -> None:
+    """What is no JSON object is refused in one line that shows none of it."""
+    with pytest.raises(RecordError, match="must be one JSON object") as caught:
+        parse_record(text, PROTECTED)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def report_record(folder: Path, text: str, plan: TablePlan = PROTECTED, *options: Any) -> Result:
+    """Run the command on a record."""
+    write_plan(plan, folder / "plan.json", force=True)
+    words = ["--plan", folder / "plan.json", "--ledger", folder / "l", "--occasion", "1", "-o", folder / "r.bin"]
+    return CliRunner().invoke(main, ["report", *map(str, [*words, *options])], input=text, catch_exceptions=False)
+
+
+def test_the_command_takes_a_record(tmp_path: Path) -> None:
+    """A JSON object on standard input becomes a report; the same occasion gives it again."""
+    made = report_record(tmp_path, '{"age": 34.5, "region": "north"}\n')
+    assert "a new report, 2 bytes" in made.stdout
+    sent = (tmp_path / "r.bin").read_bytes()
+    again = report_record(tmp_path, '{"age": null, "region": "south"}', PROTECTED, "--force", "--json")
+    assert json.loads(again.stdout)["new"] is False
+    assert (tmp_path / "r.bin").read_bytes() == sent
+    PROTECTED.check_form(np.frombuffer(sent, "u1").reshape(1, -1))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f'{{"age": {CANARY}, "region": "north"}}', "column age has a value outside its range"),
+        (f'{{"age": "{CANARY}", "region": "north"}}', "column age takes numbers, got a str"),
+        (f'{{"age": [{CANARY}], "region": "north"}}', "column age takes numbers, got a list"),
+        (f'{{"age": 1, "region": "{CANARY}"}}', "column region has a value that is none of its 2 values"),
+        (f'{{"age": 1, "region": {{"{CANARY}": 1}}}}', "column region has a value that is none of its 2 values"),
+        (f'{{"age": 1, "region": "north", "{CANARY}": 1}}', "the record has 1 column beside the plan's"),
+        ('{"age": 1}', "column region has no value"),
+        (f"age {CANARY}", "must be one JSON object"),
+        ("", "must be one JSON object"),
+    ],
+)
+def test_bad_records_spend_nothing(tmp_path: Path, text: str, said: str) -> None:
+    """One line, exit status 1, no file, no ledger, and the value nowhere."""
+    done = report_record(tmp_path, text)
+    assert done.exit_code == 1
+    assert said in done.stderr
+    assert CANARY not in done.output
+    assert not (tmp_path / "r.bin").exists()
+    assert not (tmp_path / "l").exists()
+
+
+def test_names_are_no_record(tmp_path: Path) -> None:
+    """--basket goes with plans of baskets only."""
+    done = report_record(tmp_path, "", PROTECTED, "--basket", "age")
+    assert done.exit_code == 2
+    assert "--basket does not go with a plan of the kind table" in done.stderr
+
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "devices.json").read_text(encoding="ascii"))
+SUBMITTED_PLAN = replace(small_plan("none", 125, 2, 2), reports_per_person=3)
+
+
+def as_content(record: Any) -> dict[str, Any]:
+    """Return a record as the second reader has it."""
+    if isinstance(record, Entry):
+        gamma = "none" if record.amplification is None else str(record.amplification)
+        submission = record.submission_id and record.submission_id.hex()
+        return {"kind": 1 + record.waits, "plan": record.plan_id, "occasion": record.occasion.hex(), "id": submission,
+                "gamma": gamma, "report": record.report.hex()}  # fmt: skip
+    if isinstance(record, Waiting):
+        return {"kind": 3, "of": record.entry, "id": record.submission_id.hex()}
+    return {"kind": 4, "of": record.entry}
+
+
+def test_vectors_are_what_the_script_makes() -> None:
+    """The file holds what the script and the second reader make of it."""
+    assert json.loads(json.dumps(make_devices.make_all(decoder))) == VECTORS
+
+
+@pytest.mark.parametrize("name", VECTORS["ledgers"])
+def test_both_read_ledgers_alike(name: str) -> None:
+    """The second reader and the package find the same records, or both refuse; written again the bytes are the same."""
+    content, wanted = bytes.fromhex(VECTORS["ledgers"][name]["bytes"]), VECTORS["ledgers"][name]["found"]
+    try:
+        assert list(decoder.read_ledger(content)) == wanted
+    except decoder.RefusedError:
+        assert wanted == "refuse"
+    try:
+        records, end, marked = parse_ledger(content)
+        book = LedgerBook()
+        found = [list(map(as_content, records)), end] if all(list(map(book.add, records))) else "refuse"
+    except FileError:
+        found = "refuse"
+    assert found == wanted
+    if wanted != "refuse" and end:
+        written = content[:20] + b"".join(record.to_bytes() + MARK for record in records)
+        assert written[: end if marked else -len(MARK)] == content[:end]
+
+
+def test_a_submission_waits_until_it_is_acknowledged(path: Path) -> None:
+    """The same id and bytes at every attempt, also after a restart; acknowledged, it waits no more."""
+    with Ledger.open(path) as ledger:
+        made = [ledger.submit(BASKET, SUBMITTED_PLAN, occasion=name) for name in ("w1", "w2")]
+        assert len({each.submission_id for each in made}) == 2
+        assert {len(each.submission_id) for each in made} == {16}
+        assert ledger.submit([], SUBMITTED_PLAN, occasion="w1") == made[0]
+        assert ledger.unsent() == tuple(made)
+        assert ledger.report([], SUBMITTED_PLAN, occasion="w1") == made[0].report
+    with Ledger.open(path) as ledger:
+        assert ledger.unsent() == tuple(made)
+        for _ in range(2):
+            ledger.acknowledge(made[0])
+        assert ledger.unsent() == (made[1],)
+    with Ledger.open(path) as ledger:
+        assert ledger.unsent() == (made[1],)
+        assert ledger.submit([], SUBMITTED_PLAN, occasion="w1") == replace(made[0], acknowledged=True)
+        assert (ledger.spent(SUBMITTED_PLAN), ledger.left(SUBMITTED_PLAN)) == (2, 1)
+
+
+def test_what_was_handed_out_does_not_wait(path: Path) -> None:
+    """A report for a file is not sent by --unsent; asked for by a collector, it is, under the id that it has."""
+    with Ledger.open(path) as ledger:
+        report = ledger.report(BASKET, SUBMITTED_PLAN, occasion="w1")
+        assert ledger.unsent() == ()
+        (record,) = parse_ledger(path.read_bytes())[0]
+        assert isinstance(record, Entry)
+        asked = ledger.submit([], SUBMITTED_PLAN, occasion="w1")
+        assert (asked.report, asked.submission_id) == (report, record.submission_id)
+    with Ledger.open(path) as ledger:
+        assert ledger.unsent() == (asked,)
+
+
+def test_a_ledger_of_the_first_version_goes_on(path: Path) -> None:
+    """Its bytes stay; new records follow; equal records of two people get ids that differ."""
+    told = Entry(1, SUBMITTED_PLAN.plan_id, hash_occasion("w1"), SUBMITTED_PLAN.amplification, bytes(16))
+    old = FIRST_HEADER + told.to_bytes() + MARK
+    ids = []
+    for place in range(2):
+        person = path.with_name(f"{place}.bin")
+        person.write_bytes(old)
+        with Ledger.open(person) as ledger:
+            assert ledger.report([], SUBMITTED_PLAN, occasion="w1") == told.report
+            assert person.read_bytes() == old
+            assert ledger.unsent() == ()
+            ids.append(ledger.submit([], SUBMITTED_PLAN, occasion="w1").submission_id)
+            ledger.submit(BASKET, SUBMITTED_PLAN, occasion="w2")
+        with Ledger.open(person) as ledger:
+            assert ledger.unsent()[0].submission_id == ids[-1]
+            assert (ledger.spent(SUBMITTED_PLAN), len(ledger.unsent())) == (2, 2)
+            assert ledger.amplification == SUBMITTED_PLAN.amplification**2
+        assert person.read_bytes().startswith(old)
+    assert ids[0] != ids[1]
+
+
+def test_what_cannot_follow_is_damage(path: Path) -> None:
+    """A whole record that no device writes there is refused on opening, and nothing is handed out."""
+    with Ledger.open(path) as ledger:
+        ledger.submit(BASKET, SUBMITTED_PLAN, occasion="w1")
+    with path.open("ab") as file:
+        file.write(Acknowledged(2, 2).to_bytes() + MARK)
+    with pytest.raises(FileError, match="damaged at record 2"):
+        Ledger.open(path)

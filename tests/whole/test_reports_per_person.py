@@ -32,7 +32,7 @@ from assocpriv.show.figures import figure_up
 from assocpriv.show.itemsets import refinement_lines, refinement_record
 from assocpriv.show.plans import plan_lines, plan_record
 from assocpriv.simulation.enumeration import distribution
-from tests.planning.test_refine import FALLING, NAMES, mined, refine, singles
+from tests.planning.test_rounds import FALLING, NAMES, mined, refine, singles
 
 PROMISE = Breach("5%", "50%")
 FAST_SECONDS = 2.0

@@ -1,0 +1,227 @@
+"""Tests of the commands privacy and inspect.
+
+Tests of the command privacy, and of what a plan proves.
+
+Tests of the command inspect: it tells files apart, and says what speaks against those it does not know.
+"""
+
+import json
+import math
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import naive
+import pytest
+from click.testing import CliRunner
+from command_line import BAD_PLANS, N_BASKETS, bad_plans, refused, run, run_json
+
+from assocpriv.cli.main import main
+from assocpriv.files.plans import write_plan
+from assocpriv.planning.discovery import _power_up, describe_privacy
+from assocpriv.planning.shuffling import blanket_mass, central_guarantee
+from assocpriv.plans.baskets import Plan
+from assocpriv.promise.breaches import epsilon, highest_posterior, largest_rise, lowest_posterior, parse_probability
+from assocpriv.show.figures import written
+from assocpriv.show.promises import privacy_lines, privacy_record
+
+SMALL = naive.small_plan("none", 12, 3, 1, shares=(2, 1, 1, 5))
+TWICE = replace(SMALL, reports_per_person=2)
+SEEDED = naive.small_plan("bch", 300, 3, 2)
+
+
+def text_of(plan: Plan, **options: Any) -> str:
+    """Return all that is said about a plan."""
+    return "\n".join(privacy_lines(describe_privacy(plan, **options)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 1000])
+def test_beliefs_are_rounded_against_us(count: int) -> None:
+    """Highest posteriors are the least floats above the exact ones of γ^R, lowest ones the largest below."""
+    priors = ["1%", "1/3", "0.5", "99.9%"]
+    record = privacy_record(describe_privacy(SMALL, priors, reports_per_person=count))
+    gamma = SMALL.amplification**count
+    for part, power in ((record["one_report"], SMALL.amplification), (record["together"], gamma)):
+        assert [Fraction(row["prior"]) for row in part["beliefs"]] == sorted(parse_probability(p, "p") for p in priors)
+        for row in part["beliefs"]:
+            prior = Fraction(row["prior"])
+            high, low = highest_posterior(prior, power), lowest_posterior(prior, power)
+            assert Fraction(math.nextafter(row["highest_posterior"], 0)) < high <= Fraction(row["highest_posterior"])
+            assert Fraction(row["lowest_posterior"]) <= low < Fraction(math.nextafter(row["lowest_posterior"], 1))
+        assert part["epsilon"] == epsilon(power)
+        assert part["largest_rise"] == largest_rise(power)
+        with localcontext(prec=60):
+            bits = (Decimal(power.numerator).ln() - Decimal(power.denominator).ln()) / Decimal(2).ln()
+            assert bits <= Decimal(part["log_amplification_bits"]) < bits * Decimal("1.00000000000001")
+    assert record["together"]["reports"] == count
+
+
+def test_a_long_product_is_rounded_up() -> None:
+    """Where γ^R has too many bits it is replaced by a number above it, nearer than any digit shown."""
+    gamma = Fraction(3**600, 2**900)
+    above = _power_up(gamma, 100)
+    assert gamma**100 < above < gamma**100 * (1 + Fraction(1, 10**30))
+    assert above.numerator.bit_length() < 30_000
+    assert _power_up(gamma, 2) == gamma**2
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "up", "text"),
+    [
+        (Fraction(1, 3), 4, True, "0.3334"), (Fraction(1, 3), 4, False, "0.3333"), (Fraction(19), 6, True, "19"),
+        (Fraction(19 * 10**9 - 1, 10**9), 6, True, "19"), (Fraction(19 * 10**9 - 1, 10**9), 6, False, "18.9999"),
+        (Fraction(10**12 + 1), 4, True, "1001000000000"), (Fraction(19) ** 1000, 6, True, "5.67024e+1278"),
+        (Fraction(1, 10**9), 4, True, "1e-9"), (Fraction(0), 4, False, "0"), (Fraction(99999, 100000), 4, True, "1"),
+    ],
+)  # fmt: skip
+def test_figures_are_written_with_one_rounding(value: Fraction, digits: int, up: bool, text: str) -> None:
+    """A figure has so many digits, rounded the way that was asked, also where it is nearly another."""
+    assert written(value, digits, up=up) == text
+
+
+def test_the_promise_covers_the_plans_reports() -> None:
+    """The plan's own number of reports is the default; more of them are said to lie outside the promise."""
+    own, more = describe_privacy(TWICE), describe_privacy(TWICE, reports_per_person=3)
+    assert (own.together.reports, own.together.amplification) == (2, TWICE.composed_amplification)
+    assert "within the 2 that the promise covers" in text_of(TWICE)
+    assert "2 reports of a person together do not lift" in text_of(TWICE)
+    assert more.together.amplification == TWICE.amplification**3
+    assert "MORE THAN the 2 that the promise covers" in text_of(TWICE, reports_per_person=3)
+    assert "two reports have γ² and 2ε" in text_of(SMALL)
+
+
+def test_bounds_are_called_bounds() -> None:
+    """Figures of a code with too many seeds are written as bounds; exact ones are not."""
+    assert "(bounds: the code has too many seeds to go through)" in text_of(SEEDED)
+    assert "bounds" not in text_of(SMALL)
+    part = privacy_record(describe_privacy(SEEDED))["information"]["equally_likely"]
+    assert (part["exact"], part["basket_size"]) == (False, 3)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_shuffled_reports_are_an_addition(count: int) -> None:
+    """R reports of each of N people have R times the ε of one shuffle at δ/R, and are called no part of the promise."""
+    proved = describe_privacy(SMALL, reports_per_person=count, shuffled=100_000, delta=1e-6)
+    share = {1: 1e-6, 3: math.nextafter(1e-6 / 3, 0)}[count]
+    assert count * Fraction(share) <= Fraction(1e-6)
+    each = central_guarantee(SMALL.amplification, 100_000, share, blanket=blanket_mass(SMALL.operator))
+    record = privacy_record(proved)["shuffled"]
+    assert record["epsilon"] == pytest.approx(count * each.epsilon, rel=1e-15)
+    assert record["epsilon"] >= count * Fraction(each.epsilon)
+    assert (record["delta"], record["people"], record["part_of_the_promise"]) == (1e-6, 100_000, False)
+    assert "NOT part of the promise, and only if a channel that you trust" in "\n".join(privacy_lines(proved))
+    assert privacy_record(describe_privacy(SMALL))["shuffled"] is None
+    assert "shuffled" not in text_of(SMALL)
+
+
+@pytest.fixture(scope="module")
+def plan_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a plan file."""
+    path = tmp_path_factory.mktemp("privacy") / "plan.json"
+    write_plan(SMALL, path)
+    return path
+
+
+def test_the_command_prints_what_python_says(plan_path: Path) -> None:
+    """The command's text and JSON are those of the functions, with the options passed on."""
+    options = ["--prior", "1%", "--prior", "25%", "--reports-per-person", "2", "--shuffled", "5000", "--delta", "1e-7"]
+    proved = describe_privacy(SMALL, ["1%", "25%"], reports_per_person=2, shuffled=5000, delta=1e-7)
+    text = CliRunner().invoke(main, ["privacy", str(plan_path), *options])
+    assert text.stdout.splitlines() == privacy_lines(proved)
+    record = CliRunner().invoke(main, ["privacy", str(plan_path), *options, "--json"])
+    assert json.loads(record.stdout) == privacy_record(proved)
+    plain = CliRunner().invoke(main, ["privacy", str(plan_path)])
+    assert plain.stdout.splitlines() == privacy_lines(describe_privacy(SMALL))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--prior=abc", "prior must be a probability"),
+        ("--reports-per-person=0", "reports per person must be in 1..1000, got 0"),
+        ("--reports-per-person=1001", "reports per person must be in 1..1000, got 1001"),
+        ("--shuffled=10 --delta=nan", "delta must be"),
+        ("--shuffled=10 --delta=2", "delta must lie between 0 and 1"),
+        ("--shuffled=10 --delta=1.5", "delta must lie between 0 and 1"),
+        ("--shuffled=10 --delta=0", "delta must"),
+        ("--shuffled=10 --delta=٣", "delta must be a probability"),
+    ],
+)
+def test_the_command_refuses(plan_path: Path, options: str, message: str) -> None:
+    """Numbers out of range are one line of error and status 1."""
+    result = CliRunner().invoke(main, ["privacy", str(plan_path), *options.split()])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: ")
+    assert message in result.stderr
+    assert not result.stdout
+
+
+@pytest.mark.parametrize("options", ["--shuffled=0", "--delta=1e-6"])
+def test_options_that_make_no_sense(plan_path: Path, options: str) -> None:
+    """A crowd of nobody and a δ of nothing are wrong use: status 2."""
+    result = CliRunner().invoke(main, ["privacy", str(plan_path), *options.split()])
+    assert result.exit_code == 2
+    assert options.rpartition("--")[2].partition("=")[0] in result.stderr
+
+
+def test_inspect_says_what_a_file_is(home: Path, tmp_path: Path) -> None:
+    """Plan, reports, a folder of them and itemsets of every kind are told apart."""
+    assert run_json("inspect", home / "plan.json", "--reports", 7)["kind"] == "plan"
+    reports = run_json("inspect", home / "r.parquet")
+    assert (reports["kind"], reports["reports"], reports["files"]) == ("reports", N_BASKETS, 1)
+    for copy in ("a", "b"):
+        (tmp_path / f"{copy}.parquet").write_bytes((home / "r.parquet").read_bytes())
+    assert run_json("inspect", tmp_path)["reports"] == 2 * N_BASKETS
+    for ending in ("parquet", "csv", "json"):
+        assert run_json("inspect", home / f"i.{ending}")["kind"] == "itemsets"
+        assert "minimum support" in run("inspect", home / f"i.{ending}").stdout
+    assert "promise" in run("inspect", home / "plan.json").stdout
+    assert "each whole" in run("inspect", home / "r.parquet").stdout
+    for name, kind in (("r.parquet", "reports"), ("i.csv", "itemsets")):
+        assert f"holds {kind}" in refused("inspect", home / name, "--reports", 7, status=2)
+
+
+@pytest.mark.parametrize("name", [name for name in BAD_PLANS if name not in ("itemsets", "deep")])
+def test_bad_plans_are_not_described(home: Path, tmp_path: Path, name: str) -> None:
+    """Inspect describes no bad plan."""
+    plan = tmp_path / "bad.json"
+    plan.write_text(bad_plans(home)[name])
+    refused("inspect", plan)
+
+
+@pytest.mark.parametrize("name", ["b.dat", "b.csv", "names.txt", "lists.parquet", "none.json"])
+def test_inspect_refuses_other_files(home: Path, name: str) -> None:
+    """Inspect says what speaks against a file being anything it knows."""
+    message = refused("inspect", home / name)
+    assert str(home / name) in message
+    assert not message.rstrip().endswith(":")
+
+
+def test_inspect_says_how_many_reports_discover_a_support(home: Path) -> None:
+    """With --discover each size's number of reports is told, as JSON and as text; of a plan of baskets alone."""
+    needed = run_json("inspect", home / "plan.json", "--discover", "5%")["reports_needed"]
+    assert sorted(needed) == ["1", "2", "3"]
+    assert f"5% takes {needed['2']:,} reports for pairs" in run("inspect", home / "plan.json", "--discover=5%").stdout
+    assert "holds reports" in refused("inspect", home / "r.parquet", "--discover", "5%", status=2)
+    assert "above 0" in refused("inspect", home / "plan.json", "--discover", "0")
+
+
+@pytest.mark.parametrize("reports", ["0", "-1"])
+def test_inspect_needs_a_number_of_reports(home: Path, reports: str) -> None:
+    """A plan is described for at least one report."""
+    refused("inspect", home / "plan.json", f"--reports={reports}")
+
+
+def test_a_ledger_is_named(home: Path, tmp_path: Path) -> None:
+    """Whoever points at a device's ledger is told what it is, and nobody gathers it, whatever its length."""
+    ledger = tmp_path / "ledger.bin"
+    report = ["--occasion", "w1", "--basket", "1", "-o", tmp_path / "one.bin"]
+    run("report", "--plan", home / "plan.json", "--ledger", ledger, *report)
+    before = ledger.read_bytes()
+    for question in (["inspect", ledger], ["mine", ledger, "--min-support", "2%"], ["ask", ledger, "--itemset", "1"],
+                     ["gather", ledger, "--plan", home / "plan.json", "-o", tmp_path / "all"]):  # fmt: skip
+        assert "ledger.bin is a device's ledger" in refused(*question)
+    assert ledger.read_bytes() == before
+    assert "gather" in refused("inspect", tmp_path / "one.bin")

@@ -1,0 +1,457 @@
+"""Tests of the commands of guided perturbation.
+
+Tests of the commands of guided perturbation at the miner's side, and of the trial of both.
+
+Tests of guide answer: the clients' side from a table to a file, waiting, bad input, one device with its ledger.
+"""
+
+import json
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from command_line import refused, refused_without_output, run, run_json
+from guided_tables import random_people
+
+import assocpriv as ap
+from assocpriv import guided
+from assocpriv.cli.main import main
+from assocpriv.client import waiting
+from assocpriv.client.guided import randomize_tuples
+from assocpriv.client.ledger import Ledger
+from assocpriv.client.waiting import waiting_inputs
+from assocpriv.files.plans import write_plan
+from assocpriv.files.reports import Reports
+from assocpriv.plans.guided import GuidedPlan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import BudgetError, FileError, PlanError
+from assocpriv.simulation.enumeration import SeededEntropy
+
+VOTES = 6
+
+
+def table_of(path: Path, n: int = 240) -> Path:
+    """Write a table of yes and no, a few of them missing, in which two questions tell the party."""
+    rng = np.random.default_rng(20050821)
+    lines = ["party," + ",".join(f"v{place}" for place in range(VOTES))]
+    for _ in range(n):
+        right = rng.random() < 0.5
+        votes = rng.random(VOTES) < np.where(np.arange(VOTES) < 2, 0.9 if right else 0.1, 0.5)
+        cells = ["?" if rng.random() < 0.02 else "yn"[int(vote)] for vote in votes]
+        lines.append(",".join([["left", "right"][int(right)], *cells]))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of 240 people."""
+    return table_of(tmp_path_factory.mktemp("guide") / "votes.csv")
+
+
+def begin(table: Path, folder: Path, *more: object) -> Path:
+    """Begin a collection in a folder and return its state file."""
+    state = folder / "state.json"
+    run("guide", "start", table, "--class", "party", "--missing", "?", "--batch", 20, *more,
+        "-o", folder / "plan.json", "--state", state)  # fmt: skip
+    return state
+
+
+def answer(state: Path, path: Path, n: int = 30, seed: int = 1) -> Path:
+    """Write the reports of people who are nobody to a state's guidance."""
+    known = guided.read_state(state)
+    positions, classes = random_people(known.plan, n, np.random.default_rng(seed))
+    asked, entropy = known.guidance, SeededEntropy(seed)
+    packed = randomize_tuples(positions.astype(np.int32), classes, known.plan, asked, entropy=entropy)
+    Reports(known.plan, packed).write(path)
+    return path
+
+
+def test_a_collection_from_its_start(table: Path, tmp_path: Path) -> None:
+    """start, publish, collect and publish again: guidance is new once a batch has come in."""
+    state = begin(table, tmp_path)
+    first = run_json("guide", "publish", state, "-o", tmp_path / "g1.json")
+    assert (first["serial"], first["new"], first["columns"], first["received"]) == (1, True, 2 * VOTES, 0)
+    again = run_json("guide", "publish", state, "-o", tmp_path / "g2.json")
+    assert again == first | {"new": False}
+    assert (tmp_path / "g1.json").read_bytes() == (tmp_path / "g2.json").read_bytes()
+    said = run("guide", "collect", answer(state, tmp_path / "r.parquet"), "--state", state).stdout
+    assert said.startswith("received  30 tuples: left ")
+    assert "next      new guidance is due" in said
+    text = run("guide", "publish", state, "-o", tmp_path / "g3.json").stdout
+    assert "guidance  2\n" in text
+    assert "received  30 tuples" in text
+
+
+def test_messages_are_collected_as_reports_are(table: Path, tmp_path: Path) -> None:
+    """The whole way by commands: answers as messages and as reports add up to the same kind of sums, each file once."""
+    state = begin(table, tmp_path)
+    run("guide", "publish", state, "-o", tmp_path / "g.json")
+    for name in ("r.parquet", "m.jsonl"):
+        run("guide", "answer", table, "--plan", tmp_path / "plan.json", "--guidance", tmp_path / "g.json",
+            "--missing", "?", "-o", tmp_path / name)  # fmt: skip
+    done = run_json("guide", "collect", tmp_path / "r.parquet", tmp_path / "m.jsonl", "--state", state)
+    assert done["received"] == 480
+    assert all(count % 2 == 0 for count in done["classes"].values())
+    assert "collected before" in refused_without_output(
+        tmp_path, "guide", "collect", tmp_path / "m.jsonl", "--state", state
+    )
+
+
+def test_what_is_refused_changes_nothing(table: Path, tmp_path: Path) -> None:
+    """A file collected before, a state cut off, a wrong class and a file that exists: one line, nothing written."""
+    state = begin(table, tmp_path)
+    run("guide", "publish", state, "-o", tmp_path / "g.json")
+    reports = answer(state, tmp_path / "r.parquet")
+    run("guide", "collect", reports, "--state", state)
+    assert "collected before" in refused_without_output(tmp_path, "guide", "collect", reports, "--state", state)
+    assert "exists already" in refused_without_output(tmp_path, "guide", "publish", state, "-o", tmp_path / "g.json")
+    (tmp_path / "none.jsonl").write_text("\n")
+    command = ["collect", tmp_path / "none.jsonl", "--state", state]
+    assert "holds no message" in refused_without_output(tmp_path, "guide", *command)
+    state.write_bytes(state.read_bytes()[:-40])
+    for command in (["collect", reports, "--state", state], ["publish", state, "-o", tmp_path / "h.json"]):
+        assert "cut off" in refused_without_output(tmp_path, "guide", *command)
+    outputs = ["-o", tmp_path / "p.json", "--state", tmp_path / "s.json"]
+    assert "no column 'partei'" in refused_without_output(
+        tmp_path, "guide", "start", table, "--class", "partei", *outputs
+    )
+    one = tmp_path / "one.csv"
+    one.write_text("party,v0\nleft,y\nleft,n\n")
+    assert "has 1 class" in refused_without_output(tmp_path, "guide", "start", one, "--class", "party", *outputs)
+    one.write_text("party,v0\n" + "".join(f"{100 + place},y\n{place},n\n" for place in range(6)))
+    assert "has 12 different numbers" in refused_without_output(
+        tmp_path, "guide", "start", one, "--class", "party", *outputs
+    )
+    one.write_text("party,v0,v0\nleft,y,n\nright,n,y\n")
+    assert "names must differ" in refused_without_output(tmp_path, "guide", "start", one, "--class", "party", *outputs)
+
+
+def test_a_start_with_people_who_do_not_mind(table: Path, tmp_path: Path) -> None:
+    """With --known the table's own tuples are the first, of each class; a promise is kept by the plan."""
+    (tmp_path / "known").mkdir()
+    state = guided.read_state(begin(table, tmp_path / "known", "--known"))
+    assert state.started.sum() == 240
+    (tmp_path / "kept").mkdir()
+    kept = guided.read_state(begin(table, tmp_path / "kept", "--epsilon", 2, "--keep", "tuple"))
+    assert kept.plan.amplification < np.e**2
+
+
+def test_simulate_prints_accuracy_against_disclosure(table: Path) -> None:
+    """--json has original_accuracy and, for every level, disclosure, accuracy and their errors; a seed repeats it."""
+    command = [
+        "guide",
+        "simulate",
+        table,
+        "--class",
+        "party",
+        "--missing",
+        "?",
+        "--classifier",
+        "naive-bayes",
+        "--seed",
+        1,
+    ]
+    found = run_json(*command)
+    assert 0.7 < found["original_accuracy"] <= 1
+    assert found["original_accuracy_std_error"] > 0
+    assert [each["level"] for each in found["levels"]] == list(range(1, 2 * VOTES + 1))
+    last = found["levels"][-1]
+    assert (last["disclosure"], last["accuracy"]) == (1, found["original_accuracy"])
+    assert {"disclosure_std_error", "accuracy_std_error"} <= set(last)
+    assert run_json(*command) == found
+    text = run(*command, "--level", 2, "--repeats", 2).stdout
+    assert len(text.splitlines()) == 5
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_simulate_a_population(table: Path) -> None:
+    """People of mixed caution are accounted for, and the batches tell what is learned."""
+    command = ["guide", "simulate", table, "--class", "party", "--missing", "?", "--batch", 20, "--seed", 1]
+    found = run_json(*command, "--population", "40%:1,60%:any")
+    assert sum(group["people"] for group in found["groups"]) == 160
+    assert found["batches"][-1]["received"] == sum(group["at_once"] + group["waited"] for group in found["groups"])
+    assert "never" in run(*command, "--population", "40%:1,60%:any").stdout
+    assert "goes with --population only" in refused(*command, "--mu", "5%", status=2)
+    assert "groups are written as" in refused(*command, "--population", "40%,60%")
+
+
+CANARY = "canary7731"
+PLAN = guided.plan([guided.category("vote", ["n", "y"]), guided.number("age", [30, 60])], guided.class_label("c", "ab"))
+KEPT = guided.plan(PLAN.attributes, PLAN.label, promise=Breach("5%", "50%"))
+ROWS = ["n,20,a", "y,45,b", "?,60,a", "y,,b"]
+
+
+def files(folder: Path, plan: GuidedPlan = PLAN, level: int = 5) -> list[Any]:
+    """Write a table, a plan and guidance that asks for the bits themselves; return the command's arguments."""
+    (folder / "t.csv").write_text("\n".join(["vote,age,c", *ROWS]) + "\n")
+    write_plan(plan, folder / "plan.json", force=True)
+    V = guided.Guidance.of_vectors(plan, 2, np.eye(5)[:, :level])
+    guided.write_guidance(V, folder / f"g{level}.json", force=True)
+    given = [folder / "t.csv", "--plan", folder / "plan.json", "--guidance", folder / f"g{level}.json"]
+    return ["guide", "answer", *given, "--missing", "?"]
+
+
+@pytest.mark.parametrize("name", ["r.parquet", "r.jsonl"])
+def test_a_table_becomes_answers(tmp_path: Path, name: str) -> None:
+    """Reports, or messages, name the guidance and the class, and hold what guidance of all bits discloses."""
+    said = run_json(*files(tmp_path), "--max-level", 5, "--announced", 5, "-o", tmp_path / name)
+    assert {key: said[key] for key in ("sent", "waiting", "level", "serial", "clipped")} == {
+        "sent": 4, "waiting": 0, "level": 5, "serial": 2, "clipped": 0,
+    }  # fmt: skip
+    assert said["missing"] == {"vote": 1, "age": 1}
+    path = tmp_path / name
+    reports = guided.read_messages(path, PLAN) if name.endswith("jsonl") else guided.read_reports(path)
+    serials, classes, bits = PLAN.unpack(next(reports.batches(10)) if reports.file_reports else reports.packed)
+    assert serials.tolist() == [2] * 4
+    assert classes.tolist() == [0, 1, 0, 1]
+    assert bits[:2].tolist() == [[1, 0, 1, 0, 0], [0, 1, 0, 1, 0]]
+    assert bits.sum(axis=1).tolist() == [2] * 4
+    again = guided.answer_table(tmp_path / "t.csv", PLAN, guided.read_guidance(tmp_path / "g5.json"), missing="?")
+    assert np.array_equal(again.packed[:2], PLAN.pack(2, np.array([0, 1]), bits[:2]))
+
+
+def test_text_says_what_is_not_promised(tmp_path: Path) -> None:
+    """Whoever answers without a promise is told so; under one nothing of the kind is said."""
+    text = run(*files(tmp_path), "-o", tmp_path / "r.parquet").stdout
+    assert "4 reports of 6 bytes" in text
+    assert "2 missing values drawn uniformly" in text
+    assert "no γ: whoever publishes the guidance can ask for any value as it is" in text
+    assert "no γ" not in run(*files(tmp_path, KEPT), "-o", tmp_path / "s.parquet").stdout
+
+
+def test_records_wait_for_a_lower_level(tmp_path: Path) -> None:
+    """Records wait encrypted until guidance asks for less, are then answered, and their key is gone."""
+    command = files(tmp_path)
+    folder, out = tmp_path / "waiting", tmp_path / "r.parquet"
+    assert "level 5, above the highest of 4" in refused(*command, "--max-level", 4, "-o", out)
+    said = run_json(*command, "--max-level", 4, "--wait", folder, "-o", out)
+    assert (said["sent"], said["waiting"]) == (0, 4)
+    assert not out.exists()
+    assert stat.S_IMODE((folder / "key").stat().st_mode) == 0o600
+    assert waiting_inputs(folder, PLAN).tolist() == [[0, 0, 0], [1, 1, 1], [2, 2, 0], [1, 3, 1]]
+    sealed = (folder / "records").read_bytes()
+    assert waiting_inputs(folder, PLAN).astype("<u4").tobytes() not in sealed
+    still = [folder if part == tmp_path / "t.csv" else part for part in command]
+    for more in ((), ("--wait", tmp_path / "other")):
+        assert "above the highest" in refused(*still, "--max-level", 4, *more, "-o", out)
+    assert waiting_inputs(folder, PLAN).shape == (4, 3)
+    lower = [folder if part == tmp_path / "t.csv" else part for part in files(tmp_path, level=3)]
+    said = run_json(*lower, "--max-level", 4, "-o", out)
+    assert (said["sent"], said["waited"], said["level"]) == (4, True, 3)
+    assert not folder.exists()
+    assert len(guided.read_reports(out)) == 4
+
+
+def test_records_wait_where_there_is_no_guidance(tmp_path: Path) -> None:
+    """Without guidance records wait, and a folder that exists is left as it is."""
+    files(tmp_path)
+    command = ["guide", "answer", tmp_path / "t.csv", "--plan", tmp_path / "plan.json", "--missing", "?"]
+    assert "4 records waiting in" in run(*command, "--wait", tmp_path / "w").stdout
+    before = (tmp_path / "w" / "records").read_bytes()
+    assert "exists" in refused(*command, "--wait", tmp_path / "w")
+    assert (tmp_path / "w" / "records").read_bytes() == before
+    usage = CliRunner().invoke(main, list(map(str, command)))
+    assert usage.exit_code == 2
+    assert "--wait alone" in usage.stderr
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (lambda w: (w / "records").write_bytes((w / "records").read_bytes()[:-5]), "cut, changed"),
+        (lambda w: (w / "records").write_bytes(b""), "cut, changed"),
+        (lambda w: (w / "key").write_bytes(b"no key"), "cut, changed"),
+        (lambda w: (w / "key").unlink(), "cannot read what waits"),
+    ],
+)
+def test_damaged_waiting_records_are_refused(tmp_path: Path, damage: Callable[[Path], Any], problem: str) -> None:
+    """What waits and was cut, or has lost its key, is refused and nothing is sent."""
+    command = files(tmp_path)
+    run(*command, "--max-level", 1, "--wait", tmp_path / "w", "-o", tmp_path / "r.parquet")
+    damage(tmp_path / "w")
+    assert problem in refused(command[0], "answer", tmp_path / "w", *command[3:], "-o", tmp_path / "r.parquet")
+    assert not (tmp_path / "r.parquet").exists()
+
+
+def test_records_of_another_plan_do_not_wait_for_this_one(tmp_path: Path) -> None:
+    """Waiting records are of one plan."""
+    guided.wait(_table(tmp_path), KEPT, tmp_path / "w", missing="?")
+    command = files(tmp_path)
+    assert "wait for plan" in refused("guide", "answer", tmp_path / "w", *command[3:], "-o", tmp_path / "r.parquet")
+
+
+def _table(folder: Path) -> Path:
+    files(folder)
+    return folder / "t.csv"
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ([f"{CANARY},20,a"], "column vote has a value that is none of the plan's in 1 record, first in line 2"),
+        (["n,20,a", f"n,{CANARY},a"], "column age has no number in 1 record, first in line 3"),
+        ([f"n,20,{CANARY}"], "column c has a value that is none"),
+        (["n,inf,a"], "takes all numbers but infinite ones"),
+        (["n,20,"], "column c has no value in 1 record, first in line 2; leave such records out; "),
+        ([], "no records"),
+    ],
+)
+def test_bad_tables_are_refused(tmp_path: Path, rows: list[str], problem: str) -> None:
+    """A value that the plan does not have is named by column and line, and never shown; nothing is written."""
+    command = files(tmp_path)
+    (tmp_path / "t.csv").write_text("\n".join(["vote,age,c", *rows]) + "\n")
+    said = refused(*command, "-o", tmp_path / "r.parquet")
+    assert problem in said
+    assert CANARY not in said
+    assert not (tmp_path / "r.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda c: c["vectors"].__setitem__(0, c["vectors"][1]), "not orthonormal"),
+        (lambda c: c.update(plan="0" * 64), "is of plan 000000000000, not of plan"),
+        (lambda c: c.update(level=4), "announces another level"),
+        (lambda c: c.update(level=0, vectors=[]), "must have a serial number"),
+        (lambda c: c["vectors"][0].__setitem__(0, float("nan")), "whole numbers"),
+        (lambda c: c["vectors"].append(c["vectors"][0]) or c.update(level=6), "6 columns"),
+    ],
+)
+def test_bad_guidance_is_refused(tmp_path: Path, change: Callable[[Any], Any], problem: str) -> None:
+    """Guidance with NaN, of wrong rank, not orthonormal, of another schema or level: one line, and nothing is sent."""
+    command = files(tmp_path)
+    content = json.loads((tmp_path / "g5.json").read_text())
+    change(content)
+    (tmp_path / "g5.json").write_text(json.dumps(content))
+    assert problem in refused(*command, "-o", tmp_path / "r.parquet")
+    assert not (tmp_path / "r.parquet").exists()
+
+
+def test_the_announced_level_and_outputs_are_checked(tmp_path: Path) -> None:
+    """Another level than announced, an output of another ending, and one that exists are refused before any work."""
+    command = files(tmp_path)
+    assert "level 3 was announced" in refused(*command, "--announced", 3, "-o", tmp_path / "r.parquet")
+    assert ".jsonl, messages" in refused(*command, "-o", tmp_path / "r.csv")
+    run(*command, "-o", tmp_path / "r.parquet")
+    assert "exists" in refused(*command, "-o", tmp_path / "r.parquet")
+    run(*command, "--force", "-o", tmp_path / "r.parquet")
+
+
+def test_what_is_no_plan_or_guidance_is_a_type_error(tmp_path: Path) -> None:
+    """In Python, file names in place of plans and guidance are told from bad ones."""
+    table = _table(tmp_path)
+    guidance = guided.read_guidance(tmp_path / "g5.json")
+    for plan, asked, problem in (("p.json", guidance, "must be a GuidedPlan"), (PLAN, "g.json", "must be a Guidance")):
+        with pytest.raises(TypeError, match=problem):
+            guided.answer_table(table, plan, asked)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="must be a GuidedRecord"):
+        ap.randomize({"vote": "y", "c": "a"}, PLAN)
+
+
+def test_records_do_not_stay_where_they_could_not_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the encrypted records cannot be written nothing of them is left, and no key."""
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise FileError("no space")
+
+    monkeypatch.setattr(waiting, "atomic_output", full)
+    with pytest.raises(FileError, match="no space"):
+        guided.wait(_table(tmp_path), PLAN, tmp_path / "w", missing="?")
+    assert not (tmp_path / "w").exists()
+
+
+# ---- one device
+
+
+def device(folder: Path, plan: GuidedPlan, *more: str, level: int = 5, **record: Any) -> Any:
+    """Run assocpriv report with a record on its standard input."""
+    files(folder, plan, level)
+    content = {
+        "values": {"vote": "y", "age": 45, "c": "b"},
+        "guidance": json.loads((folder / f"g{level}.json").read_text()),
+    }
+    options = ["report", "--plan", folder / "plan.json", "--ledger", folder / "l.bin", "--occasion", "o", "-o"]
+    arguments = [*map(str, options), str(folder / "r.bin"), *more]
+    return CliRunner().invoke(main, arguments, input=json.dumps(content | record))
+
+
+def test_one_device_answers_once(tmp_path: Path) -> None:
+    """A device's report is the plan's; its ledger counts γ, or that none is stated."""
+    done = device(tmp_path, KEPT)
+    assert done.exit_code == 0, done.stderr
+    report = (tmp_path / "r.bin").read_bytes()
+    assert (len(report), report[0], report[4]) == (6, 2, 1)
+    with Ledger.open(tmp_path / "l.bin") as ledger:
+        assert ledger.amplification == KEPT.amplification
+        assert ledger.left(KEPT) == 0
+    assert device(tmp_path, KEPT, "--force").exit_code == 0
+    assert (tmp_path / "r.bin").read_bytes() == report
+    assert "this device has made 1 of the 1" in device(tmp_path, KEPT, "--force", "--occasion", "p").stderr
+    with Ledger.open(tmp_path / "plain.bin") as ledger:
+        taken = guided.GuidedRecord({"vote": "y", "c": "a"}, guided.Guidance.of_vectors(PLAN, 1, np.eye(5)))
+        ledger.report(taken, PLAN, occasion="o")
+        assert ledger.amplification is None
+
+
+def test_a_limit_holds_for_plans_with_a_promise(tmp_path: Path) -> None:
+    """A device with a limit refuses a plan without a promise, and counts γ of one with it up to the limit."""
+
+    def answer(ledger: Ledger, plan: GuidedPlan) -> None:
+        guidance = guided.Guidance.of_vectors(plan, 1, np.eye(5))
+        ledger.report(guided.GuidedRecord({"vote": "y", "c": "a"}, guidance), plan, occasion="o")
+
+    with Ledger.open(tmp_path / "l", limit=Breach("5%", "51%")) as ledger:
+        with pytest.raises(PlanError, match="states no γ"):
+            answer(ledger, PLAN)
+        answer(ledger, KEPT)
+        assert ledger.amplification == KEPT.amplification
+        assert ledger.left(replace(KEPT, batch=KEPT.batch + 1)) == 0
+    with Ledger.open(tmp_path / "low", limit=Breach("5%", "10%")) as ledger:
+        with pytest.raises(BudgetError, match="would reach the limit"):
+            answer(ledger, KEPT)
+        assert ledger.spent(KEPT) == 0
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ({"max_level": 4}, "level 5, above the highest of 4"),
+        ({"announced": 4}, "level 4 was announced"),
+        ({"max_level": "4"}, "must be one JSON object with values"),
+        ({"more": 1}, "must be one JSON object with values"),
+        ({"guidance": {}}, "does not say format"),
+        ({"values": {"vote": CANARY, "c": "a"}}, "none of its 2 values"),
+    ],
+)
+def test_bad_records_of_a_device_spend_nothing(tmp_path: Path, record: dict[str, Any], problem: str) -> None:
+    """What cannot be answered is refused in one line; the ledger has no report, and no value is shown."""
+    done = device(tmp_path, KEPT, **record)
+    assert done.exit_code == 1
+    assert problem in done.stderr
+    assert CANARY not in done.stderr
+    assert not (tmp_path / "r.bin").exists()
+    with Ledger.open(tmp_path / "l.bin") as ledger:
+        assert ledger.spent(KEPT) == 0
+
+
+# ---- described
+
+
+def test_plans_and_reports_are_described(tmp_path: Path) -> None:
+    """inspect says what is promised, of whom by what, and what is in clear; privacy takes the plan."""
+    run(*files(tmp_path, KEPT), "-o", tmp_path / "r.parquet")
+    text = run("inspect", tmp_path / "plan.json").stdout
+    assert "no report lifts a belief from 5% to 50%" in text
+    assert "in clear    the class c: a, b" in text
+    said = run_json("inspect", tmp_path / "r.parquet")
+    assert (said["keep"], said["uncovered"], said["width"]) == ("bits", "the class c", 5)
+    assert "whatever" in text
+    assert "outside γ, and so not counted here: the class c" in run("privacy", tmp_path / "plan.json").stdout
+    files(tmp_path)
+    assert "ask for any value as it is" in run("inspect", tmp_path / "plan.json").stdout

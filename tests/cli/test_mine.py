@@ -1,0 +1,365 @@
+"""Tests of the commands mine, rules and combine.
+
+Tests of the command mine: what is asked for, what is certain, and reports that cannot be mined.
+
+Tests of the command rules: its files, its numbers, and tables that carry too little.
+
+Tests of the command combine.
+"""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from command_line import (
+    N_BASKETS,
+    N_ITEMS,
+    PLAN_ARGUMENTS,
+    PROMISE,
+    no_constant,
+    refused,
+    refused_without_output,
+    run,
+    run_json,
+    section,
+)
+
+
+def test_mining_a_folder_adds_up(home: Path, tmp_path: Path) -> None:
+    """Reports in several files, or a folder of them, are mined as one collection."""
+    for copy in ("a", "b"):
+        (tmp_path / f"{copy}.parquet").write_bytes((home / "r.parquet").read_bytes())
+    folder = run_json("mine", tmp_path, "--min-support", "20%")
+    files = run_json("mine", tmp_path / "a.parquet", tmp_path / "b.parquet", "--min-support", "20%")
+    assert folder == files
+    assert folder["reports"] == 2 * N_BASKETS
+
+
+def test_mine_options(home: Path) -> None:
+    """Largest itemsets, level of the intervals and population errors show in the result; --top cuts the text."""
+    question = ["mine", home / "r.parquet", "--min-support", "20%"]
+    usual = run_json(*question)
+    assert {row["length"] for row in run_json(*question, "--max-itemset", 1)["itemsets"]} == {1}
+    wide = run_json(*question, "--confidence-level", 0.999)["itemsets"][0]
+    assert wide["ci_high"] - wide["ci_low"] > usual["itemsets"][0]["ci_high"] - usual["itemsets"][0]["ci_low"]
+    assert run_json(*question, "--population")["population"] is True
+    shown = run(*question, "--top", 1).stdout.splitlines()
+    assert sum(line.endswith(("  1", "  2", "  1, 2")) for line in shown) == 1
+    assert shown[-1].startswith("… and ")
+
+
+def test_the_lowest_minimum_support(home: Path, tmp_path: Path) -> None:
+    """With auto the support taken is said, every size mined at it is decided; so in files and simulations."""
+    record = run_json("mine", home / "r.parquet", "--min-support", "auto", "-o", tmp_path / "i.csv")
+    assert record["auto"] is True
+    assert {level["status"] for level in record["levels"]} == {"decided"}
+    assert all(level["min_support"] >= level["level_discoverable_support"] for level in record["levels"])
+    assert record["min_support"] == record["levels"][0]["min_support"]
+    shown = run("mine", home / "r.parquet", "--min-support", "auto", "--top", 2).stdout.splitlines()
+    assert shown[1].startswith(f"minimum support {record['min_support']:.4%} for single items, ")
+    assert shown[-1].startswith("… and ")
+    assert shown[1] in run("inspect", tmp_path / "i.csv").stdout
+    tried = ["simulate", home / "b.dat", "--plan", home / "plan.json", "--min-support", "auto", "--seed", 1]
+    tried_record = run_json(*tried)
+    assert tried_record["auto"] is True
+    assert all(row["true_support"] > 0 for row in tried_record["itemsets"] if row["frequent"])
+    assert f"minimum support {tried_record['min_support']:.4%} for single items, " in run(*tried).stdout
+
+
+def test_the_largest_estimates(home: Path, tmp_path: Path) -> None:
+    """Without a minimum support --top mines the largest estimates of all sizes, each with the ranks it may have."""
+    record = run_json("mine", home / "r.parquet", "--top", 4, "-o", tmp_path / "i.parquet")
+    listed = sorted((row for row in record["itemsets"] if row["frequent"]), key=lambda row: row["rank"])
+    places = [1 + sum(other["support"] > row["support"] for other in listed) for row in listed]
+    assert [row["rank"] for row in listed] == places  # equal estimates share a place
+    assert [row["support"] for row in listed] == sorted((row["support"] for row in listed), reverse=True)
+    assert {tuple(row["itemset"]) for row in listed} == {("0",), ("1",), ("2",), ("1", "2")}
+    assert all(row["rank_low"] <= row["rank"] <= row["rank_high"] for row in record["itemsets"])
+    assert record["top"] == {"wanted": 4, "ranked": sum(level["candidates"] for level in record["levels"])}
+    shown = run("mine", home / "r.parquet", "--top", 4).stdout.splitlines()
+    assert shown[1].startswith(f"the 4 largest estimates of {record['top']['ranked']:,} itemsets counted")
+    first = listed[0]
+    assert shown[3].lstrip().startswith(f"1 ({first['rank_low']}–{first['rank_high']})")
+    assert [line.rsplit("  ", 1)[1] for line in shown[3:7]] == [", ".join(row["itemset"]) for row in listed]
+    assert len(shown) == 7
+    assert shown[1] in run("inspect", tmp_path / "i.parquet").stdout
+    assert run_json("rules", tmp_path / "i.parquet", "--min-confidence", "50%")["rules"]
+    for key in ("rank", "rank_low", "rank_high", "wanted", "ranked", "auto", *record["levels"][0]):
+        assert f"`{key}`" in section("assocpriv mine")
+
+
+def test_what_to_mine_must_be_said(home: Path, tmp_path: Path) -> None:
+    """Without a minimum support and --top, or with none wanted, usage names both and auto; words are refused."""
+    for more in ([], ["--top", 0]):
+        message = refused_without_output(tmp_path, "mine", home / "r.parquet", *more, status=2)
+        assert all(word in message for word in ("--min-support S", "--min-support auto", "--top K"))
+    assert "'many'" in refused("mine", home / "r.parquet", "--top", "many", status=2)
+    assert "minimum support" in refused("mine", home / "r.parquet", "--min-support", "some")
+    assert "not with top" in refused("mine", home / "r.parquet", "--top", 3, "--certain", "95%")
+    plan = ["plan", "--items", 30, "--transaction-size", 5, "--prior", "5%", "--posterior", "5.01%"]
+    run(*plan, "-o", tmp_path / "p.json")
+    run("randomize", home / "b.dat", "--plan", tmp_path / "p.json", "-o", tmp_path / "r.parquet")
+    for wanted in (["--min-support", "auto"], ["--top", 3]):
+        assert "decide about no itemset below a support of 100%" in refused("mine", tmp_path / "r.parquet", *wanted)
+
+
+def test_what_is_certain(home: Path, tmp_path: Path) -> None:
+    """What is certain is marked and explained, in itemsets and rules; new columns go through files and inspect."""
+    question = ["mine", home / "r.parquet", "--min-support", "20%", "--certain", "95%"]
+    record = run_json(*question, "-o", tmp_path / "i.csv")
+    assert record["reports"] + record["certain"]["selecting_reports"] == N_BASKETS
+    pair = next(row for row in record["itemsets"] if row["itemset"] == ["1", "2"])
+    assert pair["certain"] is True
+    assert pair["p_value"] < 1e-6
+    shown = run(*question).stdout
+    assert "  * 1, 2" in shown
+    assert "on average at most 5% have a support below 20%" in shown
+    assert f"({record['certain']['selecting_reports']:,} others chose the itemsets)" in shown
+    described = run_json("inspect", tmp_path / "i.csv")
+    assert described["certain"] == record["certain"]
+    assert [row["p_value"] for row in described["itemsets"]] == [row["p_value"] for row in record["itemsets"]]
+    assert "on average at most 5%" in run("inspect", tmp_path / "i.csv").stdout
+    rules = run_json("rules", tmp_path / "i.csv", "--min-confidence", "50%", "--certain", "90%")
+    assert rules["certain"]["level"] == 0.9
+    assert any(rule["certain"] for rule in rules["rules"])
+    shown = run("rules", tmp_path / "i.csv", "--min-confidence", "50%", "--certain", "90%").stdout
+    assert "* 1 → 2" in shown
+    assert "on average at most 10% have a confidence below 50%" in shown
+    everything = run_json(*question, "--certain-by", "all")
+    assert everything["reports"] == N_BASKETS
+    assert everything["certain"]["hypotheses"] == 12 + 66 + 220
+    hopeless = run("mine", home / "r.parquet", "--min-support", "99%", "--certain", "95%").stdout
+    assert "none is certain" in hopeless
+
+
+def test_certain_needs_what_it_rests_on(home: Path, tmp_path: Path) -> None:
+    """Rules are certain only where their itemsets are; a level that is none is refused before anything is read."""
+    message = refused("rules", home / "i.parquet", "--min-confidence", "50%", "--certain", "95%")
+    assert "chosen by the same reports" in message
+    for level in ("0", "100%", "x", "nan", ""):
+        question = ["mine", home / "r.parquet", "--min-support", "20%", f"--certain={level}"]
+        assert "certain" in refused_without_output(tmp_path, *question, "-o", tmp_path / "i.parquet")
+    refused("mine", home / "r.parquet", "--min-support", "20%", "--certain-by", "half", status=2)
+
+
+def test_reports_of_another_plan(home: Path, tmp_path: Path) -> None:
+    """Reports of two plans are not mined together."""
+    run("plan", "--items", N_ITEMS, "--transaction-size", 3, "--prior", "5%", "--posterior", "40%", "-o",
+        tmp_path / "p.json")  # fmt: skip
+    run("randomize", home / "b.dat", "--plan", tmp_path / "p.json", "-o", tmp_path / "a.parquet")
+    other = [home / "r.parquet", "--min-support", "20%", "-o", tmp_path / "i.parquet"]
+    assert "cannot be mixed" in refused_without_output(tmp_path, "mine", tmp_path / "a.parquet", *other)
+    (tmp_path / "b.parquet").write_bytes((home / "r.parquet").read_bytes())
+    for command in (["mine", tmp_path, "--min-support", "20%"], ["inspect", tmp_path]):
+        assert "cannot be mixed" in refused(*command)
+
+
+def damaged(whole: bytes, how: str) -> bytes:
+    """Return a report file's bytes, damaged at some place."""
+    middle, footer = len(whole) // 2, len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    at = {
+        "page header": (4, b"\xff" * 8),
+        "reports": (200, b"\xff" * 64),  # bits beyond the plan's
+        "later reports": (middle, b"\xff" * 64),
+        "footer": (footer, b"\xff" * 16),
+        "footer length": (len(whole) - 8, b"\xff\xff\xff\x7f"),
+        "last bytes": (len(whole) - 4, b"PAR0"),
+    }
+    if how == "cut":
+        return whole[:middle]
+    if how == "cut last byte":
+        return whole[:-1]
+    if how == "nothing":
+        return b""
+    start, bytes_there = at[how]
+    return whole[:start] + bytes_there + whole[start + len(bytes_there) :]
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["page header", "reports", "later reports", "footer", "footer length", "last bytes", "cut", "cut last byte",
+     "nothing"],
+)  # fmt: skip
+def test_damaged_reports(home: Path, tmp_path: Path, how: str) -> None:
+    """Reports damaged at any of several places are refused, by mine and by inspect."""
+    path = tmp_path / "r.parquet"
+    path.write_bytes(damaged((home / "r.parquet").read_bytes(), how))
+    refused_without_output(tmp_path, "mine", path, "--min-support", "20%", "-o", tmp_path / "i.parquet")
+    refused("inspect", path)
+
+
+@pytest.mark.parametrize("name", ["plan.json", "b.dat", "lists.parquet", "i.parquet", "none.parquet"])
+def test_files_that_are_no_reports(home: Path, tmp_path: Path, name: str) -> None:
+    """A plan, baskets, itemsets and a missing file are no reports."""
+    message = refused("mine", home / name, "--min-support", "20%", "-o", tmp_path / "i.parquet")
+    assert str(home / name) in message
+    assert not any(tmp_path.iterdir())
+
+
+def test_folder_without_reports(tmp_path: Path) -> None:
+    """A folder without Parquet files has nothing to mine."""
+    (tmp_path / "a.txt").write_text("")
+    assert "no report files" in refused_without_output(tmp_path, "mine", tmp_path, "--min-support", "20%")
+
+
+def test_itemsets_beyond_the_generator(home: Path, tmp_path: Path) -> None:
+    """Itemsets that the plan's reports cannot answer for are refused, with the remedy."""
+    question = [home / "r.parquet", "--min-support", "20%", "-o", tmp_path / "i.parquet", "--max-itemset"]
+    for size in (4, 0, -1):
+        refused_without_output(tmp_path, "mine", *question, size)
+    run(*PLAN_ARGUMENTS, "--itemset-size", 1, "--code", "bch", "-o", tmp_path / "p.json")
+    run("randomize", home / "b.dat", "--plan", tmp_path / "p.json", "-o", tmp_path / "r.parquet")
+    message = refused("mine", tmp_path / "r.parquet", "--min-support", "20%", "--max-itemset", 3)
+    assert "--itemset-size 3" in message
+    refused("simulate", home / "b.dat", "--plan", tmp_path / "p.json", "--min-support", "20%", "--max-itemset", 3)
+
+
+@pytest.mark.parametrize("support", ["0", "0%", "-1", "1.5", "abc", "nan", "inf", "", "1e999999999", "1/0", "200%"])
+def test_bad_supports(home: Path, tmp_path: Path, support: str) -> None:
+    """A minimum support is a number above 0 and at most 1."""
+    output = ["-o", tmp_path / "i.parquet"]
+    refused_without_output(tmp_path, "mine", home / "r.parquet", f"--min-support={support}", *output)
+    refused("simulate", home / "b.dat", "--plan", home / "plan.json", f"--min-support={support}")
+
+
+@pytest.mark.parametrize("level", ["0", "1", "-1", "nan", "inf"])
+def test_bad_confidence_levels(home: Path, tmp_path: Path, level: str) -> None:
+    """The level of an interval lies between 0 and 1."""
+    question = ["mine", home / "r.parquet", "--min-support", "20%", "-o", tmp_path / "i.parquet"]
+    refused_without_output(tmp_path, *question, f"--confidence-level={level}")
+
+
+def test_itemsets_may_lie_beside_their_reports(home: Path, tmp_path: Path) -> None:
+    """A folder in which itemsets were kept beside reports is still one collection of those reports."""
+    (tmp_path / "r.parquet").write_bytes((home / "r.parquet").read_bytes())
+    run("mine", tmp_path / "r.parquet", "--min-support", "10%", "-o", tmp_path / "found.parquet")
+    alone = run_json("mine", tmp_path / "r.parquet", "--min-support", "10%")
+    assert run_json("mine", tmp_path, "--min-support", "10%") == alone
+
+
+def test_outputs_by_extension(home: Path, tmp_path: Path) -> None:
+    """Itemsets and rules are written as the extension says, and other programs can read them."""
+    assert pq.read_table(home / "i.parquet").num_rows == len(run_json("inspect", home / "i.json")["itemsets"])
+    assert json.loads((home / "i.json").read_text(), parse_constant=no_constant)["itemsets"]
+    assert (home / "i.csv").read_text().splitlines()[1].startswith("support,itemsets,")
+    for ending in ("parquet", "csv", "json"):
+        run("rules", home / "i.parquet", "--min-confidence", "10%", "-o", tmp_path / f"rules.{ending}")
+    rows = run_json("rules", home / "i.parquet", "--min-confidence", "10%")["rules"]
+    assert pq.read_table(tmp_path / "rules.parquet").num_rows == len(rows)
+    assert json.loads((tmp_path / "rules.json").read_text(), parse_constant=no_constant)["rules"] == rows
+    with (tmp_path / "rules.csv").open() as stream:
+        assert len(list(csv.DictReader(stream))) == len(rows)
+
+
+def test_reports_in_place_of_itemsets_are_told_apart(home: Path) -> None:
+    """Who names the reports is told to mine them first."""
+    said = refused("rules", home / "r.parquet", "--min-confidence", "10%")
+    assert "it holds reports; mine them first: assocpriv mine" in said
+
+
+def test_infinite_values_are_null(home: Path, tmp_path: Path) -> None:
+    """What nothing can be learned from, and an infinite conviction, is null and never Infinity or NaN."""
+    hopeless = run_json("inspect", home / "plan.json", "--reports", 1)
+    assert all(s is None or s >= 0 for s in hopeless["lowest_discoverable_support"].values())
+    plan = tmp_path / "p.json"
+    run("plan", "--items", 12, "--transaction-size", 1, *PROMISE, "-o", plan)
+    (tmp_path / "b.csv").write_text("1\n" * 50)
+    run("randomize", tmp_path / "b.csv", "--plan", plan, "-o", tmp_path / "r.parquet")
+    run_json("mine", tmp_path / "r.parquet", "--min-support", "1%", "-o", tmp_path / "i.json")
+    run_json("rules", tmp_path / "i.json", "--min-confidence", "0")
+    rules = run_json("rules", home / "i.parquet", "--min-confidence", "0")["rules"]
+    assert all((rule["conviction"] is None) == (rule["confidence"] >= 1) for rule in rules)
+
+
+@pytest.mark.parametrize("confidence", ["2", "-0.5", "abc", "nan", "101%", ""])
+def test_bad_confidences(home: Path, tmp_path: Path, confidence: str) -> None:
+    """A minimum confidence is a number from 0 to 1."""
+    output = ["-o", tmp_path / "rules.csv"]
+    refused_without_output(tmp_path, "rules", home / "i.parquet", f"--min-confidence={confidence}", *output)
+
+
+def test_rules_need_what_mine_wrote(home: Path, tmp_path: Path) -> None:
+    """A bare CSV, reports, a plan, baskets and damaged files are no itemsets."""
+    (tmp_path / "bare.csv").write_text('support,itemsets\n0.5,"milk"\n')
+    whole = (home / "i.parquet").read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "empty.parquet").write_bytes(b"")
+    (tmp_path / "cut.csv").write_bytes((home / "i.csv").read_bytes()[:300])
+    (tmp_path / "cut.json").write_bytes((home / "i.json").read_bytes()[:300])
+    (tmp_path / "latin.csv").write_bytes(b"# assocpriv-itemsets {}\n\xe9\n")
+    files = [path for path in tmp_path.iterdir() if path.is_file()]
+    files += [home / "r.parquet", home / "plan.json", home / "b.csv", home / "lists.parquet", tmp_path / "none.csv"]
+    files += [home / "b.dat", tmp_path]
+    for path in files:
+        question = ["rules", path, "--min-confidence", "50%", "-o", tmp_path / "rules.csv"]
+        assert str(path) in refused_without_output(tmp_path, *question)
+
+
+def test_bare_tables_are_told_what_they_lack(tmp_path: Path) -> None:
+    """A CSV of supports alone is told that rules need the plan, the number of reports and the counts."""
+    (tmp_path / "bare.csv").write_text('support,itemsets\n0.5,"milk"\n')
+    message = refused("rules", tmp_path / "bare.csv", "--min-confidence", "50%")
+    assert "the number of reports and the counts" in message
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"operator": {}}, id="operator"),
+        pytest.param({"format": "other"}, id="format"),
+        pytest.param({"itemsets": None}, id="no itemsets"),
+        pytest.param({"itemsets": 5}, id="itemsets a number"),
+        pytest.param({"reports": "many"}, id="reports"),
+        pytest.param({"reports": None}, id="no reports"),
+        pytest.param({"population": None}, id="no population"),
+        pytest.param({"plan_id": None}, id="no plan id"),
+        pytest.param({"version": 4}, id="version"),
+    ],
+)
+def test_tampered_itemsets(home: Path, tmp_path: Path, change: dict[str, Any]) -> None:
+    """A file of itemsets without a fact that rules need, or of a later version, is refused."""
+    content = json.loads((home / "i.json").read_text()) | change
+    content = {name: value for name, value in content.items() if value is not None}
+    (tmp_path / "i.json").write_text(json.dumps(content))
+    refused("rules", tmp_path / "i.json", "--min-confidence", "10%")
+
+
+@pytest.mark.parametrize("command", [["inspect"], ["rules", "--min-confidence=1"]], ids=["inspect", "rules"])
+def test_deeply_nested_json(tmp_path: Path, command: list[str]) -> None:
+    """A JSON text nested deeper than Python reads is refused."""
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    refused(*command, tmp_path / "deep.json")
+
+
+def test_combine_averages_one_plan(home: Path, tmp_path: Path) -> None:
+    """Two collections of one plan give smaller errors; files hold what is printed; rules do not come of it."""
+    record = run_json("combine", home / "i.parquet", home / "other.csv", "-o", tmp_path / "c.json")
+    row = next(row for row in record["itemsets"] if row["itemset"] == ["1", "2"])
+    assert min(row["support_1"], row["support_2"]) <= row["support"] <= max(row["support_1"], row["support_2"])
+    assert row["std_error"] < min(row["std_error_1"], row["std_error_2"])
+    assert json.loads((tmp_path / "c.json").read_text())["itemsets"] == record["itemsets"]
+    assert "1, 2" in run("combine", home / "i.parquet", home / "other.csv", "--top", 3).stdout
+    for ending in ("csv", "parquet"):
+        run("combine", home / "i.parquet", home / "other.csv", "-o", tmp_path / f"c.{ending}")
+    for ending in ("json", "csv", "parquet"):
+        for command in (
+            ["rules", tmp_path / f"c.{ending}", "--min-confidence", 0],
+            ["inspect", tmp_path / f"c.{ending}"],
+        ):
+            assert "combined table of several rounds" in refused(*command)
+
+
+def test_combine_refuses(home: Path, tmp_path: Path) -> None:
+    """One table, a table twice, the same reports twice and no histogram are refused."""
+    for tables, wrong in (
+        (["i.csv"], "two tables or more"),
+        (["i.csv", "i.csv"], "named twice"),
+        (["i.csv", "i.json"], "mined from the same reports"),
+        (["i.csv", "b.csv"], "not a file of mined itemsets"),
+        (["i.csv", "other.csv", "--histogram", "i.csv"], "must be a mined table of a sizes plan"),
+    ):
+        question = [word if word.startswith("--") else home / word for word in tables]
+        assert wrong in refused_without_output(tmp_path, "combine", *question, "-o", tmp_path / "c.csv")

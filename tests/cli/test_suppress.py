@@ -1,0 +1,205 @@
+"""Tests of the command suppress, of tables and of baskets.
+
+Tests of the command suppress: what it says, its exit status, and that it writes nothing where it refuses.
+
+Tests of the command suppress on baskets.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from command_line import refused, refused_without_output, run, run_json, section
+
+from assocpriv.cli.main import main
+
+TABLE = "job,country,debt,age,rating\n" + (
+    "cook,US,current,30,bad\n" * 4 + "doctor,US,never,41,good\n" * 4 + "doctor,US,never,41,bad\n" * 2
+    + "trader,UK,none left,52,good\n" * 4 + "trader,UK,never,53,good\n" + "trader,CA,never,52,good\n"
+    + "clerk,CA,never,27,good\n" * 3 + "clerk,CA,none left,28,good\n"
+)  # fmt: skip
+TEMPLATE = '[[template]]\nchannel = ["job", "country"]\nsensitive = {debt = ["none left"]}\nconfidence = "75%"\n'
+
+
+@pytest.fixture
+def table_folder(tmp_path, monkeypatch):
+    """Return a folder with a table and a template, in which commands run."""
+    (tmp_path / "table.csv").write_text(TABLE)
+    (tmp_path / "t.toml").write_text(TEMPLATE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_table_is_published(table_folder):
+    """The released table holds the mark in place of what is suppressed, and the text says why."""
+    said = run("suppress", "table.csv", "--templates", "t.toml", "--class", "rating", "-o", "out.csv").stdout
+    wanted = TABLE
+    for value in ("trader", "clerk", "UK", "CA"):
+        wanted = wanted.replace(value, "*")
+    assert (table_folder / "out.csv").read_text() == wanted
+    assert "suppressed  4 values, 20 cells" in said
+    assert "80.0%    50.0%    75%      job, country -> debt = none left" in said
+    assert "       80.0%        5  country = UK: *, UK" in said
+    assert "  job = clerk, trader: nothing of the class" in said
+
+
+def test_json_and_report_say_the_same(table_folder):
+    """--report writes what --json prints."""
+    arguments = ["suppress", "table.csv", "--templates", "t.toml", "--class", "rating", "-o", "out.csv"]
+    record = run_json(*arguments, "--report", "report.json")
+    assert json.loads((table_folder / "report.json").read_text()) == record
+    assert {(each["column"], each["value"], each["cells"]) for each in record["suppressed"]} == {
+        ("job", "clerk", 4), ("job", "trader", 6), ("country", "CA", 5), ("country", "UK", 5),
+    }  # fmt: skip
+    assert record["bounds"][0] | {"before": 0.8, "after": 0.5, "support": 10, "hits": 5} == record["bounds"][0]
+
+
+def test_check_says_by_its_status(table_folder):
+    """--check lists inferences with status 1 where one is above its bound, and passes what was published with 0."""
+
+    found = CliRunner().invoke(main, ["suppress", "table.csv", "--templates", "t.toml", "--check"])
+    assert found.exit_code == 1
+    assert "       80.0%        5  trader, UK" in found.stdout
+    assert found.stderr == ""
+    run("suppress", "table.csv", "--templates", "t.toml", "-o", "out.csv")
+    assert "no inference is above its bound" in run("suppress", "out.csv", "--templates", "t.toml", "--check").stdout
+    listed = CliRunner().invoke(main, ["suppress", "table.csv", "--templates", "t.toml", "--check", "--json"])
+    assert json.loads(listed.stdout)["violations"][0]["channel"] == {"job": "trader", "country": "UK"}
+
+
+def test_numbers_are_binned_on_request(table_folder):
+    """A column of numbers in a channel is refused, until it is said what it is."""
+    (table_folder / "t.toml").write_text(TEMPLATE.replace('"country"', '"age"'))
+    arguments = ["suppress", "table.csv", "--templates", "t.toml", "--class", "rating", "-o", "out.csv"]
+    assert "column age of a channel holds numbers; pass --bins" in refused(*arguments)
+    assert not (table_folder / "out.csv").exists()
+    assert run_json(*arguments, "--bins", "age=2")["bins"] == {"age": ["<41", ">=41"]}
+    assert run_json(*arguments, "--bins", "entropy", "--force")["bins"]["age"]
+    assert run_json(*arguments, "--category", "age", "--force")["bins"] == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--templates", "no.toml", "-o", "out.csv"], "no.toml: templates cannot be read"),
+        (["--templates", "t.toml", "-o", "out.parquet"], "must end in .csv, .tsv, .data or .txt"),
+        (["--templates", "t.toml", "-o", "table.csv", "--force"], "table.csv is an input"),
+        (["--templates", "t.toml", "-o", "t.toml", "--force"], "t.toml is an input"),
+        (["--templates", "t.toml", "-o", "out.csv", "--report", "out.csv"], "cannot be both"),
+        (["--templates", "t.toml", "-o", "out.csv", "--mark", "cook"], "column job holds the mark cook"),
+        (["--templates", "t.toml", "-o", "out.csv", "--class", "job"], "the class job is in the channel"),
+        (["--templates", "t.toml", "-o", "out.csv", "--class", "size"], "lacks column size"),
+        (["--templates", "t.toml", "-o", "out.csv", "--bins", "many"], "bins must be a number of intervals"),
+        (["--templates", "t.toml", "-o", "out.csv", "--separator", "tab"], "lacks columns job, country, debt"),
+    ],
+)  # fmt: skip
+def test_bad_input(table_folder, options, message):
+    """What cannot be done is one line of error, and nothing is written."""
+    before = {path.name: path.read_bytes() for path in table_folder.iterdir()}
+    assert message in refused("suppress", "table.csv", *options)
+    assert {path.name: path.read_bytes() for path in table_folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("options", [[], ["--check", "-o", "out.csv"], ["--check", "--mark", "x"]])
+def test_usage(table_folder, options):
+    """A table is either checked or released."""
+    refused("suppress", "table.csv", "--templates", "t.toml", *options, status=2)
+
+
+BASKETS = "beer,test\nmilk\ntest,beer,milk\nbeer\nbeer,test\nmilk,test\negg\negg,milk\n"
+TOML = '[[template]]\nchannel = ["beer"]\nsensitive = ["test"]\nconfidence = "60%"\n'
+
+
+@pytest.fixture
+def baskets_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with baskets and templates, in which commands run."""
+    for name, text in {"b.csv": BASKETS, "t.toml": TOML, "old.csv": ""}.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+BASKET = ["suppress", "b.csv", "--format", "basket", "--templates", "t.toml"]
+
+
+def test_baskets_are_released(baskets_folder: Path) -> None:
+    """The released file lacks the item, and the text says what it would tell."""
+    said = run(*BASKET, "-o", "out.csv").stdout
+    assert (baskets_folder / "out.csv").read_text() == BASKETS.replace("beer,", "").replace(",beer", "").replace(
+        "beer", ""
+    )
+    assert "dropped  1 item of the 1 in channels, from 4 places" in said
+    assert "75.0%    50.0%    60%      beer -> test" in said
+    assert "  beer: test given beer: 75.0% of 4 baskets" in said
+
+
+def test_check_has_the_exit_status_of_its_verdict(baskets_folder: Path) -> None:
+    """--check lists what is above with status 1, or says that nothing is, with 0; it writes nothing."""
+    found = CliRunner().invoke(main, [*BASKET, "--check"])
+    assert found.exit_code == 1
+    assert "75.0%        4  beer" in found.stdout
+    (baskets_folder / "t.toml").write_text(TOML.replace("60", "75"))
+    assert "no inference is above its bound" in run(*BASKET, "--check").stdout
+    assert sorted(path.name for path in baskets_folder.iterdir()) == ["b.csv", "old.csv", "t.toml"]
+
+
+def test_json_and_report_of_baskets_say_the_same(baskets_folder: Path) -> None:
+    """--report writes what --json prints."""
+    record = run_json(*BASKET, "-o", "out.csv", "--report", "report.json")
+    assert json.loads((baskets_folder / "report.json").read_text()) == record
+    assert [each["item"] for each in record["dropped"]] == ["beer"]
+
+
+def keys_of(value: Any) -> Iterator[str]:
+    """Yield all keys of an object, those of objects by name aside."""
+    for key, part in value.items() if isinstance(value, dict) else ():
+        yield key
+        if key != "entropy_bits":
+            yield from keys_of(part)
+    for part in value if isinstance(value, list) else ():
+        yield from keys_of(part)
+
+
+def test_docs_name_all_json_keys(baskets_folder: Path) -> None:
+    """The command's section names every key of what it prints of baskets."""
+    text = section("assocpriv suppress")
+    checked = json.loads(CliRunner().invoke(main, [*BASKET, "--check", "--json"]).stdout)
+    record = run_json(*BASKET, "-o", "out.csv")
+    assert {key for key in (*keys_of(checked), *keys_of(record)) if f"`{key}`" not in text} == set()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ([*BASKET[:-2], "-o", "out.csv"], 2, "Missing option '--templates'"),
+        (BASKET, 2, "give -o FILE"),
+        ([*BASKET, "--class", "beer", "-o", "out.csv"], 2, "--class is said of tables"),
+        ([*BASKET, "--mark", "?", "-o", "out.csv"], 2, "--mark is said of tables"),
+        ([*BASKET, "-o", "b.csv", "--force"], 1, "b.csv is an input"),
+        ([*BASKET, "-o", "t.toml", "--force"], 1, "t.toml is an input"),
+        ([*BASKET, "-o", "old.csv"], 1, "old.csv exists already"),
+        ([*BASKET, "-o", "out.csv", "--report", "b.csv", "--force"], 1, "b.csv is an input"),
+        (["suppress", "no.csv", "--templates", "t.toml", "--check"], 1, "no.csv"),
+    ],
+)  # fmt: skip
+def test_bad_requests_are_refused(baskets_folder: Path, arguments: list[str], status: int, message: str) -> None:
+    """What cannot be understood or done is refused in one line, and nothing is written or replaced."""
+    assert message in refused_without_output(baskets_folder, *arguments, status=status)
+
+
+def test_options_of_baskets_do_not_go_with_templates_of_tables(baskets_folder: Path) -> None:
+    """A template over columns refuses what is said of baskets."""
+    (baskets_folder / "t.toml").write_text(TOML.replace('["test"]', '{ill = ["yes"]}'))
+    message = refused_without_output(baskets_folder, *BASKET, "-o", "out.csv", status=2)
+    assert "--format is said of baskets" in message
+
+
+def test_errors_show_no_item(baskets_folder: Path) -> None:
+    """An error names items of templates only, no other of the baskets."""
+    (baskets_folder / "b.csv").write_text(BASKETS + "canary,canary\n")
+    message = refused_without_output(baskets_folder, *BASKET, "-o", "out.csv")
+    assert "repeats an item" in message
+    assert "canary" not in message

@@ -1,0 +1,312 @@
+"""Tests of what the collector answers over HTTP, also with guidance, and from which pages.
+
+What a collector answers to any request, and that it keeps and repeats nothing of a request but its records.
+
+Pages of which other sites may use a collector from people's browsers: those that the operator named.
+
+Tests of guidance as devices ask a collector for it, and of the way of their answers into the miner's state.
+"""
+
+import json
+import secrets
+import time
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from asgi import Visitor
+from click.testing import CliRunner
+from guided_tables import random_people
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from running_collector import HEADERS, PLAN, RECORD, Collector, Forks, numbers, records, stored
+
+from assocpriv import guided
+from assocpriv.cli.main import main
+from assocpriv.client.baskets import Randomizer
+from assocpriv.client.guided import accept, randomize_tuples
+from assocpriv.collect import make_service
+from assocpriv.files.plans import write_plan
+from assocpriv.promise.entropy import SystemEntropy
+from assocpriv.promise.errors import WireError
+from assocpriv.server.guided import MinerState, random_start
+from assocpriv.simulation.enumeration import SeededEntropy
+
+MARK = "CANARY-7qz3"
+REASONS = {
+    400: {"no-plan", "malformed-body", "malformed-report"},
+    404: {"not-found"},
+    405: {"method"},
+    409: {"other-plan"},
+    413: {"too-large"},
+    415: {"content-type"},
+}
+METHODS = st.sampled_from(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
+PATHS = st.one_of(
+    st.sampled_from(["/reports", "/plan", "/status", "/metrics", "/healthz", "/guidance", "/", "//", "*"]),
+    st.text("abz/.%?&=;~0", max_size=20).map(lambda text: f"/{text}"),
+)
+VALUES = st.one_of(
+    st.text("".join(map(chr, [9, *range(32, 127), *range(160, 256)])), max_size=30).map(str.strip),
+    st.sampled_from([PLAN.plan_id, "0" * 64, PLAN.plan_id.upper(), "application/octet-stream", f'"{MARK}"']),
+)
+NAMES = [
+    "Assocpriv-Plan", "Content-Type", "If-None-Match", "Accept", "Host", "Cookie", "Authorization", "Upgrade", "Origin",
+    "X-Forwarded-For", "User-Agent", "Range", "Content-Encoding",
+]  # fmt: skip
+BODIES = st.one_of(
+    st.binary(max_size=100),
+    st.integers(0, 5).map(lambda count: records(range(count)) + bytes(count % 2)),
+    st.builds(lambda report: bytes(16) + report, st.binary(min_size=RECORD - 16, max_size=RECORD - 16)),
+)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    method=METHODS, path=PATHS, body=BODIES, known=st.booleans(),
+    headers=st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=4),
+)  # fmt: skip
+def test_any_request_has_a_designed_answer(
+    collector: Collector, method: str, path: str, body: bytes, known: bool, headers: dict[str, str]
+) -> None:
+    """No answer of 500, errors are JSON with a known reason, and nothing of the request stands in them but ids."""
+    sent = {**(HEADERS if known else {}), **headers, "X-Mark": MARK}
+    if method == "POST" and path == "/reports" and any(name in headers for name in ("Upgrade", "Host")):
+        sent = {name: value for name, value in sent.items() if name not in ("Upgrade", "Host")}
+    status, answered, content = collector.ask(method, path, body, {name: _latin(value) for name, value in sent.items()})
+    assert status < 400 or status in REASONS
+    if status >= 400 and answered["content-type"] == "application/json" and content:
+        told = json.loads(content)
+        assert told["error"] in REASONS[status]
+        assert told["message"]
+        assert set(told) <= {"error", "message", "plan", "record_bytes", "most_bytes", "count", "ids"}
+    elif status >= 400 and method != "HEAD":  # is no HTTP
+        assert (status, content) == (400, b"Invalid HTTP request received.")
+    assert MARK not in json.dumps(answered) + content.decode("latin-1")
+    assert not any(
+        len(value) > 8 and value in content.decode("latin-1") for value in headers.values() if value != PLAN.plan_id
+    )
+    assert collector.said() == ""
+
+
+def _latin(value: str) -> Any:
+    return value.encode("latin-1")
+
+
+@pytest.mark.parametrize("path", ["/status/", "/reports/", "/plan/"])
+def test_nothing_is_redirected(collector: Collector, path: str) -> None:
+    """A redirect repeats the request's Host; it did so once for an address that ends in a slash."""
+    status, headers, content = collector.ask("GET", path, None, {"Host": f"{MARK}.example"})
+    assert (status, json.loads(content)["error"]) == (404, "not-found")
+    assert "location" not in headers
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "TRACE", "PROPFIND", "PUT"])
+def test_reports_are_sent_by_post_alone(collector: Collector, method: str) -> None:
+    """Any other method is told which one is allowed."""
+    status, headers, _ = collector.ask(method, "/reports")
+    assert (status, headers["allow"]) == (405, "POST")
+
+
+def test_nothing_of_a_client_is_kept(collector: Collector) -> None:
+    """No file, log line or page holds a basket's items, an address, a user agent, other headers or a time."""
+    basket = [7, 123, 199]
+    reports = [Randomizer(PLAN).randomize(basket, entropy=SystemEntropy()) for _ in range(40)]
+    marked = {"User-Agent": MARK, "X-Forwarded-For": "198.51.100.77", "Cookie": MARK, "Referer": MARK, "From": MARK}
+    for number, report in enumerate(reports):
+        assert collector.send(records([number])[:16] + report, **marked)[0] == 200
+    assert collector.send(b"CANARY-7qz3 198.51.100.77", **marked)[0] == 400
+    before = time.time()
+    pages = [collector.ask("GET", path)[2] for path in ("/status", "/metrics", "/plan", "/nothing", "/admin")]
+    for sealed in (False, True):
+        if sealed:
+            assert collector.seal() == 200
+        files = [path for path in collector.data.rglob("*") if path.is_file()]
+        kept = [path.read_bytes() for path in files] + [path.name.encode() for path in files] + pages
+        today = datetime.fromtimestamp(before, UTC)
+        times = f"{today:%Y-%m-%d}", f"{today:%d %b %Y}", str(int(before))[:7]
+        for mark in (MARK, "198.51.100.77", "127.0.0.1", *times):
+            assert not any(mark.encode() in each for each in kept), mark
+        assert not any(bytes(basket) in each or json.dumps(basket).encode() in each for each in kept)
+    (file,) = collector.data.glob("*.parquet")
+    assert file.stat().st_mtime == 946_684_800
+    assert collector.said() == ""
+
+
+def inversions_are_of_chance(found: list[int]) -> bool:
+    """Tell whether the pairs that stand in another order than they came are as many as in a random one.
+
+    Kendall's statistic: n(n − 1)/4 on average, variance n(n − 1)(2n + 5)/72; within 4.9 errors, but for one in 10⁶.
+    """
+    n = len(found)
+    inversions = sum(first > second for place, first in enumerate(found) for second in found[place + 1 :])
+    return abs(inversions - n * (n - 1) / 4) < 4.9 * (n * (n - 1) * (2 * n + 5) / 72) ** 0.5
+
+
+def test_sealed_reports_tell_neither_ids_nor_order(collector: Collector, rng: np.random.Generator) -> None:
+    """Of 300 reports that came one after the other no id is left with them, and no order; stores that keep it fail."""
+    ids = [rng.bytes(16) for _ in range(300)]
+    for start in range(0, 300, 50):
+        sent = [ids[number] + records([number])[16:] for number in range(start, start + 50)]
+        assert collector.send(b"".join(sent))[0] == 200
+    assert collector.seal() == 200
+    (file,) = collector.data.glob("*.parquet")
+    table = pq.read_table(file)
+    assert table.column_names == ["report"]
+    rows = [int.from_bytes(row[:4], "little") for row in table.column("report").to_pylist()]
+    assert sorted(rows) == numbers(stored(collector.data)) == list(range(300))
+    assert inversions_are_of_chance(rows)
+    shuffled_by_upload = [number for start in (150, 0, 250, 100, 200, 50) for number in range(start, start + 50)]
+    by_last_upload_first = [number for start in range(250, -1, -50) for number in range(start, start + 50)]
+    wrong = (list(range(300)), list(range(299, -1, -1)), by_last_upload_first)
+    assert not any(map(inversions_are_of_chance, wrong))
+    assert neighbours(rows) < 20 < neighbours(shuffled_by_upload)
+    assert not any(each[:8] in file.read_bytes() for each in ids)
+
+
+def neighbours(found: list[int]) -> int:
+    """Return how many rows follow the one that came just before; Poisson of mean 1 in random order: 20 in 10⁻¹⁸."""
+    return sum(second == first + 1 for first, second in pairwise(found))
+
+
+SHOP, OTHER = "https://shop.example", "https://shop.example.org"
+ASKED = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "assocpriv-plan,content-type"}
+
+
+def shared(headers: dict[str, str]) -> dict[str, str]:
+    """Return what an answer says of other origins."""
+    return {name: value for name, value in headers.items() if name.startswith("access-control-")}
+
+
+def test_a_named_site_may_send_reports_and_read_answers_and_no_other(forks: Forks, tmp_path: Path) -> None:
+    """A browser is told so before it sends, and with every answer, also a refusal; never of cookies."""
+    with Collector(forks, tmp_path, "--allow-origin", "http://localhost:81", "--allow-origin", SHOP) as collector:
+        status, headers, _ = collector.ask("OPTIONS", "/reports", None, {"Origin": SHOP, **ASKED})
+        assert (status, headers["access-control-allow-origin"]) == (200, SHOP)
+        assert {"Assocpriv-Plan", "Authorization"} <= set(headers["access-control-allow-headers"].split(", "))
+        assert headers["access-control-allow-methods"] == "GET, POST"
+        told = {"access-control-allow-origin": SHOP, "access-control-expose-headers": "Assocpriv-Plan, Retry-After"}
+        for method, path, body, expected in [
+            ("POST", "/reports", records([1]), 200), ("POST", "/reports", b"1", 400), ("GET", "/plan", None, 200),
+            ("GET", "/nothing", None, 404),
+        ]:  # fmt: skip
+            for origin, said in [
+                (SHOP, told),
+                (OTHER, {"access-control-expose-headers": "Assocpriv-Plan, Retry-After"}),
+            ]:
+                status, headers, _ = collector.ask(method, path, body, {**HEADERS, "Origin": origin})
+                assert (status, shared(headers)) == (expected, said)
+        assert collector.ask("GET", "/plan")[1]["vary"] == "Origin"  # a cache has no plan for all origins
+        status, headers, _ = collector.ask("OPTIONS", "/reports", None, {"Origin": OTHER, **ASKED})
+        assert (status, headers.get("access-control-allow-origin")) == (400, None)
+        for path in ("/admin", "/admin/seal"):
+            for method in ("OPTIONS", "GET", "POST"):
+                assert not shared(collector.ask(method, path, None, {"Origin": SHOP, **ASKED})[1])
+
+
+def test_by_default_no_other_site_may(collector: Collector) -> None:
+    """Without named origins OPTIONS is another method, and no answer says anything of origins."""
+    assert collector.ask("OPTIONS", "/reports", None, {"Origin": SHOP, **ASKED})[0] == 405
+    for path in ("/plan", "/status", "/reports"):
+        assert not shared(collector.ask("GET", path, None, {"Origin": SHOP})[1])
+
+
+@pytest.mark.parametrize("origin", ["*", "null", "https://Shop.example", f"{SHOP}/", "shop.example", f"{SHOP} {OTHER}"])
+def test_what_is_no_origin_is_refused(tmp_path: Path, origin: str) -> None:
+    """One line says what an origin is, and no folder is made."""
+    write_plan(PLAN, tmp_path / "plan.json")
+    done = CliRunner().invoke(
+        main, ["serve", str(tmp_path / "plan.json"), "--data", str(tmp_path / "data"), "--allow-origin", origin]
+    )
+    assert (done.exit_code, done.output.count("\n")) == (1, 1)
+    assert "is no origin" in done.output
+    assert not (tmp_path / "data").exists()
+
+
+GUIDED_PLAN = guided.plan(
+    [guided.category("a", ["x", "y"]), guided.category("b", ["x", "y", "z"])],
+    guided.class_label("c", ["no", "yes"]),
+    batch=20,
+)
+
+
+def reports(asked: guided.Guidance, n: int, seed: int) -> np.ndarray:
+    """Return answers of people who are nobody."""
+    positions, classes = random_people(GUIDED_PLAN, n, np.random.default_rng(seed))
+    return randomize_tuples(positions.astype(np.int32), classes, GUIDED_PLAN, asked, entropy=SeededEntropy(seed))
+
+
+def send(visitor: Visitor, packed: np.ndarray) -> None:
+    """Send reports, each under a new id."""
+    body = b"".join(secrets.token_bytes(16) + bytes(row) for row in packed)
+    answer = visitor.post("/reports", body, assocpriv_plan=GUIDED_PLAN.plan_id, content_type="application/octet-stream")
+    assert answer.status == 200
+
+
+def begin(folder: Path) -> Path:
+    """Write the first state of a miner and return its file."""
+    guided.write_state(random_start(GUIDED_PLAN, 1), folder / "state.json")
+    return folder / "state.json"
+
+
+def test_guidance_is_taken_up_without_a_restart(tmp_path: Path) -> None:
+    """None at first; then what was published, with an ETag; then its successor; never another plan's."""
+    state, published = begin(tmp_path), tmp_path / "data" / "guidance.json"
+    with Visitor(make_service(GUIDED_PLAN, tmp_path / "data")) as visitor:
+        for path in ("/guidance", "/guidance/level"):
+            assert visitor.get(path).status == 404
+            assert '"no-guidance"' in visitor.get(path).text
+        first = guided.publish_file(state, published)[0].guidance
+        answer = visitor.get("/guidance")
+        assert answer.text == first.canonical_json
+        accept(guided.Guidance.parse(answer.text), GUIDED_PLAN, announced=first.level)
+        assert f'"level":{first.level}' in visitor.get("/guidance/level").text
+        assert visitor.get("/guidance", if_none_match=answer.headers["etag"]).status == 304
+        send(visitor, reports(first, 20, 1))
+        visitor.run(visitor.application.seal())
+        guided.collect_files(tmp_path / "data", state)
+        second = guided.publish_file(state, published, force=True)[0].guidance
+        assert second.serial == 2
+        assert visitor.get("/guidance", if_none_match=answer.headers["etag"]).text == second.canonical_json
+        assert '"serial":2' in visitor.get("/status").text.replace(" ", "")
+        send(visitor, reports(first, 1, 2))  # of who asked before the second was published
+        for wrong in ("{", second.canonical_json.replace(GUIDED_PLAN.plan_id, "0" * 64)):
+            published.write_text(wrong)
+            assert visitor.get("/guidance").status == 404
+        assert '"guidance":null' in visitor.get("/status").text.replace(" ", "")
+
+
+def test_a_growing_collection_is_collected_once(tmp_path: Path) -> None:
+    """Sealed epochs are taken once each, open ones later, equal ones both, and reports to unknown guidance never."""
+    state, data = begin(tmp_path), tmp_path / "data"
+
+    def collected() -> int:
+        after: MinerState = guided.collect_files(data, state)
+        return after.tuples
+
+    with Visitor(make_service(GUIDED_PLAN, data)) as visitor:
+        asked = guided.publish_file(state, data / "guidance.json")[0].guidance
+        send(visitor, reports(asked, 5, 1))
+        assert collected() == 0  # nothing is sealed
+        visitor.run(visitor.application.seal())
+        assert [collected(), collected()] == [5, 5]
+        same = reports(asked, 1, 2)
+        for total in (6, 7):  # epochs of one report each, the same
+            send(visitor, same)
+            visitor.run(visitor.application.seal())
+            assert collected() == total
+        unknown = reports(asked, 3, 3)
+        unknown[0, 0] = 9  # the serial number of guidance that was never published
+        send(visitor, unknown)
+        visitor.run(visitor.application.seal())
+        assert [collected(), collected()] == [9, 9]
+    one = next(data.glob("*.parquet"))
+    with pytest.raises(WireError, match="was collected before"):
+        guided.collect_files(one, state)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(WireError, match="no report files"):
+        guided.collect_files(tmp_path / "empty", state)

@@ -1,0 +1,317 @@
+"""Tests of the plan of guided perturbation, and of its vectors.
+
+Tests of the plan of guided perturbation: its text, its reports, its promise, and guidance at rest.
+
+The vectors of guided plans, and a second implementation that must agree with the package.
+"""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from naive import ReplayEntropy
+
+from assocpriv.client.guided import GuidedRecord, TupleRandomizer, accept, parse_guided, randomize_guided
+from assocpriv.files.plans import read_guidance, write_guidance
+from assocpriv.files.reports import Reports, message_lines, read_messages
+from assocpriv.plans.guidance import Guidance, coin_of
+from assocpriv.plans.guided import (
+    BitMix,
+    GuidedPlan,
+    TupleMix,
+    category,
+    class_label,
+    guided_plan,
+    number,
+    safeguard_for,
+)
+from assocpriv.plans.kind import parse_plan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import FileError, GuidanceError, PlanError, PrivacyLimitError, WireError
+from assocpriv.records.tables import read_value
+from tests.vectors import guided_decoder as decoder
+from tests.vectors import make_guided, make_tables
+from tests.vectors.table_decoder import RefusedError
+
+ATTRIBUTES = (category("vote", ["n", "y"]), number("age", [30, 45.5, 60]))
+LABEL = class_label("party", ["left", "right"])
+PROMISE = Breach("5%", "50%")
+PLAIN = guided_plan(ATTRIBUTES, LABEL)
+PLANS = [PLAIN, *(guided_plan(ATTRIBUTES, LABEL, promise=PROMISE, keep=keep) for keep in ("bits", "tuple"))]
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_the_text_is_the_plan(plan: GuidedPlan) -> None:
+    """A plan's text reads back as the plan, with the same id, by the registry alone."""
+    read = parse_plan(plan.canonical_json)
+    assert read == plan
+    assert read.plan_id == plan.plan_id
+    assert (plan.width, plan.sizes, plan.tuples, plan.report_bytes) == (6, (2, 4), 8, 6)
+    assert plan.bit_names == ("vote=n", "vote=y", "age=<30", "age=30–45.5", "age=45.5–60", "age=≥60")
+
+
+def test_numbers_are_cut_as_the_plan_says() -> None:
+    """A cut point belongs to the interval above it, one at a time as in bulk; what is not finite lies outside."""
+    column = number("x", [0.1, 2, 1e29])
+    values = [-1e308, 0.1, np.nextafter(0.1, 0), 1.9, 2.0, 1e29, 1.7e308]
+    wanted = [0, 1, 0, 1, 2, 3, 3]
+    assert [column.cell_of(value) for value in values] == wanted
+    cells, outside = column.cells_of(np.array([*values, np.nan, np.inf, -np.inf]))
+    assert cells[:-2].tolist() == [*wanted, 4]
+    assert outside == 2
+    assert [column.cell_of(value) for value in (np.inf, -np.inf)] == [None, None]
+
+
+def change(plan: GuidedPlan, **fields: Any) -> str:
+    """Return a plan's text with other fields."""
+    return json.dumps(plan.to_json() | fields)
+
+
+_VOTE = {"name": "vote", "kind": "category", "values": ["n", "y"]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"attributes": []}, "1 to 1,000 attributes"),
+        ({"attributes": [_VOTE, _VOTE]}, "same name"),
+        ({"attributes": [_VOTE | {"values": ["n"]}]}, "list of 2 to"),
+        ({"attributes": [_VOTE | {"values": ["n", "n"]}]}, "values that differ"),
+        ({"attributes": [_VOTE | {"kind": "date"}]}, "category or a number"),
+        ({"attributes": [{"name": "a", "kind": "number", "cuts": ["2/1", "1/1"]}]}, "that rise"),
+        ({"attributes": [{"name": "a", "kind": "number", "cuts": ["2/2"]}]}, "lowest terms"),
+        ({"attributes": [_VOTE | {"name": f"v{i}", "values": list(map(str, range(999)))} for i in range(3)]}, "2,997"),
+        ({"label": {"name": "vote", "values": ["l", "r"]}}, "same name"),
+        ({"label": {"name": "party", "values": ["l"]}}, "list of 2 to"),
+        ({"mu": "1/1"}, "between 0 and 1"),
+        ({"batch": 0}, "batch must be in"),
+        ({"order": "size"}, "magnitude"),
+        ({"order": "value", "label": {"name": "party", "values": ["l", "m", "r"]}}, "two classes"),
+        ({"safeguard": {"kind": "tuple", "honest": 1}}, "if and only if"),
+        ({"promise": {"prior": "1/20", "posterior": "1/2"}}, "if and only if"),
+        ({"safeguard": {"kind": "coins"}}, "tuple or bits"),
+    ],
+)
+def test_broken_plans_are_refused(fields: dict[str, Any], problem: str) -> None:
+    """Fields that contradict each other are refused by name."""
+    with pytest.raises(PlanError, match=problem):
+        parse_plan(change(PLAIN, **fields))
+
+
+@pytest.mark.parametrize("safeguard", [{"kind": "tuple", "honest": 1 << 31}, {"kind": "bits", "amplification": "19/1"}])
+def test_a_broken_promise_is_refused(safeguard: dict[str, Any]) -> None:
+    """γ that reaches the promise's limit makes no plan; one a step below makes one."""
+    plan = PLANS[1]
+    strict = {"prior": "1/10", "posterior": "1/2"} if safeguard["kind"] == "tuple" else {}  # γ is 9 of 9
+    promise = strict or {"prior": "1/20", "posterior": "1/2"}
+    with pytest.raises(PrivacyLimitError, match="breaks its promise"):
+        parse_plan(change(plan, safeguard=safeguard, promise=promise))
+    kept = safeguard | ({"honest": (1 << 31) - 1} if strict else {"amplification": "18/1"})
+    assert parse_plan(change(plan, safeguard=kept, promise=promise)).amplification is not None
+
+
+@pytest.mark.parametrize("reports", [1, 3])
+@pytest.mark.parametrize("kind", ["bits", "tuple"])
+def test_no_weaker_safeguard_keeps_the_promise(kind: str, reports: int) -> None:
+    """What is chosen stays below the limit for all reports together, and the next step would not."""
+    found = safeguard_for(kind, PROMISE, 8, reports)
+    assert isinstance(found, BitMix | TupleMix)
+    step = TupleMix(found.honest + 1) if isinstance(found, TupleMix) else BitMix(found.limit + Fraction(1, 1 << 16))
+    assert found.amplification(8) ** reports < PROMISE.amplification_limit <= step.amplification(8) ** reports
+
+
+def test_too_many_tuples_leave_nothing() -> None:
+    """Where chance would be all of a report, the plan is refused instead of collecting noise."""
+    with pytest.raises(PrivacyLimitError, match="nothing is left"):
+        safeguard_for("tuple", PROMISE, 10**12)
+
+
+def test_reports_of_no_client_are_refused() -> None:
+    """The serial number 0, an unknown class, and bits beyond the last are told with their place."""
+    good = PLAIN.pack(258, np.array([0, 1]), np.ones((2, 6), dtype=np.uint8))
+    assert good[1].tolist() == [2, 1, 0, 0, 1, 63]
+    assert [part.tolist() for part in PLAIN.unpack(good)] == [[258, 258], [0, 1], [[1] * 6] * 2]
+    for place, value in ((slice(0, 2), 0), (4, 2), (5, 127)):
+        bad = good.copy()
+        bad[1, place] = value
+        with pytest.raises(WireError, match="report 1 names no guidance"):
+            Reports(PLAIN, bad)
+    many = guided_plan(ATTRIBUTES, class_label("c", [str(place) for place in range(300)]))
+    packed = many.pack(1, np.array([299]), np.zeros((1, 6), dtype=np.uint8))
+    assert packed.tolist() == [[1, 0, 0, 0, 43, 1, 0]]
+    assert many.unpack(packed)[1].tolist() == [299]
+
+
+def test_guidance_reads_back(tmp_path: Path) -> None:
+    """A file of guidance holds it to the last bit, and is not replaced unasked."""
+    guidance = Guidance.of_vectors(PLAIN, 3, np.linalg.qr(np.arange(12.0).reshape(6, 2) ** 2)[0])
+    write_guidance(guidance, tmp_path / "g.json")
+    read = read_guidance(tmp_path / "g.json")
+    assert (read.plan_id, read.serial, read.level) == (PLAIN.plan_id, 3, 2)
+    assert read.guidance_id == guidance.guidance_id
+    assert np.array_equal(read.projection, guidance.vectors @ guidance.vectors.T)
+    with pytest.raises(FileError, match="exists"):
+        write_guidance(guidance, tmp_path / "g.json")
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"format": "assocpriv-plan"}, "does not say format"),
+        ({"version": 2}, "of version 1"),
+        ({"more": 1}, "hold exactly"),
+        ({"level": 2}, "announces another level"),
+        ({"vectors": [[1.5] * 6]}, "whole numbers"),
+        ({"vectors": [[1 << 21] * 6]}, "up to 2\\^20"),
+        ({"vectors": [[0] * 6, [0]]}, "whole numbers"),
+        ({"vectors": []}, "whole numbers"),
+        ({"serial": "1"}, "serial number"),
+    ],
+)
+def test_no_guidance_is_refused(tmp_path: Path, fields: dict[str, Any], problem: str) -> None:
+    """What is no guidance, or cut anywhere, is refused with the file's name."""
+    guidance = Guidance.of_vectors(PLAIN, 1, np.eye(6)[:, :1])
+    path = tmp_path / "g.json"
+    path.write_text(json.dumps(guidance.to_json() | fields))
+    with pytest.raises(GuidanceError, match=f"g.json: .*{problem}"):
+        read_guidance(path)
+    path.write_text(guidance.canonical_json.replace('"level":1', '"level":2,"level":1'))
+    with pytest.raises(GuidanceError, match="each field once"):
+        read_guidance(path)
+    path.write_text(guidance.canonical_json[:-9])
+    with pytest.raises(GuidanceError, match="cut off"):
+        read_guidance(path)
+
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "guided.json").read_text(encoding="ascii"))
+TEXTS = {entry["name"]: json.dumps(entry["plan"]) for entry in VECTORS["plans"]}
+VECTOR_PLANS = {name: GuidedPlan.parse(text) for name, text in TEXTS.items()}
+GUIDANCE = {(entry["plan"], entry["guidance"]["serial"]): entry["guidance"] for entry in VECTORS["guidance"]}
+
+
+def test_vectors_are_what_the_package_makes() -> None:
+    """The file holds what the script makes of the package as it is."""
+    assert make_tables.as_text(make_guided.make_all()) == make_tables.as_text(VECTORS)
+
+
+@pytest.mark.parametrize("entry", VECTORS["plans"], ids=lambda entry: entry["name"])
+def test_both_read_good_plans(entry: dict[str, Any]) -> None:
+    """Ids stand, whatever the layout, and the second implementation takes the plan."""
+    backwards = json.dumps(dict(reversed(entry["plan"].items())), indent=3)
+    assert parse_plan(backwards).plan_id == entry["id"]
+    decoder.load(backwards)
+
+
+@pytest.mark.parametrize("entry", VECTORS["bad_plans"], ids=lambda entry: entry["breaks"])
+def test_both_refuse_bad_plans(entry: dict[str, Any]) -> None:
+    """A plan that breaks one rule is refused by both, here in one clear line."""
+    with pytest.raises(PlanError) as caught:
+        parse_plan(json.dumps(entry["plan"]))
+    assert 20 < len(str(caught.value)) < 400
+    with pytest.raises(RefusedError):
+        decoder.load(json.dumps(entry["plan"]))
+
+
+@pytest.mark.parametrize(
+    "entry", VECTORS["guidance"], ids=lambda entry: f"{entry['plan']}-{entry['guidance']['level']}"
+)
+def test_both_take_good_guidance(entry: dict[str, Any]) -> None:
+    """Guidance is accepted by both, and its text has the id of the vectors."""
+    read, plan = Guidance.from_json(entry["guidance"]), VECTOR_PLANS[entry["plan"]]
+    accept(read, plan)
+    assert read.guidance_id == entry["id"]
+    decoder.check(entry["guidance"], decoder.load(TEXTS[entry["plan"]]), plan.plan_id)
+
+
+@pytest.mark.parametrize("entry", VECTORS["bad_guidance"], ids=lambda entry: entry["breaks"])
+def test_both_refuse_bad_guidance(entry: dict[str, Any]) -> None:
+    """Guidance that breaks one rule is refused by both."""
+    plan = VECTOR_PLANS[entry["plan"]]
+    with pytest.raises(GuidanceError):
+        accept(Guidance.from_json(entry["guidance"]), plan)
+    with pytest.raises(RefusedError):
+        decoder.check(entry["guidance"], decoder.load(TEXTS[entry["plan"]]), plan.plan_id)
+
+
+@pytest.mark.parametrize("entry", VECTORS["coins"], ids=lambda entry: f"{entry['plan']}-{entry['guidance']}")
+def test_both_find_the_coin(entry: dict[str, Any]) -> None:
+    """Package and second implementation mix as much."""
+    guidance, text = GUIDANCE[entry["plan"], entry["guidance"]], TEXTS[entry["plan"]]
+    assert coin_of(Guidance.from_json(guidance), VECTOR_PLANS[entry["plan"]]) == entry["coin"]
+    if entry["plan"].startswith("bits"):
+        assert decoder.coin_of(guidance["vectors"], decoder.load(text)) == entry["coin"]
+        assert 0 < entry["coin"] < 1 << 16
+    else:
+        assert entry["coin"] == 0
+
+
+@pytest.mark.parametrize("entry", VECTORS["reports"], ids=lambda entry: f"{entry['plan']}-{entry['report']}")
+def test_both_make_the_reports(entry: dict[str, Any]) -> None:
+    """For equal words the package, alone and in bulk, and the second implementation make the bytes of the vectors."""
+    plan, content = VECTOR_PLANS[entry["plan"]], GUIDANCE[entry["plan"], entry["guidance"]]
+    guidance, words = Guidance.from_json(content), [int(word, 16) for word in entry["words"]]
+    record = parse_guided(json.dumps({"values": entry["record"], "guidance": content}).encode())
+    assert isinstance(record, GuidedRecord)
+    entropy = ReplayEntropy(words)
+    assert randomize_guided(record, plan, entropy=entropy).hex() == entry["report"]
+    assert entropy.used == len(words)
+
+    own = decoder.load(TEXTS[entry["plan"]])
+    weights, bits = decoder.randomize(entry["record"], content, own, iter(words))
+    assert weights == entry["weights"]
+    place = plan.labels.index(entry["record"][plan.label.name])
+    assert decoder.encode(guidance.serial, place, bits, own).hex() == entry["report"]
+    assert decoder.decode(bytes.fromhex(entry["report"]), own) == (guidance.serial, place, entry["bits"])
+
+    randomizer = TupleRandomizer(plan, guidance)
+    inputs = np.array([[read_value(entry["record"][c.name], c) for c in plan.attributes]], dtype=np.int32)
+    given = np.array(words, dtype=np.uint64)
+    if len(words) == randomizer.words:  # a rejected draw takes more; tests/client/test_guided.py has those
+        assert randomizer.randomize(inputs, given, ReplayEntropy([]))[0].tolist() == [entry["bits"]]
+
+
+@pytest.mark.parametrize("entry", VECTORS["bad_reports"], ids=lambda entry: f"{entry['plan']}-{entry['breaks']}")
+def test_both_refuse_bad_reports(entry: dict[str, Any]) -> None:
+    """Bytes that no client sends are refused by both."""
+    report = bytes.fromhex(entry["report"])
+    with pytest.raises(WireError):
+        Reports.from_bytes([report], VECTOR_PLANS[entry["plan"]])
+    with pytest.raises(RefusedError):
+        decoder.decode(report, decoder.load(TEXTS[entry["plan"]]))
+
+
+@pytest.mark.parametrize("name", VECTOR_PLANS)
+def test_messages_hold_what_reports_do(tmp_path: Path, name: str) -> None:
+    """Reports written as messages read back byte for byte; a message says which bits are set."""
+    plan = VECTOR_PLANS[name]
+    packed = np.array([list(bytes.fromhex(e["report"])) for e in VECTORS["reports"] if e["plan"] == name], np.uint8)
+    lines = list(message_lines(packed, plan))
+    assert json.loads(lines[0])["ones"] == np.flatnonzero(plan.unpack(packed)[2][0]).tolist()
+    path = tmp_path / "m.jsonl"
+    path.write_text("".join(lines))
+    assert np.array_equal(read_messages(path, plan).packed, packed)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("[]", "is no message"),
+        ('{"guidance": 1, "class": "left"}', "is no message"),
+        ('{"guidance": 0, "class": "left", "ones": []}', "names no guidance"),
+        ('{"guidance": 1, "class": "canary", "ones": []}', "names no guidance"),
+        ('{"guidance": 1, "class": "left", "ones": [9]}', "0 to 8"),
+        ('{"guidance": 1, "class": "left", "ones": [2, 1]}', "rising order"),
+        ('{"guidance": 1, "class": "left", "ones": [1, 1]}', "rising order"),
+        ('{"guidance": 1, "class": "left", "ones": [true]}', "0 to 8"),
+    ],
+)
+def test_bad_messages_are_refused(tmp_path: Path, line: str, problem: str) -> None:
+    """A line that is no message is refused with its number, and not shown."""
+    path = tmp_path / "m.jsonl"
+    path.write_text('{"guidance": 1, "class": "left", "ones": [0, 3]}\n\n' + line + "\n")
+    with pytest.raises(WireError, match=f"line 3 .*{problem}") as caught:
+        read_messages(path, VECTOR_PLANS["plain"])
+    assert "canary" not in str(caught.value)

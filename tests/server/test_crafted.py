@@ -1,0 +1,698 @@
+"""Tests of what tells reports that no honest people sent.
+
+What liars can do to estimates, exactly; and the tests for crafted reports: never wrong about honest people but for
+the stated rate, whatever their baskets, and right about planted attacks.
+
+Crafted reports of plans with blocks: what one is worth where liars choose the block, and which are found.
+"""
+
+import json
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, product
+from math import comb
+
+import naive
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.stats import binom
+
+from assocpriv.cli.main import main
+from assocpriv.client.baskets import Randomizer
+from assocpriv.client.bulk import randomize_chunks
+from assocpriv.files.reports import Reports
+from assocpriv.planning.discovery import foresee
+from assocpriv.plans.baskets import AskedReports, Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.transition import SupportModel, transition_matrix
+from assocpriv.plans.view import Blocks, View
+from assocpriv.promise.errors import EstimateError, PlanError
+from assocpriv.records.baskets import Baskets
+from assocpriv.server import crafted
+from assocpriv.server import crafted as liars
+from assocpriv.server.ask import count_subsets
+from assocpriv.server.bitmaps import report_rows
+from assocpriv.server.counting import LocalBackend
+from assocpriv.server.crafted import (
+    among_asked,
+    check_reports,
+    influence_of,
+    items_shown,
+    liars_among,
+    likeliest_report,
+    most_targets,
+    partial_support_rows,
+    repeated_reports,
+    total_law,
+    weight_counts,
+)
+from assocpriv.server.supports import Respondents, estimate_supports
+from assocpriv.show.audits import crafted_lines
+from assocpriv.show.plans import influence_lines, plan_lines, plan_record
+from assocpriv.simulation.enumeration import SeededEntropy, distribution
+from bench.accuracy.attacks import crafted_reports, free_seeds
+
+MEMORY = 1 << 24
+
+
+@pytest.fixture(autouse=True)
+def _wrap_around():
+    """Without compilation numpy warns where unsigned integers wrap around, as they are meant to."""
+    with np.errstate(over="ignore"):
+        yield
+
+
+NONE = naive.small_plan("none", 3, 2, 2, weight_bits=6, shares=(3, 1, 9))
+PLANS = {
+    "none": NONE,
+    "none, rho 3/4": naive.small_plan("none", 3, 2, 1, insert=(3, 2), weight_bits=6, shares=(5, 2, 3)),
+    "bch": naive.small_plan("bch", 4, 2, 2, weight_bits=6, shares=(3, 1, 9)),
+    "bch, r=2": naive.small_plan("bch", 3, 1, 1, insert=(1, 2), weight_bits=6),
+    "reed-solomon, r=2": naive.small_plan("reed-solomon", 3, 1, 1, insert=(3, 2), weight_bits=6),
+    "fixed, 2 of 5": naive.fixed_plan(3, 2, 2, 2, shares=(3, 1, 4)),
+    "fixed, 3 of 7": naive.fixed_plan(4, 3, 3, 3, shares=(1, 5, 2, 9)),
+}
+
+
+@pytest.fixture(params=PLANS)
+def plan(request):
+    """One plan of each kind."""
+    return PLANS[request.param]
+
+
+def law_of(plan, basket):
+    """Return the exact law of one basket's report, from the shipping client."""
+    randomizer = Randomizer(plan)
+    return distribution(lambda entropy: randomizer.randomize(sorted(basket), entropy=entropy))
+
+
+def baskets_of(plan):
+    """Return all baskets, or of larger catalogues those of three items."""
+    items = range(min(plan.n_items, 3))
+    return [frozenset(t) for size in range(len(items) + 1) for t in combinations(items, size)]
+
+
+def reports_of(plan):
+    """Return every report that a plan knows."""
+    every = comb(plan.padded_items, plan.fixed.report_size) if plan.kind == "fixed-size" else 1 << plan.report_bits
+    return [plan.form.encode(number) for number in range(every)]
+
+
+# ---- influence
+
+
+def estimated(plan, itemset, reports):
+    """Return the shipping estimate of an itemset's support as a fraction."""
+    k = len(itemset)
+    sums = np.zeros((1, k + 1), dtype=np.int64)
+    for report in reports:
+        hits = len(itemset & plan.form.items(report))
+        sums[0] += [comb(hits, j) for j in range(k + 1)]
+    return estimate_supports(sums, Respondents.of(plan, len(reports)), exact=True).support[0]
+
+
+def test_one_report_moves_an_estimate_as_far_as_stated(plan):
+    """Over all ways to replace or add one report the shipping estimator moves exactly as far as the formula says."""
+    every = reports_of(plan)
+    others = [every[0], every[-1]]
+    for k in range(1, plan.itemset_size + 1):
+        itemset = frozenset(range(k))
+        influence = influence_of(plan, k)
+        shown = {len(plan.form.items(report) & itemset): report for report in every}.values()
+        after = [estimated(plan, itemset, [*others, report]) for report in shown]
+        assert max(after) - min(after) == influence.of_one(3)
+        assert influence.largest > 1 >= 0 >= influence.least or plan.n_items == k
+        before = estimated(plan, itemset, others)
+        assert max(after) - before == (influence.largest - before) / 3
+        assert min(after) - before == (influence.least - before) / 3
+        assert max(after) - min(after) != influence.largest / 3  # what hiding adds must not be forgotten
+
+
+def test_a_share_of_crafted_reports_moves_the_mean_as_stated(plan):
+    """Crafting one of two equal people's reports moves the expected estimate by (q − s)/2, down and up."""
+    for basket, k in [((0,), 1), ((), 1), ((0, 1), 2)]:
+        if k > min(plan.itemset_size, len(basket) or 1):
+            continue
+        itemset = frozenset(range(k))
+        law = [(p, estimated(plan, itemset, [report])) for report, p in law_of(plan, basket).items()]
+        honest = sum(p * value for p, value in law)
+        assert honest == int(itemset <= frozenset(basket))
+        influence = influence_of(plan, k)
+        moved = [(honest + crafted) / 2 - honest for crafted in (influence.least, influence.largest)]
+        assert moved == list(influence.of_share(Fraction(1, 2), honest))
+
+
+def test_what_cannot_be_estimated_cannot_be_moved():
+    """No influence is stated of itemsets larger than a transaction, or of a size that the operator tells nothing of."""
+    assert influence_of(PLANS["bch, r=2"], 2) is None
+    blind = naive.small_plan("none", 3, 2, 2, weight_bits=6, shares=(1, 1, 1))
+    assert [influence_of(blind, k) for k in (1, 2)] == [None, None]
+    assert influence_lines(foresee(blind, 10)) == []
+    assert plan_record(foresee(blind, 10))["influence"]["itemsets"] == {"1": None, "2": None}
+
+
+def test_one_report_can_show_as_many_targets_as_stated(plan):
+    """The most real items that any report shows are what is stated: with a code all of them, by the seed 0."""
+    most = max(len(plan.form.items(report) & frozenset(range(plan.n_items))) for report in reports_of(plan))
+    assert most == most_targets(plan)
+    if plan.generator.kind != "none":
+        assert plan.form.items(plan.form.encode(0)) == frozenset(range(plan.padded_items))
+
+
+def test_the_plan_tells_its_influence():
+    """Text and JSON hold the formula's figures."""
+    plan = PLANS["none"]
+    record = plan_record(foresee(plan, 50))
+    for k in (1, 2):
+        of_all, values = influence_of(plan, k), SupportModel.of(plan.operator).row(k)
+        assert (of_all.least, of_all.largest) == (min(values), max(values))
+        told = record["influence"]["itemsets"][str(k)]
+        assert told["one_report"] == float(of_all.of_one(50)) == told["one_person"]
+        assert told["one_percent"] == [float(of_all.least / 100), float(of_all.largest / 100)]
+    text = "\n".join(plan_lines(foresee(plan, 50)))
+    assert "liars" in text
+    assert "each can show 3 items at once" in text
+
+
+def test_a_person_of_several_reports_moves_several_times_as_far():
+    """What one person can do is what all reports of this person can."""
+    once = PLANS["none"]
+    plan = Plan(once.catalogue, 2, 2, once.operator, once.generator, naive.NO_PROMISE, reports_per_person=3)
+    told = plan_record(foresee(plan, 10))["influence"]["itemsets"]["2"]
+    assert told["one_person"] == float(3 * influence_of(once, 2).of_one(10))
+    assert "all 3 of one person" in influence_lines(foresee(plan, 10))[0]
+
+
+# ---- crafted reports
+
+
+def test_free_seeds_are_all_that_give_zeros():
+    """The basis spans exactly the seeds whose values of the chosen items are all 0."""
+    for name in ("bch", "bch, r=2", "reed-solomon, r=2"):
+        plan = PLANS[name]
+        operator, every = plan.independent, range(plan.padded_items)
+        # present for a = 1: the values that are 0
+        zero = naive.small_plan(plan.generator.kind, plan.n_items, plan.transaction_size, plan.itemset_size,
+                                insert=(1, operator.insert_bits), weight_bits=6)  # fmt: skip
+        assert zero.generator == plan.generator
+        shown = {seed: zero.form.items(zero.form.encode(seed)) for seed in range(1 << plan.report_bits)}
+        for size in range(plan.padded_items + 1):
+            for chosen in combinations(every, size):
+                basis = free_seeds(plan, chosen)
+                spanned = {0}
+                for vector in basis:
+                    spanned |= {seed ^ vector for seed in spanned}
+                assert len(spanned) == 1 << len(basis)
+                assert spanned == {seed for seed, items in shown.items() if items >= set(chosen)}
+                assert len(basis) >= plan.report_bits - size * operator.insert_bits
+
+
+def test_crafted_reports_show_what_they_are_made_for(plan):
+    """All crafted reports are valid and show the chosen items, and they are not copies of each other."""
+    wanted = {0, 1} if plan.kind != "fixed-size" else {1}
+    packed = crafted_reports(plan, sorted(wanted), 40, entropy=SeededEntropy(5))
+    assert packed.shape == (40, plan.report_bytes)
+    assert all(wanted <= plan.form.items(row.tobytes()) for row in packed)
+    assert len({row.tobytes() for row in packed}) > 1 or not free_seeds(plan, sorted(wanted))
+
+
+def test_no_report_of_a_fixed_size_shows_more():
+    """More chosen items than a report of a fixed size shows are refused."""
+    with pytest.raises(PlanError, match="shows 2 items"):
+        crafted_reports(PLANS["fixed, 2 of 5"], [0, 1, 2], 1, entropy=SeededEntropy(0))
+
+
+# ---- what honest reports cannot do, exactly
+
+
+def test_the_likeliest_report(plan):
+    """No basket gives any report a larger probability than stated, and some basket attains it."""
+    laws = [law_of(plan, basket) for basket in baskets_of(plan)]
+    assert max(max(law.values()) for law in laws) == likeliest_report(plan)
+
+
+def test_functions_of_the_seed_tell_less_than_repeats():
+    """Parseval: squared biases of all linear functions of a seed add up to the chance of a repeat, which is bounded."""
+    for name in ("bch", "bch, r=2", "reed-solomon, r=2"):
+        plan = PLANS[name]
+        for basket in [(), (0,)]:
+            law = {plan.form.decode(report): p for report, p in law_of(plan, basket).items()}
+            seeds = 1 << plan.report_bits
+            values = [law.get(seed, Fraction(0)) for seed in range(seeds)]
+            for bit in range(plan.report_bits):  # all sums with signs: the Walsh–Hadamard transform
+                values = [
+                    values[i ^ 1 << bit] - values[i] if i >> bit & 1 else values[i] + values[i ^ 1 << bit]
+                    for i in range(seeds)
+                ]
+            same = sum(p * p for p in law.values())
+            assert sum(value**2 for value in values[1:]) == seeds * same - 1
+            assert same <= likeliest_report(plan)
+
+
+OPERATORS = {
+    "rho 1/2": naive.small_plan("none", 9, 3, 3, weight_bits=8, shares=(3, 1, 2, 30)).operator,
+    "rho 3/8": naive.small_plan("none", 9, 3, 3, insert=(3, 3), weight_bits=8, shares=(5, 1, 7, 2)).operator,
+    "fixed": naive.fixed_plan(6, 3, 3, 4, shares=(1, 9, 2, 5)).operator,
+}
+
+
+@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
+def test_rows_are_the_inverse(operator):
+    """What reports add to the partial supports is P⁻¹, fraction for fraction."""
+    for k in (1, 2, 3):
+        rows, matrix = partial_support_rows(operator, k), transition_matrix(operator, k)
+        for held, inside in product(range(k + 1), repeat=2):
+            assert sum(rows[held][to] * matrix[to][inside] for to in range(k + 1)) == int(held == inside)
+
+
+def fitted(plan, basket):
+    """Return the items of a padded transaction; the basket is not longer than M."""
+    return basket | frozenset(range(plan.n_items, plan.padded_items - len(basket)))
+
+
+def test_parts_in_partial_supports(plan):
+    """Over every basket a report's part in ŝ_l has the mean [l], and a variance and depth within what is stated."""
+    for k in range(1, plan.itemset_size + 1):
+        itemset, rows = frozenset(range(k)), partial_support_rows(plan.operator, k)
+        seen = [[] for _ in rows]
+        for basket in baskets_of(plan):
+            if len(basket) > plan.transaction_size:
+                continue
+            law = [(p, len(itemset & plan.form.items(report))) for report, p in law_of(plan, basket).items()]
+            for held, row in enumerate(rows):
+                mean = sum(p * row[shown] for p, shown in law)
+                assert mean == int(len(itemset & basket) == held)
+                variance = sum(p * row[shown] ** 2 for p, shown in law) - mean**2
+                seen[held].append((float(variance), float(mean - min(row[shown] for _, shown in law))))
+        for held, row in enumerate(rows):
+            worst = liars._worst_case(plan.operator, row, held)
+            assert max(variance for variance, _ in seen[held]) == pytest.approx(worst[0], rel=1e-12)
+            assert max(depth for _, depth in seen[held]) <= worst[1] * (1 + 1e-12)
+
+
+TOTALS = {
+    "none": (naive.small_plan("none", 4, 2, 2, weight_bits=6, shares=(3, 1, 9)), True),
+    "none, rho 3/4": (naive.small_plan("none", 3, 2, 2, insert=(3, 2), weight_bits=6, shares=(5, 2, 3)), True),
+    "bch, pairs too few": (naive.small_plan("bch", 10, 2, 1, weight_bits=6, shares=(3, 1, 9)), False),
+    "bch": (naive.small_plan("bch", 10, 2, 2, weight_bits=6, shares=(3, 1, 9)), False),
+    "reed-solomon": (naive.small_plan("reed-solomon", 3, 1, 1, insert=(3, 2), weight_bits=6), False),
+}
+
+
+@pytest.mark.parametrize("name", TOTALS)
+def test_totals(name):
+    """All baskets have the total C(M, k) in the mean; its variance is the bound where the law is known, or below it."""
+    plan, known = TOTALS[name]
+    for k in range(1, plan.itemset_size + 1):
+        values, bound = total_law(plan, k)
+        for basket in [frozenset(), frozenset({0}), frozenset(range(plan.transaction_size))]:
+            law = [(float(p), len(plan.form.items(report))) for report, p in law_of(plan, basket).items()]
+            mean = sum(p * values[shown] for p, shown in law)
+            assert mean == pytest.approx(comb(plan.transaction_size, k), rel=1e-9)
+            variance = sum(p * (values[shown] - mean) ** 2 for p, shown in law)
+            enough = known or (name == "bch" and k == 1) or plan.generator.independent_items(
+                plan.independent.insert_bits) >= plan.padded_items  # fmt: skip
+            if enough:
+                assert variance == pytest.approx(bound, rel=1e-9)
+            else:
+                assert variance <= bound * (1 + 1e-9)
+
+
+def test_the_variance_of_independent_insertion_may_be_too_small():
+    """A code that is too short for the variance exceeds it, so that the wider bound is needed there."""
+    plan, _ = TOTALS["bch"]
+    values, _ = total_law(plan, 2)
+    independent = naive.small_plan("none", 10, 2, 2, weight_bits=6, shares=(3, 1, 9))
+    assert np.array_equal(total_law(independent, 2)[0], values)
+    law = [(float(p), len(plan.form.items(report))) for report, p in law_of(plan, {0, 1}).items()]
+    assert sum(p * (values[shown] - 1) ** 2 for p, shown in law) > 1.05 * total_law(independent, 2)[1]
+
+
+# ---- the inequalities
+
+
+@pytest.mark.parametrize(("n", "p"), [(10, 0.5), (200, 0.02), (1000, 0.3)])
+def test_bounds_are_above_the_tails(n, p):
+    """Both inequalities lie above the exact binomial tails, and near enough to be of use."""
+    useful = {"bernstein": 0, "chernoff": 0}
+    for count in range(int(n * p) + 1, min(n, int(n * p + 8 * math.sqrt(n * p))) + 1):
+        exact = math.log(binom.sf(count - 1, n, p))
+        bernstein = liars._bernstein(count / n - p, p * (1 - p), 1 - p, n)
+        chernoff = crafted.log_tail(count, n * p)
+        assert exact <= min(bernstein, chernoff) + 1e-12
+        useful["bernstein"] += bernstein < 0.6 * exact < -6
+        useful["chernoff"] += chernoff < 0.6 * exact < -6
+    assert all(useful.values()) or n == 10
+    assert liars._bernstein(-0.1, 1.0, 1.0, n) == crafted.log_tail(1, n * p) == 0
+
+
+def test_copies_are_bounded():
+    """Over all triples of reports two or three equal ones are no likelier than stated, whatever the three baskets."""
+    plan = PLANS["fixed, 2 of 5"]
+    laws = [law_of(plan, basket) for basket in ([0, 1], [2], [])]
+    every = sorted({report for law in laws for report in law})
+    for chosen in product(laws, repeat=3):
+        chances = Counter()
+        for reports in product(every, repeat=3):
+            p = math.prod(law[report] for law, report in zip(chosen, reports, strict=True))
+            chances[max(Counter(reports).values())] += p
+        assert math.log(chances[3]) <= crafted.log_copies_chance(plan, 3, 3) < 0
+        assert math.log(chances[2] + chances[3]) <= max(0.0, crafted.log_copies_chance(plan, 3, 2))
+    assert crafted.log_copies_chance(plan, 3, 1) == 0
+
+
+# ---- counting
+
+
+@pytest.mark.parametrize("n_items", [1, 2, 3, 7, 8, 9, 65])
+@pytest.mark.parametrize("n_reports", [1, 63, 64, 65, 1000])
+def test_items_shown(rng, n_items, n_reports):
+    """Adding bits of many reports at once counts what each report shows."""
+    plan = naive.small_plan("none", n_items, 1, 1)
+    bits = rng.random((n_reports, plan.padded_items)) < rng.random()
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    rows = report_rows(packed, plan, np.arange(plan.padded_items))
+    assert np.array_equal(items_shown(rows, n_reports), bits.sum(axis=1))
+
+
+def test_weights_are_counted(plan):
+    """The histogram of items shown, dummies included, is that of the reports one by one, part by part."""
+    packed = reports_from(plan, [(0,), (), (0, 1)] * 3000)
+    counts = weight_counts(Reports(plan, packed), 1 << 14)
+    seen = Counter()
+    for report, number in Counter(row.tobytes() for row in packed).items():
+        seen[len(plan.form.items(report))] += number
+    assert counts.tolist() == [seen[w] for w in range(plan.padded_items + 1)]
+
+
+@pytest.mark.parametrize("n_items", [9, 30, 90])
+@pytest.mark.parametrize("memory", [MEMORY, 20_000])
+def test_repeats_are_counted(rng, n_items, memory):
+    """Repeated reports and copies are those of a counter, for reports of any length and in several parts."""
+    plan = naive.small_plan("none", n_items, 2, 1)
+    distinct = rng.integers(0, 256, (700, plan.report_bytes), dtype=np.uint8)
+    distinct[:, -1] &= (1 << (plan.report_bits - 1) % 8 + 1) - 1
+    packed = distinct[rng.integers(0, 700, 2000)]
+    seen = Counter(row.tobytes() for row in packed)
+    assert repeated_reports(Reports(plan, packed), memory) == (2000 - len(seen), max(seen.values()))
+
+
+# ---- never wrong about honest people but for the stated rate
+
+
+def reports_from(plan, transactions, seed=0):
+    """Return packed honest reports of transactions."""
+    offsets = np.append(0, np.cumsum([len(t) for t in transactions])).astype(np.int64)
+    items = np.array([item for t in transactions for item in sorted(t)], dtype=np.int64)
+    chunks = randomize_chunks(Baskets(plan.catalogue, offsets, items), plan, entropy=SeededEntropy(seed))
+    return np.concatenate([chunk.packed for chunk in chunks])
+
+
+N = 20_000
+# K = 2, r = 1; K = 3 with the exact variance of pairs; no code; short reports of a fixed size
+LARGE = {
+    "bch": naive.small_plan("bch", 40, 3, 2, shares=(1, 1, 1, 40)),
+    "reed-solomon": naive.small_plan("reed-solomon", 24, 3, 3, insert=(3, 3), shares=(2, 1, 3, 60)),
+    "none": naive.small_plan("none", 30, 3, 2, insert=(1, 3), shares=(1, 1, 4, 60)),
+    "fixed-size": naive.fixed_plan(12, 3, 3, 3, shares=(1, 1, 8, 20)),
+}
+DATA = {
+    "all hold the same": lambda n, n_items: [(0, 1, 2)] * n,
+    "all hold one item": lambda n, n_items: [(0,)] * n,
+    "nobody holds anything": lambda n, n_items: [()] * n,
+    "none, one or all": lambda n, n_items: [(), (0,), (0, 1), (0, 1, 2)] * (n // 4),
+    "all hold everything": lambda n, n_items: [tuple(range(n_items))] * n,
+    "all differ": lambda n, n_items: [
+        ((i * i) % n_items, (i * i + 1 + i % 5) % n_items)[: 1 + i % 2] for i in range(n)
+    ],
+}
+
+
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("name", LARGE)
+def test_honest_people_are_not_accused(name, data):
+    """Collections at the edges of what baskets can be, repeats and sampled ones included, are not flagged."""
+    plan = LARGE[name]
+    check = check_reports(Reports(plan, reports_from(plan, DATA[data](N, plan.n_items))))
+    assert not check.flagged
+    assert all(not test.flagged for test in check.tests)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_false_alarms_are_as_rare_as_stated(name):
+    """Of 60 honest collections no more are flagged at a level of 5% than such a rate explains, once in a million."""
+    plan = LARGE[name]
+    data = [make(200, plan.n_items) for make in DATA.values()]
+    checks = [
+        check_reports(Reports(plan, reports_from(plan, data[seed % len(data)], seed)), level=0.05) for seed in range(60)
+    ]
+    assert binom.sf(sum(check.flagged for check in checks) - 1, 60, 0.05) > 1e-6
+
+
+def test_wrong_bounds_accuse_honest_people(monkeypatch):
+    """The rate above is no accident: with deviations reckoned twice their size, far more honest people are accused."""
+    right = liars._bernstein
+    monkeypatch.setattr(liars, "_bernstein", lambda excess, *rest: right(2 * excess, *rest))
+    plan = LARGE["reed-solomon"]
+    checks = [check_reports(Reports(plan, reports_from(plan, [()] * 2000, seed)), level=0.05) for seed in range(60)]
+    assert binom.sf(sum(check.flagged for check in checks) - 1, 60, 0.05) < 1e-6
+
+
+# ---- right about planted attacks
+
+
+def attacked(plan, shown, share, *, copies=False, data="all differ"):
+    """Return honest reports of which a share is replaced by crafted ones, spread over the collection."""
+    packed = reports_from(plan, DATA[data](N, plan.n_items))
+    count = int(share * N)
+    crafted = crafted_reports(plan, shown, 1 if copies else count, entropy=SeededEntropy(9))
+    packed[:: N // count][:count] = crafted
+    return Reports(plan, packed)
+
+
+def shows(plan, packed, items):
+    """Return which reports show some items, bool (items, reports)."""
+    rows = report_rows(packed, plan, np.array(items)).transpose(1, 0, 2).reshape(len(items), -1)
+    bits = np.unpackbits(np.ascontiguousarray(rows).view(np.uint8), axis=1, count=len(packed), bitorder="little")
+    return bits.astype(bool)
+
+
+def flags(check):
+    """Return the names of the tests that flag."""
+    return {test.name for test in check.tests if test.flagged}
+
+
+SINGLES, PAIRS, TRIPLES = (f"shares of baskets holding 0 … {k} of {k} items" for k in (1, 2, 3))
+ATTACKS = {
+    "every item, bch": ("bch", range(40), 0.02, False, "number of items shown"),
+    "many items, reed-solomon": ("reed-solomon", range(6), 0.1, False, "number of items shown"),
+    "many items, none": ("none", range(10), 0.05, False, "its variance"),
+    "copies, bch": ("bch", (3, 4), 0.05, True, "copies of one report"),
+    "copies, reed-solomon": ("reed-solomon", (3, 4), 0.001, True, "repeated reports"),
+    "copies, none": ("none", (3, 4), 0.1, True, "copies of one report"),
+    "copies, fixed-size": ("fixed-size", (3, 4), 0.3, True, "copies of one report"),
+    "a pair, fixed-size": ("fixed-size", (3, 4), 0.3, False, PAIRS),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_crafted_reports_are_found(attack):
+    """Each test flags the attack that it is there for, and not the same reports without it."""
+    name, shown, share, copies, expected = ATTACKS[attack]
+    check = check_reports(attacked(LARGE[name], list(shown), share, copies=copies))
+    assert expected in flags(check)
+    assert check.flagged
+    assert "are hardly honest" in crafted_lines(check)[0]
+    assert not check_reports(Reports(LARGE[name], reports_from(LARGE[name], DATA["all differ"](N, 12)))).flagged
+
+
+def test_a_flag_takes_the_tests_share_of_the_level():
+    """A collection is flagged from the level on that is its least p-value times the tests planned, 2 + 2 + K."""
+    reports = attacked(LARGE["reed-solomon"], list(range(8)), 0.03)
+    least = min(test.p_value for test in check_reports(reports).tests)
+    assert 0 < 7 * least < 0.9
+    assert check_reports(reports, level=7 * least * 1.001).flagged
+    assert not check_reports(reports, level=7 * least * 0.999).flagged
+
+
+def test_totals_have_two_sides():
+    """Too few items shown count as too many do: the p-value is twice the bound of one side."""
+    plan = naive.small_plan("none", 11, 1, 1, shares=(1, 3))
+    values, variance = total_law(plan, 1)
+    found = []
+    for shown in (2, 10):  # about 6 are expected
+        bits = np.zeros((30, plan.padded_items), dtype=bool)
+        bits[:, :shown] = True
+        reports = Reports(plan, np.packbits(bits, axis=1, bitorder="little"))
+        (test,) = (test for test in check_reports(reports).tests if test.name == "number of items shown")
+        excess, bound = abs(values[shown] - 1), np.abs(values - 1).max()
+        found.append(test.p_value / math.exp(liars._bernstein(excess, variance, bound, 30)))
+    assert found == pytest.approx([2, 2])
+
+
+def test_hidden_items_are_found():
+    """Reports that never show an item that few hold make its share negative."""
+    plan = LARGE["reed-solomon"]
+    packed = reports_from(plan, [()] * N)
+    check = check_reports(Reports(plan, packed[~shows(plan, packed, [0])[0]]))
+    assert SINGLES in flags(check)
+    assert "hold item 0" in next(test.said for test in check.tests if test.name == SINGLES)
+
+
+def test_named_triples_are_tested():
+    """Triples are tested where they are named, and one that many crafted reports show is told by name."""
+    reports = attacked(naive.fixed_plan(12, 3, 3, 5, shares=(1, 1, 8, 20)), [3, 4, 5], 0.1)
+    assert TRIPLES not in {test.name for test in check_reports(reports).tests}
+    check = check_reports(reports, [np.array([[0, 1, 2], [3, 4, 5]])])
+    assert TRIPLES in flags(check)
+    assert "3, 4, 5" in next(test.said for test in check.tests if test.name == TRIPLES)
+
+
+def test_false_baskets_cannot_be_told():
+    """People who randomize a false basket honestly move the support as any people do, and nothing flags."""
+    plan = LARGE["reed-solomon"]
+    baskets = DATA["all differ"](N, plan.n_items)
+    baskets[: N // 4] = [(7, 8)] * (N // 4)
+    reports = Reports(plan, reports_from(plan, baskets))
+    assert not check_reports(reports).flagged
+    seen = shows(plan, reports.packed, [7, 8]).sum(axis=0)
+    row = SupportModel.of(plan.operator).row(2)
+    truth = sum({7, 8} <= set(basket) for basket in baskets) / N
+    error = 4.9 * math.sqrt(max(float(value**2) for value in row) / N)
+    assert abs(sum(float(row[hits]) for hits in seen) / N - truth) < error
+
+
+def test_what_looks_like_baskets_passes():
+    """At ρ = 1/2 reports that always show a pair look like baskets holding it, as the module says."""
+    plan = naive.small_plan("bch", 40, 2, 2, shares=(1, 1, 20))
+    assert [float(row[2]) for row in partial_support_rows(plan.operator, 2)][1] == pytest.approx(0, abs=1e-9)
+    honest = reports_from(plan, DATA["all differ"](N, 40))
+    honest[: N // 100] = crafted_reports(plan, [3, 4], N // 100, entropy=SeededEntropy(2))
+    assert not check_reports(Reports(plan, honest)).flagged
+
+
+# ---- what is refused, and the command
+
+
+def test_what_is_refused():
+    """No reports, a level that is none, and itemsets that are not the plan's are refused."""
+    plan = LARGE["bch"]
+    reports = Reports(plan, reports_from(plan, [(0,)] * 5))
+    for level in (0, 1, -0.1, math.nan):
+        with pytest.raises(EstimateError, match="level must lie"):
+            check_reports(reports, level=level)
+    with pytest.raises(EstimateError, match="no reports to check"):
+        check_reports(Reports(plan, reports.packed[:0]))
+    for rows in ([[0, 1, 2]], [[1, 0]], [[0, 40]], [[-1, 0]], [[0, 0]], [0, 1]):
+        with pytest.raises(EstimateError, match="itemset"):
+            check_reports(reports, [np.array(rows)])
+
+
+def test_the_command(tmp_path):
+    """Inspect tells of crafted reports where it is asked to, in text and JSON, and of nothing but reports."""
+    run = CliRunner()
+    honest, crafted = tmp_path / "honest.parquet", tmp_path / "crafted.parquet"
+    Reports(LARGE["fixed-size"], reports_from(LARGE["fixed-size"], DATA["all differ"](N, 12))).write(honest)
+    attacked(LARGE["fixed-size"], [3, 4], 0.3).write(crafted)
+    for path, flagged in ((honest, False), (crafted, True)):
+        result = run.invoke(main, ["inspect", str(path), "--check-crafted", "--json"])
+        record = json.loads(result.stdout)["crafted"]
+        assert record["flagged"] == any(test["flagged"] for test in record["tests"]) == flagged
+        assert sorted(record) == ["false_alarm", "flagged", "tests"]
+        assert sorted(record["tests"][0]) == ["flagged", "name", "p_value", "seen"]
+        text = run.invoke(main, ["inspect", str(path), "--check-crafted"]).stdout
+        assert ("are hardly honest" in text, "proves nothing" in text) == (flagged, not flagged)
+        assert "crafted" not in json.loads(run.invoke(main, ["inspect", str(path), "--json"]).stdout)
+    plan = tmp_path / "plan.json"
+    plan.write_text(LARGE["bch"].canonical_json)
+    refused = run.invoke(main, ["inspect", str(plan), "--check-crafted"])
+    assert refused.exit_code == 1
+    assert "needs reports" in refused.stderr
+
+
+N_ITEMS, BLOCKS = 9, Blocks(6, 3, 1)
+FORMS = {
+    "bch": naive.small_plan("bch", BLOCKS.longest(N_ITEMS), 2, 2, shares=(3, 1, 9)),
+    "fixed": naive.fixed_plan(BLOCKS.longest(N_ITEMS), 2, 2, 2, shares=(3, 1, 4)),
+}
+
+
+@pytest.fixture(params=FORMS)
+def block_plan(request: pytest.FixtureRequest) -> Plan:
+    """One plan of each kind of operator."""
+    return replace(FORMS[request.param], catalogue=Catalogue.numbered(N_ITEMS), view=View(blocks=BLOCKS))
+
+
+def honest(block_plan: Plan, count: int, rng: np.random.Generator) -> Reports:
+    """Return reports of random baskets."""
+    rows = [rng.choice(N_ITEMS, rng.integers(0, 5), replace=False).tolist() for _ in range(count)]
+    chunks = randomize_chunks(Baskets.from_sets(rows, block_plan.catalogue), block_plan, entropy=SeededEntropy(7))
+    return Reports(block_plan, np.concatenate([chunk.packed for chunk in chunks]))
+
+
+def pair_support(reports: Reports, pair: list[int]) -> tuple[float, int]:
+    """Return the estimate of a pair, and how many reports tell of it."""
+    estimates = count_subsets(LocalBackend.of(reports).open(), np.array([pair])).estimates()
+    return float(estimates.support[0]), int(estimates.asked[0])
+
+
+def test_honest_people_of_blocks_are_not_accused(block_plan: Plan, rng: np.random.Generator) -> None:
+    """Reports of honest clients pass all tests, that of the blocks among them, which other plans do not have."""
+    check = check_reports(honest(block_plan, 3000, rng))
+    assert not check.flagged
+    assert "reports about one block" in {test.name for test in check.tests}
+    assert "reports about one block" not in {test.name for test in check_reports(plain_reports(rng)).tests}
+
+
+def plain_reports(rng: np.random.Generator) -> Reports:
+    """Return reports of a plan without blocks."""
+    inside = FORMS["bch"]
+    rows = [rng.choice(3, rng.integers(0, 3), replace=False).tolist() for _ in range(200)]
+    chunks = randomize_chunks(Baskets.from_sets(rows, inside.catalogue), inside, entropy=SeededEntropy(7))
+    return Reports(inside, np.concatenate([chunk.packed for chunk in chunks]))
+
+
+def test_reports_about_one_block_are_found(block_plan: Plan, rng: np.random.Generator) -> None:
+    """Who sends honest reports all about one block is found, and nothing else is held against these."""
+    reports = honest(block_plan, 4000, rng)
+    packed = reports.packed.copy()
+    packed[:700, :2] = [4, 0]
+    # what they say stays that of an empty basket
+    packed[:700, 2:] = honest(replace(block_plan), 4000, np.random.default_rng(3)).packed[:700, 2:]
+    check = check_reports(Reports(block_plan, packed))
+    assert "reports about one block" in {test.name for test in check.tests if test.flagged}
+
+
+def test_one_report_of_a_block_moves_an_estimate_as_far_as_stated(block_plan: Plan, rng: np.random.Generator) -> None:
+    """Replacing a report of the pair's block moves its support by (max q − min q)/N_A, more than by the same over N."""
+    reports, pair = honest(block_plan, 600, rng), BLOCKS.members(0, N_ITEMS)[:2].tolist()
+    influence = influence_of(block_plan, 2)
+    assert influence is not None
+    inside = np.flatnonzero((reports.packed[:, :2] == 0).all(axis=1))
+    ends = []
+    for report in {row[2:].tobytes() for row in honest(block_plan, 4000, rng).packed}:
+        packed = reports.packed.copy()
+        packed[inside[0], 2:] = np.frombuffer(report, dtype=np.uint8)
+        support, asked = pair_support(Reports(block_plan, packed), pair)
+        ends.append(support)
+    assert max(ends) - min(ends) == pytest.approx(float(influence.of_one(asked)), rel=1e-9)
+    assert influence.of_one(asked) > 2 * influence.of_one(600)
+
+
+def test_liars_choose_their_blocks(block_plan: Plan) -> None:
+    """Stated influences count the reports that tell of 99 of 100 itemsets, and liars all among them."""
+    block_plan = replace(block_plan, view=View(blocks=Blocks(40, 3, 1)))
+    asked = AskedReports(Blocks(40, 3, 1), N_ITEMS)
+    told, share = among_asked(block_plan, 2, 100_000, Fraction(1, 100))
+    assert told == asked.least(2, 100_000)
+    assert share == Fraction(1000) / (Fraction(99, 100) * told + 1000)
+    liars, influence = liars_among(block_plan, 100_000)[2], influence_of(block_plan, 2)
+    assert liars is not None
+    assert influence is not None
+    assert liars.one_report == float(influence.of_one(told))
+    assert liars.one_percent == tuple(map(float, influence.of_share(share)))
+    assert liars_among(replace(block_plan, view=View(blocks=Blocks(1, 3, 1))), 100_000)[2] is None
+    assert among_asked(FORMS["bch"], 2, 100, Fraction(1, 100)) == (100, Fraction(1, 100))

@@ -1,0 +1,285 @@
+"""Tests of guided perturbation tried on a table.
+
+Tests of both sides on people at hand: levels, orders of eigenvalues, promises, and people who wait.
+
+Tests of disclosure, error and information, and of the two published bounds that fail.
+"""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+from guided_tables import random_people, small_plan, votes_plan
+
+from assocpriv.promise.errors import RecordError
+from assocpriv.records.tables import TableOptions
+from assocpriv.simulation.guided import (
+    Group,
+    GroupOutcome,
+    People,
+    TrialRequest,
+    _Queue,
+    attribute_values,
+    disclosure,
+    disclosure_bound,
+    errors,
+    information,
+    parse_groups,
+    plan_of,
+    read_cells,
+    read_people,
+    run_population,
+    run_trial,
+)
+
+
+def apart(rng, n_people=600, n=24, differing=9):
+    """People of two classes that differ in some questions: 90% against 10% say yes."""
+    classes = rng.integers(0, 2, n_people)
+    share = np.full((n_people, n), 0.5)
+    share[:, :differing] = np.where(classes == 1, 0.9, 0.1)[:, None]
+    return People((rng.random((n_people, n)) < share).astype(np.int64), classes)
+
+
+def test_order_by_value_leaves_one_class_out(rng):
+    """By magnitude two directions tell both classes; by value only one of them is released."""
+    people = apart(rng)
+    request = TrialRequest("naive-bayes", 3, 10**6, 100, 1)
+    found = {}
+    for order in ("magnitude", "value"):
+        found[order] = run_trial(people, votes_plan(order=order), request, [2]).levels[0]
+    assert found["magnitude"].accuracy.mean > 0.93
+    assert found["value"].accuracy.mean < 0.8
+
+
+def test_the_last_level_releases_everything(rng):
+    """With as many directions as bits R(t) = t: everything is disclosed, nothing is wrong, and as much is learned."""
+    plan = small_plan(batch=60)
+    positions, _ = random_people(plan, 300, rng)
+    people = People(positions, (positions[:, 0] ^ (rng.random(300) < 0.2)).astype(np.int64))
+    trial = run_trial(people, plan, TrialRequest("tree", 3, seed=1))
+    last = trial.levels[-1]
+    assert [each.level for each in trial.levels] == [1, 2, 3, 4, 5]
+    assert last.disclosure.mean == last.disclosure_bound == 1
+    assert last.accuracy == trial.original_accuracy
+    assert last.information.low == last.information.high == pytest.approx(1)
+    assert (last.error_of_values.mean, last.error_of_pairs.mean, last.error_bound) == (0, 0, 0)
+    assert trial.levels[0].disclosure.mean < 1
+    assert (trial.people, trial.held_back) == (200, 100)
+
+
+@pytest.mark.parametrize("keep", ["bits", "tuple"])
+def test_what_promises_mix_in_is_taken_out_of_naive_bayes(rng, keep):
+    """Under a promise on few attributes corrected naive Bayes learns as well; less is disclosed than without."""
+    plan = small_plan(keep, batch=500)
+    positions, _ = random_people(plan, 6000, rng)
+    people = People(positions, positions[:, 0])
+    request = TrialRequest("naive-bayes", 2, 10**6, 50, 1)
+    kept = run_trial(people, plan, request, [2]).levels[0]
+    free = run_trial(people, small_plan(batch=500), request, [2]).levels[0]
+    assert kept.disclosure.mean < free.disclosure.mean
+    assert kept.information.high < free.information.high
+    assert kept.accuracy.mean == free.accuracy.mean == 1
+
+
+def test_a_seed_repeats_a_trial(rng):
+    """Equal seeds give equal figures, other seeds others."""
+    people, plan = apart(rng, 150, 4, 2), votes_plan(4)
+    one, same, other = (
+        run_trial(people, plan, TrialRequest(repeats=2, seed=seed), [1, 2]).levels for seed in (1, 1, 2)
+    )
+    assert one == same != other
+
+
+def test_too_few_people_are_refused(rng):
+    """A class that is missing among those held back is refused."""
+    people = People(np.zeros((20, 2), np.int32), np.array([0] * 19 + [1]))
+    with pytest.raises(RecordError, match="too few people of some class"):
+        run_trial(people, small_plan(), TrialRequest(seed=1))
+
+
+def test_levels_that_there_are_not(rng):
+    """A level above the number of bits is refused before anything is run."""
+    with pytest.raises(RecordError, match="between 1 and the table's 5 columns"):
+        run_trial(apart(rng, 30, 2, 1), small_plan(), TrialRequest(seed=1), [6])
+
+
+def test_who_waits_answers_later():
+    """Who accepts a level answers in order of arrival; who does not waits, and is asked again with each guidance."""
+    queue = _Queue(np.array([1, 9, 9, 1, 9, 2]), 2)
+    assert queue.next_batch(5) == [1, 2]
+    assert queue.came == 3
+    assert queue.next_batch(2) == [4, 5]
+    assert queue.next_batch(1) == [0, 3]
+    assert queue.waits.tolist() == [6, 0, 0, 3, 0, 0]
+    assert queue.next_batch(1) == []
+
+
+def test_a_population_is_accounted_for(rng):
+    """Everybody answered at once, waited, or never did; nobody answers above the own level; levels fall with time."""
+    people = apart(rng, 900, 12, 5)
+    groups = parse_groups("50%:1,20%:4,30%:any", 24)
+    found = run_population(
+        people, votes_plan(12, batch=50), TrialRequest("naive-bayes", unconcerned=40, seed=3), groups
+    )
+    assert sum(each.people for each in found.groups) == 600 - 40
+    assert all(each.at_once + each.waited + each.never == each.people for each in found.groups)
+    unconcerned = found.groups[2]
+    assert unconcerned == GroupOutcome(groups[2], unconcerned.people, unconcerned.people, 0, 0, 0.0, 0)
+    assert found.groups[0].never > 0
+    assert found.moments[0].level >= found.moments[-1].level
+    assert found.moments[-1].received == 560 - sum(each.never for each in found.groups)
+
+
+@pytest.mark.parametrize(
+    "text", ["50%:2", "50%:0,50%:any", "50%:any,50%", "a:2,50%:any", "50%:33,50%:any", "50%:²,50%:1"]
+)
+def test_groups_that_are_none(text):
+    """Shares that do not sum to one, and levels that there are not, are refused."""
+    with pytest.raises(ValueError, match="group"):
+        parse_groups(text, 32)
+    assert parse_groups("1/3:2, 2/3:any", 32)[1] == Group(parse_groups("100%:any", 32)[0].share * 2 / 3, 32)
+
+
+def test_columns_become_attributes(tmp_path):
+    """Numbers of more than ten values are cut at quartiles that are values, others are categories in their order."""
+    path = tmp_path / "t.csv"
+    rows = [f"{age},{age % 3 * 5},{'nw'[age % 2]},x,{'ab'[age % 5 < 2]}" for age in range(20, 60)]
+    path.write_text("\n".join(["age,size,side,same,class", *rows, "?,,n,x,a"]) + "\n")
+    options = TableOptions(missing=("?",))
+    plan = plan_of(read_cells(path, options), "class")
+    fields = json.loads(plan.canonical_json)["attributes"]
+    assert fields == [
+        {"kind": "number", "name": "age", "cuts": ["30/1", "40/1", "50/1"]},
+        {"kind": "category", "name": "size", "values": ["0", "5", "10"]},
+        {"kind": "category", "name": "side", "values": ["n", "w"]},
+    ]
+    people = read_people(path, plan, options, 1)
+    assert (people.raw_positions < np.array(plan.sizes)).all()
+    assert np.bincount(people.raw_positions[:40, 0]).tolist() == [10, 10, 10, 10]
+    assert people.classes[-1] == 0
+
+
+@pytest.mark.parametrize("content", ["", "\n", "a;b", "a,b\n1,2,3\n", "a,b\n1\xff,2\n"])
+def test_what_is_no_table(tmp_path, content):
+    """A file without records, with lines of another width, or that is no UTF-8 is refused in one line."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(RecordError):
+        read_cells(path, TableOptions())
+
+
+def test_separators_are_found(tmp_path):
+    """The first line says what parts cells; a name says nothing."""
+    path = tmp_path / "t.csv"
+    path.write_text("age;class\n34;a b\n")
+    assert read_cells(path, TableOptions()).to_dict("list") == {"age": ["34"], "class": ["a b"]}
+
+
+def test_a_cut_leaves_something_below_it():
+    """Where more than a quarter of the values are the least one, the first cut is the next larger value."""
+    import pandas as pd
+
+    cells = pd.Series(["0"] * 60 + [str(value) for value in range(10, 50)], name="commission")
+    assert attribute_values(cells) == (10.0, 25.0)
+
+
+def naive_information(raw_bits, shares):
+    """I(t; R)/H(t) from the joint law, by the definition."""
+    joint = {}
+    for tuple_, given in zip(map(bytes, raw_bits), shares, strict=True):
+        for report in product((0, 1), repeat=shares.shape[1]):
+            chance = np.prod([p if bit else 1 - p for bit, p in zip(report, given, strict=True)]) / len(raw_bits)
+            joint[tuple_, report] = joint.get((tuple_, report), 0) + chance
+    sides = [{}, {}]
+    for key, chance in joint.items():
+        for side, name in zip(sides, key, strict=True):
+            side[name] = side.get(name, 0) + chance
+    total = -sum(p * np.log2(p) for p in sides[0].values())
+    return sum(p * np.log2(p / sides[0][t] / sides[1][r]) for (t, r), p in joint.items() if p) / total
+
+
+def test_information_is_that_of_the_joint_law(rng):
+    """Enumerated information equals the definition's, and lies between the bounds given for wider reports."""
+    raw = rng.integers(0, 2, (12, 4)).astype(np.uint8)
+    shares = raw @ rng.random((4, 4)) / 4  # the same for equal tuples
+    found = information(raw, shares)
+    assert found.low == found.high == pytest.approx(naive_information(raw, shares))
+    wide = np.hstack([shares, np.zeros((12, 20))])  # bits that tell nothing, too many to enumerate
+    bracket = information(raw, wide)
+    assert bracket.low < found.low < bracket.high
+
+
+def test_bound_on_disclosure_fails():
+    """Theorem 5.2 is false: with one attribute constant, V = e₁ tells all there is, more than the bound of 3/4."""
+    raw = np.array([[1, 0, 1, 0], [0, 1, 1, 0]], dtype=np.uint8)
+    shares = raw * np.array([1.0, 0, 0, 0])  # of V = e₁: the first bit is released as it is
+    assert information(raw, shares).low == pytest.approx(1)
+    assert disclosure_bound(raw, 1) == pytest.approx(0.75)
+
+
+def test_bound_on_disclosure_fails_on_votes(votes):
+    """On the voting records, 12 coordinates disclose more of the information than Theorem 5.2 allows."""
+    raw, _ = votes
+    asked = 2 * np.array([0, 1, 2, 5, 6, 9, 10, 11, 12, 13, 14, 15])  # of 16 votes those that tell most together
+    shares = np.where(np.isin(np.arange(raw.shape[1]), asked), raw, 0.0)
+    told = [entropy(np.unique(each, axis=0, return_counts=True)[1]) for each in (shares, raw)]
+    found = information(raw, shares)
+    assert found.low < told[0] / told[1] <= found.high
+    assert told[0] / told[1] > disclosure_bound(raw, 12) + 0.01
+
+
+def entropy(counts):
+    """Return the entropy of counts, in bits."""
+    shares = counts / counts.sum()
+    return -float(shares @ np.log2(shares))
+
+
+@pytest.fixture
+def votes(shared_data):
+    """The voting records, missing votes drawn at random, and who is a democrat."""
+    rng = np.random.default_rng(0)
+    lines = [line.split(",") for line in (shared_data / "house-votes-84.data").read_text().split()]
+    yes = np.array([[{"y": 1, "n": 0, "?": rng.integers(0, 2)}[vote] for vote in line[1:]] for line in lines])
+    raw = np.stack([1 - yes, yes], axis=2).reshape(len(lines), -1).astype(np.uint8)
+    return raw, np.array([line[0] == "democrat" for line in lines])
+
+
+def projected(votes, order):
+    """Return l_e of tuples projected, without rounding, on the eigenvectors that μ = 2.5% takes, and the bound."""
+    raw, democrat = votes
+    sums = np.array([raw[~democrat].T.astype(float) @ raw[~democrat], raw[democrat].T.astype(float) @ raw[democrat]])
+    values, vectors = np.linalg.eigh(sums[0] - sums[1])
+    key = values if order == "value" else np.abs(values)
+    places = np.argsort(-key)
+    level = int(np.argmax(key[places][1:] <= 0.025 * key[places][0])) + 1
+    projector = vectors[:, places[:level]] @ vectors[:, places[:level]].T
+    after = projector @ sums @ projector
+    return max(errors(sums, after, len(raw), np.repeat(np.arange(16), 2))), 2 * 0.025 * key[places][0] / len(raw)
+
+
+def test_bound_on_error_fails_by_value_and_holds_by_magnitude(votes):
+    """The step of Theorem 5.1 that bounds |A − Ã| by μσ₁ fails where eigenvalues are ordered by value."""
+    wrong, bound = projected(votes, "value")
+    assert wrong > 3 * bound
+    wrong, bound = projected(votes, "magnitude")
+    assert wrong <= bound / 2
+
+
+def test_disclosure_counts_wrong_bits(rng):
+    """Disclosure is 1 where everything is released, 0 where nothing is, below 0 where more is wrong than there is."""
+    raw = np.eye(4, dtype=np.uint8)
+    assert disclosure(raw, raw) == 1
+    assert disclosure(raw, np.zeros_like(raw)) == 0
+    assert disclosure(raw, 1 - raw) == -3
+
+
+def test_errors_are_the_largest_of_shares():
+    """l_e(1) looks at single values, l_e(2) at pairs of values of different attributes alone."""
+    raw = np.zeros((2, 4, 4))
+    after = raw.copy()
+    after[0, 0, 0], after[1, 2, 2] = 3, -4
+    after[0, 1, 2] = after[0, 2, 1] = 5
+    after[0, 0, 1] = after[0, 1, 0] = 9  # two values of one attribute
+    assert errors(raw, after, 10, np.array([0, 0, 1, 1])) == (0.4, 0.5)

@@ -1,0 +1,365 @@
+"""Tests of synthetic baskets and records.
+
+The basket generator: sizes, structure, determinism, and files that read back.
+
+The generator of loan applicants: attributes, the five functions by a second reading, halves, files.
+"""
+
+import csv
+import io
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from fit import rejects
+from scipy.stats import chi2, poisson
+
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.promise.errors import BasketError, FileError, RecordError
+from assocpriv.records.baskets import Baskets
+from assocpriv.simulation import synthetic
+from assocpriv.simulation.synthetic import (
+    ATTRIBUTES,
+    AgrawalSettings,
+    QuestSettings,
+    agrawal_schema,
+    generate_agrawal,
+    generate_agrawal_file,
+    generate_quest,
+    product_names,
+    write_baskets,
+)
+
+FALSE_ALARM = 1e-6  # |z| < 4.9 is the same level
+
+
+def _chi_square(observed, shares):
+    expected = shares * observed.sum()
+    assert expected.min() >= 5
+    return ((observed - expected) ** 2 / expected).sum()
+
+
+def _limit(cells):
+    return chi2.ppf(1 - FALSE_ALARM, cells - 1)
+
+
+def _mean_z(sizes, mean_size):
+    """z of the mean size against Poisson with 0 raised to 1: mean λ + e^−λ, second moment λ + λ² + e^−λ."""
+    mean = mean_size + np.exp(-mean_size)
+    variance = mean_size + mean_size**2 + np.exp(-mean_size) - mean**2
+    return (sizes.mean() - mean) / np.sqrt(variance / sizes.size)
+
+
+def test_wanted_sizes_are_poisson_with_zero_raised_to_one():
+    """Wanted sizes follow max(1, Poisson), false alarm 1e-6; plain Poisson and means 2 % off fail."""
+    sizes = synthetic._draw_sizes(QuestSettings(), np.random.default_rng(1), 200_000)
+    assert abs(_mean_z(sizes, 5.0)) < 4.9
+    assert _mean_z(sizes, 4.9) > 4.9
+    assert _mean_z(sizes, 5.1) < -4.9
+    cells = np.bincount(sizes.clip(0, 14), minlength=15)
+    plain = np.append(poisson.pmf(np.arange(14), 5.0), poisson.sf(13, 5.0))
+    raised = np.append([plain[0] + plain[1]], plain[2:])
+    assert cells[0] == 0
+    assert _chi_square(cells[1:], raised) < _limit(14)
+    assert _chi_square(cells, plain) > _limit(15)
+
+
+def test_baskets_of_single_items_have_the_wanted_mean_size():
+    """With one-item patterns nothing is moved or dropped: sizes are the wanted ones, but for rare repeats."""
+    made = QuestSettings(
+        n_baskets=20_000,
+        n_items=50_000,
+        mean_pattern_size=1.0,
+        n_patterns=8_000,
+        item_skew=0.0,
+        pattern_skew=0.0,
+    )
+    sizes = np.diff(generate_quest(made).offsets)
+    # two draws meet with probability near 2/8000 (exponential weights), 12.5 pairs a basket: z moves by −0.2
+    assert abs(_mean_z(sizes, 5.0) + 0.2) < 4.9
+    assert _mean_z(sizes, 4.7) > 4.9
+    assert _mean_z(sizes, 5.3) < -4.9
+
+
+def test_default_sizes_look_like_retail():
+    """Default baskets hold 1 to about 15 items, and their mean is near the wanted one."""
+    sizes = np.diff(generate_quest(QuestSettings(n_baskets=50_000)).offsets)
+    assert sizes.min() == 1
+    assert (sizes <= 15).mean() > 0.999
+    assert 4.5 < sizes.mean() < 5.7
+
+
+def test_instances_lose_items_by_the_corruption_level():
+    """A level of 1/2 keeps 4, 3, 2, 1 of 4 items with 1/2, 1/4, 1/8, 1/8, each item alike; others fail."""
+    pattern = synthetic._Patterns(np.array([[3, 5, 7, 9]]), np.array([4]), np.array([1.0]), np.array([0.5]))
+    items, kept = synthetic._draw_instances(pattern, 40_000, np.random.default_rng(2))
+    cells = np.bincount(kept, minlength=5)[1:]
+    assert _chi_square(cells, np.array([1, 1, 2, 4]) / 8) < _limit(4)
+    for level in (0.47, 0.53):
+        wrong = np.array([level**3, level**2 - level**3, level - level**2, 1 - level])
+        assert _chi_square(cells, wrong) > _limit(4)
+    assert (np.sort(items, axis=1) == [3, 5, 7, 9]).all()
+    assert _chi_square(np.bincount(items[:, 0])[3::2], np.full(4, 0.25)) < _limit(4)
+    assert (items[:, 0] == 3).mean() < 0.27  # not always the first one
+
+
+@pytest.mark.parametrize(("level", "kept"), [(0.0, 4), (1.0, 1)])
+def test_extreme_corruption(level, kept):
+    """Level 0 keeps everything, level 1 all but one item."""
+    pattern = synthetic._Patterns(np.array([[0, 1, 2, 3]]), np.array([4]), np.array([1.0]), np.array([level]))
+    assert set(synthetic._draw_instances(pattern, 100, np.random.default_rng(0))[1]) == {kept}
+
+
+def test_patterns_are_distinct_items_of_the_right_mean_size_and_overlap():
+    """Patterns hold distinct items, of the right mean size (|z| < 4.9); correlated neighbours share."""
+    shared = []
+    for correlation in (0.0, 0.5):
+        settings = QuestSettings(n_patterns=3_000, correlation=correlation, item_skew=0.0)
+        patterns = synthetic._draw_patterns(settings, np.random.default_rng(3))
+        rows = [set(row[:size].tolist()) for row, size in zip(patterns.items, patterns.sizes, strict=True)]
+        assert [len(row) for row in rows] == patterns.sizes.tolist()
+        assert abs(patterns.sizes.mean() - 3.5) < 4.9 * np.sqrt(2.5 / 3_000)
+        assert ((patterns.corruption >= 0) & (patterns.corruption <= 1)).all()
+        shared.append(sum(len(a & b) for a, b in zip(rows[1:], rows[:-1], strict=True)))
+    assert shared[0] < 0.02 * 3_000  # by chance 3.5² / 1000 a pair
+    assert shared[1] > 0.8 * 3_000
+
+
+def _largest_z(baskets, n_top=50):
+    """Largest z over pairs of popular items against items dealt into the same basket sizes at random."""
+    sizes, items = np.diff(baskets.offsets), baskets.items
+    top = np.argsort(np.bincount(items))[-n_top:]
+    rows = np.repeat(np.arange(sizes.size), sizes)
+    held = np.stack([np.bincount(rows[items == item], minlength=sizes.size) for item in top]).astype(float)
+    together, counts = held @ held.T, held.sum(axis=1)
+    expected = np.outer(counts, counts) * (sizes * (sizes - 1)).sum() / sizes.sum() ** 2
+    return np.triu((together - expected) / np.sqrt(expected), 1).max()
+
+
+def test_items_of_a_pattern_meet_more_often_than_independent_ones():
+    """Some pair stands out by far; the same items dealt at random show none at level 1e-6 over all pairs."""
+    baskets = generate_quest(QuestSettings(n_baskets=40_000))
+    dealt = Baskets(baskets.catalogue, baskets.offsets, baskets.items.copy())
+    np.random.default_rng(4).shuffle(dealt.items)
+    limit = 6.2  # 1e-6 / 1225 a pair, one-sided, is z = 6.0; counts of a few hundred are a little skewed
+    assert _largest_z(baskets) > 5 * limit
+    assert _largest_z(dealt) < limit
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"n_items": 1},
+        {"n_items": 3, "mean_pattern_size": 20.0},
+        {"mean_size": 0.01},
+        {"mean_size": 60.0, "n_patterns": 3},
+        {"n_patterns": 1, "correlation": 0.0},
+        {"corruption_mean": 1.0, "corruption_sd": 0.0},
+        {"corruption_mean": 0.0, "corruption_sd": 0.0, "correlation": 1.0},
+        {"item_skew": 10.0, "mean_pattern_size": 30.0, "n_items": 100},
+    ],
+)
+def test_baskets_are_strictly_increasing_and_in_range(changes, monkeypatch):
+    """Whatever the settings, every basket holds an item, strictly increasing ones, all in the catalogue."""
+    monkeypatch.setattr(synthetic, "CHUNK_BASKETS", 64)
+    settings = QuestSettings(**{"n_baskets": 200, "n_patterns": 50} | changes)
+    baskets = generate_quest(settings)
+    assert baskets.offsets.dtype == baskets.items.dtype == np.int64
+    assert baskets.offsets.shape == (201,)
+    assert baskets.offsets[0] == 0
+    assert baskets.offsets[-1] == baskets.items.size
+    assert len(baskets.catalogue) == settings.n_items
+    for start, end in zip(baskets.offsets[:-1], baskets.offsets[1:], strict=True):
+        basket = baskets.items[start:end]
+        assert basket.size >= 1
+        assert (np.diff(basket) > 0).all()
+        assert basket[0] >= 0
+        assert basket[-1] < settings.n_items
+
+
+def test_same_seed_same_baskets():
+    """The settings determine the baskets, and another seed gives others."""
+    first, again, other = (generate_quest(QuestSettings(n_baskets=500, seed=seed)) for seed in (5, 5, 6))
+    assert np.array_equal(first.items, again.items)
+    assert np.array_equal(first.offsets, again.offsets)
+    assert not np.array_equal(first.offsets, other.offsets)
+
+
+def test_progress_is_called_after_each_chunk(monkeypatch):
+    """Progress tells the baskets done and the total."""
+    monkeypatch.setattr(synthetic, "CHUNK_BASKETS", 64)
+    calls = []
+    generate_quest(QuestSettings(n_baskets=150), progress=lambda *call: calls.append(call))
+    assert calls == [(64, 150), (128, 150), (150, 150)]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_baskets", 0),
+        ("n_baskets", 10.0),
+        ("n_baskets", True),
+        ("n_items", 0),
+        ("n_items", (1 << 20) + 1),
+        ("n_patterns", 0),
+        ("seed", -1),
+        ("mean_size", 0),
+        ("mean_size", float("nan")),
+        ("mean_size", float("inf")),
+        ("mean_size", "5"),
+        ("mean_pattern_size", -1.0),
+        ("correlation", -0.1),
+        ("corruption_mean", 1.1),
+        ("corruption_sd", -0.1),
+        ("item_skew", 11),
+        ("pattern_skew", None),
+    ],
+)
+def test_settings_out_of_range_are_refused(name, value):
+    """A setting outside its range is a BasketError that names it."""
+    with pytest.raises(BasketError, match=f"^{name} must be"):
+        QuestSettings(**{name: value})
+
+
+def test_product_names_are_distinct_and_neighbours_differ():
+    """A thousand names without digits or delimiters, no neighbours alike; further names are numbered."""
+    names = product_names(2_500)
+    assert len(set(names)) == 2_500
+    assert names[:1_000] == product_names(1_000)
+    assert all(name.replace(" ", "").isalpha() and name.isascii() for name in names[:1_000])
+    assert all(not set(",\"'\n") & set(name) for name in names)
+    assert names[2_400].endswith(" 3")
+    for one, two in pairwise(names):
+        assert one.split(" ", 1)[0] != two.split(" ", 1)[0]
+        assert one.split(" ", 1)[1] != two.split(" ", 1)[1]
+
+
+def _listed(baskets):
+    bounds = baskets.offsets.tolist()
+    return [baskets.items[a:b].tolist() for a, b in pairwise(bounds)]
+
+
+def _written(baskets, form):
+    stream = io.BytesIO()
+    write_baskets(baskets, stream, form)
+    return stream.getvalue().decode()
+
+
+@pytest.mark.parametrize("chunk", [64, 1 << 17])
+def test_written_baskets_read_back(chunk, monkeypatch):
+    """Both formats read back with a naive parser, however the baskets fall into chunks."""
+    monkeypatch.setattr(synthetic, "CHUNK_BASKETS", chunk)
+    baskets = generate_quest(QuestSettings(n_baskets=200))
+    lines = _written(baskets, "dat").split("\n")
+    assert lines.pop() == ""
+    assert [[int(item) for item in line.split(" ")] for line in lines] == _listed(baskets)
+    rows = list(csv.reader(io.StringIO(_written(baskets, "basket"), newline="")))
+    assert [[baskets.catalogue.index_of[name] for name in row] for row in rows] == _listed(baskets)
+    part = baskets[70:75]  # a slice's first offset is not 0
+    assert [[int(item) for item in line.split()] for line in _written(part, "dat").splitlines()] == _listed(part)
+
+
+@pytest.mark.parametrize("lists", [[], [[]], [[], [0, 2], [], [], [1], [0, 1, 2, 3], []]])
+def test_empty_baskets_and_names_that_need_quotes_read_back(lists):
+    """An empty basket is an empty line, and names with commas, quotes or other letters survive."""
+    catalogue = Catalogue(["plain", "a, b", 'six " nails', "crème fraîche"])
+    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    baskets = Baskets(catalogue, offsets, np.array([item for row in lists for item in row], dtype=np.int64))
+    rows = list(csv.reader(io.StringIO(_written(baskets, "basket"), newline="")))
+    assert [[catalogue.index_of[name] for name in row] for row in rows] == lists
+    assert [[int(item) for item in line.split()] for line in _written(baskets, "dat").splitlines()] == lists
+
+
+def test_unknown_format_is_refused():
+    """Only dat and basket are written."""
+    with pytest.raises(BasketError, match="format must be"):
+        write_baskets(generate_quest(QuestSettings(n_baskets=1)), io.BytesIO(), "csv")
+
+
+def _second_reading(function: int, r: dict[str, Any]) -> bool:
+    """Say whether a function holds of one record, as the slides write it (F3 as the paper of 1992)."""
+    age, pay, level = r["age"], r["salary"] / 1000, r["elevel"]
+    money = 0.67 * (r["salary"] + r["commission"]) - 0.2 * r["loan"] - 10_000
+    if function == 1:
+        return age < 40 or age >= 60
+    if function == 2:
+        return (
+            (age < 40 and 50 <= pay <= 100)
+            or (40 <= age < 60 and 75 <= pay <= 125)
+            or (age >= 60 and 25 <= pay <= 75)
+        )  # fmt: skip
+    if function == 3:
+        if age < 40:
+            return (level in (0, 1) and 25 <= pay <= 75) or (level in (2, 3) and 50 <= pay <= 100)
+        if age < 60:
+            return (level in (1, 2, 3) and 50 <= pay <= 100) or (level == 4 and 75 <= pay <= 125)
+        return (level in (2, 3, 4) and 50 <= pay <= 100) or (level == 1 and 25 <= pay <= 75)
+    if function == 4:
+        return money > 0
+    return money + 0.2 * 0.1 * r["hvalue"] * max(r["hyears"] - 20, 0) > 0
+
+
+@pytest.mark.parametrize("function", range(1, 6))
+def test_classes_are_those_of_the_functions(function: int) -> None:
+    """Every record's class is what a second reading of the functions says, and each class has half."""
+    made = generate_agrawal(AgrawalSettings(function=function, n_records=4_000, seed=3))
+    assert (made["class"] == "A").tolist() == [_second_reading(function, r) for r in made.to_dict("records")]
+    assert made["class"].value_counts().to_dict() == {"A": 2_000, "B": 2_000}
+
+
+def test_attributes_lie_in_their_ranges_and_fit() -> None:
+    """Class B of function 1 is drawn as the attributes are but for the age: uniform ones fit, others are rejected."""
+    made = generate_agrawal(AgrawalSettings(function=1, n_records=100_000))
+    for name, known in ATTRIBUTES.items():
+        assert made[name].between(known.low, known.high).all()
+        if known.values:
+            assert sorted(made[name].unique()) == list(range(known.low, known.high))
+    for name in ("salary", "loan", "hyears"):
+        known = ATTRIBUTES[name]
+        tenths = ((made[name] - known.low) * 10 // (known.high - known.low)).clip(0, 9).astype(int)
+        observed = tenths.value_counts().sort_index()
+        assert not rejects(observed, [0.1] * 10)
+        assert rejects(observed, [0.11] * 5 + [0.09] * 5)
+    assert ((made["commission"] == 0) == (made["salary"] >= 75_000)).all()
+    per_zip = made["hvalue"] / made["zipcode"]
+    assert per_zip.between(49_999, 150_001).all()
+
+
+def test_files_hold_the_records(tmp_path: Path) -> None:
+    """CSV and Parquet hold the frame's records, in parts too; the same seed gives the same bytes."""
+    settings = AgrawalSettings(function=3, n_records=70_001, seed=9)
+    frame = generate_agrawal(settings)
+    for name in ("a.csv", "a.parquet", "b.csv"):
+        assert generate_agrawal_file(settings, tmp_path / name) == 70_001
+    assert pd.read_csv(tmp_path / "a.csv").to_dict("list") == frame.to_dict("list")
+    assert pq.read_table(tmp_path / "a.parquet").to_pandas().to_dict("list") == frame.to_dict("list")
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    assert not generate_agrawal(AgrawalSettings(function=3, n_records=70_001, seed=8)).equals(frame)
+
+
+def test_wrong_settings_and_names(tmp_path: Path) -> None:
+    """Numbers out of range and endings that say nothing are refused, and nothing is written."""
+    for wrong in ({"function": 6}, {"function": 0}, {"n_records": 1}, {"seed": -1}, {"n_records": 2.5}):
+        with pytest.raises(RecordError, match=next(iter(wrong))):
+            AgrawalSettings(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(FileError, match=r"\.csv or \.parquet"):
+        generate_agrawal_file(AgrawalSettings(n_records=10), tmp_path / "a.txt")
+    (tmp_path / "s.toml").touch()
+    with pytest.raises(FileError, match="exists already"):
+        generate_agrawal_file(AgrawalSettings(n_records=10), tmp_path / "a.csv", schema=tmp_path / "s.toml")
+    assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
+
+
+def test_the_schema_is_toml() -> None:
+    """The schema names every attribute, and the class as a label."""
+    import tomllib
+
+    read = tomllib.loads(agrawal_schema())["columns"]
+    assert list(read) == [*ATTRIBUTES, "class"]
+    assert read["elevel"]["intervals"] == 5
+    assert read["class"]["values"] == ["A", "B"]

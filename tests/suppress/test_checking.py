@@ -1,0 +1,138 @@
+"""Tests of the last check, by code that made nothing, and of another program's count.
+
+Tests of the last check before a release: against a naive count, and that it shares no code with what it checks.
+
+The highest confidence of a released table, counted by a program of others.
+"""
+
+import ast
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from assocpriv.promise.errors import FileError
+from assocpriv.suppress import check, checking, suppress
+from assocpriv.suppress.checking import count_columns, count_file
+from assocpriv.suppress.templates import Bound
+
+
+def naive_highest(frame, bound):
+    """Return the highest confidence of a bound's inferences, record by record."""
+    cells = [tuple(row) for row in frame[list(bound.channel)].itertuples(index=False)]
+    hits = Counter(cell for cell, value in zip(cells, frame[bound.column], strict=True) if value == bound.value)
+    return max(Fraction(hits[cell], count) for cell, count in Counter(cells).items())
+
+
+def test_highest_confidence(rng, monkeypatch):
+    """On random tables every bound's highest confidence is that of a naive count."""
+    for most in (1 << 62, 40):  # with the small one, patterns are numbered anew between columns
+        monkeypatch.setattr(checking, "_MOST", most)
+        for _ in range(40):
+            frame = pd.DataFrame({name: rng.choice(list("abcd"), 60) for name in "uvwxs"})
+            channels = [tuple("uvwx"[:size]) for size in (1, 2, 4)]
+            bounds = [Bound(channel, "s", value, Fraction(999, 1000)) for channel in channels for value in "ab"]
+            kept = [bound for bound in bounds if naive_highest(frame, bound) < 1]
+            found = count_columns({name: pa.chunked_array([frame[name]]) for name in "uvwxs"}, kept)
+            assert [each.confidence for each in found] == [naive_highest(frame, bound) for bound in kept]
+            for bound in set(bounds) - set(kept):
+                with pytest.raises(FileError, match="violates 1 of 1 bounds"):
+                    count_columns({name: pa.chunked_array([frame[name]]) for name in "uvwxs"}, [bound])
+
+
+def test_bounds_are_exact():
+    """A share at its bound holds and one record more does not, however many digits the bound has."""
+    columns = {"a": pa.chunked_array([["x"] * 3]), "s": pa.chunked_array([["y", "y", "n"]])}
+    for bound, holds in (
+        (Fraction(2, 3), True),
+        (Fraction(2 * 10**30 - 1, 3 * 10**30), False),
+        (Fraction(2 * 10**30 + 1, 3 * 10**30), True),
+        (Fraction(666, 1000), False),
+    ):
+        if holds:
+            assert count_columns(columns, [Bound(("a",), "s", "y", bound)])[0].hits == 2
+        else:
+            with pytest.raises(FileError, match="violates"):
+                count_columns(columns, [Bound(("a",), "s", "y", bound)])
+
+
+def test_what_can_be_told_apart_counts(tmp_path):
+    """Cells of a channel count as they are written, sensitive values without blanks, empty cells as a value."""
+    (tmp_path / "t.csv").write_text('a,s\nx, ill\n x,ok\n"x",ok\n,ill\n,ok\n')
+    bound = Bound(("a",), "s", "ill", Fraction(1, 2))
+    assert count_file(tmp_path / "t.csv", [bound], parquet=False)[0].confidence == Fraction(1, 2)
+    (tmp_path / "t.csv").write_text("a,s\nx,ill\n x,ok\nx,ill\n")
+    with pytest.raises(FileError, match="violates"):
+        count_file(tmp_path / "t.csv", [Bound(("a",), "s", "ill", Fraction(9, 10))], parquet=False)
+
+
+def test_values_of_types_count_as_their_texts(tmp_path):
+    """Numbers and truths of Parquet are the values that templates write."""
+    frame = pd.DataFrame(
+        {"a": ["x"] * 4, "n": [1, 2, 2, 2], "f": [1.0, None, 0.5, 0.5], "t": [True, True, True, False]}
+    )
+    frame.to_parquet(tmp_path / "t.parquet")
+    bounds = [
+        Bound(("a",), column, value, Fraction(99, 100)) for column, value in (("n", "2"), ("f", "1"), ("t", "True"))
+    ]
+    assert [each.hits for each in count_file(tmp_path / "t.parquet", bounds, parquet=True)] == [3, 1, 3]
+
+
+def test_a_file_that_cannot_be_read_back(tmp_path):
+    """What was written and cannot be read is not released, and no cell of it is shown."""
+    (tmp_path / "t.csv").write_text("a,s\nsecret,ill,more\n")
+    with pytest.raises(FileError, match="cannot be read back") as caught:
+        count_file(tmp_path / "t.csv", [Bound(("a",), "s", "ill", Fraction(1, 2))], parquet=False)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_it_shares_no_code_with_what_it_checks():
+    """Of this package the checker imports errors and templates: no codes, kernels, readers or disclosure."""
+    tree = ast.parse(Path(checking.__file__).read_text(encoding="utf-8"))
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    ours = {name for name in imported if name and name.startswith("assocpriv")}
+    assert ours == {"assocpriv.promise.errors", "assocpriv.suppress.templates"}
+
+
+def test_missing_cells_are_a_pattern():
+    """Missing cells of a frame are one value of their own."""
+    columns = {"a": pa.chunked_array([[None, None, "x"]]), "s": pa.chunked_array([["y", "n", "n"]])}
+    found = count_columns(columns, [Bound(("a",), "s", "y", Fraction(1, 2))])
+    assert (found[0].support, found[0].hits) == (2, 1)
+    assert np.isclose(float(found[0].confidence), 0.5)
+
+
+pycanon = pytest.importorskip("pycanon.anonymity", reason="pycanon is not installed: pip install .[dev]")
+
+
+def some_table(rng):
+    """Return a table of 40 records: three columns of a channel, a sensitive column that follows the first, a class."""
+    n = 40
+    first = rng.integers(3, size=n)
+    state = np.where(rng.random(n) < 0.7, first, rng.integers(3, size=n))
+    columns = {"a": first, "b": rng.integers(2, size=n), "c": rng.integers(2, size=n), "state": state}
+    words = np.array(["x", "y", "z"])
+    return pd.DataFrame({name: words[codes] for name, codes in columns.items()} | {"class": words[first // 2]})
+
+
+def test_alpha_of_pycanon_is_the_highest_confidence(rng):
+    """With all values of a column bounded, alpha is the stated highest confidence, before and after, and at most h."""
+    channel, lowered = ["a", "b", "c"], 0
+    for percent in (60, 70, 80, 90):
+        table = some_table(rng)
+        template = [{"channel": channel, "sensitive": {"state": ["x", "y", "z"]}, "confidence": f"{percent}%"}]
+        released, done = suppress(table, template, "class")
+        before, after = (pycanon.alpha_k_anonymity(each, channel, ["state"])[0] for each in (table, released))
+        assert Fraction(after).limit_denominator(40) == max(each.confidence for each in done.checked)
+        assert after <= percent / 100
+        found = check(table, template).violations
+        assert (before > percent / 100) == bool(found)
+        if found:
+            assert Fraction(before).limit_denominator(40) == max(each.confidence for each in found)
+            lowered += 1
+    assert lowered >= 2
