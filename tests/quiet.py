@@ -1,4 +1,4 @@
-"""Mining and asking as the door does, without its warnings."""
+"""Mining and asking as the front does, without its warnings."""
 
 from typing import Any
 
@@ -17,11 +17,11 @@ def _errors(options: dict[str, Any]) -> ErrorOptions:
 
 
 def mine(reports: Reports, min_support: Any = None, *, memory_bytes: int | None = None, **options: Any) -> pd.DataFrame:
-    """Mine reports on this machine; options as of the door."""
+    """Mine reports on this machine; options as of the front."""
     request = MiningRequest(min_support, errors=_errors(options), **options)
     return mining.mine(LocalBackend.of(reports, memory_bytes), request).to_pandas()
 
 
 def ask(reports: Reports, itemsets: Any = (), rules: Any = (), **options: Any) -> asking.AskOutcome:
-    """Ask reports on this machine; options as of the door."""
+    """Ask reports on this machine; options as of the front."""
     return asking.ask(LocalBackend.of(reports), itemsets, rules, _errors(options))

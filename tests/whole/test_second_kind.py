@@ -101,7 +101,7 @@ def test_reports_with_something_in_clear_are_read(tmp_path: Path, monkeypatch: p
 
 
 def test_the_client_map_makes_the_law() -> None:
-    """The door to one report reaches the kind's client, whose law is the weights'."""
+    """The front of one report reaches the kind's client, whose law is the weights'."""
     law = distribution(lambda entropy: client_kinds.make_report(["no"], PLAN, entropy=entropy))
     assert law == {b"\x00": Fraction(5, 7), b"\x01": Fraction(2, 7)}
     assert randomize(["yes"], PLAN) in (b"\x00", b"\x01")
