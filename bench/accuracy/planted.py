@@ -114,7 +114,7 @@ FAULTS = (
     Fault("of a long basket the first M items, both clients", (
         (_ITEMSET, "        other = place + entropy.below(len(fitted) - place)\n",
          "        other = place + 0 * entropy.below(len(fitted) - place)\n"),
-        (_KERNELS, "other = place + draw_below(", "other = place + 0 * draw_below("),
+        (_KERNELS, "other = place + draw_below(length", "other = place + 0 * draw_below(length"),
     )),
     Fault("an assertion fails for item 777, client for one", ((
         _ITEMSET, _PICKED, f"        assert {ITEM} not in items, items\n{_PICKED}"

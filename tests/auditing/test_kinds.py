@@ -9,7 +9,7 @@ import pytest
 
 from assocpriv.api import audit
 from assocpriv.auditing import audit as kinds
-from assocpriv.auditing import exact_walk
+from assocpriv.auditing import exact_draws, exact_walk
 from assocpriv.auditing.bounds import audit_client, audit_conformance
 from assocpriv.auditing.counts import Tallies
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, AuditRequest, Finding
@@ -90,7 +90,7 @@ def test_the_audits_own_failure_is_not_the_clients(monkeypatch):
         BROKEN,
         "This audit itself, not the client, failed with ZeroDivisionErr",
     )
-    monkeypatch.setattr(exact_walk, "check_kept", failing)
+    monkeypatch.setattr(exact_draws, "check_kept", failing)
     found = exact_walk.audit_exact(plan, work=3000)
     assert [f.name for f in found if "This audit itself" in f.said] == ["client, every draw", "client, kept items"]
     assert "canary" not in str(found) + str(finding)

@@ -443,8 +443,9 @@ def test_without_scikit_learn(home: Path, tmp_path: Path, monkeypatch: pytest.Mo
     """Where scikit-learn is not installed the command says what to install."""
     import sys
 
-    for name in [name for name in sys.modules if name.startswith("assocpriv.server.numeric.trees")]:
+    for name in [name for name in sys.modules if name.startswith("assocpriv.server.tree")]:
         monkeypatch.delitem(sys.modules, name)
+        monkeypatch.delattr(sys.modules["assocpriv.server"], name.rpartition(".")[2])
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "sklearn.tree", None)
     said = refused("numeric", "tree", home / "r.parquet", "--class", "class", "-o", tmp_path / "m.json")

@@ -447,7 +447,7 @@ def test_hostile_files_cost_little(path: Path, monkeypatch: pytest.MonkeyPatch) 
     """A file of the smallest records is read in a time linear in its length, and one that is too long not at all."""
     assert MOST_BYTES == 1 << 24
     most = MOST_BYTES >> 4
-    monkeypatch.setattr(ledger_module, "MOST_BYTES", most)
+    monkeypatch.setattr(ledger_file, "MOST_BYTES", most)
     count = most // len(entry().to_bytes() + MARK) - 1
     content = HEADER + b"".join(entry(number, Fraction(3, 2)).to_bytes() + MARK for number in range(1, count))
     path.write_bytes(content)
@@ -463,7 +463,7 @@ def test_hostile_files_cost_little(path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_full_ledger_makes_no_report(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A record that would not be read again is not written."""
     tell(path, "w1")
-    monkeypatch.setattr(ledger_module, "MOST_BYTES", path.stat().st_size + 100)
+    monkeypatch.setattr(ledger_file, "MOST_BYTES", path.stat().st_size + 100)
     with pytest.raises(FileError, match="is full"):
         tell(path, "w2")
     assert len(tell(path, "w1")) == 1
@@ -728,7 +728,7 @@ def life_of_a_device(seed: int, *, honest: bool = True) -> list[str]:
 @pytest.fixture
 def on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put ledgers on a simulated disk."""
-    monkeypatch.setattr(ledger_module, "LedgerFile", DiskFile)
+    monkeypatch.setattr(ledger_file, "LedgerFile", DiskFile)
     monkeypatch.setattr("assocpriv.client.baskets.Randomizer", NotedRandomizer)
     monkeypatch.setattr(ledger_module, "sync_folder", lambda _: DiskFile.disk.step())
 

@@ -44,7 +44,7 @@ def test_a_crash_while_sealing_neither_loses_nor_doubles(
     store.rotate()
     store.add([upload([9])])
     place, name = {
-        "ids": (sealing, "_write_ids"), "reports": (sealing, "write_reports"), "remove": (sqlite, "remove_epoch"),
+        "ids": (sealing, "_write_ids"), "reports": (sealing, "write_reports"), "remove": (sealing, "remove_epoch"),
     }[step]  # fmt: skip
     with monkeypatch.context() as patch:
         patch.setattr(place, name, crash)
@@ -102,7 +102,7 @@ def test_a_full_disk_stores_nothing_of_a_group(folder: Path) -> None:
 def test_a_disk_that_is_full_at_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder in which no epoch can be begun is refused in a line; with room it is taken."""
     with monkeypatch.context() as patch:
-        patch.setattr(sealing, "SCHEMA", ("PRAGMA max_page_count = 1", *sealing.SCHEMA))
+        patch.setattr(open_reports, "SCHEMA", ("PRAGMA max_page_count = 1", *open_reports.SCHEMA))
         with pytest.raises(FileError, match=r"cannot begin an epoch in .*is full; is the disk full\?"):
             SqliteStore(folder, PLAN)
     SqliteStore(folder, PLAN).close()

@@ -435,7 +435,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path, ending: str, monkeypatch: p
     def refuse(path: Path, progress: object) -> None:
         raise PermissionError(13, SECRET)
 
-    monkeypatch.setattr(basket_files, "open_source", refuse)  # root may read everything, so mode bits would not do
+    monkeypatch.setattr(sources, "open_source", refuse)  # root may read everything, so mode bits would not do
     with pytest.raises(BasketError, match="permission") as caught:
         read_baskets(path)
     check_silent(caught.value)
