@@ -149,13 +149,13 @@ def collect_files(reports: "str | Path | Sequence[str | Path]", state: str | Pat
         PlanError: reports of another plan.
         WireError: a file that is named was collected before, or its reports answer guidance not known; a damaged one.
     """
-    from assocpriv.files.reports import ENDING, read_messages, read_reports
+    from assocpriv.files.reports import MESSAGE_ENDING, read_messages, read_reports
     from assocpriv.server.guided import collect
     from assocpriv.server.guided_state import read_state, replace_state
 
     before = done = read_state(state)
     paths = [Path(path) for path in ([reports] if isinstance(reports, str | Path) else reports)]
-    messages = [path for path in paths if path.suffix == ENDING]
+    messages = [path for path in paths if path.suffix == MESSAGE_ENDING]
     for path in messages:
         done = collect(done, read_messages(path, done.plan), [path])
     folders = [path for path in paths if path not in messages and path.is_dir()]

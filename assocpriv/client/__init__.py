@@ -1,1 +1,1 @@
-"""One person's record to one report, or many; what a device told."""
+"""One person's record -> one report, alone or in bulk; what a device told."""

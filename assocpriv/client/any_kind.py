@@ -1,6 +1,6 @@
-"""Who makes the reports of which kind of plan: a line each. A client's module is loaded for the first plan of its kind.
+"""The client of any kind of plan: which function makes the reports, a line for each kind.
 
-This module hands raw records on and keeps none.
+A client's module is loaded for the first plan of its kind. Raw records are handed on here, and none is kept.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ RECORDS = {
     "guided": "assocpriv.client.guided:parse_guided",
 }
 # kind -> a function that reads the values of one person's record of text, where a collector gives the rest of it
-VALUES = {"guided": "assocpriv.client.waiting:read_values"}
+VALUES = {"guided": "assocpriv.records.tables:parse_record"}
 
 # kind -> a function of (values, plan, ask, *, max_level), which asks a collector for that and returns the record
 ASKING = {"guided": "assocpriv.client.waiting:with_guidance"}

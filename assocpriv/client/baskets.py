@@ -1,14 +1,4 @@
-"""One transaction to one report.
-
-Reports of a fixed size: of a transaction of m of the n items, a random set of exactly ℓ items.
-
-A set that shares j items with the transaction has a probability in proportion to the operator's weight of j. So draw j;
-then which j of the m places are kept; then which ℓ − j of the n − m other items are added, all equally likely. Both are
-drawn as ranks (promise/numbers.py), which takes the fewest random words. This module sees raw items.
-
-Source: for m = 1 Ye and Barg 2018 (subset selection); the rest is ours.
-
-One transaction → one report, on the device.
+"""One transaction -> one report, on the device, whichever operator the plan has.
 
 This module sees raw items. The steps, each an exact draw (see promise/entropy.py):
 
@@ -18,22 +8,24 @@ This module sees raw items. The steps, each an exact draw (see promise/entropy.p
 3. the report is drawn uniformly among those in which the kept items are present and the dropped ones absent:
    bit by bit without a generator (every other item present with probability ρ), by its seed with one.
 
-A plan of the kind fixed-size has other steps 2 and 3: client/baskets.py. With blocks a block is drawn
-before all that, whatever the transaction holds; the report begins with its number and is about the transaction's items
-in it.
+With blocks a block is drawn before all that, whatever the transaction holds; the report begins with its number and is
+about the transaction's items in it.
 
-Source: EGS03, definitions 5 (select-a-size) and 9 (pseudorandom select-a-size).
+A seed is uniformly random among those that agree with the kept and dropped items. The report's value for an item is
+u_i = Σ_j ⟨column(i,j), ξ⟩·2^(r−1−j) (plans/generator.py); it is present iff u_i < a. So a kept item takes a uniform
+u_i < a, a dropped one a uniform u_i ≥ a, which fixes m·r inner products of the seed ξ. Either is a part of one draw
+below a·(2^r − a): how much is drawn does not tell what is kept. To draw uniformly from the solutions: take a uniform
+ξ0; bring the columns into reduced form, each with a pivot bit no other has; flip the pivot bits of the equations that
+ξ0 breaks. ξ0 ↦ ξ is an affine projection onto the solutions whose linear part has all its fibres of equal size, so ξ is
+exactly uniform.
 
-Pseudorandom select-a-size: a uniformly random seed among those that agree with the kept and dropped items.
+A plan of the kind fixed-size has other steps 2 and 3: of a transaction of m of the n items, the report is a random set
+of exactly ℓ items. A set that shares j items with the transaction has a probability in proportion to the operator's
+weight of j. So draw j; then which j of the m places are kept; then which ℓ − j of the n − m other items are added, all
+equally likely. Both are drawn as ranks (promise/numbers.py), which takes the fewest random words.
 
-The report's value for an item is u_i = Σ_j ⟨column(i,j), ξ⟩·2^(r−1−j) (plans/generator.py); it is present iff u_i <
-a. So a kept item takes a uniform u_i < a, a dropped one a uniform u_i ≥ a, which fixes m·r inner products of the seed
-ξ. Either is a part of one draw below a·(2^r − a): how much is drawn does not tell what is kept. To draw uniformly from
-the solutions: take a uniform ξ0; bring the columns into reduced form, each with a pivot bit no other has; flip the
-pivot bits of the equations that ξ0 breaks. ξ0 ↦ ξ is an affine projection onto the solutions whose linear part has all
-its fibres of equal size, so ξ is exactly uniform.
-
-Source: EGS03, definition 9; how the seed is drawn is ours.
+Source: EGS03, definitions 5 (select-a-size) and 9 (pseudorandom select-a-size); how the seed is drawn is ours.
+Of a fixed size: for m = 1 Ye and Barg 2018 (subset selection); the rest is ours.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -53,6 +45,8 @@ from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.entropy import Entropy
 from assocpriv.promise.errors import BasketError
 from assocpriv.promise.numbers import rank_of_set, set_of_rank
+
+# ---- reports of a fixed size
 
 
 @dataclass(frozen=True)
@@ -77,7 +71,7 @@ class SetDraws:
         possible = range(max(0, size - outside), min(m, size) + 1)
         kept, added = tuple(comb(m, j) for j in possible), tuple(comb(outside, size - j) for j in possible)
         cumulative = operator.cumulative[possible[0] : possible[-1] + 1]
-        return cls(operator, possible[0], cumulative, kept, added, common_multiple(added))
+        return cls(operator, possible[0], cumulative, kept, added, _common_multiple(added))
 
     def draw(self, items: Sequence[int], entropy: Entropy) -> int:
         """Return the rank of a random set of ℓ items, for the m items of a transaction, dummies included."""
@@ -91,16 +85,19 @@ class SetDraws:
         return rank_of_set([items[place] for place in kept] + [others[place] for place in added])
 
 
-def common_multiple(numbers: Sequence[int]) -> int:
+def _common_multiple(numbers: Sequence[int]) -> int:
     """Return a number that all of some divide, no power of two but 1: the least, or three times it.
 
     Powers of two are drawn in another way than other bounds; the compiled client knows one way.
 
-    >>> common_multiple([4, 6, 4]), common_multiple([1, 2, 1]), common_multiple([1, 1])
+    >>> _common_multiple([4, 6, 4]), _common_multiple([1, 2, 1]), _common_multiple([1, 1])
     (12, 6, 1)
     """
     least = lcm(*numbers)
     return 3 * least if least > 1 and least & (least - 1) == 0 else least
+
+
+# ---- kept subsets
 
 
 @dataclass(frozen=True)
@@ -121,6 +118,9 @@ def kept_subsets(operator: Operator) -> KeptSubsets:
 def subsets_by_size(m: int) -> tuple[int, ...]:
     """Return all subsets of m positions as integers, by size and then by value."""
     return tuple(sorted(range(1 << m), key=lambda mask: (mask.bit_count(), mask)))
+
+
+# ---- reports
 
 
 class Randomizer:
@@ -162,7 +162,7 @@ class Randomizer:
             BasketError: an id outside the catalogue, or a repeated one.
             TypeError: an id that is no integer.
         """
-        checked = check_transaction(transaction, self.plan)
+        checked = _check_transaction(transaction, self.plan)
         return _REPORTS[self.plan.form.name](self, checked, entropy)
 
     def _block(self, checked: list[int], entropy: Entropy) -> bytes:
@@ -211,7 +211,10 @@ def randomize_basket(basket: Collection[str | int], plan: Plan, *, entropy: Entr
     return Randomizer(plan).randomize(view_transaction(basket, plan), entropy=entropy)
 
 
-def check_transaction(transaction: Collection[int], plan: Plan) -> list[int]:
+# ---- steps
+
+
+def _check_transaction(transaction: Collection[int], plan: Plan) -> list[int]:
     """Return the item ids in increasing order; positions, never items, are named in errors."""
     items = sorted(map(index, transaction))
     if items and not (items[0] >= 0 and items[-1] < plan.n_items):

@@ -1,6 +1,4 @@
-"""Tuples under guidance, one or many.
-
-One tuple → one report under guidance, on the device.
+"""Tuples -> reports under guidance, on the device, one tuple or many.
 
 This module sees raw values. The steps, each an exact draw (see promise/entropy.py), as many whatever the tuple holds:
 
@@ -8,10 +6,8 @@ This module sees raw values. The steps, each an exact draw (see promise/entropy.
 2. where a promise is kept by tuples, every attribute's value of another tuple, and whether to answer for that one;
 3. each bit is 1 with its weight (plans/guidance.py), by a draw below 2^32, or 2^49 where bits are mixed.
 
-Many tuples at once, as arrays fed with blocks of entropy.
-
-This module sees raw values, as positions of the plan's values. For equal words the reports equal those of
-client/guided.py, one tuple after the other. numpy does this at the speed of the words themselves.
+Many tuples are positions of the plan's values, as arrays fed with blocks of entropy. For equal words their reports
+equal those of one tuple after the other. numpy does this at the speed of the words themselves.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +24,12 @@ from assocpriv.plans.tables import shortened
 from assocpriv.promise.entropy import Entropy, WordEntropy
 from assocpriv.promise.errors import GuidanceError, RecordError, counted
 from assocpriv.records.tables import parse_record, read_value
+
+_CHUNK_BITS = 1 << 18  # of the tuples that a task perturbs: their words take 2 MiB
+_U32, _LOW32 = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
+# ---- one tuple
 
 
 class LevelError(GuidanceError):
@@ -157,8 +159,7 @@ class Perturbation:
         return [1 - entropy.pick((weight, self.total)) for weight in weights]
 
 
-CHUNK_BITS = 1 << 18  # of the tuples that a task perturbs: their words take 2 MiB
-_U32, _LOW32 = np.uint64(32), np.uint64(0xFFFFFFFF)
+# ---- many tuples
 
 
 class TupleRandomizer:
@@ -168,7 +169,7 @@ class TupleRandomizer:
         self._perturbation, self._plan = Perturbation(plan, guidance), plan
         drawn = 2 * len(plan.sizes) + 1 if isinstance(plan.safeguard, TupleMix) else len(plan.sizes)
         self.words = drawn + plan.width  # of a tuple, when no draw is rejected
-        self.chunk = max(1, CHUNK_BITS // self.words)
+        self.chunk = max(1, _CHUNK_BITS // self.words)
         self._sizes = np.array(plan.sizes, dtype=np.uint64)
         # 2^64 mod size: a product below it is drawn again; 0 where the size is a power of two
         self._rejected = (np.uint64(0) - self._sizes) % self._sizes

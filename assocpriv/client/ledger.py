@@ -1,13 +1,8 @@
-"""What a device told and what is spent.
-
-What the records of a ledger say together: reports by occasion, what is spent, what waits for a collector.
-
-Of a record it holds what may be sent and nothing of what it was made of.
-
-A device's own book of its reports: one an occasion, and what all of them together spend.
+"""A device's ledger, its own book of its reports: one an occasion, with what all of them together spend.
 
 This module sees raw records while it makes a report. Its file holds none: of a report it keeps the bytes that may be
-sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats/ledger.md).
+sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats/ledger.md). What the records of the file say
+together is reports by occasion, what is spent, and what waits for a collector.
 
 Independent reports on the same habits multiply their likelihoods, and so their γ. The ledger refuses a report beyond
 the plan's ``reports_per_person``, and, where a limit is set for the device, one with which the product of all γ, over
@@ -46,6 +41,10 @@ from assocpriv.promise.errors import BasketError, BudgetError, FileError, PlanEr
 
 _PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there
 _LARGEST_PRODUCT = Fraction(1 << 192)  # beyond the limit of every promise; products end here
+_MOST_OCCASION = 1000  # characters
+
+
+# ---- what the records say
 
 
 def multiply(product: Fraction | None, amplification: Fraction | None) -> Fraction | None:
@@ -139,7 +138,7 @@ class LedgerBook:
         return tuple(each for each in waiting if each is not None and not each.acknowledged)
 
 
-_MOST_OCCASION = 1000  # characters
+# ---- the ledger
 
 
 class Ledger:
@@ -403,6 +402,9 @@ def hash_occasion(occasion: str) -> bytes:
     return hashlib.sha256(name.encode("utf-8", errors="surrogatepass")).digest()
 
 
+# ---- one report
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceReport:
     """One report of a device that keeps count of what it told.
@@ -415,7 +417,7 @@ class DeviceReport:
         amplification: γ of all that it told, under any plans; None if one of these states none.
     """
 
-    plan: "PublishedPlan"
+    plan: PublishedPlan
     new: bool
     spent: int
     left: int
@@ -424,12 +426,12 @@ class DeviceReport:
 
 def report(
     basket: Any,
-    plan: "PublishedPlan",
+    plan: PublishedPlan,
     *,
     ledger: Path,
     occasion: str,
     output: Path,
-    limit: "Breach | None" = None,
+    limit: Breach | None = None,
     empty: str = "error",
     inputs: Iterable[Path] = (),
     force: bool = False,

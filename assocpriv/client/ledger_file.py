@@ -1,13 +1,11 @@
-"""The ledger's bytes and their lock.
+"""A ledger's file: its bytes, open for one process alone.
 
-A ledger's file, open for one process alone.
+docs/formats/ledger.md says what stands where.
 
 Nothing here is of a basket but a randomized report.
 
-A ledger's bytes: its records, and what of them a crash left whole. docs/formats/ledger.md says what stands where.
-
-Nothing here is of a basket but a randomized report. A file that begins as version 1 stays in use: records of version 2
-follow those that it has, and are told from them by their checksums.
+The file is made of records; what of them a crash left whole is found here. A file that begins as version 1 stays in
+use: records of version 2 follow those that it has, and are told from them by their checksums.
 """
 
 import contextlib
@@ -34,6 +32,25 @@ else:
 
 _POLL_SECONDS = 0.02
 _MOST_OPENINGS = 10  # of a name that other files take while its lock is waited for
+HEADER = LEDGER_NAME + struct.pack("<I", 2)  # the format's name and version
+FIRST_HEADER = LEDGER_NAME + struct.pack("<I", 1)
+MARK = b"\xa7on disk"  # behind a record that is there to stay
+MOST_BYTES = 1 << 24  # of a file
+ID_BYTES = 16  # of a submission's id
+_MOST_RECORD = 1 << 18  # the longest report, of a million items without a code, has half as many bytes
+_START = struct.Struct("<II")  # of every record: length, number
+_FIRST_REPORT = struct.Struct("<32s32sH")  # plan id, hash of the occasion, length of γ
+_REPORT = struct.Struct("<32s32s16sH")  # the same with the submission's id
+_WAITING = struct.Struct("<I16s")  # number of a report's record, the submission's id
+_ACKNOWLEDGED = struct.Struct("<I")  # number of a report's record
+_CHECKSUM_BYTES = 32
+_FRACTION = re.compile(rb"[1-9][0-9]{0,499}/[1-9][0-9]{0,499}")
+_UNSTATED = b"none"  # in place of γ, where the plan states none
+# what a record of version 2 is of: a byte behind its number
+_HANDED_OUT, _FOR_COLLECTOR, _WAITS, _SENT = 1, 2, 3, 4
+
+
+# ---- the file
 
 
 class LedgerFile:
@@ -145,22 +162,7 @@ def _wait(deadline: float, path: Path) -> None:
     time.sleep(_POLL_SECONDS)
 
 
-HEADER = LEDGER_NAME + struct.pack("<I", 2)  # the format's name and version
-FIRST_HEADER = LEDGER_NAME + struct.pack("<I", 1)
-MARK = b"\xa7on disk"  # behind a record that is there to stay
-MOST_BYTES = 1 << 24  # of a file
-ID_BYTES = 16  # of a submission's id
-_MOST_RECORD = 1 << 18  # the longest report, of a million items without a code, has half as many bytes
-_START = struct.Struct("<II")  # of every record: length, number
-_FIRST_REPORT = struct.Struct("<32s32sH")  # plan id, hash of the occasion, length of γ
-_REPORT = struct.Struct("<32s32s16sH")  # the same with the submission's id
-_WAITING = struct.Struct("<I16s")  # number of a report's record, the submission's id
-_ACKNOWLEDGED = struct.Struct("<I")  # number of a report's record
-_CHECKSUM_BYTES = 32
-_FRACTION = re.compile(rb"[1-9][0-9]{0,499}/[1-9][0-9]{0,499}")
-_UNSTATED = b"none"  # in place of γ, where the plan states none
-# what a record of version 2 is of: a byte behind its number
-_HANDED_OUT, _FOR_COLLECTOR, _WAITS, _SENT = 1, 2, 3, 4
+# ---- records
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from assocpriv.records.tables import CellOptions, TableOptions
 
 
-PREDICTED = "predicted"
+_PREDICTED = "predicted"
 _ENDINGS = (".csv", ".parquet", ".pq")
 _ROWS = 1 << 16
 _UNREADABLE = "the file is damaged, or no CSV in UTF-8 in which every line has as many cells as line 1 names columns"
@@ -112,7 +112,7 @@ def predict_table(table: Any, model: TreeModel, options: "TableOptions") -> "tup
 
 
 def predict_file(
-    table: Path, model: TreeModel, output: Path, options: "TableOptions", *, column: str = PREDICTED,
+    table: Path, model: TreeModel, output: Path, options: "TableOptions", *, column: str = _PREDICTED,
     force: bool = False,
 ) -> PredictionCounts:  # fmt: skip
     """Write a table with one more column, the class, and return what was met; batch by batch.
@@ -127,7 +127,7 @@ def predict_file(
     """
     from assocpriv.plans.columns import check_text
 
-    check_prediction_output(output)
+    _check_output(output)
     check_text(column, "the name of the new column")
     counts = PredictionCounts()
     with atomic_output(output, force=force) as stream:
@@ -136,7 +136,7 @@ def predict_file(
     return counts
 
 
-def check_prediction_output(output: Path) -> None:
+def _check_output(output: Path) -> None:
     """Refuse a name whose ending says neither CSV nor Parquet."""
     if output.suffix.lower() not in _ENDINGS:
         raise FileError(f"{output} must end in .csv, .parquet or .pq to say what to write")

@@ -1,15 +1,12 @@
-"""A device and its collector.
-
-A device's requests to a collector over HTTP: bounded in time and size, repeated where that can help.
-
-Nothing that a collector answers is trusted: bodies are read up to a limit, redirects are not followed, certificates are
-always verified, and what is shown of an answer is one line of printable text. Source of the wire: formats/collector.md.
-
-One device and its collector: what is asked there, a report made and kept, sent until the collector has it.
+"""A device, facing its collector: what is asked there, a report made, sent until the collector has it.
 
 This module sees raw records while a report is made, and hands them to nothing but the ledger. What it sends is a report
 that is in the ledger already, on disk, with the id of its submission: the same bytes at every attempt. The
 ledger is closed while anything is sent, so others can use it meanwhile.
+
+Requests over HTTP are bounded in time and size, and repeated where that can help. Nothing that a collector answers is
+trusted: bodies are read up to a limit, redirects are not followed, certificates are always verified, and what is shown
+of an answer is one line of printable text. Source of the wire: docs/formats/collector.md.
 """
 
 import contextlib
@@ -43,6 +40,14 @@ _AGAIN = frozenset((408, 429, 500, 502, 503, 504))  # answers after which the sa
 _MOST_SAID = 300  # characters shown of a collector's message
 _MOST_ERROR_BYTES = 1 << 16
 _LONGEST_KEY = 512
+_ID = re.compile("[0-9a-f]{64}")
+_MOST_PLAN = 64 << 20
+_MOST_GUIDANCE = 1 << 28
+_MOST_UPLOAD = 4 << 20  # that a collector takes at a time
+_MOST_RECEIPT = 1 << 12
+
+
+# ---- requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +244,7 @@ def _retry_after(answer: Answer) -> float:
     return float(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0.0
 
 
-def read_json(answer: Answer, what: str) -> Any:
+def _read_json(answer: Answer, what: str) -> Any:
     """Return an answer's JSON content.
 
     Raises:
@@ -251,11 +256,7 @@ def read_json(answer: Answer, what: str) -> Any:
         raise CollectorError(f"the collector's answer is no {what}") from None
 
 
-_ID = re.compile("[0-9a-f]{64}")
-_MOST_PLAN = 64 << 20
-_MOST_GUIDANCE = 1 << 28
-_MOST_UPLOAD = 4 << 20  # that a collector takes at a time
-_MOST_RECEIPT = 1 << 12
+# ---- devices
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +388,7 @@ def _prepared(record: Any, plan: PublishedPlan, collector: Collector, device: De
 
     def ask(path: str) -> Any:
         answer = _good(collector.ask(path, most_bytes=_MOST_GUIDANCE), "guidance")
-        return read_json(answer, "guidance")
+        return _read_json(answer, "guidance")
 
     if isinstance(record, bytes):
         record = parse_values(record, plan)
@@ -431,7 +432,7 @@ def _send(submissions: list[Submission], collector: Collector, device: Device) -
         answer = collector.ask("/reports", most_bytes=_MOST_RECEIPT, body=body, headers=headers)
         if answer.status != 200:
             raise CollectorError(f"the collector refuses (status {answer.status}): {answer.said()}")
-        receipt = read_json(answer, "receipt")
+        receipt = _read_json(answer, "receipt")
         counts = [receipt.get(name) for name in ("accepted", "duplicates")] if isinstance(receipt, dict) else [None]
         numbers = [each for each in counts if type(each) is int and each >= 0]
         if numbers != counts or sum(numbers) != len(submissions):

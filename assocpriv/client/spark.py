@@ -1,4 +1,4 @@
-"""Baskets of a DataFrame randomized by Spark's tasks, into a folder of report files: each basket reported once.
+"""Baskets of a DataFrame randomized by Spark's tasks into a folder of report files, each basket once.
 
 Spark may try a task again, or twice at once, and each attempt draws anew. So that nobody is told of twice, no attempt
 writes where reports are kept: it writes a file of its own, of a random name, into a folder beside, and says its name.

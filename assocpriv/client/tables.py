@@ -1,6 +1,4 @@
-"""Records of a table to reports, one or many.
-
-One record of a table → one report, on the device.
+"""Records of a table -> reports, on the device, one record or many.
 
 This module sees raw values. The steps, each an exact draw (see promise/entropy.py):
 
@@ -9,10 +7,8 @@ This module sees raw values. The steps, each an exact draw (see promise/entropy.
 2. column by column, in the plan's order, a released code is drawn with the integer weights of the column's law. Of a
    missing value as much is drawn as of any other.
 
-Randomize many records at once, in compiled code fed with blocks of entropy.
-
-This module sees raw values, as inputs of the plan's columns. For equal words the reports equal those of
-client/tables.py, one record after the other.
+Many records are inputs of the plan's columns, randomized by compiled code fed with blocks of entropy. For equal words
+their reports equal those of one record after the other.
 """
 
 from bisect import bisect_right
@@ -28,6 +24,13 @@ from assocpriv.plans.tables import TablePlan, shortened
 from assocpriv.promise.entropy import Entropy, WordEntropy, read_only
 from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records.tables import read_value
+
+CHUNK = 1 << 15  # records a task randomizes at most
+_SPARE_WORDS = 64
+_GUIDE_BITS = 12  # of a draw from cumulative weights, which say where to look for it: 32 KiB, half of the first cache
+
+
+# ---- one record
 
 
 def randomize_record(record: Mapping[str, Any], plan: TablePlan, *, entropy: Entropy) -> bytes:
@@ -115,9 +118,7 @@ def encode(codes: Sequence[int], plan: TablePlan) -> bytes:
     return b"".join(code.to_bytes(size, "little") for code, size in zip(codes, sizes, strict=True))
 
 
-CHUNK = 1 << 15  # records a task randomizes at most
-_SPARE_WORDS = 64
-_GUIDE_BITS = 12  # of a draw from cumulative weights, which say where to look for it: 32 KiB, half of the first cache
+# ---- many records
 
 
 class TableRandomizer:
@@ -146,7 +147,7 @@ class TableRandomizer:
         elif isinstance(law, GaussianNoise):
             self._cumulative += law.cumulative
             shift = max(0, law.cumulative[-1].bit_length() - _GUIDE_BITS)
-            self._guides += guide_of(law.cumulative, shift)
+            self._guides += _guide_of(law.cumulative, shift)
             form, numbers = WEIGHTED_NOISE, (len(law.cumulative), 0, 0, law.cumulative[-1])
         else:
             assert isinstance(law, Window)
@@ -182,10 +183,10 @@ class TableRandomizer:
         return tuple(np.zeros(length, dtype=np.int64) for length in lengths)
 
 
-def guide_of(cumulative: Sequence[int], shift: int) -> list[int]:
+def _guide_of(cumulative: Sequence[int], shift: int) -> list[int]:
     """Return for each drawn >> shift the first place that a draw with these bits can fall on (Chen and Asau 1974).
 
-    >>> guide_of([1, 4, 8], 1)
+    >>> _guide_of([1, 4, 8], 1)
     [0, 1, 2, 2]
     """
     return [bisect_right(cumulative, start << shift) for start in range((cumulative[-1] - 1 >> shift) + 1)]

@@ -1,4 +1,4 @@
-"""A plan's view applied: raw baskets -> transactions over the plan's catalogue, before anything is randomized.
+"""A plan's view applied: raw baskets -> transactions over its catalogue, before anything is randomized.
 
 This module sees raw items. Nothing it raises contains one: errors name a basket, a position in it and a count.
 """

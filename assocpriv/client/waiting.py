@@ -1,18 +1,15 @@
-"""Records that wait for guidance, encrypted.
-
-Records that wait on the device for guidance, encrypted: the paper's cache of a client (ZWZ05, section 7).
+"""Records that wait on the device for guidance, encrypted: the paper's cache of a client (ZWZ05, section 7).
 
 A folder holds ``records``, encrypted and authenticated by Fernet (AES-128-CBC and HMAC-SHA256), and ``key``, made
 for them alone, which only its owner may read. So a copy of the records without the key, as a backup or a synchronized
 folder may hold, shows nothing but how many there are; and once the key is gone, after they were answered, nothing is
 left to read in any copy. Who can read the key, as whoever has the device's account, can read the records.
 
-What a device asks a collector before it answers a guided plan: first the level k*, then, if it takes part, V*.
+Before a device answers a guided plan it asks a collector for the level k*, then, if it takes part, for V*: a miner that
+may choose V* after it has learned what a device lets go could ask for as much as that allows (ZWZ05, section 3). So the
+level is asked for, and decided on, before the guidance is.
 
-A miner that may choose V* after it has learned what a device lets go could ask for as much as that allows (ZWZ05,
-section 3): so the level is asked for, and decided on, before the guidance is.
-
-A table, or records that wait → a file of answers to guidance, batch by batch.
+A table, or records that wait, become a file of answers to guidance, batch by batch.
 """
 
 import os
@@ -26,20 +23,23 @@ from numpy.typing import NDArray
 
 from assocpriv.client.guided import GuidedRecord, LevelError, accept, randomize_inputs
 from assocpriv.files.atomic import atomic_output, sync_folder
-from assocpriv.files.reports import ENDING, check_report_output, write_messages, write_reports
+from assocpriv.files.reports import MESSAGE_ENDING, check_report_output, write_messages, write_reports
 from assocpriv.kernels.parallel import default_memory, workers_within
 from assocpriv.plans.guidance import Guidance
 from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import CollectorError, FileError, GuidanceError, PlanError, RecordError
-from assocpriv.records.tables import TableOptions, TableStream, parse_record, stream_table
+from assocpriv.records.tables import TableOptions, TableStream, stream_table
 
 KEY, RECORDS = "key", "records"
 _MOST_BYTES = 1 << 30
 _ID_BYTES = 32
 
 
-def is_waiting(folder: Path) -> bool:
+# ---- records that wait
+
+
+def _is_waiting(folder: Path) -> bool:
     """Tell whether a path is a folder of waiting records."""
     return (folder / RECORDS).is_file()
 
@@ -87,7 +87,7 @@ def keep_waiting(raw_inputs: NDArray[np.int32], plan: GuidedPlan, folder: Path) 
             sealed.write(fernet(key).encrypt(content))
         sync_folder(folder)
     except BaseException:
-        forget_waiting(folder)
+        _forget_waiting(folder)
         raise
 
 
@@ -117,7 +117,7 @@ def waiting_inputs(folder: Path, plan: GuidedPlan) -> NDArray[np.int32]:
     return np.frombuffer(content[_ID_BYTES:], dtype="<u4").astype(np.int32).reshape(-1, columns)
 
 
-def forget_waiting(folder: Path) -> None:
+def _forget_waiting(folder: Path) -> None:
     """Take away a folder of waiting records, the key first: after that no copy of the records can be read."""
     try:
         (folder / KEY).unlink(missing_ok=True)
@@ -136,9 +136,7 @@ def _fernet() -> Any:
     return Fernet
 
 
-def read_values(text: bytes) -> dict[str, Any]:
-    """Return the values of one person's record, a JSON object; see :func:`parse_record`."""
-    return parse_record(text)
+# ---- guidance
 
 
 def with_guidance(
@@ -171,6 +169,9 @@ def with_guidance(
     guidance = Guidance.from_json(ask("/guidance"))
     accept(guidance, plan, max_level=max_level, announced=level)
     return GuidedRecord(values, guidance, max_level, level)
+
+
+# ---- answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +207,11 @@ def answer_into(
 ) -> AnswerCounts:
     """Answer guidance, which is checked before anything is read; see :func:`assocpriv.guided.answer_file`."""
     accept(guidance, plan, max_level=request.max_level, announced=request.announced)
-    is_message = output.suffix.lower() == ENDING
+    is_message = output.suffix.lower() == MESSAGE_ENDING
     if not is_message:
         _check_output(output)
     memory = default_memory() if request.memory_bytes is None else request.memory_bytes
-    folder = Path(table) if isinstance(table, str | Path) and is_waiting(Path(table)) else None
+    folder = Path(table) if isinstance(table, str | Path) and _is_waiting(Path(table)) else None
     counts = AnswerCounts(guidance.serial, guidance.level, waited=folder is not None)
     batches: Iterable[NDArray[np.int32]]
     if folder is not None:
@@ -227,7 +228,7 @@ def answer_into(
     if isinstance(batches, TableStream):
         counts.missing = batches.counts.missing
     if folder is not None:
-        forget_waiting(folder)
+        _forget_waiting(folder)
     return counts
 
 
@@ -235,4 +236,6 @@ def _check_output(output: Path) -> None:
     try:
         check_report_output(output)
     except FileError:
-        raise FileError(f"{output} must end in .parquet or .pq, a file of reports, or {ENDING}, messages") from None
+        raise FileError(
+            f"{output} must end in .parquet or .pq, a file of reports, or {MESSAGE_ENDING}, messages"
+        ) from None

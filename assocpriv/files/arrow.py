@@ -1,6 +1,4 @@
-"""Arrow columns and Parquet files, bounded in memory.
-
-Parquet files of other people: what reading them may raise, and what they take in memory.
+"""Parquet files of other people, bounded in memory; Arrow's columns, turned into numpy's or made of them.
 
 A few hundred bytes can say, by Parquet's rules, that a billion equal values follow, so whoever reads more than a batch
 asks here first. Arrow makes room for as many values as the footer says, and reads as many as the headers of the pages
@@ -15,7 +13,7 @@ say; so both are read here, and the larger counts. What is measured must be what
 
 Footer and headers are structs of Thrift's compact protocol. Of these only the fields needed are built.
 
-Columns of a table in memory as Arrow's, made of their bytes: pa.array loads pandas wherever that is installed.
+Arrow's columns are made of the bytes of a table in memory: pa.array loads pandas wherever that is installed.
 """
 
 import os
@@ -60,6 +58,9 @@ _PAGE: _Shape = dict.fromkeys((_TYPE, _UNPACKED, _PACKED), (_I32, None)) | {
     place: (_STRUCT, dict.fromkeys((_COUNT, encoding), (_I32, None))) for place, encoding in _DETAILS.values()
 }
 _UNBOUNDED = (6, 7)  # delta encodings of text: only the data tell how many lengths, or beginnings shared, there are
+
+
+# ---- Parquet files
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +277,9 @@ class _Compact:
         raise ValueError(_DAMAGED)
 
 
+# ---- columns
+
+
 def to_arrow(column: NDArray[Any]) -> Any:
     """Return a column of numbers, truths or texts, or of lists of numbers or of texts, as Arrow's array.
 
@@ -305,6 +309,29 @@ def to_arrow_table(columns: dict[str, NDArray[Any]]) -> Any:
     import pyarrow as pa
 
     return pa.Table.from_arrays([to_arrow(each) for each in columns.values()], names=list(columns))
+
+
+def _texts(texts: Sequence[str]) -> Any:
+    import pyarrow as pa
+
+    encoded = [text.encode("utf-8") for text in texts]
+    return pa.StringArray.from_buffers(len(texts), _ends(encoded), pa.py_buffer(b"".join(encoded)))
+
+
+def _lists(lists: Sequence[list[Any]], values: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.list_(values.type), len(lists), [None, _ends(lists)], children=[values])
+
+
+def _ends(parts: Sequence[Any]) -> Any:
+    """Return where each part begins among all, and where the last one ends, as a buffer of int32."""
+    import pyarrow as pa
+
+    ends = np.cumsum([0, *map(len, parts)])
+    if ends[-1] >= 1 << 31:
+        raise ValueError("a column of Parquet holds less than 2 GiB")
+    return pa.py_buffer(ends.astype(np.int32))
 
 
 def to_numpy(column: Any) -> NDArray[Any]:
@@ -345,26 +372,3 @@ def array_to_numpy(chunk: Any, missing: int | None = None) -> NDArray[Any]:
 
 def _bits(data: Any, rows: slice) -> NDArray[np.bool_]:
     return np.unpackbits(np.frombuffer(data, dtype=np.uint8), bitorder="little")[rows].astype(np.bool_)
-
-
-def _texts(texts: Sequence[str]) -> Any:
-    import pyarrow as pa
-
-    encoded = [text.encode("utf-8") for text in texts]
-    return pa.StringArray.from_buffers(len(texts), _ends(encoded), pa.py_buffer(b"".join(encoded)))
-
-
-def _lists(lists: Sequence[list[Any]], values: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.Array.from_buffers(pa.list_(values.type), len(lists), [None, _ends(lists)], children=[values])
-
-
-def _ends(parts: Sequence[Any]) -> Any:
-    """Return where each part begins among all, and where the last one ends, as a buffer of int32."""
-    import pyarrow as pa
-
-    ends = np.cumsum([0, *map(len, parts)])
-    if ends[-1] >= 1 << 31:
-        raise ValueError("a column of Parquet holds less than 2 GiB")
-    return pa.py_buffer(ends.astype(np.int32))

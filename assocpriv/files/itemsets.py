@@ -1,11 +1,10 @@
-"""Tables of itemsets at rest and in memory.
+"""A table of itemsets, with its facts, in memory as at rest: Parquet, CSV or JSON.
 
-A table in memory as numpy arrays, for commands, which need no data frame that nobody sees.
+In memory it is numpy arrays, for commands, which need no data frame that nobody sees. What it can do has pandas' names,
+and means the same, as far as this package uses it; but a column is an array, and rows have no labels. Whoever calls
+from Python gets pandas' own, by :meth:`LightFrame.to_pandas`.
 
-What it can do has pandas' names, and means the same, as far as this package uses it; but a column is an array, and rows
-have no labels. Whoever calls from Python gets pandas' own, by :meth:`LightFrame.to_pandas`.
-
-How a table of itemsets with its facts lies in a file, Parquet, CSV or JSON; frames.py checks what it must hold.
+server/itemsets.py checks what a table must hold.
 """
 
 import csv
@@ -31,6 +30,16 @@ if TYPE_CHECKING:
 
 
 AnyFrame: TypeAlias = "LightFrame | pd.DataFrame"
+FORMAT = ITEMSETS_KEY.decode()
+COMBINED = "assocpriv-combined"
+SUBSET_COUNTS = "subset_counts"  # a list for each itemset, of plans with blocks
+FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
+_LEAST_ALLOWED = 1 << 26  # bytes of memory that any Parquet table may take
+_CSV_MARK = f"# {FORMAT} "
+Facts = dict[str, Any]
+
+
+# ---- in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +116,7 @@ def put_together(parts: Iterable[LightFrame]) -> LightFrame:
     return LightFrame({name: np.concatenate([part[name] for part in given]) for name in given[0].columns})
 
 
-FORMAT = ITEMSETS_KEY.decode()
-COMBINED = "assocpriv-combined"
-SUBSET_COUNTS = "subset_counts"  # a list for each itemset, of plans with blocks
-FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
-_LEAST_ALLOWED = 1 << 26  # bytes of memory that any Parquet table may take
-_CSV_MARK = f"# {FORMAT} "
+# ---- at rest
 
 
 def output_format(path: str | Path) -> str:
@@ -285,7 +289,6 @@ def _refuse_combined(combined: bool) -> None:
         )
 
 
-Facts = dict[str, Any]
 _Reader = Callable[[Path], tuple[LightFrame, Facts]]
 _Writer = Callable[[LightFrame, Facts, BinaryIO], None]
 READERS: dict[str, _Reader] = {

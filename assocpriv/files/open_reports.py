@@ -1,14 +1,11 @@
-"""Reports that a collector holds and has not sealed.
-
-Reports that a collector has stored and not yet sealed, as anybody may read them (docs/formats/collector.md).
+"""Reports that a collector holds, not yet sealed, as anybody may read them (docs/formats/collector.md).
 
 An open epoch is a SQLite database: rows of uploads in the order in which they came, each with the number of a key and
 records of a submission id and a report. It is read as a whole into memory, so that whoever reads reports twice
 reads the same ones, however many come meanwhile; a collector ends an epoch before that is much.
 
-What a folder says of reports that are on their way into it in a database: the file store.json.
-
-Whoever reads the folder as a collection is told by it that reports may be missing. It holds no password.
+Of reports that are on their way into a folder in a database the folder's file store.json tells: whoever reads it as a
+collection learns that reports may be missing. It holds no password.
 """
 
 import json
@@ -42,6 +39,11 @@ SCHEMA = (
     "number INTEGER PRIMARY KEY, key INTEGER NOT NULL, records BLOB NOT NULL, crc INTEGER NOT NULL)",
 )
 _WAIT_SECONDS = 10.0  # for another process that has the database
+_STORE_FILE = "store.json"
+_FORMAT, _VERSION = "assocpriv-store", 1
+
+
+# ---- open epochs
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +177,7 @@ def unsealed_reports(
     return np.concatenate(kept) if kept else np.empty((0, plan.report_bytes), dtype=np.uint8)
 
 
-STORE_FILE = "store.json"
-_FORMAT, _VERSION = "assocpriv-store", 1
+# ---- reports in a database
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,7 @@ class StoreMark:
         Raises:
             FileError: the disk refuses.
         """
-        with atomic_output(folder / STORE_FILE, force=True) as stream:
+        with atomic_output(folder / _STORE_FILE, force=True) as stream:
             stream.write(json.dumps({"format": _FORMAT, "version": _VERSION} | asdict(self)).encode("ascii") + b"\n")
         sync_folder(folder)
 
@@ -209,7 +210,7 @@ def read_mark(folder: Path) -> StoreMark | None:
     Raises:
         FileError: it cannot be read.
     """
-    path = folder / STORE_FILE
+    path = folder / _STORE_FILE
     try:
         content = json.loads(path.read_bytes())
         if (content.pop("format"), content.pop("version")) != (_FORMAT, _VERSION):

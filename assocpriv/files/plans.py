@@ -1,16 +1,8 @@
-"""Plans, item names and guidance at rest.
+"""Plans at rest, with what they are made of: item names, taxonomies, guidance.
 
-Plans, guidance and tree models at rest.
-
-Plan files: the plan as JSON text.
-
-Guidance at rest: one JSON object (docs/formats/guided-plan.md).
-
-Files of item names, taxonomies.
-
-Where a plan's names come from: a number of items, a file of names, or a level of a taxonomy's file (CSV).
-
-Files of item names: written in one form, and checked for names that people take for one.
+A plan is JSON text, guidance one JSON object (docs/formats/guided-plan.md). A plan's names come from a number of items,
+a file of names, or a level of a taxonomy's file (CSV). Files of names are written in one form, and checked for names
+that people take for one.
 """
 
 import csv
@@ -34,6 +26,10 @@ from assocpriv.plans.view import MAX_ANCESTORS, View
 from assocpriv.promise.errors import GuidanceError, NotAPlanError, PlanError
 
 _LARGEST_FILE = 64 << 20  # a million names fit; anything longer is neither a plan nor names
+_BLANKS = re.compile(r"\s+")
+
+
+# ---- plans
 
 
 def write_plan(plan: PublishedPlan, path: str | Path, *, force: bool = False) -> None:
@@ -80,6 +76,36 @@ def read_plan_text(path: str | Path) -> str:
     return text
 
 
+# ---- guidance
+
+
+def write_guidance(guidance: Guidance, path: str | Path, *, force: bool = False) -> None:
+    """Write guidance; the file appears whole or not at all.
+
+    Raises:
+        FileError: the file exists and ``force`` is not set, or cannot be written.
+    """
+    with atomic_output(path, force=force) as stream:
+        stream.write((guidance.canonical_json + "\n").encode("ascii"))
+
+
+def read_guidance(path: str | Path) -> Guidance:
+    """Read guidance; a client checks it against its plan before it answers.
+
+    Raises:
+        GuidanceError: the file cannot be read, or holds no guidance.
+    """
+    try:
+        return Guidance.parse(read_text(path, "guidance"))
+    except PlanError as error:
+        raise GuidanceError(str(error)) from None
+    except GuidanceError as error:
+        raise GuidanceError(f"{path}: {error}") from None
+
+
+# ---- names
+
+
 def read_catalogue(path: str | Path) -> Catalogue:
     """Read a catalogue: UTF-8 text, an item's name a line.
 
@@ -117,28 +143,17 @@ def _read(path: str | Path, what: str, encoding: str, unfit: type[PlanError] = P
         raise unfit(f"{path} is not a {what}: it is {found}") from None
 
 
-def write_guidance(guidance: Guidance, path: str | Path, *, force: bool = False) -> None:
-    """Write guidance; the file appears whole or not at all.
+def write_catalogue(catalogue: Catalogue, path: str | Path, *, force: bool = False) -> None:
+    """Write a catalogue as UTF-8 text, a name a line, as ``read_catalogue`` reads it.
 
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
     """
     with atomic_output(path, force=force) as stream:
-        stream.write((guidance.canonical_json + "\n").encode("ascii"))
+        stream.write("".join(f"{name}\n" for name in catalogue).encode("utf-8"))
 
 
-def read_guidance(path: str | Path) -> Guidance:
-    """Read guidance; a client checks it against its plan before it answers.
-
-    Raises:
-        GuidanceError: the file cannot be read, or holds no guidance.
-    """
-    try:
-        return Guidance.parse(read_text(path, "guidance"))
-    except PlanError as error:
-        raise GuidanceError(str(error)) from None
-    except GuidanceError as error:
-        raise GuidanceError(f"{path}: {error}") from None
+# ---- taxonomies
 
 
 @dataclass(frozen=True)
@@ -233,6 +248,9 @@ def _check_circles(lines: _Lines) -> None:
         ended |= path
 
 
+# ---- the names of a plan
+
+
 @dataclass(frozen=True, slots=True)
 class NameSource:
     """Names of items: ``items`` numbers, the file ``catalogue``, or column ``level`` (from 1) of the file ``taxonomy``.
@@ -273,7 +291,7 @@ class NameSource:
         return names, View(others=others, parents=tree.parents if tree else (), left_out=left_out)
 
 
-_BLANKS = re.compile(r"\s+")
+# ---- odd names
 
 
 def normalized(name: str) -> str:
@@ -317,13 +335,3 @@ def check_catalogue(catalogue: Catalogue) -> CatalogueCheck:
         return CatalogueCheck(catalogue, (), ())
     odd = tuple(name for name in catalogue if name != normalized(name))
     return CatalogueCheck(catalogue, odd, twins(catalogue))
-
-
-def write_catalogue(catalogue: Catalogue, path: str | Path, *, force: bool = False) -> None:
-    """Write a catalogue as UTF-8 text, a name a line, as ``read_catalogue`` reads it.
-
-    Raises:
-        FileError: the file exists and ``force`` is not set, or cannot be written.
-    """
-    with atomic_output(path, force=force) as stream:
-        stream.write("".join(f"{name}\n" for name in catalogue).encode("utf-8"))

@@ -1,15 +1,14 @@
-"""Reports at rest.
+"""Reports at rest: Parquet files that carry their plan (docs/formats/reports.md), batch by batch.
 
-Reports at rest: Parquet files that carry their plan (docs/formats/reports.md), read and written batch by batch.
-
-How a device's ledger begins, so that whoever meets one among other files can name it; client/ alone reads it.
-
-Answers to guidance as messages: one JSON object a line, with the released bits as a list of those that are set.
+Answers to guidance may be messages, too: one JSON object a line, with the released bits as a list of those that are
+set.
 
     {"guidance": 3, "class": "democrat", "ones": [0, 17]}
 
-The list is short, as few bits are set (ZWZ05, section 7.1); a file of reports (files/reports.py) is shorter still where
-there are many.
+The list is short, as few bits are set (ZWZ05, section 7.1); a Parquet file is shorter still where there are many.
+
+How a device's ledger begins is told here, so that whoever meets one among other files can name it; client/ alone reads
+it.
 """
 
 import json
@@ -47,6 +46,13 @@ _WRITER: dict[str, Any] = {  # reports are random bits: compression and a dictio
     "write_statistics": False,
     "write_page_checksum": True,  # a flipped bit would pass for another report
 }
+LEDGER_NAME = b"assocpriv-ledger"  # the first bytes (docs/formats/ledger.md)
+IS_LEDGER = "is a device's ledger, which is not to leave the device; assocpriv report alone reads it"
+MESSAGE_ENDING = ".jsonl"
+_MESSAGE_FIELDS = {"guidance", "class", "ones"}
+
+
+# ---- collections
 
 
 @dataclass(frozen=True)
@@ -249,7 +255,8 @@ def _expand(path: Path) -> list[Path]:
     if others and len(others) < len(files):
         left = counted(len(others), "file")
         _LOG.info("%s: %s left out, not named *.parquet, as %s", path, left, others[0].name)
-    return [file for file in files if file.suffix == ".parquet" and not _is_mined(file)]
+    # mined itemsets may lie beside the reports they came from
+    return [file for file in files if file.suffix == ".parquet" and not _carries(file, ITEMSETS_KEY)]
 
 
 def check_report_output(path: str | Path) -> None:
@@ -279,22 +286,17 @@ def _no_reports(path: Path) -> bool:
     return path.name.lower().removesuffix(".gz").endswith(_BASKETS)
 
 
-def _is_mined(path: Path) -> bool:
-    """Tell whether a file says that it holds mined itemsets, which may lie beside the reports they came from."""
-    import pyarrow.parquet as pq
-
-    try:
-        return ITEMSETS_KEY in (pq.read_schema(path).metadata or {})
-    except parquet_errors():
-        return False  # damaged: to be told when it is opened
-
-
 def holds_reports(path: Path) -> bool:
     """Tell whether a file carries a plan, as files of reports do; what cannot be read does not."""
+    return _carries(path, PLAN_KEY)
+
+
+def _carries(path: Path, key: bytes) -> bool:
+    """Tell whether a file's metadata has a key; what is damaged is told when it is opened."""
     import pyarrow.parquet as pq
 
     try:
-        return PLAN_KEY in (pq.read_schema(path).metadata or {})
+        return key in (pq.read_schema(path).metadata or {})
     except parquet_errors():
         return False
 
@@ -392,8 +394,7 @@ def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
-LEDGER_NAME = b"assocpriv-ledger"  # the first bytes (docs/formats/ledger.md)
-IS_LEDGER = "is a device's ledger, which is not to leave the device; assocpriv report alone reads it"
+# ---- ledgers
 
 
 def is_ledger(path: Path) -> bool:
@@ -407,8 +408,7 @@ def is_ledger(path: Path) -> bool:
         return False
 
 
-ENDING = ".jsonl"
-_FIELDS = {"guidance", "class", "ones"}
+# ---- messages
 
 
 def message_lines(packed: NDArray[np.uint8], plan: GuidedPlan) -> Iterator[str]:
@@ -458,8 +458,8 @@ def _row(line: bytes, plan: GuidedPlan, labels: dict[str, int], where: str) -> N
         message: Any = json.loads(line)
     except (ValueError, RecursionError):
         message = None
-    if not isinstance(message, dict) or set(message) != _FIELDS:
-        raise WireError(f"{where} is no message: it must be one JSON object of {', '.join(sorted(_FIELDS))}")
+    if not isinstance(message, dict) or set(message) != _MESSAGE_FIELDS:
+        raise WireError(f"{where} is no message: it must be one JSON object of {', '.join(sorted(_MESSAGE_FIELDS))}")
     serial, label, ones = message["guidance"], message["class"], message["ones"]
     if type(serial) is not int or not 1 <= serial < 1 << 32 or not isinstance(label, str) or label not in labels:
         raise WireError(f"{where} names no guidance, or a class that the plan does not have")

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.planning.baskets import make_plan, part_of
 from assocpriv.planning.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
-from assocpriv.plans.baskets import MOST_REPORTS_PER_PERSON, Plan
-from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan
 from assocpriv.promise import breaches
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.information import information_limit

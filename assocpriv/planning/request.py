@@ -10,9 +10,9 @@ import numpy as np
 
 from assocpriv.planning.blocks import MOST_PIECES, blocks_of, people_for_one
 from assocpriv.planning.designs import LARGEST_INSERT_BITS, Focus, Objective, WorstSupport
-from assocpriv.plans.baskets import MOST_REPORTS_PER_PERSON
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.published import MOST_REPORTS_PER_PERSON
 from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError

@@ -71,7 +71,8 @@ from assocpriv.plans.columns import (
     default_intervals,
 )
 from assocpriv.plans.guided import TUPLE_BITS, GuidedPlan, TupleMix
-from assocpriv.plans.tables import MOST_REPORTS_PER_PERSON, TablePlan, check_answers
+from assocpriv.plans.published import MOST_REPORTS_PER_PERSON
+from assocpriv.plans.tables import TablePlan, check_answers
 from assocpriv.promise.breaches import Breach, float_up
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import check_range, check_whole

@@ -1,1 +1,1 @@
-"""What is published: plans and their parts."""
+"""What a collection publishes: its plan, part by part."""

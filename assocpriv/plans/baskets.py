@@ -1,14 +1,11 @@
-"""The plan of baskets, and how many reports tell of an itemset.
-
-The frozen plan of baskets: the one description of a collection that client, server, planner and audit all read.
+"""The plan of baskets, frozen: the one description of a collection that client, server, planner, audit read.
 
 A plan holds integers only: the operator's weights, the generator's field, the promise as fractions. The meaning of a
 published plan never changes. docs/formats/plan.md describes every field.
 
-How many reports tell of an itemset, where each tells of a random block: fewer than there are, and not of all alike.
-
-Of R partitions into g pieces each, an itemset of k entries lies whole in a piece of B of them, B ~ Bin(R, p_k) over all
-itemsets of the size, and a report is about one of those B of R·g blocks with probability B/(R·g):
+Where each report tells of one random block, fewer reports than there are tell of an itemset, and not equally many of
+each. Of R partitions into g pieces each, an itemset of k entries lies whole in a piece of B of them, B ~ Bin(R, p_k)
+over all itemsets of the size, and a report is about one of those B of R·g blocks with probability B/(R·g):
 
     p_k = Σ_pieces C(n_j, k) / C(n, k)         about g^(1−k); p_1 = 1
     N_A | B ~ Bin(N, B/(R·g)),     E N_A = N·p_k/g
@@ -26,21 +23,15 @@ from numpy.typing import NDArray
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE, AnyOperator, FixedSizeOperator, Operator, operator_from_json
-from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
+from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan, check_fields, check_integer
 from assocpriv.plans.report_form import BlockForm, ReportForm
 from assocpriv.plans.view import Blocks, View
-from assocpriv.promise.breaches import Breach, format_fraction, read_fraction
+from assocpriv.promise.breaches import Breach, read_fraction
 from assocpriv.promise.errors import PlanError, PrivacyLimitError
 
 _SIZES = "hidden"  # the one mode of the field
-MOST_REPORTS_PER_PERSON = 1000
-
-
-def _about(ratio: Fraction) -> str:
-    try:
-        return f"{float(ratio):.6g}"
-    except OverflowError:
-        return "beyond 1e308"
+_TOO_FEW_SHARE = 0.01  # of the itemsets of a size, which lie in the fewest blocks
+_SURELY = 1e-6  # so seldom fewer reports are about so many blocks
 
 
 @dataclass(frozen=True)
@@ -175,7 +166,7 @@ class Plan(PublishedPlan):
             "itemset_size": self.itemset_size,
             "operators": [self.operator.to_json()],
             "generator": self.generator.to_json(),
-            "promise": {name: format_fraction(getattr(self.promise, name)) for name in ("prior", "posterior")},
+            "promise": self._promise_to_json(),
             "view": self.view.to_json(),
         }
 
@@ -213,8 +204,14 @@ class Plan(PublishedPlan):
         return plan
 
 
-TOO_FEW_SHARE = 0.01  # of the itemsets of a size, which lie in the fewest blocks
-_SURELY = 1e-6  # so seldom fewer reports are about so many blocks
+def _about(ratio: Fraction) -> str:
+    try:
+        return f"{float(ratio):.6g}"
+    except OverflowError:
+        return "beyond 1e308"
+
+
+# ---- blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +269,7 @@ def _fewest(asked: AskedReports, k: int, n_reports: int) -> int:
     from scipy.stats import binom
 
     partitions, pieces = asked.blocks.partitions, asked.blocks.pieces
-    blocks = binom.ppf(TOO_FEW_SHARE, partitions, float(asked.share(k) * pieces))
+    blocks = binom.ppf(_TOO_FEW_SHARE, partitions, float(asked.share(k) * pieces))
     return max(0, int(binom.ppf(_SURELY, n_reports, float(blocks) / (partitions * pieces))))
 
 
@@ -287,5 +284,5 @@ def _least(asked: AskedReports, k: int, n_reports: int) -> int:
     while low < high:  # the most reports that fewer than one of 100 lack
         middle = (low + high + 1) // 2
         fewer = float(weights @ binom.cdf(middle - 1, n_reports, in_blocks / (partitions * pieces)))
-        low, high = (middle, high) if fewer <= TOO_FEW_SHARE else (low, middle - 1)
+        low, high = (middle, high) if fewer <= _TOO_FEW_SHARE else (low, middle - 1)
     return low

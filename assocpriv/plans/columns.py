@@ -1,6 +1,10 @@
-"""Columns of a table plan and the laws that release them.
+"""Columns of a table plan: what a value is, by which law of integer weights it is released.
 
-How one column of a table is released: laws of integer weights, from inputs 0 … n − 1 to outputs 0, 1, 2 …
+A number's range [low, high] is cut into equal *cells*, the grid on which it is randomized; its highest value belongs to
+the last cell. Cells make up equal *intervals*, for which shares are estimated. Cell edges are floats: the double
+nearest to the exact edge, so whoever compares a double with them finds the same cell on every machine.
+
+A law leads from inputs 0 … n − 1 to outputs 0, 1, 2 …
 
     Clear       y = ⌊x / width⌋                          as it is (width 1), or the class that it is a member of
     UniformNoise, GaussianNoise
@@ -14,21 +18,15 @@ Where a value may be missing, that is one more input, n, and one more output, th
 any value is: this output weighs near·Q for a value; for a missing one near·P, and every other output Q. Both rows have
 the same sum, and the same ratio P / Q. Under the other laws a missing value is released as missing.
 
-Square wave: Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li, Estimating Numerical Distributions under Local Differential
-Privacy, SIGMOD 2020, section 5. Randomized response: Warner 1965. Noise: AS00, section 2.
-
-Columns of a table plan: what a value is, and which law releases it.
-
-A number's range [low, high] is cut into equal *cells*, the grid on which it is randomized; its highest value belongs to
-the last cell. Cells make up equal *intervals*, for which shares are estimated. Cell edges are floats: the double
-nearest to the exact edge, so whoever compares a double with them finds the same cell on every machine.
-
-What a column's release does to a distribution: the transition matrix, from the plan's integers.
+What a column's release does to a distribution is the transition matrix A, from the plan's integers,
 
     released = A · shares,      A[y, i] = P(released code y | value in interval i)
 
 with values spread evenly over the cells of an interval. Where a value may be missing, it is one more input, the last,
 and one more code. Who was not asked is in neither.
+
+Square wave: Li, Wang, Lopuhaä-Zwakenberg, Škorić, Li, Estimating Numerical Distributions under Local Differential
+Privacy, SIGMOD 2020, section 5. Randomized response: Warner 1965. Noise: AS00, section 2.
 """
 
 import re
@@ -51,6 +49,11 @@ from assocpriv.promise.errors import PlanError
 
 MOST_OUTPUTS = (1 << 16) - 2  # so that two bytes hold them, one that is missing and one that was not asked
 LARGEST_TOTAL = 1 << 32  # a draw then takes one word
+MOST_NAME = 200  # characters of a column's name and of a category
+_WRITTEN_BOUND = re.compile(r"-?(?:0|[1-9][0-9]{0,29})/[1-9][0-9]{0,29}", re.ASCII)
+
+
+# ---- laws
 
 
 class Law(ABC):
@@ -310,8 +313,8 @@ class Window(Law):
 LAWS: dict[str, type[Law]] = {law.kind: law for law in (Clear, UniformNoise, GaussianNoise, Window)}
 
 
-def law_from_json(inputs: int, content: object) -> Law:
-    """Read a law that :func:`law_to_json` wrote; anything else raises PlanError."""
+def _law_from_json(inputs: int, content: object) -> Law:
+    """Read a law that :func:`_law_to_json` wrote; anything else raises PlanError."""
     kind = content.get("law") if isinstance(content, dict) else None
     if not isinstance(kind, str) or kind not in LAWS:
         raise PlanError("a column's release must name a law that is known here; a newer release may read this plan")
@@ -319,13 +322,12 @@ def law_from_json(inputs: int, content: object) -> Law:
     return LAWS[kind].from_fields(inputs, {name: fields[name] for name in LAWS[kind].field_names})
 
 
-def law_to_json(law: Law) -> dict[str, Any]:
+def _law_to_json(law: Law) -> dict[str, Any]:
     """Return a law as JSON content."""
     return {"law": law.kind, **law.to_fields()}
 
 
-MOST_NAME = 200  # characters of a column's name and of a category
-_WRITTEN_BOUND = re.compile(r"-?(?:0|[1-9][0-9]{0,29})/[1-9][0-9]{0,29}", re.ASCII)
+# ---- columns
 
 
 @dataclass(frozen=True)
@@ -502,9 +504,14 @@ class NumberColumn(NumericColumn):
     def from_fields(cls, fields: dict[str, Any]) -> "NumberColumn":
         """Read the column's fields."""
         cells = check_integer(fields["cells"], "cells", 1, MOST_OUTPUTS)
-        law = law_from_json(cells, fields["release"])
+        law = _law_from_json(cells, fields["release"])
         low, high = (read_bound(fields[name], name) for name in ("low", "high"))
         return cls(fields["name"], law, fields["optional"], low, high, fields["intervals"])
+
+
+def _spacing(low: Fraction, high: Fraction) -> Fraction:
+    """Return how far doubles lie apart at most between two numbers; points farther apart round to different ones."""
+    return Fraction(ulp(float(max(abs(low), abs(high)))))
 
 
 @dataclass(frozen=True)
@@ -540,7 +547,7 @@ class CategoryColumn(Column):
         values = fields["values"]
         if not isinstance(values, list) or not 1 <= len(values) <= MOST_OUTPUTS:
             raise PlanError(f"plan field values must be a list of 1 to {MOST_OUTPUTS:,} texts")
-        law = law_from_json(len(values), fields["release"])
+        law = _law_from_json(len(values), fields["release"])
         return cls(fields["name"], law, fields["optional"], tuple(values))
 
 
@@ -566,26 +573,10 @@ class TableColumns(Protocol):
 COLUMNS: dict[str, type[Column]] = {column.kind: column for column in (NumberColumn, CategoryColumn, LabelColumn)}
 
 
-def _spacing(low: Fraction, high: Fraction) -> Fraction:
-    """Return how far doubles lie apart at most between two numbers; points farther apart round to different ones."""
-    return Fraction(ulp(float(max(abs(low), abs(high)))))
-
-
-def default_intervals(reports: int) -> int:
-    """Return how many intervals a column is cut into: one for each 100 points, 10 at least and 100 at most.
-
-    Source: AS00, section 3.2.
-
-    >>> default_intervals(5_000), default_intervals(1_000_000), default_intervals(50)
-    (50, 100, 10)
-    """
-    return min(100, max(10, reports // 100))
-
-
 def column_to_json(column: Column) -> dict[str, Any]:
     """Return a column as JSON content."""
     shared = {"name": column.name, "kind": column.kind, "optional": column.optional}
-    return shared | column.to_fields() | {"release": law_to_json(column.law)}
+    return shared | column.to_fields() | {"release": _law_to_json(column.law)}
 
 
 def column_from_json(content: object) -> Column:
@@ -597,6 +588,17 @@ def column_from_json(content: object) -> Column:
     return made.from_fields(
         check_fields(content, "a column", {"name", "kind", "optional", "release", *made.field_names})
     )
+
+
+def default_intervals(reports: int) -> int:
+    """Return how many intervals a column is cut into: one for each 100 points, 10 at least and 100 at most.
+
+    Source: AS00, section 3.2.
+
+    >>> default_intervals(5_000), default_intervals(1_000_000), default_intervals(50)
+    (50, 100, 10)
+    """
+    return min(100, max(10, reports // 100))
 
 
 def check_text(text: object, what: str) -> str:
@@ -614,6 +616,9 @@ def read_bound(text: object, name: str) -> Fraction:
             f'plan field {name} must be text such as "-5/2": a fraction in lowest terms of at most 30 digits'
         )
     return number
+
+
+# ---- transition matrices
 
 
 def transition(column: Column) -> NDArray[np.float64]:

@@ -1,8 +1,4 @@
-"""Which generator makes a report's bits; its matrix over GF(2).
-
-Which generator makes a report's bits of its seed: a description; plans/generator.py builds its matrix.
-
-Generators as matrices over GF(2): a seed's bits are its products with the columns built here.
+"""The generator of a report's bits, as a matrix over GF(2): bits are a seed's products with its columns.
 
 Item i owns r columns; the report's value for it is u_i = Σ_j ⟨column(i,j), seed⟩ · 2^(r−1−j), uniform in
 0..2^r − 1, and the item is present iff u_i < a. With α = x a primitive element of GF(2^w):
@@ -31,9 +27,20 @@ from assocpriv.kernels.compiling import load_numba
 from assocpriv.plans.published import check_fields, check_integer
 from assocpriv.promise.errors import PlanError
 
-MAX_FIELD_BITS = 24
+_MAX_FIELD_BITS = 24
 MAX_SEED_BITS = 4096
-GENERATOR_NAMES = "none, bch or reed-solomon"
+_NAMES = "none, bch or reed-solomon"
+WORD_BITS = 64
+_TABLED_BITS = 16  # tables of so small a field are made in milliseconds
+# of GF(2), GF(4), …, GF(2^32), as galois has them, which takes seconds to load
+_CONWAY = (
+    0x3, 0x7, 0xB, 0x13, 0x25, 0x5B, 0x83, 0x11D, 0x211, 0x46F, 0x805, 0x10EB, 0x201B, 0x40A9, 0x8035, 0x1002D,
+    0x20009, 0x41403, 0x80027, 0x1006F3, 0x200065, 0x401F61, 0x800021, 0x101E6A9, 0x2000145, 0x40045D3, 0x80016AD,
+    0x100020E5, 0x20000005, 0x400328AF, 0x80000009, 0x100008299,
+)  # fmt: skip
+
+
+# ---- kinds
 
 
 class _Bch:
@@ -97,12 +104,12 @@ class Generator:
 
     def __post_init__(self) -> None:
         if self.kind not in _CODES:
-            raise PlanError(f"a plan's generator must be {GENERATOR_NAMES}; a newer release may know it")
+            raise PlanError(f"a plan's generator must be {_NAMES}; a newer release may know it")
         if self.is_seedless:
             if (self.field_bits, self.field_polynomial, self.blocks, self.ones_row) != (0, 0, 0, False):
                 raise PlanError("generator none takes no other fields")
             return
-        check_integer(self.field_bits, "field_bits", 2, MAX_FIELD_BITS)
+        check_integer(self.field_bits, "field_bits", 2, _MAX_FIELD_BITS)
         low = 1 << self.field_bits
         check_integer(self.field_polynomial, "field_polynomial", low, 2 * low - 1)
         check_integer(self.blocks, "blocks", 1, MAX_SEED_BITS)
@@ -158,7 +165,7 @@ class Generator:
         """Read what :meth:`to_json` wrote."""
         kind = content.get("kind") if isinstance(content, dict) else None
         if not isinstance(kind, str) or kind not in _CODES:
-            raise PlanError(f"a plan's generator must be {GENERATOR_NAMES}; a newer release may know it")
+            raise PlanError(f"a plan's generator must be {_NAMES}; a newer release may know it")
         return cls(**check_fields(content, "generator", {"kind", *_CODES[kind].fields}))
 
 
@@ -198,16 +205,7 @@ def _power_modulo(exponent: int, polynomial: int, degree: int) -> int:
     return result
 
 
-WORD_BITS = 64
-_TABLED_BITS = 16  # tables of so small a field are made in milliseconds
-
-
-# of GF(2), GF(4), …, GF(2^32), as galois has them, which takes seconds to load
-_CONWAY = (
-    0x3, 0x7, 0xB, 0x13, 0x25, 0x5B, 0x83, 0x11D, 0x211, 0x46F, 0x805, 0x10EB, 0x201B, 0x40A9, 0x8035, 0x1002D,
-    0x20009, 0x41403, 0x80027, 0x1006F3, 0x200065, 0x401F61, 0x800021, 0x101E6A9, 0x2000145, 0x40045D3, 0x80016AD,
-    0x100020E5, 0x20000005, 0x400328AF, 0x80000009, 0x100008299,
-)  # fmt: skip
+# ---- choice
 
 
 def primitive_polynomial(field_bits: int) -> int:
@@ -222,27 +220,30 @@ def primitive_polynomial(field_bits: int) -> int:
 
 def bch_generator(n_items: int, bits_per_item: int, independent: int) -> Generator:
     """Return the BCH generator with any ``independent`` of the items' bits independent; dummies are among both."""
-    columns = independent * bits_per_item
-    field_bits = max(2, (n_items * bits_per_item).bit_length())
+    columns, field_bits = independent * bits_per_item, _CODES["bch"].least_field_bits(n_items, bits_per_item)
     ones_row = columns > 1 and columns % 2 == 1
     return Generator("bch", field_bits, primitive_polynomial(field_bits), max(1, columns // 2), ones_row)
 
 
 def reed_solomon_generator(n_items: int, bits_per_item: int, independent: int) -> Generator:
     """Return the Reed–Solomon generator with any ``independent`` items' bits independent."""
-    field_bits = max(2, bits_per_item, (n_items - 1).bit_length())
+    field_bits = _CODES["reed-solomon"].least_field_bits(n_items, bits_per_item)
     return Generator("reed-solomon", field_bits, primitive_polynomial(field_bits), independent)
 
 
 def bch_seed_bits(n_items: int, bits_per_item: int, independent: int) -> int:
     """Return the seed length of :func:`bch_generator` without building it."""
     columns = independent * bits_per_item
-    return max(1, columns // 2) * max(2, (n_items * bits_per_item).bit_length()) + (columns > 1 and columns % 2)
+    field_bits = _CODES["bch"].least_field_bits(n_items, bits_per_item)
+    return max(1, columns // 2) * field_bits + (columns > 1 and columns % 2)
 
 
 def reed_solomon_seed_bits(n_items: int, bits_per_item: int, independent: int) -> int:
     """Return the seed length of :func:`reed_solomon_generator` without building it."""
-    return independent * max(2, bits_per_item, (n_items - 1).bit_length())
+    return independent * _CODES["reed-solomon"].least_field_bits(n_items, bits_per_item)
+
+
+# ---- matrix
 
 
 class Field:

@@ -1,13 +1,8 @@
-"""K* and V* as integers, and each bit's weight.
+"""Perturbation guidance, k* with V*, as a miner publishes it: integers that give each bit a weight.
 
-Perturbation guidance: the disclosure level k* and the orthonormal matrix V* that a miner publishes, as integers.
-
-Entries are those of V* times 2^20, rounded to nearest. Everything that follows from them is computed in integers, so
-two machines cannot differ (plans/guidance.py, docs/formats/guided-plan.md).
-
-Source: ZWZ05, section 4.1.
-
-Guidance and a tuple → the weight with which each bit is released, in integers; both sides compute with these alone.
+k* is the disclosure level, V* an orthonormal matrix. Entries are those of V* times 2^20, rounded to nearest. Everything
+that follows from them is computed in integers, so two machines cannot differ (docs/formats/guided-plan.md); both sides
+compute with these alone.
 
 With P = V Vᵀ (times 2^40) and the positions of a tuple's set bits:
 
@@ -25,7 +20,7 @@ bits of a report are drawn independently, so the product of their ratios bounds 
 
 All numbers stay below 2^53: by |t̃_j| ≤ √n·‖P‖ and ‖P‖ < 2^41 for guidance that passed its check.
 
-Source: ZWZ05, section 4.2.
+Source: ZWZ05, sections 4.1 (guidance) and 4.2 (weights).
 """
 
 import hashlib
@@ -48,6 +43,13 @@ UNIT = 1 << 20  # an entry of 1
 _FIELDS = {"format", "version", "plan", "serial", "level", "vectors"}
 _PLAN_ID = re.compile("[0-9a-f]{64}")
 _LARGEST_SERIAL = (1 << 8 * SERIAL_BYTES) - 1
+WEIGHT_TOTAL = 1 << 32
+COIN_TOTAL = 1 << 16
+MIXED_TOTAL = 2 * WEIGHT_TOTAL * COIN_TOTAL
+_HALF, _SHIFT = 1 << 23, 24
+
+
+# ---- guidance
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +90,7 @@ class Guidance:
     def check(self, plan: GuidedPlan) -> None:
         """Refuse what is no guidance of a plan: another plan's, of another shape, or not orthonormal.
 
-        Columns are orthonormal if no entry of VᵀV differs from those of 2^40·I by more than :func:`tolerance`, which
+        Columns are orthonormal if no entry of VᵀV differs from those of 2^40·I by more than :func:`_tolerance`, which
         rounding cannot reach.
 
         Raises:
@@ -111,7 +113,7 @@ class Guidance:
         # sums of at most 2^11 products below 2^40: exact in doubles
         columns = self.vectors.astype(np.float64)
         gram = columns.T @ columns - np.diag(np.full(level, float(UNIT**2)))
-        if np.abs(gram).max() > tolerance(rows):
+        if np.abs(gram).max() > _tolerance(rows):
             raise GuidanceError("the guidance's columns are not orthonormal (VᵀV is not I); use none of it")
 
     @cached_property
@@ -176,13 +178,13 @@ class Guidance:
         return f"Guidance({self.serial} of plan {self.plan_id[:12]}, level {self.level})"
 
 
-def tolerance(width: int) -> int:
+def _tolerance(width: int) -> int:
     """Return by how much an entry of VᵀV may differ from 2^40·I, of columns of so many entries.
 
     Rounding of columns v, w of norm 2^20 by at most 1/2 an entry adds no more than 2^20 √width + width/4 to v·w. The
     margin is for eigenvectors that are orthonormal to some 10^-15 only.
 
-    >>> tolerance(42) / 2**40 < 7e-6
+    >>> _tolerance(42) / 2**40 < 7e-6
     True
     """
     return UNIT * (isqrt(width) + 1) + width
@@ -202,10 +204,7 @@ def _is_matrix(columns: object) -> bool:
     return same and all(type(entry) is int and abs(entry) <= UNIT for column in columns for entry in column)
 
 
-WEIGHT_TOTAL = 1 << 32
-COIN_TOTAL = 1 << 16
-MIXED_TOTAL = 2 * WEIGHT_TOTAL * COIN_TOTAL
-_HALF, _SHIFT = 1 << 23, 24
+# ---- weights
 
 
 def projected(guidance: Guidance, plan: GuidedPlan, positions: NDArray[np.integer[Any]]) -> NDArray[np.int64]:

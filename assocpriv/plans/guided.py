@@ -1,12 +1,14 @@
-"""The plan of guided perturbation.
+"""The plan of guided perturbation: what a tuple is, how guidance is chosen, what a report looks like.
 
-Attributes of a plan of guided perturbation: categories, and numbers cut into intervals; one bit a value of each.
+A tuple is a record's values without its class; as bits, one a value of every attribute, exactly one of each attribute's
+is set. A report answers one guidance (plans/guidance.py): its serial number, the class in clear, and the
+released bits. docs/formats/guided-plan.md describes every field and byte.
 
-A number's value is the interval that it lies in: 0 below the first cut point, and a cut point belongs to the interval
-above it. Cut points are exact fractions; a double is compared with the double nearest to each, so every machine finds
-the same interval.
+Attributes are categories, or numbers cut into intervals. A number's value is the interval that it lies in: 0 below the
+first cut point, and a cut point belongs to the interval above it. Cut points are exact fractions; a double is compared
+with the double nearest to each, so every machine finds the same interval.
 
-How a promise is kept whatever guidance a miner publishes: a share of chance in every report, exactly.
+A promise is kept whatever guidance a miner publishes, by a share of chance in every report, exactly:
 
     tuple   with probability q the client answers for a uniformly random tuple instead of its own. With D possible
             tuples P[y|t] = (q/D) Σ_u P_V[y|u] + (1 − q) P_V[y|t], so two tuples' ratio is at most 1 + (1 − q)·D/q
@@ -15,15 +17,8 @@ How a promise is kept whatever guidance a miner publishes: a share of chance in 
             product of every bit's largest ratio stays within a stated γ (plans/guidance.py); it depends on V and
             the plan alone, so client and miner find the same.
 
-Randomized response: Warner 1965. γ: EGS03, section 4.
-
-The frozen plan of guided perturbation: what a tuple is, how guidance is chosen, and what a report looks like.
-
-A tuple is a record's values without its class; as bits, one a value of every attribute, exactly one of each attribute's
-is set. A report answers one guidance (plans/guidance.py): its serial number, the class in clear, and the
-released bits. docs/formats/guided-plan.md describes every field and byte.
-
 Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005 (ZWZ05), section 4.
+Randomized response: Warner 1965. γ: EGS03, section 4.
 """
 
 import sys
@@ -41,13 +36,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.columns import CategoryColumn, Clear, Column, LabelColumn, NumericColumn, read_bound
-from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
+from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan, check_fields, check_integer
 from assocpriv.promise.breaches import Breach, format_fraction, read_fraction
 from assocpriv.promise.errors import PlanError, PrivacyLimitError, WireError, counted
 
 MOST_VALUES = 1000  # of an attribute
 MOST_LABELS = 1 << 16
 _LARGEST = sys.float_info.max
+MOST_ATTRIBUTES = 1000
+MOST_WIDTH = 2048  # bits of a tuple: guidance of as many vectors is 40 MB of text
+MOST_BATCH = 1 << 20
+SERIAL_BYTES = 4
+MAGNITUDE, VALUE = ORDERS = ("magnitude", "value")
+TUPLE_BITS = 32  # of the draw that says whether a tuple is answered for
+_RATIO_BITS = 16  # after the point of the γ that bits keep to
+
+
+# ---- attributes
 
 
 @dataclass(frozen=True)
@@ -120,13 +125,13 @@ def class_label(name: str, labels: Sequence[str]) -> LabelColumn:
     return LabelColumn(name, Clear(max(1, len(labels))), False, tuple(labels))
 
 
-def attribute_to_json(column: Column) -> dict[str, Any]:
+def _attribute_to_json(column: Column) -> dict[str, Any]:
     """Return an attribute as JSON content."""
     return {"name": column.name, "kind": column.kind, **column.to_fields()}
 
 
-def attribute_from_json(content: object) -> Column:
-    """Read what :func:`attribute_to_json` wrote; anything else raises PlanError."""
+def _attribute_from_json(content: object) -> Column:
+    """Read what :func:`_attribute_to_json` wrote; anything else raises PlanError."""
     kind = content.get("kind") if isinstance(content, dict) else None
     if kind == CutColumn.kind:
         return CutColumn.from_fields(check_fields(content, "an attribute", {"name", "kind", "cuts"}))
@@ -136,7 +141,7 @@ def attribute_from_json(content: object) -> Column:
     return category(fields["name"], tuple(_listed(fields["values"], "values", 2, MOST_VALUES)))
 
 
-def label_from_json(content: object) -> LabelColumn:
+def _label_from_json(content: object) -> LabelColumn:
     """Read the class column, ``{"name": …, "values": […]}``; anything else raises PlanError."""
     fields = check_fields(content, "the label", {"name", "values"})
     return class_label(fields["name"], tuple(_listed(fields["values"], "values", 2, MOST_LABELS)))
@@ -148,8 +153,7 @@ def _listed(content: object, name: str, least: int, most: int) -> list[Any]:
     return content
 
 
-TUPLE_BITS = 32  # of the draw that says whether a tuple is answered for
-_RATIO_BITS = 16  # after the point of the γ that bits keep to
+# ---- safeguards
 
 
 class Safeguard(ABC):
@@ -217,7 +221,7 @@ class BitMix(Safeguard):
 SAFEGUARDS: tuple[str, ...] = (BitMix.kind, TupleMix.kind)
 
 
-def safeguard_from_json(content: object) -> Safeguard | None:
+def _safeguard_from_json(content: object) -> Safeguard | None:
     """Read ``null``, ``{"kind": "tuple", "honest": …}`` or ``{"kind": "bits", "amplification": …}``."""
     if content is None:
         return None
@@ -270,12 +274,7 @@ def safeguard_for(kind: str, promise: Breach, tuples: int, reports_per_person: i
     return made(low)
 
 
-MOST_ATTRIBUTES = 1000
-MOST_WIDTH = 2048  # bits of a tuple: guidance of as many vectors is 40 MB of text
-MOST_BATCH = 1 << 20
-SERIAL_BYTES = 4
-MAGNITUDE, VALUE = ORDERS = ("magnitude", "value")
-_MOST_REPORTS_PER_PERSON = 1000
+# ---- the plan
 
 
 @dataclass(frozen=True)
@@ -329,15 +328,10 @@ class GuidedPlan(PublishedPlan):
         check_integer(self.batch, "batch", 1, MOST_BATCH)
         if self.order not in ORDERS or (self.order == VALUE and len(self.labels) > 2):
             raise PlanError("plan field order must be magnitude, or, where there are two classes, value")
-        check_integer(self.reports_per_person, "reports_per_person", 1, _MOST_REPORTS_PER_PERSON)
+        check_integer(self.reports_per_person, "reports_per_person", 1, MOST_REPORTS_PER_PERSON)
         if (self.promise is None) != (self.safeguard is None):
             raise PlanError("a guided plan states a promise if and only if it says how that is kept")
-        together = self.composed_amplification
-        if self.promise is not None and together is not None and together >= self.promise.amplification_limit:
-            raise PrivacyLimitError(
-                "the plan's amplification of all that a person sends breaks its promise, which needs less than "
-                f"{float(self.promise.amplification_limit):.6g}; do not use this plan"
-            )
+        self._check_promise()
 
     # ---- what a tuple is
 
@@ -465,15 +459,15 @@ class GuidedPlan(PublishedPlan):
 
     def to_fields(self) -> dict[str, Any]:
         """Return the plan's own fields as JSON content."""
-        breach, safeguard = self.promise, self.safeguard
+        safeguard = self.safeguard
         return {
-            "attributes": [attribute_to_json(column) for column in self.attributes],
+            "attributes": [_attribute_to_json(column) for column in self.attributes],
             "label": {"name": self.label.name, "values": list(self.labels)},
             "mu": format_fraction(self.mu),
             "batch": self.batch,
             "order": self.order,
             "safeguard": safeguard and {"kind": safeguard.kind, **safeguard.to_fields()},
-            "promise": breach and {name: format_fraction(getattr(breach, name)) for name in ("prior", "posterior")},
+            "promise": self._promise_to_json(),
         }
 
     @classmethod
@@ -481,17 +475,14 @@ class GuidedPlan(PublishedPlan):
         """Read what :meth:`to_fields` wrote."""
         if not isinstance(fields["attributes"], list):
             raise PlanError("plan field attributes must be a list")
-        breach = None
-        if fields["promise"] is not None:
-            promise = check_fields(fields["promise"], "promise", {"prior", "posterior"})
-            breach = Breach(*(read_fraction(promise[name], name) for name in ("prior", "posterior")))
+        breach = cls._promise_from_json(fields["promise"])
         return cls(
-            tuple(map(attribute_from_json, fields["attributes"])),
-            label_from_json(fields["label"]),
+            tuple(map(_attribute_from_json, fields["attributes"])),
+            _label_from_json(fields["label"]),
             read_fraction(fields["mu"], "mu"),
             fields["batch"],
             fields["order"],
-            safeguard_from_json(fields["safeguard"]),
+            _safeguard_from_json(fields["safeguard"]),
             breach,
             fields["reports_per_person"],
         )
@@ -520,7 +511,7 @@ def guided_plan(
         attributes: as :func:`~assocpriv.plans.guided.category` and ``number`` make them.
         label: as :func:`~assocpriv.plans.guided.class_label` makes it.
         promise: what all reports of a person are to keep; without one none does, whoever publishes the guidance.
-        keep: how: ``"bits"`` or ``"tuple"``; see plans/guided.py.
+        keep: how: ``"bits"`` or ``"tuple"``; see the module's text.
         mu, batch, order, reports_per_person: of :class:`GuidedPlan`.
 
     Raises:

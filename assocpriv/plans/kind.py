@@ -9,6 +9,13 @@ from assocpriv.promise.errors import PlanError
 if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan
 
+KINDS = {
+    "select-a-size": "assocpriv.plans.baskets:Plan",
+    "fixed-size": "assocpriv.plans.baskets:Plan",
+    "table": "assocpriv.plans.tables:TablePlan",
+    "guided": "assocpriv.plans.guided:GuidedPlan",
+}
+
 
 def load(reference: str) -> Any:
     """Return the object that ``module:name`` stands for, importing the module.
@@ -18,40 +25,6 @@ def load(reference: str) -> Any:
     """
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
-
-
-def shown_by(reference: str) -> Callable[[Any], str]:
-    """Return a ``_repr_html_``: what ``module:function`` makes of an object, for notebooks, which alone load it."""
-    return lambda thing: str(load(reference)(thing))
-
-
-def on_first_use(
-    variables: dict[str, Any], homes: Mapping[str, tuple[str, ...]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return a module's ``__getattr__`` and ``__dir__``, which load the names of other modules on first use (PEP 562).
-
-    ``variables`` are the module's globals, ``__all__`` among them, which is all that ``dir`` shows; ``homes`` has names
-    like "make_plan" or "make_plan as plan" by their module.
-    """
-    pairs = [(home, *name.partition(" as ")[::2]) for home, names in homes.items() for name in names]
-    home_of = {alias or name: (home, name) for home, name, alias in pairs}
-
-    def get(name: str) -> Any:
-        if name not in home_of:
-            raise AttributeError(f"module {variables['__name__']!r} has no attribute {name!r}")
-        home, there = home_of[name]
-        variables[name] = getattr(import_module(home), there)  # looked up once
-        return variables[name]
-
-    return get, lambda: sorted([*variables["__all__"], *(name for name in variables if name.startswith("__"))])
-
-
-KINDS = {
-    "select-a-size": "assocpriv.plans.baskets:Plan",
-    "fixed-size": "assocpriv.plans.baskets:Plan",
-    "table": "assocpriv.plans.tables:TablePlan",
-    "guided": "assocpriv.plans.guided:GuidedPlan",
-}
 
 
 def load_for(kind: str, registry: Mapping[str, str], done: str) -> Any:
@@ -78,3 +51,29 @@ def parse_plan(text: str) -> "PublishedPlan":
         raise PlanError(UNKNOWN)
     plan: PublishedPlan = load(KINDS[content["kind"]]).from_json(content)
     return plan
+
+
+def shown_by(reference: str) -> Callable[[Any], str]:
+    """Return a ``_repr_html_``: what ``module:function`` makes of an object, for notebooks, which alone load it."""
+    return lambda thing: str(load(reference)(thing))
+
+
+def on_first_use(
+    variables: dict[str, Any], homes: Mapping[str, tuple[str, ...]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return a module's ``__getattr__`` and ``__dir__``, which load the names of other modules on first use (PEP 562).
+
+    ``variables`` are the module's globals, ``__all__`` among them, which is all that ``dir`` shows; ``homes`` has names
+    like "make_plan" or "make_plan as plan" by their module.
+    """
+    pairs = [(home, *name.partition(" as ")[::2]) for home, names in homes.items() for name in names]
+    home_of = {alias or name: (home, name) for home, name, alias in pairs}
+
+    def get(name: str) -> Any:
+        if name not in home_of:
+            raise AttributeError(f"module {variables['__name__']!r} has no attribute {name!r}")
+        home, there = home_of[name]
+        variables[name] = getattr(import_module(home), there)  # looked up once
+        return variables[name]
+
+    return get, lambda: sorted([*variables["__all__"], *(name for name in variables if name.startswith("__"))])

@@ -17,11 +17,11 @@ from assocpriv.plans.report_form import BitForm, RankForm, ReportForm, SeedForm
 from assocpriv.promise.errors import PlanError
 
 MAX_TRANSACTION_SIZE = 15  # 2^M kept subsets are tabulated; beyond this γ leaves nothing to discover
-MAX_INSERT_BITS = 16
+_MAX_INSERT_BITS = 16
 MAX_WEIGHT_BITS = 1024
 MAX_FIXED_ITEMS = 1 << 12  # of fixed-size reports; long catalogues gain nothing by them
 MAX_FIXED_BITS = 512
-MAX_RANKING_BITS = 1 << 28  # items · ℓ · bits of a report: the table of binomials that ranks are made with is 32 MiB
+_MAX_RANKING_BITS = 1 << 28  # items · ℓ · bits of a report: the table of binomials that ranks are made with is 32 MiB
 _WEIGHT = re.compile(r"[1-9][0-9]{0,399}|0", re.ASCII)
 
 
@@ -101,7 +101,7 @@ class Operator(_KeepsSubsets):
 
     def __post_init__(self) -> None:
         check_integer(self.size, "size", 1, MAX_TRANSACTION_SIZE)
-        check_integer(self.insert_bits, "insert_bits", 1, MAX_INSERT_BITS)
+        check_integer(self.insert_bits, "insert_bits", 1, _MAX_INSERT_BITS)
         check_integer(self.insert_num, "insert_num", 1, (1 << self.insert_bits) - 1)
         if self.insert_num % 2 == 0:
             raise PlanError(f"plan field insert_num must be odd, got {self.insert_num}; lower insert_bits")
@@ -177,7 +177,7 @@ class FixedSizeOperator(_KeepsSubsets):
         check_integer(self.report_size, "report_size", 1, self.items - 1)
         if self.report_bits > MAX_FIXED_BITS:
             raise PlanError(f"reports of a fixed size may take at most {MAX_FIXED_BITS} bits, got {self.report_bits}")
-        if self.items * self.report_size * self.report_bits > MAX_RANKING_BITS:
+        if self.items * self.report_size * self.report_bits > _MAX_RANKING_BITS:
             raise PlanError("reports of so many of so many items would need tables of gigabytes; plan smaller ones")
         if len(self.keep_weights) != self.size + 1:
             raise PlanError(f"plan needs {self.size + 1} keep_weights, got {len(self.keep_weights)}")

@@ -1,8 +1,8 @@
-"""What every kind of plan has: an identity, a promise, a report of some bytes. All that files and ledgers know of one.
+"""What every kind of plan has: an identity, a promise, a report of some bytes.
 
-A plan is one JSON object, its *envelope* the fields ``format``, ``version``, ``kind`` and ``reports_per_person``. Kinds
-derive from a class instead of meeting a protocol, because two ways to compute an id would be two ids. A plan never sees
-raw data.
+It is all that files and ledgers know of a plan. A plan is one JSON object, its *envelope* the fields ``format``,
+``version``, ``kind`` and ``reports_per_person``. Kinds derive from a class instead of meeting a protocol, because two
+ways to compute an id would be two ids. A plan never sees raw data.
 """
 
 import hashlib
@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.kind import shown_by
-from assocpriv.promise.breaches import NO_AMPLIFICATION, Breach
-from assocpriv.promise.errors import NotAPlanError, PlanError, WireError, counted
+from assocpriv.promise.breaches import NO_AMPLIFICATION, Breach, format_fraction, read_fraction
+from assocpriv.promise.errors import NotAPlanError, PlanError, PrivacyLimitError, WireError, counted
 
 FORMAT = "assocpriv-plan"
 VERSION = 1
 AnyPlan = TypeVar("AnyPlan", bound="PublishedPlan")
+MOST_REPORTS_PER_PERSON = 1000
 UNKNOWN = "this plan's version or kind is unknown here; a newer release of assocpriv may read it"
 _ENVELOPE = {"format", "version", "kind", "reports_per_person"}
 _MARKS = "{[:,"  # of these a text has one for each value, or more
@@ -98,6 +99,27 @@ class PublishedPlan(ABC):
     @abstractmethod
     def from_fields(cls, fields: dict[str, Any]) -> Self:
         """Read a plan's fields, the envelope's among them: no other and none missing."""
+
+    def _check_promise(self) -> None:
+        """Refuse a plan whose reports of one person together break its promise."""
+        together = self.composed_amplification
+        if self.promise is not None and together is not None and together >= self.promise.amplification_limit:
+            raise PrivacyLimitError(
+                "the plan's amplification of all that a person sends breaks its promise, which needs less than "
+                f"{float(self.promise.amplification_limit):.6g}; do not use this plan"
+            )
+
+    def _promise_to_json(self) -> dict[str, str] | None:
+        if self.promise is None:
+            return None
+        return {name: format_fraction(getattr(self.promise, name)) for name in ("prior", "posterior")}
+
+    @staticmethod
+    def _promise_from_json(content: object) -> Breach | None:
+        if content is None:
+            return None
+        promise = check_fields(content, "promise", {"prior", "posterior"})
+        return Breach(*(read_fraction(promise[name], name) for name in ("prior", "posterior")))
 
     def check_shape(self, packed: NDArray[np.uint8]) -> None:
         """Refuse what is not uint8 of shape (n, report_bytes): compiled code would read beyond its tables."""

@@ -27,12 +27,12 @@ from assocpriv.plans.view import NUMBER_BYTES, Blocks
 from assocpriv.promise.errors import WireError, counted
 from assocpriv.promise.numbers import set_of_rank
 
-Naming = Callable[[int], str]  # a report's name in errors, by its row
+_Naming = Callable[[int], str]  # a report's name in errors, by its row
 _ANOTHER = "was it made with another plan?"
 _NOBODY = f"no client of this plan can have sent it: {_ANOTHER}"
 
 
-def _refuse(wrong: Any, naming: Naming, what: str) -> None:
+def _refuse(wrong: Any, naming: _Naming, what: str) -> None:
     if wrong.any():
         raise WireError(f"{naming(int(np.flatnonzero(wrong)[0]))} {what}; {_NOBODY}")
 
@@ -66,7 +66,7 @@ class ReportForm(ABC):
         self.check(np.frombuffer(report, dtype=np.uint8)[None], lambda _: "a report")
         return ba2int(bitarray(buffer=report, endian="little"))
 
-    def check(self, packed: NDArray[np.uint8], naming: Naming) -> None:
+    def check(self, packed: NDArray[np.uint8], naming: _Naming) -> None:
         """Refuse packed reports, uint8 of shape (n, length), that :meth:`decode` would refuse; the first is named."""
         if used := self.bits % 8:
             _refuse(packed[:, -1] >> used, naming, f"has a bit set beyond the plan's {self.bits}")
@@ -120,7 +120,7 @@ class RankForm(ReportForm):
         """The number of the last set."""
         return comb(self.n_items, self.report_size) - 1
 
-    def check(self, packed: NDArray[np.uint8], naming: Naming) -> None:
+    def check(self, packed: NDArray[np.uint8], naming: _Naming) -> None:
         """Refuse also ranks that no set has. Most are decided by their highest byte."""
         super().check(packed, naming)
         largest = self.largest.to_bytes(self.length, "little")
@@ -156,7 +156,7 @@ class BlockForm(ReportForm):
         """Return the numbers of the blocks that packed reports name, int64 (n,)."""
         return np.ascontiguousarray(packed[:, :NUMBER_BYTES]).view("<u2")[:, 0].astype(np.int64)
 
-    def check(self, packed: NDArray[np.uint8], naming: Naming) -> None:
+    def check(self, packed: NDArray[np.uint8], naming: _Naming) -> None:
         """Refuse also a block that there is not, and what the form of a block's reports refuses."""
         count = self.blocks.count
         _refuse(self.numbers(packed) >= count, naming, f"names a block outside 0..{count - 1}")

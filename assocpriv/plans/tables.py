@@ -1,4 +1,4 @@
-"""The frozen plan of a table: columns, and how each is released; the one description that everybody reads.
+"""The plan of a table, frozen: the one description that everybody reads of its columns, each with its law.
 
 A record's report is a code for each column, one after the other, of one or two bytes each, the lowest byte first.
 docs/formats/plan.md describes every field, docs/formats/reports.md the bytes.
@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.columns import Column, LabelColumn, column_from_json, column_to_json
-from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
-from assocpriv.promise.breaches import Breach, format_fraction, read_fraction
-from assocpriv.promise.errors import PlanError, PrivacyLimitError, WireError, counted
+from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan, check_integer
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import PlanError, WireError, counted
 
 MOST_COLUMNS = 1000
-MOST_REPORTS_PER_PERSON = 1000
 MOST_ANSWERS = 10_000  # of a person that γ covers: so many ratios are multiplied by everybody who reads a plan
 
 
@@ -60,12 +59,7 @@ class TablePlan(PublishedPlan):
         check_answers(self.answered + self._protected_labels, self.reports_per_person)
         if (self.promise is None) != (self.amplification is None):
             raise PlanError("a table plan states a promise if and only if a column has a γ")
-        together = self.composed_amplification
-        if self.promise is not None and together is not None and together >= self.promise.amplification_limit:
-            raise PrivacyLimitError(
-                f"the plan's amplification of all that a person sends breaks its promise, which needs less than "
-                f"{float(self.promise.amplification_limit):.6g}; do not use this plan"
-            )
+        self._check_promise()
 
     @cached_property
     def asked(self) -> tuple[int, ...]:
@@ -149,12 +143,10 @@ class TablePlan(PublishedPlan):
 
     def to_fields(self) -> dict[str, Any]:
         """Return the plan's own fields as JSON content."""
-        breach = self.promise
-        promise = breach and {name: format_fraction(getattr(breach, name)) for name in ("prior", "posterior")}
         return {
             "columns": [column_to_json(column) for column in self.columns],
             "answered": self.answered,
-            "promise": promise,
+            "promise": self._promise_to_json(),
         }
 
     @classmethod
@@ -162,10 +154,7 @@ class TablePlan(PublishedPlan):
         """Read what :meth:`to_fields` wrote."""
         if not isinstance(fields["columns"], list):
             raise PlanError("plan field columns must be a list")
-        breach = None
-        if fields["promise"] is not None:
-            promise = check_fields(fields["promise"], "promise", {"prior", "posterior"})
-            breach = Breach(*(read_fraction(promise[name], name) for name in ("prior", "posterior")))
+        breach = cls._promise_from_json(fields["promise"])
         columns = tuple(map(column_from_json, fields["columns"]))
         return cls(columns, fields["answered"], breach, fields["reports_per_person"])
 

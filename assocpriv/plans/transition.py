@@ -1,4 +1,6 @@
-"""Exact probabilities of what an operator does to the k items of one itemset, and the estimator that undoes it.
+"""An operator's transition matrix: what it does to the k items of one itemset, exactly.
+
+The estimator that undoes it stands here too.
 
 Symbols: m transaction size, ρ default probability, p[j] probability of keeping j items, A an itemset of k
 items, l the number of items of A in the transaction, l' the number in the report.

@@ -1,12 +1,10 @@
-"""A published decision tree.
-
-A decision tree over raw values, as a server publishes it and anybody applies it.
+"""A decision tree over raw values, as a server publishes it for anybody to apply.
 
 A number goes left where it is below a threshold, a category where it is one of some values. A missing value, and a
 category that the tree does not know, go where the node says. Nodes stand in preorder: the left child follows its
 parent. Nothing of this needs the table it was grown on, nor scikit-learn; one record does not even need numpy.
 
-Trees as people read them: indented lines, and the DOT language of Graphviz.
+People read a tree as indented lines, or as a graph in the DOT language of Graphviz.
 """
 
 import json
@@ -29,6 +27,10 @@ if TYPE_CHECKING:
 MOST_NODES = 1 << 20
 EVERY_NUMBER = sys.float_info.max  # as a threshold: every number but this goes left, and what is missing right
 _NEAR_ONE = 1e-6  # within which a leaf's shares must add up to 1
+_MOST_VALUES = 4  # of a category that a line names
+
+
+# ---- the tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +213,7 @@ def _preorder_ends(rights: Sequence[int | None]) -> int | None:
     return None
 
 
-_MOST_VALUES = 4  # of a category that a line names
+# ---- text
 
 
 class Side(NamedTuple):

@@ -1,19 +1,4 @@
-"""A raw basket becomes a transaction; blocks.
-
-Public random blocks: the catalogue cut into pieces, of which a report is about one.
-
-A person's report is about the entries of one block alone, drawn by the device and named in clear: fewer of a basket's
-entries compete for the M that a report is made of, and what this loses is people, which is known exactly. Blocks are
-published with the plan and follow from no data, so that γ stays that of one report.
-
-The n entries are cut R times, each time at random into g pieces of ⌊n/g⌋ or ⌈n/g⌉. Block b = p·g + j is piece j of
-partition p. With f the finalizer of MurmurHash3, a bijection of 32-bit words, entry i has in partition p the key
-
-    f(f(i) xor f(f(s) + p)),
-
-s being the seed. Of n entries sorted by their keys that of rank r lies in piece ⌊r·g/n⌋.
-
-How a raw basket becomes a transaction over the plan's catalogue: before anything is randomized, on the device.
+"""A plan's view: how a raw basket becomes a transaction over the catalogue, before it is randomized.
 
 First the basket's names are rolled up: a name that the catalogue's entries are made of stays, any other becomes its
 nearest ancestor that they are made of (``parents`` is a taxonomy: product → category → department …). A name that
@@ -24,9 +9,18 @@ count once. Then a transaction is
     itemsets   the entries (sets of names) that the basket holds whole: a later round asks for chosen itemsets
     sizes      one entry, the bucket that the number of names left lies in: from ``bounds[i]`` up to the next bound
 
-Of items and itemsets a report can be about those of one public random block alone (blocks.py).
-
 Whatever the view, γ holds for what is sent: randomization protects any two transactions, however they were made.
+
+Of items and itemsets a report can be about the entries of one public random block alone, drawn by the device and named
+in clear: fewer of a basket's entries compete for the M that a report is made of, and what this loses is people, which
+is known exactly. Blocks are published with the plan and follow from no data, so that γ stays that of one report.
+
+The n entries are cut R times, each time at random into g pieces of ⌊n/g⌋ or ⌈n/g⌉. Block b = p·g + j is piece j of
+partition p. With f the finalizer of MurmurHash3, a bijection of 32-bit words, entry i has in partition p the key
+
+    f(f(i) xor f(f(s) + p)),
+
+s being the seed. Of n entries sorted by their keys that of rank r lies in piece ⌊r·g/n⌋.
 """
 
 from collections.abc import Mapping
@@ -46,6 +40,19 @@ NUMBER_BYTES = 2  # of a report, which say its block
 MOST_BLOCKS = 1 << 8 * NUMBER_BYTES
 MOST_CUT = 1 << 24  # partitions · entries: who reads every block holds a table of so many
 Ids = NDArray[np.int64]
+# the fields that views of a kind have beside those of all
+KINDS: dict[str, tuple[str, ...]] = {"items": (), "itemsets": ("itemsets",), "sizes": ("bounds", "counted")}
+_BOUNDS = "bounds must be a list of whole numbers, counted one of names"
+_LISTS = {
+    "left_out": "left_out must be a list of names",
+    "itemsets": "itemsets must be a list of lists of names",
+} | dict.fromkeys(("bounds", "counted"), _BOUNDS)
+MAX_SIZE = 1 << 30
+MAX_ANCESTORS = 64
+UNKNOWN, LEFT_OUT = -1, -2  # in place of the number of a name
+
+
+# ---- blocks
 
 
 class BlockTable(NamedTuple):
@@ -165,16 +172,7 @@ def _table(blocks: Blocks, n_entries: int) -> BlockTable:
     return table
 
 
-# the fields that views of a kind have beside those of all
-KINDS: dict[str, tuple[str, ...]] = {"items": (), "itemsets": ("itemsets",), "sizes": ("bounds", "counted")}
-_BOUNDS = "bounds must be a list of whole numbers, counted one of names"
-_LISTS = {
-    "left_out": "left_out must be a list of names",
-    "itemsets": "itemsets must be a list of lists of names",
-} | dict.fromkeys(("bounds", "counted"), _BOUNDS)
-MAX_SIZE = 1 << 30
-MAX_ANCESTORS = 64
-UNKNOWN, LEFT_OUT = -1, -2  # in place of the number of a name
+# ---- the view
 
 
 @dataclass(frozen=True)

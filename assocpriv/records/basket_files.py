@@ -1,12 +1,8 @@
-"""Basket files to baskets, batch by batch.
+"""Basket files -> transactions of item ids, whole or batch by batch.
 
-Basket files -> transactions of item ids, whole or batch by batch: formats, what reading may take, and errors.
-
-Text of baskets -> cells: lines of item numbers, lines of names, the long layout and one-hot tables.
-
-pyarrow costs a tenth of a second to load, hence the imports inside.
-
-Parquet files of baskets -> cells: a column of lists, or a column of transactions and one of items.
+Of text there are lines of item numbers, lines of names, the long layout and one-hot tables; of Parquet a column of
+lists, a column of transactions and one of items, and one-hot tables. What reading may take is bounded; the long layout
+is read as a whole.
 
 pyarrow costs a tenth of a second to load, hence the imports inside.
 """
@@ -60,12 +56,27 @@ from assocpriv.records.layout import (
 
 _Then = Callable[[Baskets], tuple[Baskets, int]]  # what it makes of a batch, and how many items it drops
 _Parse = Callable[[bytes, Origin], Cells]
+_Tell = Callable[[str], None]
 _LOG = logging.getLogger("assocpriv")  # told how files are understood; the command line shows it
 _LONG_BYTES = 24  # memory that a byte of text in the long layout takes, which is read as a whole
 _ENDINGS = {
     "dat": (".dat", ".dat.gz", ".txt"),
     "text": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),  # to be understood from its first lines
     "parquet": (".parquet", ".pq"),
+}
+_LONG_ROW_BYTES = 192  # memory that a row of the long layout takes, at worst
+_CELL_BYTES = 8  # text that counts as one cell of a column of lists, and what a cell of a one-hot table takes
+_SAMPLE_CELLS = 1 << 20  # of a one-hot table, looked at to know it
+_LEAST_ROWS = 10
+_INDEX = re.compile(r"__index_level_[0-9]+__")  # a column that pandas writes, beside its own
+_MAX_DIGITS = 9  # of an id in a .dat file: 32 bits hold it
+_LARGEST_BLOCK = (1 << 31) - 1
+_PIECE_BYTES = 1 << 20  # decoded at once, because the decoded form may be four times larger
+_SOMETHING = re.compile(rb"\S")
+_QUOTES = "quotes are not closed on the line"
+_PROBLEMS = {  # by how the parser's own text begins
+    "field larger": f"a cell has more than {csv.field_size_limit():,} characters; separators or line ends are missing",
+    "new-line char": "a carriage return stands inside it; convert the line ends (tr '\\r' '\\n' < OLD > NEW)",
 }
 
 
@@ -114,7 +125,7 @@ def read_baskets(
     path = Path(path)
 
     def read() -> tuple[Baskets, ReadCounts]:
-        cells = joined(map_batches(lambda batch: batch, path, options, sources.Budget.within(None)))
+        cells = joined(_map_batches(lambda batch: batch, path, options, sources.Budget.within(None)))
         return _assemble(cells, catalogue, options)
 
     return sources.named_after(path, read)
@@ -161,7 +172,7 @@ def stream_baskets(
         transactions, dropped = then(baskets)
         return transactions, replace(counts, unknown_dropped=counts.unknown_dropped + dropped)
 
-    batches = map_batches(finish, path, options, sources.Budget.within(options.memory_bytes))
+    batches = _map_batches(finish, path, options, sources.Budget.within(options.memory_bytes))
     return BasketStream(path, batches)
 
 
@@ -220,7 +231,7 @@ def _layout_of(path: Path, options: ReadOptions) -> BasketLayout:
     options.check_layout()
     form, options = options.format or _form_of(path, options), _with_tabs(path, options)
     if form == "parquet" or (form == "onehot" and path.name.lower().endswith(_ENDINGS["parquet"])):
-        kind, columns = item_columns(partial(sources.open_source, path, None), options)
+        kind, columns = _item_columns(partial(sources.open_source, path, None), options)
         return BasketLayout(kind, tuple(columns))
     if form == "dat":
         return BasketLayout("dat")
@@ -237,7 +248,7 @@ def _with_tabs(path: Path, options: ReadOptions) -> ReadOptions:
 # ---- batches
 
 
-def map_batches(
+def _map_batches(
     work: sources.Work[sources.Result], path: Path, options: ReadOptions, budget: sources.Budget
 ) -> Iterator[sources.Result]:
     """Yield ``work`` of the cells of each batch of a file; the log is told what had to be found out about it."""
@@ -253,7 +264,7 @@ def map_batches(
         raise BasketError(f"a {form} file has neither separator nor header; leave both out, or pass another format=")
     opened = partial(sources.open_source, path, options.progress)
     if form == "parquet" or (form == "onehot" and path.name.lower().endswith(_ENDINGS["parquet"])):
-        yield from read_parquet(opened, budget, work, options, tell)
+        yield from _read_parquet(opened, budget, work, options, tell)
         return
     options = _with_tabs(path, options)
     with opened() as file:
@@ -281,7 +292,7 @@ def _text_batches(
     options: ReadOptions,
     budget: sources.Budget,
     work: sources.Work[sources.Result],
-    tell: Callable[[str], None],
+    tell: _Tell,
 ) -> Iterator[sources.Result]:
     first = sources.read_sample(file)
     if not first:
@@ -290,7 +301,7 @@ def _text_batches(
     rest = sources.Resumed(first, file)
     sample = first[: sources.SAMPLE_BYTES]
     if form == "dat":
-        yield from _line_batches(dat_parser(advise(sample)), rest, budget, work)
+        yield from _line_batches(_dat_parser(advise(sample)), rest, budget, work)
         return
     layout = understand(sample, options)
     if layout.doubt or _is_found_out(layout, options):
@@ -299,8 +310,8 @@ def _text_batches(
         yield _read_long(rest, layout, budget, work)
         return
     apart = next(iter(layout.columns), None)
-    names = partial(parse_names, separator=layout.separator, apart=apart)
-    parse = onehot_parser(layout) if layout.kind == "onehot" else names
+    names = partial(_parse_names, separator=layout.separator, apart=apart)
+    parse = _onehot_parser(layout) if layout.kind == "onehot" else names
     yield from _line_batches(parse, rest, budget, work, layout.skip)
 
 
@@ -323,19 +334,8 @@ def _read_long(
     text = file.read(fitting + 1 if fitting >= 0 else -1)
     if len(text) > fitting >= 0:
         budget.refuse(f"the long layout is read as a whole, which takes about {_LONG_BYTES} times the size of the text")
-    transactions, items = parse_long(text, layout)
-    return work(long_cells(transactions, items, lambda row: f"line {line_of_row(text, layout.skip, row)}"))
-
-
-MAX_DIGITS = 9  # of an id in a .dat file: 32 bits hold it
-_LARGEST_BLOCK = (1 << 31) - 1
-_PIECE_BYTES = 1 << 20  # decoded at once, because the decoded form may be four times larger
-_SOMETHING = re.compile(rb"\S")
-_QUOTES = "quotes are not closed on the line"
-_PROBLEMS = {  # by how the parser's own text begins
-    "field larger": f"a cell has more than {csv.field_size_limit():,} characters; separators or line ends are missing",
-    "new-line char": "a carriage return stands inside it; convert the line ends (tr '\\r' '\\n' < OLD > NEW)",
-}
+    transactions, items = _parse_long(text, layout)
+    return work(long_cells(transactions, items, lambda row: f"line {_line_of_row(text, layout.skip, row)}"))
 
 
 def _decoded(line: bytes, number: int) -> str:
@@ -357,10 +357,10 @@ def _is_plain(text: bytes) -> bool:
     return False
 
 
-# ---- dat: a line of numbers a basket
+# ---- text: dat, a line of numbers a basket
 
 
-def dat_parser(advice: str) -> Callable[[bytes, Origin], Cells]:
+def _dat_parser(advice: str) -> Callable[[bytes, Origin], Cells]:
     """Return the reader of whole lines of item numbers, which refuses anything else with a BasketError and advice."""
     # compiled code loads in this thread, and not for other formats
     from assocpriv.kernels.text import parse_numbers
@@ -369,7 +369,7 @@ def dat_parser(advice: str) -> Callable[[bytes, Origin], Cells]:
         text = np.frombuffer(data, dtype=np.uint8)
         ids = np.empty((len(text) + 1) // 2, dtype=np.int32)  # room that is not written takes no memory
         sizes = np.empty(data.count(b"\n"), dtype=np.int32)
-        count, wrong = parse_numbers(text, MAX_DIGITS, ids, sizes)
+        count, wrong = parse_numbers(text, _MAX_DIGITS, ids, sizes)
         if wrong >= 0:
             _refuse_byte(data[wrong : wrong + 1], origin.place(data.count(b"\n", 0, wrong)), advice)
         return Cells(sizes, ids[:count].copy(), None, origin)
@@ -379,7 +379,7 @@ def dat_parser(advice: str) -> Callable[[bytes, Origin], Cells]:
 
 def _refuse_byte(byte: bytes, where: str, advice: str) -> None:
     if byte.isdigit():
-        raise BasketError(f"{where} has an item number of more than {MAX_DIGITS} digits; number items from 0")
+        raise BasketError(f"{where} has an item number of more than {_MAX_DIGITS} digits; number items from 0")
     if byte == b"-":
         raise BasketError(f"{where} has a minus sign; item numbers are 0 or more; renumber the items")
     raise BasketError(
@@ -387,10 +387,10 @@ def _refuse_byte(byte: bytes, where: str, advice: str) -> None:
     )
 
 
-# ---- basket: a line of names a basket
+# ---- text: basket, a line of names a basket
 
 
-def parse_names(data: bytes, origin: Origin, separator: str = ",", apart: int | None = None) -> Cells:
+def _parse_names(data: bytes, origin: Origin, separator: str = ",", apart: int | None = None) -> Cells:
     """Read whole lines of names, each as Python's CSV reader reads it, but for the cells of a column apart, if any.
 
     BasketError where a line is no text or no CSV.
@@ -515,10 +515,10 @@ def _refuse_lines(lines: Iterable[tuple[int, bytes]], dialect: dict[str, Any]) -
             raise BasketError(f"line {number} is not CSV: {problem}; correct it")
 
 
-# ---- long: a line of transaction and item for each item
+# ---- text: long, a line for each item of a transaction
 
 
-def parse_long(text: bytes, layout: TextLayout) -> list[Any]:
+def _parse_long(text: bytes, layout: TextLayout) -> list[Any]:
     """Return the transactions and the items of a table of text, as chunked Arrow arrays.
 
     Names lose the blanks around them; nothing but blanks is null. BasketError for anything but such a table.
@@ -541,10 +541,10 @@ def parse_long(text: bytes, layout: TextLayout) -> list[Any]:
     return columns
 
 
-def line_of_row(text: bytes, skip: int, row: int) -> int:
+def _line_of_row(text: bytes, skip: int, row: int) -> int:
     """Return the line, from 1, in which a row of a long file stands, from 0; blank lines are no rows.
 
-    >>> line_of_row(b"order,item\\n\\n1,tea\\n", 1, 0)
+    >>> _line_of_row(b"order,item\\n\\n1,tea\\n", 1, 0)
     3
     """
     lines = enumerate(io.BytesIO(text), 1)
@@ -588,21 +588,15 @@ def _table(text: bytes, layout: TextLayout) -> Any:
     raise BasketError(f"{where} does not have the {len(names)} cells of the first line; correct the file")
 
 
-# ---- onehot: a column of true and false for each item
+# ---- text: onehot, a column of true and false for each item
 
 
-def onehot_parser(layout: TextLayout) -> Callable[[bytes, Origin], Cells]:
+def _onehot_parser(layout: TextLayout) -> Callable[[bytes, Origin], Cells]:
     """Return the reader of whole lines of a one-hot table, which refuses anything else with a BasketError."""
     import pyarrow  # noqa: F401 -- loads in this thread
 
     items = [place for place in range(len(layout.header)) if place not in layout.columns]
-    problem = ""
-    try:
-        catalogue = Catalogue(layout.header[place] for place in items)
-    except PlanError as error:
-        problem = str(error)
-    if problem:
-        raise BasketError(f"the columns cannot be items: {problem}")
+    catalogue = _catalogue_of_columns(layout.header[place] for place in items)
 
     def parse(data: bytes, origin: Origin) -> Cells:
         if not _is_plain(data):
@@ -613,6 +607,14 @@ def onehot_parser(layout: TextLayout) -> Callable[[bytes, Origin], Cells]:
         return onehot_cells(columns, catalogue, origin)
 
     return parse
+
+
+def _catalogue_of_columns(names: Iterable[str]) -> Catalogue:
+    try:
+        return Catalogue(names)
+    except PlanError as error:
+        problem = str(error)
+    raise BasketError(f"the columns cannot be items: {problem}")
 
 
 def _text_flags(data: bytes, layout: TextLayout, items: list[int]) -> list[NDArray[np.bool_]] | None:
@@ -662,16 +664,11 @@ def _flags_by_line(data: bytes, origin: Origin, layout: TextLayout, items: list[
     return list(np.array(rows, dtype=np.bool_).T)
 
 
-Tell = Callable[[str], None]
-_LONG_ROW_BYTES = 192  # memory that a row of the long layout takes, at worst
-_CELL_BYTES = 8  # text that counts as one cell of a column of lists, and what a cell of a one-hot table takes
-_SAMPLE_CELLS = 1 << 20  # of a one-hot table, looked at to know it
-_LEAST_ROWS = 10
-_INDEX = re.compile(r"__index_level_[0-9]+__")  # a column that pandas writes, beside its own
+# ---- Parquet
 
 
-def read_parquet(
-    opened: sources.Opener, budget: sources.Budget, work: sources.Work[sources.Result], said: LayoutOptions, tell: Tell
+def _read_parquet(
+    opened: sources.Opener, budget: sources.Budget, work: sources.Work[sources.Result], said: LayoutOptions, tell: _Tell
 ) -> Iterator[sources.Result]:
     """Yield ``work`` of the cells of each batch; ``tell`` is told which columns are taken."""
     with opened() as file:
@@ -681,7 +678,7 @@ def read_parquet(
         yield from map_ahead(lambda cells: work(cells()), _parquet_cells(file, budget, said, tell), budget.workers)
 
 
-def item_columns(opened: sources.Opener, said: LayoutOptions) -> tuple[str, list[str]]:
+def _item_columns(opened: sources.Opener, said: LayoutOptions) -> tuple[str, list[str]]:
     """Return a file's layout as it is read, and its columns: "onehot" items, "long" both, or the "list" column."""
     import pyarrow.parquet as pq
 
@@ -694,7 +691,7 @@ def item_columns(opened: sources.Opener, said: LayoutOptions) -> tuple[str, list
 
 
 def _parquet_cells(
-    file: BinaryIO, budget: sources.Budget, said: LayoutOptions, tell: Tell
+    file: BinaryIO, budget: sources.Budget, said: LayoutOptions, tell: _Tell
 ) -> Iterator[Callable[[], Cells]]:
     """Yield for each batch what makes its cells of its columns."""
     import pyarrow.parquet as pq
@@ -752,7 +749,7 @@ def _arrow_step(step: Callable[[], sources.Result]) -> sources.Result:
     raise BasketError("the file is not Parquet, or is damaged; write it again or pass format= (--format)")
 
 
-def _parquet_columns(schema: Any, said: LayoutOptions, tell: Tell) -> list[str]:
+def _parquet_columns(schema: Any, said: LayoutOptions, tell: _Tell) -> list[str]:
     """Choose the column of lists, or the transaction and the item column."""
     names = schema.names
     if len(set(names)) != len(names):
@@ -794,10 +791,10 @@ def _by_types(schema: Any) -> tuple[int, int] | None:
     return (texts.index(False), texts.index(True)) if sum(texts) == 1 else None
 
 
-# ---- one-hot
+# ---- Parquet: one-hot tables
 
 
-def _flag_columns(file: BinaryIO, source: Any, said: LayoutOptions, budget: sources.Budget, tell: Tell) -> list[str]:
+def _flag_columns(file: BinaryIO, source: Any, said: LayoutOptions, budget: sources.Budget, tell: _Tell) -> list[str]:
     """Return the columns that are items of a one-hot table; none if the file holds something else.
 
     As in text, columns of true and false, or of 0 and 1, but for one of ids; the index that pandas writes is left out.
@@ -838,15 +835,7 @@ def _first_rows(source: Any, names: list[str]) -> sources.FirstLines:
 
 
 def _onehot_batches(source: Any, columns: list[str], budget: sources.Budget) -> Iterator[Callable[[], Cells]]:
-    try:
-        catalogue = Catalogue(name.strip() for name in columns)
-    except PlanError as error:
-        problem = str(error)
-    else:
-        problem = ""
-    if problem:
-        raise BasketError(f"the columns cannot be items: {problem}")
-    before = 0
+    catalogue, before = _catalogue_of_columns(name.strip() for name in columns), 0
     rows = max(1, budget.chunk_bytes // (_CELL_BYTES * len(columns)))
     batches = source.iter_batches(batch_size=rows, columns=columns)
     while (batch := _arrow_step(partial(next, batches, None))) is not None:

@@ -1,8 +1,4 @@
-"""Lists, sets and frames to baskets.
-
-Baskets in memory: lists, sets and data frames -> transactions of item ids.
-
-Tables of baskets: data frames and Arrow arrays -> cells.
+"""Baskets in memory: lists, sets or data frames -> transactions of item ids.
 
 pyarrow and narwhals cost a tenth of a second to load, hence the imports inside.
 """
@@ -145,7 +141,7 @@ class Baskets:
             BasketError: columns or cells that do not fit the layout; unknown, repeated or unusable names.
         """
         check_choices(format=format, unknown=unknown, repeats=repeats)
-        cells = cells_of_frame(frame, format, transaction_column, item_column)
+        cells = _cells_of_frame(frame, format, transaction_column, item_column)
         return _baskets_of(cells, catalogue, unknown, repeats)
 
     def aligned(self, catalogue: Catalogue, *, unknown: str = "error") -> tuple["Baskets", int]:
@@ -201,7 +197,7 @@ def named_baskets(
         return data
     if _is_frame(data):
         asked = (said.get(name) for name in ("transaction_column", "item_column"))
-        cells = cells_of_frame(data, said.get("format", "auto"), *asked)
+        cells = _cells_of_frame(data, said.get("format", "auto"), *asked)
     else:
         cells = _cells_of_sets(data)
     if catalogue is None and not len(cells.codes):
@@ -286,139 +282,10 @@ def _name_of(item: object, row: int, position: int) -> str:
     raise TypeError(f"{where} must be text or an integer, got a {type(item).__name__}")
 
 
-# ---- numbers of baskets by size
+# ---- tables
 
 
-def count_sizes(baskets: Baskets) -> Counter[int]:
-    """Return how many baskets there are of each size; counts of several files or batches may be added."""
-    values, counts = np.unique(baskets.sizes, return_counts=True)
-    return Counter(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-
-
-def top_holders(baskets: Baskets, largest: int) -> dict[int, Counter[int]]:
-    """Return, for k = 1..largest, how many baskets of each size hold the 20 most frequent k-itemsets, added up.
-
-    The itemsets are looked for among the 30 most frequent items, larger ones among extensions of the 100 most frequent
-    smaller ones. Frequent itemsets stand in shorter baskets than all itemsets, most of which are the long baskets' own.
-    """
-    sizes, n_items = baskets.sizes, len(baskets.catalogue)
-    items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
-    counts = np.bincount(items, minlength=n_items)
-    top = np.argsort(-counts, kind="stable")[:_TOP_ITEMS]
-    place = np.full(n_items, -1)
-    place[top] = np.arange(len(top))
-    places = place[items]
-    shown = np.zeros((len(top), len(baskets)), dtype=np.bool_)
-    shown[places[places >= 0], np.repeat(np.arange(len(baskets)), sizes)[places >= 0]] = True
-    singles = np.packbits(shown, axis=1)
-    level = [(item, singles[item]) for item in range(len(top))]  # each itemset by its last item and who holds it
-    holders = {}
-    for k in range(1, largest + 1):
-        if k > 1:
-            level = [(item, rows & singles[item]) for last, rows in level for item in range(last + 1, len(top))]
-        level.sort(key=lambda itemset: -int(np.bitwise_count(itemset[1]).sum()))
-        level = level[:_BEAM]
-        held: Counter[int] = Counter()
-        for _, rows in level[:_TOP_ITEMSETS]:
-            held.update(np.sort(sizes[np.unpackbits(rows, count=len(sizes)).astype(np.bool_)]).tolist())
-        holders[k] = held
-    return holders
-
-
-def is_list_type(kind: Any) -> bool:
-    """Return whether an Arrow type is one of its list types."""
-    import pyarrow.types as kinds
-
-    return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
-
-
-def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
-    """Read an Arrow array of lists of text or integers (else BasketError), a basket each; a null is an empty basket."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_null(lists.type):
-        lists = lists.cast(pa.list_(pa.string()))
-    if not is_list_type(lists.type):
-        raise BasketError("the list layout needs a column of lists; choose it with item_column=, or another format=")
-    sizes = array_to_numpy(pc.list_value_length(lists), 0)
-    return Cells(sizes, *_encoded(lists.flatten()), origin or Origin())
-
-
-def _row(row: int) -> str:
-    return f"row {row + 1}"
-
-
-def long_cells(transactions: Any, items: Any, place: Callable[[int], str] = _row) -> Cells:
-    """Read the transaction and the item of each cell, Arrow arrays, chunked or not; baskets by first appearance.
-
-    ``place`` says where a cell stands.
-
-    Raises:
-        BasketError: there are null transactions, items that are neither text nor integers, or more of the one column.
-    """
-    import pyarrow as pa
-
-    if len(transactions) != len(items):
-        raise BasketError("the lengths of columns do not fit each other; the data are damaged, write them again")
-    try:
-        indices, distinct = _coded(transactions)
-    except pa.ArrowNotImplementedError:
-        raise BasketError("transaction ids must be text, numbers or dates, not nested; choose another column") from None
-    if indices.null_count:
-        where = place(int(np.argmax(np.asarray(indices.is_null()))))
-        such = counted(indices.null_count, "such row")
-        raise BasketError(f"{where} has no transaction id ({such} in all); fill it in, or take such rows out")
-    rows = array_to_numpy(indices)
-    codes, names = _encoded(items)
-    if (rows[1:] < rows[:-1]).any():
-        # integers of row and place sort several times faster than a stable np.argsort
-        order = rows.astype(np.int64) << 32
-        order |= np.arange(len(order), dtype=np.int64)
-        order.sort()
-        order &= (1 << 32) - 1
-        codes = codes[order]
-    return Cells(np.bincount(rows, minlength=len(distinct)), codes, names)
-
-
-def _coded(values: Any) -> tuple[Any, Any]:
-    """Return an Arrow array as int32 positions, null where it is, in the distinct values by first appearance."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not isinstance(values, pa.ChunkedArray):
-        values = pa.chunked_array([values])
-    if not pa.types.is_dictionary(values.type):
-        coded = values.dictionary_encode().combine_chunks()  # the chunks share one dictionary
-        return coded.indices, coded.dictionary
-    for chunk in values.chunks:  # of codes outside, as a damaged file has them, Arrow would read whatever lies there
-        ends = pc.min_max(chunk.indices).as_py()
-        if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(chunk.dictionary):
-            raise BasketError("a column has codes outside its dictionary; the data are damaged, write them again")
-    coded = values.unify_dictionaries().combine_chunks()
-    distinct = coded.dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
-    used = distinct.indices.take(coded.indices).dictionary_encode()
-    return used.indices, distinct.dictionary.take(used.dictionary)
-
-
-def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
-    """Return the codes, −1 for nulls, and the distinct names of an Arrow array of items."""
-    import pyarrow as pa
-
-    kind = items.type.value_type if pa.types.is_dictionary(items.type) else items.type
-    if pa.types.is_null(kind):
-        return np.full(len(items), -1, dtype=np.int32), []
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
-        # the fields of a nested type may be named after items
-        shown = "nested values" if pa.types.is_nested(kind) else str(kind)
-        raise BasketError(f"items must be text or integers, got {shown}; convert them")
-    indices, distinct = _coded(items)
-    with contextlib.suppress(UnicodeDecodeError):  # it holds the name
-        return array_to_numpy(indices, -1), [str(name) for name in distinct.to_pylist()]
-    raise BasketError("the item column holds text that is not UTF-8; convert it")
-
-
-def cells_of_frame(frame: Any, layout: str, transaction: str | int | None, item: str | int | None) -> Cells:
+def _cells_of_frame(frame: Any, layout: str, transaction: str | int | None, item: str | int | None) -> Cells:
     """Read a pandas, polars or pyarrow table; arguments and what is raised are those of ``Baskets.from_frame``."""
     columns = _columns_of(frame)
     layout, places = _layout_and_places(columns, layout, transaction, item)
@@ -511,6 +378,115 @@ def _is_zero_one(column: Any) -> bool:
     return values.dtype.kind in "biuf" and bool(((values == 0) | (values == 1)).all())
 
 
+def _arrow(columns: list[Any], position: int) -> Any:
+    import narwhals as nw
+    import pyarrow as pa
+
+    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
+        column = columns[position]
+        if column.dtype == nw.Object:  # of pandas; Arrow takes sets, but no frozen ones
+            cells = [list(each) if isinstance(each, frozenset) else each for each in column.to_native()]
+            return pa.array(cells, from_pandas=True)
+        values = column.to_arrow()
+        return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    raise BasketError(
+        f"column {position + 1} mixes types; it must hold only text, only integers, or lists of them; convert it"
+    )
+
+
+def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
+    """Read an Arrow array of lists of text or integers (else BasketError), a basket each; a null is an empty basket."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_null(lists.type):
+        lists = lists.cast(pa.list_(pa.string()))
+    if not is_list_type(lists.type):
+        raise BasketError("the list layout needs a column of lists; choose it with item_column=, or another format=")
+    sizes = array_to_numpy(pc.list_value_length(lists), 0)
+    return Cells(sizes, *_encoded(lists.flatten()), origin or Origin())
+
+
+def is_list_type(kind: Any) -> bool:
+    """Return whether an Arrow type is one of its list types."""
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
+
+
+def _row(row: int) -> str:
+    return f"row {row + 1}"
+
+
+def long_cells(transactions: Any, items: Any, place: Callable[[int], str] = _row) -> Cells:
+    """Read the transaction and the item of each cell, Arrow arrays, chunked or not; baskets by first appearance.
+
+    ``place`` says where a cell stands.
+
+    Raises:
+        BasketError: there are null transactions, items that are neither text nor integers, or more of the one column.
+    """
+    import pyarrow as pa
+
+    if len(transactions) != len(items):
+        raise BasketError("the lengths of columns do not fit each other; the data are damaged, write them again")
+    try:
+        indices, distinct = _coded(transactions)
+    except pa.ArrowNotImplementedError:
+        raise BasketError("transaction ids must be text, numbers or dates, not nested; choose another column") from None
+    if indices.null_count:
+        where = place(int(np.argmax(np.asarray(indices.is_null()))))
+        such = counted(indices.null_count, "such row")
+        raise BasketError(f"{where} has no transaction id ({such} in all); fill it in, or take such rows out")
+    rows = array_to_numpy(indices)
+    codes, names = _encoded(items)
+    if (rows[1:] < rows[:-1]).any():
+        # integers of row and place sort several times faster than a stable np.argsort
+        order = rows.astype(np.int64) << 32
+        order |= np.arange(len(order), dtype=np.int64)
+        order.sort()
+        order &= (1 << 32) - 1
+        codes = codes[order]
+    return Cells(np.bincount(rows, minlength=len(distinct)), codes, names)
+
+
+def _coded(values: Any) -> tuple[Any, Any]:
+    """Return an Arrow array as int32 positions, null where it is, in the distinct values by first appearance."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not isinstance(values, pa.ChunkedArray):
+        values = pa.chunked_array([values])
+    if not pa.types.is_dictionary(values.type):
+        coded = values.dictionary_encode().combine_chunks()  # the chunks share one dictionary
+        return coded.indices, coded.dictionary
+    for chunk in values.chunks:  # of codes outside, as a damaged file has them, Arrow would read whatever lies there
+        ends = pc.min_max(chunk.indices).as_py()
+        if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(chunk.dictionary):
+            raise BasketError("a column has codes outside its dictionary; the data are damaged, write them again")
+    coded = values.unify_dictionaries().combine_chunks()
+    distinct = coded.dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
+    used = distinct.indices.take(coded.indices).dictionary_encode()
+    return used.indices, distinct.dictionary.take(used.dictionary)
+
+
+def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
+    """Return the codes, −1 for nulls, and the distinct names of an Arrow array of items."""
+    import pyarrow as pa
+
+    kind = items.type.value_type if pa.types.is_dictionary(items.type) else items.type
+    if pa.types.is_null(kind):
+        return np.full(len(items), -1, dtype=np.int32), []
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
+        # the fields of a nested type may be named after items
+        shown = "nested values" if pa.types.is_nested(kind) else str(kind)
+        raise BasketError(f"items must be text or integers, got {shown}; convert them")
+    indices, distinct = _coded(items)
+    with contextlib.suppress(UnicodeDecodeError):  # it holds the name
+        return array_to_numpy(indices, -1), [str(name) for name in distinct.to_pylist()]
+    raise BasketError("the item column holds text that is not UTF-8; convert it")
+
+
 def _onehot_cells(columns: list[Any]) -> Cells:
     try:
         catalogue = Catalogue(str(column.name).strip() for column in columns)
@@ -537,17 +513,40 @@ def onehot_cells(columns: Sequence[Any], catalogue: Catalogue, origin: Origin | 
     return Cells(sizes, codes[np.argsort(rows, kind="stable")], catalogue, origin or Origin())
 
 
-def _arrow(columns: list[Any], position: int) -> Any:
-    import narwhals as nw
-    import pyarrow as pa
+# ---- numbers of baskets by size
 
-    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
-        column = columns[position]
-        if column.dtype == nw.Object:  # of pandas; Arrow takes sets, but no frozen ones
-            cells = [list(each) if isinstance(each, frozenset) else each for each in column.to_native()]
-            return pa.array(cells, from_pandas=True)
-        values = column.to_arrow()
-        return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    raise BasketError(
-        f"column {position + 1} mixes types; it must hold only text, only integers, or lists of them; convert it"
-    )
+
+def count_sizes(baskets: Baskets) -> Counter[int]:
+    """Return how many baskets there are of each size; counts of several files or batches may be added."""
+    values, counts = np.unique(baskets.sizes, return_counts=True)
+    return Counter(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+
+
+def top_holders(baskets: Baskets, largest: int) -> dict[int, Counter[int]]:
+    """Return, for k = 1..largest, how many baskets of each size hold the 20 most frequent k-itemsets, added up.
+
+    The itemsets are looked for among the 30 most frequent items, larger ones among extensions of the 100 most frequent
+    smaller ones. Frequent itemsets stand in shorter baskets than all itemsets, most of which are the long baskets' own.
+    """
+    sizes, n_items = baskets.sizes, len(baskets.catalogue)
+    items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
+    counts = np.bincount(items, minlength=n_items)
+    top = np.argsort(-counts, kind="stable")[:_TOP_ITEMS]
+    place = np.full(n_items, -1)
+    place[top] = np.arange(len(top))
+    places = place[items]
+    shown = np.zeros((len(top), len(baskets)), dtype=np.bool_)
+    shown[places[places >= 0], np.repeat(np.arange(len(baskets)), sizes)[places >= 0]] = True
+    singles = np.packbits(shown, axis=1)
+    level = [(item, singles[item]) for item in range(len(top))]  # each itemset by its last item and who holds it
+    holders = {}
+    for k in range(1, largest + 1):
+        if k > 1:
+            level = [(item, rows & singles[item]) for last, rows in level for item in range(last + 1, len(top))]
+        level.sort(key=lambda itemset: -int(np.bitwise_count(itemset[1]).sum()))
+        level = level[:_BEAM]
+        held: Counter[int] = Counter()
+        for _, rows in level[:_TOP_ITEMSETS]:
+            held.update(np.sort(sizes[np.unpackbits(rows, count=len(sizes)).astype(np.bool_)]).tolist())
+        holders[k] = held
+    return holders

@@ -1,4 +1,6 @@
-"""Items as a source holds them, before a catalogue numbers them: the steps that lists, tables and files share.
+"""Items as a source holds them, before a catalogue numbers them.
+
+Lists, tables and files share the steps that stand here.
 
 Names lose the blanks around them, because a catalogue has none.
 """

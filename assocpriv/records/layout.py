@@ -1,16 +1,10 @@
-"""What a file of text means: header, separator, layout.
+"""The layout of a file of text, with its header, from what was said of it or else from its first lines.
 
-What a file of text means: its header and its layout, from what was said and from its first lines.
+What may mean several things is refused. docs/cli.md, *Baskets*, has the rules in words. Of baskets, a line each, what
+is no item is told from the first lines, and refused or doubted: a header, ids, words for nothing, another separator.
 
-What may mean several things is refused. docs/cli.md, *Baskets*, has the rules in words.
-
-What in a file of baskets, a line each, is no item: a header, ids, words for nothing, another separator.
-
-Each is told from the first lines, and refused or doubted; nothing that is said holds a cell.
-
-Columns of tables of baskets: by their usual names, by the name or number asked for, and how errors speak of them.
-
-Any other name of a column may be an item, as in a file without a header: messages give its number only.
+Columns are found by their usual names, or by the name or number asked for. Any other name of a column may be an item,
+as in a file without a header: messages give its number only. Nothing that is said holds a cell.
 """
 
 import itertools
@@ -38,6 +32,27 @@ _REMEDY = (
     "say what it is: --format long{header} --transaction-column N --item-column N, --format onehot, or --format basket "
     "for a basket a line without other columns (in Python format= and so on)"
 )
+_NUMBERED = re.compile(r"(\D*?)[ _-]*([0-9]+)")
+_NOTHING = frozenset({"nan", "none", "null", "<na>", "nat", "n/a", "#n/a"})  # what programs write for no value
+_LEAST_LINES = 20  # from which first cells that all differ are ids: baskets begin with the same items
+_KEYS = ("", "id", "ids", "no", "nr", "num", "number", "key", "code")
+_TEXTS = ("name", "description", "desc", "title")
+_ODD = re.compile(r"[^a-z0-9]")
+_SALES = ("transaction", "trans", "tx", "invoice", "order", "receipt", "ticket", "bill", "basket", "cart", "purchase")
+_PEOPLE = ("member", "customer", "client", "user", "household", "shopper", "person")
+_GOODS = ("item", "product", "article", "sku", "stock")
+_USUAL = {  # of each role, the likeliest first
+    "transaction": [
+        *(stem + key for stem in _SALES for key in _KEYS), "tid", "session", "sessionid", "visit", "visitid",
+        *(stem + key for stem in _PEOPLE for key in _KEYS if key or stem != "person"),
+    ],
+    "item": [
+        *(stem + key for key in ("", "s", *_KEYS[1:], *_TEXTS) for stem in _GOODS), "ean", "upc", "gtin", "barcode",
+        "description",
+    ],
+}  # fmt: skip
+_RANK = {role: {name: rank for rank, name in reversed(list(enumerate(names)))} for role, names in _USUAL.items()}
+COLUMN_OPTIONS = "transaction_column= and item_column= (--transaction-column, --item-column)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +125,7 @@ def understand(sample: bytes, said: LayoutOptions) -> TextLayout:
     rows = FirstLines(lines, separator)
     kind, has_header = _kind(rows, said)
     if kind == "basket":
-        return _basket_layout(rows, said, has_header, doubt_separator(lines, rows) if said.delimiter else "")
+        return _basket_layout(rows, said, has_header, _doubt_separator(lines, rows) if said.delimiter else "")
     if kind == "long":
         return _long_layout(rows, said, has_header)
     return _onehot_layout(rows, said)
@@ -169,7 +184,7 @@ def _heads_baskets(rows: FirstLines, said: LayoutOptions) -> bool:
         return bool(said.header)
     if not str(said.transaction_column).strip().isdigit():
         return True
-    return is_above_ids(rows, asked_place(rows.first, "transaction", said.transaction_column))
+    return _is_above_ids(rows, asked_place(rows.first, "transaction", said.transaction_column))
 
 
 def _check_long(rows: FirstLines) -> bool:
@@ -222,8 +237,8 @@ def _refuse_tables(rows: FirstLines, said: LayoutOptions) -> None:
         width = len(rows.first)
         remedy = _REMEDY.format(header=" --header no" if _shows_header(rows) is False else "")
         raise BasketError(f"all lines have {width} cells and {sign}, as in a table, not in baskets; {remedy}")
-    refuse_ids(rows, None if said.delimiter is None and rows.separator == "," else rows.separator)
-    if said.header is None and rows.body and rows.first and names_columns(rows):
+    _refuse_ids(rows, None if said.delimiter is None and rows.separator == "," else rows.separator)
+    if said.header is None and rows.body and rows.first and _names_columns(rows):
         raise BasketError("line 1 may be a header or a basket; say which with header= (--header yes or no)")
 
 
@@ -258,7 +273,7 @@ def _kind_of_column(cells: Sequence[str]) -> str:
 def _basket_layout(rows: FirstLines, said: LayoutOptions, has_header: bool, doubt: str) -> TextLayout:
     if said.item_column is not None:
         raise BasketError("a file of a basket a line has no item column; leave item_column= (--item-column) out")
-    refuse_nothings(rows)
+    _refuse_nothings(rows)
     columns, without = [], ""
     if said.transaction_column is not None:
         names = rows.first if has_header else [""] * len(rows.first)
@@ -380,12 +395,10 @@ def _is_onehot(rows: FirstLines, said: LayoutOptions) -> bool:
     )
 
 
-_NUMBERED = re.compile(r"(\D*?)[ _-]*([0-9]+)")
-_NOTHING = frozenset({"nan", "none", "null", "<na>", "nat", "n/a", "#n/a"})  # what programs write for no value
-_LEAST_LINES = 20  # from which first cells that all differ are ids: baskets begin with the same items
+# ---- what is no item
 
 
-def names_columns(rows: FirstLines) -> bool:
+def _names_columns(rows: FirstLines) -> bool:
     """Tell whether the first line is only usual names of columns, or these and item1, item2 … above other names."""
     if all(map(is_usual, rows.first)):
         return True
@@ -396,22 +409,22 @@ def names_columns(rows: FirstLines) -> bool:
     return not any(part[1].lower() in stems for row in rows.body for cell in row if (part := _NUMBERED.fullmatch(cell)))
 
 
-def is_above_ids(rows: FirstLines, place: int) -> bool:
+def _is_above_ids(rows: FirstLines, place: int) -> bool:
     """Tell whether the first line is a header by the column of ids: these have digits, and their name has none."""
     column = [row[place] for row in rows.cells if len(row) > place]
-    return names_columns(rows) or (
+    return _names_columns(rows) or (
         len(column) > 1 and not _DIGIT.search(column[0]) and all(map(_DIGIT.search, column[1:]))
     )
 
 
-def refuse_ids(rows: FirstLines, separator: str | None) -> None:
+def _refuse_ids(rows: FirstLines, separator: str | None) -> None:
     """Refuse lines that begin with cells of which each occurs once: ids, which would be taken for items."""
     lines = [row for row in rows.body if row]
     others = {cell for row in lines for cell in row[1:] if cell}
     firsts = {row[0] for row in lines if row[0]}
     repeated = 0 < 2 * len(others) <= sum(map(len, lines)) - len(lines)  # else all cells may well differ
     if len(lines) >= _LEAST_LINES and len(firsts) == len(lines) and repeated and not firsts & others:
-        header = " --header yes" if is_above_ids(rows, 0) else ""
+        header = " --header yes" if _is_above_ids(rows, 0) else ""
         option = {None: "", "\t": " --separator tab"}.get(separator, f" --separator '{separator}'")
         raise BasketError(
             "the first cells of all lines differ and stand nowhere else, as ids do, not items; leave them out with "
@@ -420,7 +433,7 @@ def refuse_ids(rows: FirstLines, separator: str | None) -> None:
         )
 
 
-def refuse_nothings(rows: FirstLines) -> None:
+def _refuse_nothings(rows: FirstLines) -> None:
     """Refuse NaN and the like, which would be an item, where a line repeats it or a fifth of several lines hold it."""
     held = [sum(cell.lower() in _NOTHING for cell in row) for row in rows.cells]
     if max(held, default=0) > 1 or (sum(map(bool, held)) > 1 and 5 * sum(map(bool, held)) >= len(held)):
@@ -431,7 +444,7 @@ def refuse_nothings(rows: FirstLines) -> None:
         )
 
 
-def doubt_separator(lines: Sequence[str], rows: FirstLines) -> str:
+def _doubt_separator(lines: Sequence[str], rows: FirstLines) -> str:
     """Say that another separator stands in all lines, and the one that was said in none."""
     filled = [line for line in lines if line.strip()]
     if len(filled) < 2 or any(len(row) > 1 for row in rows.cells):
@@ -451,24 +464,7 @@ def no_flag(cell: str) -> str:
     )
 
 
-_KEYS = ("", "id", "ids", "no", "nr", "num", "number", "key", "code")
-_TEXTS = ("name", "description", "desc", "title")
-_ODD = re.compile(r"[^a-z0-9]")
-_SALES = ("transaction", "trans", "tx", "invoice", "order", "receipt", "ticket", "bill", "basket", "cart", "purchase")
-_PEOPLE = ("member", "customer", "client", "user", "household", "shopper", "person")
-_GOODS = ("item", "product", "article", "sku", "stock")
-_USUAL = {  # of each role, the likeliest first
-    "transaction": [
-        *(stem + key for stem in _SALES for key in _KEYS), "tid", "session", "sessionid", "visit", "visitid",
-        *(stem + key for stem in _PEOPLE for key in _KEYS if key or stem != "person"),
-    ],
-    "item": [
-        *(stem + key for key in ("", "s", *_KEYS[1:], *_TEXTS) for stem in _GOODS), "ean", "upc", "gtin", "barcode",
-        "description",
-    ],
-}  # fmt: skip
-_RANK = {role: {name: rank for rank, name in reversed(list(enumerate(names)))} for role, names in _USUAL.items()}
-COLUMN_OPTIONS = "transaction_column= and item_column= (--transaction-column, --item-column)"
+# ---- columns
 
 
 def usual_places(columns: Sequence[object], role: str) -> list[int]:

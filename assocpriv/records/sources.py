@@ -1,14 +1,9 @@
-"""People's files: opened, cut into lines, bounded in memory.
+"""Files of people's records, as they lie on disk: opened within a budget of memory, cut into whole lines.
 
-What reading a file of baskets may take, and how a file is opened for it.
+Each error becomes one that names the file, or a line of it, and quotes nothing of it.
 
-Files of people's records, as they lie on disk: opened, cut into whole lines, and named in every error.
-
-Each error becomes one that names the file and quotes nothing of it.
-
-The first lines of a file of text, cut into cells, and the separator that cuts them.
-
-Whole lines of CSV -> columns as Arrow holds them, by pyarrow; what is wrong is named by its line, never quoted.
+Of text the first lines are cut into cells, by the separator that they show; whole lines of CSV become columns as Arrow
+holds them, by pyarrow.
 """
 
 import contextlib
@@ -29,10 +24,35 @@ from assocpriv.records.cells import Cells, Origin
 Result = TypeVar("Result")
 Work = Callable[[Cells], Result]
 Opener = Callable[[], BinaryIO]
+Progress = Callable[[int, int], None]
 CHUNK_BYTES = 1 << 21  # text that a core parses at once, at most
 LEAST_CHUNK_BYTES = 1 << 18
-WORKING_BYTES = 32  # memory that a byte of text takes while it becomes baskets, at worst
+_WORKING_BYTES = 32  # memory that a byte of text takes while it becomes baskets, at worst
 NO_BASKETS = "the file holds no baskets; check that it is the right one"
+_BOM = b"\xef\xbb\xbf"
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+SPREADSHEET = "a spreadsheet's own format is not read; save it there as “CSV UTF-8” and read that"
+_STARTS = {  # of what is no text
+    b"PAR1": "the file is Parquet; leave format= (--format) out, or pass format='parquet' (--format parquet)",
+    b"PK\x03\x04": f"the file is packed, as spreadsheets are; {SPREADSHEET}",
+}
+_PROBLEMS = (
+    (FileNotFoundError, "no such file; check the path"),
+    (IsADirectoryError, "this is a folder; name a file in it"),
+    (PermissionError, "the file may not be read; check its permissions"),
+    (EOFError, "the compressed data breaks off; fetch the file again"),
+    ((gzip.BadGzipFile, zlib.error), "the compressed data is damaged; fetch the file again"),
+    (OSError, "the system cannot read the file; check the path and the disk"),
+)
+TO_UTF8 = "convert the file to UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW, or save it as “CSV UTF-8”)"
+UNREADABLE = "\ufffd"  # stands for what is no UTF-8 in the first lines
+SAMPLE_BYTES = 1 << 20
+SAMPLE_LINES = 1000
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
+EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
+
+
+# ---- memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +69,7 @@ class Budget:
         if memory_bytes is None:
             return cls(CHUNK_BYTES)
         workers = workers_within(memory_bytes)
-        share = memory_bytes // (WORKING_BYTES * (workers + 2))
+        share = memory_bytes // (_WORKING_BYTES * (workers + 2))
         return cls(min(CHUNK_BYTES, max(LEAST_CHUNK_BYTES, share)), memory_bytes, workers)
 
     def units(self, unit_bytes: int) -> int:
@@ -62,26 +82,10 @@ class Budget:
         raise BasketError(f"{what}, more than the {(self.memory_bytes or 0) >> 20:,} MiB allowed; {remedy}")
 
 
-Progress = Callable[[int, int], None]
-_Result = TypeVar("_Result")
-_BOM = b"\xef\xbb\xbf"
-SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
-SPREADSHEET = "a spreadsheet's own format is not read; save it there as “CSV UTF-8” and read that"
-_STARTS = {  # of what is no text
-    b"PAR1": "the file is Parquet; leave format= (--format) out, or pass format='parquet' (--format parquet)",
-    b"PK\x03\x04": f"the file is packed, as spreadsheets are; {SPREADSHEET}",
-}
-_PROBLEMS = (
-    (FileNotFoundError, "no such file; check the path"),
-    (IsADirectoryError, "this is a folder; name a file in it"),
-    (PermissionError, "the file may not be read; check its permissions"),
-    (EOFError, "the compressed data breaks off; fetch the file again"),
-    ((gzip.BadGzipFile, zlib.error), "the compressed data is damaged; fetch the file again"),
-    (OSError, "the system cannot read the file; check the path and the disk"),
-)
+# ---- files
 
 
-def named_after(path: Path, step: Callable[[], _Result], kind: type[RecordError] = BasketError) -> _Result:
+def named_after(path: Path, step: Callable[[], Result], kind: type[RecordError] = BasketError) -> Result:
     """Take a step of reading; whatever fails becomes one error of a kind that names the file."""
     try:
         return step()
@@ -167,7 +171,7 @@ def line_chunks(file: Resumed, budget: Budget, skip: int) -> Iterator[tuple[byte
     The first ``skip`` lines are left out.
     """
     rest = bytearray()
-    before, longest = 0, budget.units(WORKING_BYTES)
+    before, longest = 0, budget.units(_WORKING_BYTES)
     while block := file.read(budget.chunk_bytes):
         if cut := block.rfind(b"\n") + 1:
             yield from _below_header(bytes(rest) + block[:cut], before, skip)
@@ -175,7 +179,7 @@ def line_chunks(file: Resumed, budget: Budget, skip: int) -> Iterator[tuple[byte
             rest = bytearray()
         rest += block[cut:]
         if len(rest) > longest >= 0:
-            budget.refuse(f"line {before + 1} takes at least {len(rest) * WORKING_BYTES >> 20:,} MiB to read")
+            budget.refuse(f"line {before + 1} takes at least {len(rest) * _WORKING_BYTES >> 20:,} MiB to read")
     if rest:
         yield from _below_header(bytes(rest).removesuffix(b"\n") + b"\n", before, skip)
 
@@ -188,11 +192,7 @@ def _below_header(lines: bytes, before: int, skip: int) -> Iterator[tuple[bytes,
         yield lines, Origin("line", before, whole=False)
 
 
-TO_UTF8 = "convert the file to UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW, or save it as “CSV UTF-8”)"
-UNREADABLE = "\ufffd"  # stands for what is no UTF-8 in the first lines
-SAMPLE_BYTES = 1 << 20
-SAMPLE_LINES = 1000
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
+# ---- first lines
 
 
 class FirstLines:
@@ -299,7 +299,7 @@ def _check_blanks(lines: Sequence[str], chosen: str | None) -> None:
         )
 
 
-EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
+# ---- columns of CSV
 
 
 class LineNumbers:

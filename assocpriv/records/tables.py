@@ -1,18 +1,14 @@
-"""Tables to inputs of a plan's columns.
-
-Values of a table -> inputs of a plan's columns: one value, or a column of many that Arrow holds.
+"""Tables of people's records -> inputs of a plan's columns, batch by batch: CSV, Parquet, frames.
 
 A number's input is the cell that it lies in, a category's its place among the column's values, a missing value's the
-number of inputs. Both ways give the same input for the same value. Raw values appear in no error.
+number of inputs. One value, and a column of many that Arrow holds, give the same input for the same value. Raw values
+appear in no error.
 
-Tables of people's records -> batches of inputs of a plan's columns: CSV, Parquet and frames, in bounded memory.
+Files may have any size: memory is bounded, and only the plan's columns are read. What cannot be taken is counted to the
+end of the table, then refused in one line that names the column, how many records it concerns and the first one's
+place, never a value. docs/cli/numeric.md has the rules in words.
 
-Of a table only the plan's columns are read. pyarrow costs a tenth of a second to load, hence the imports inside.
-
-Tables of people's records, in files of any size and in frames -> inputs of a plan's columns, batch by batch.
-
-What cannot be taken is counted to the end of the table, then refused in one line that names the column, how many
-records it concerns and the first one's place, never a value. docs/cli/numeric.md has the rules in words.
+pyarrow costs a tenth of a second to load, hence the imports inside.
 """
 
 import contextlib
@@ -28,7 +24,7 @@ from functools import partial
 from itertools import groupby
 from numbers import Real
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +37,35 @@ from assocpriv.plans.tree_model import CategoryInput
 from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records import sources
 from assocpriv.records.cells import Origin
+from assocpriv.records.layout import LayoutOptions
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[-+]?inf(?:inity)?", re.ASCII | re.I)
 _NO_NUMBER = re.compile(r"[-+]?nan(?:\([0-9a-z_]*\))?", re.ASCII | re.I)  # as Arrow reads numbers of whole columns
 _UNSEEN = -1
 _BEYOND_NAMES = 10**MOST_NAME  # has more digits than a value's name
+_Tell = Callable[[str], None]
+_ROWS = 1 << 16  # of a batch at most
+_CELL_BYTES = 64  # memory that a cell of a table takes while it becomes an input, at worst
+_PARQUET, _TEXT = (".parquet", ".pq"), (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt")
+_LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
+_REMEDIES = {
+    "unreadable": (
+        "no number",
+        "write numbers as 1234.5, dates as numbers too; if a word stands for missing values name it with missing= "
+        "(--missing)",
+    ),
+    "missing": ("no value", "leave such records out; a plan made from a schema takes them with optional = true there"),
+    "outside": (
+        "a value outside its range",
+        "pass clip=True (--clip) to move such values to the range's ends, or widen low and high in the schema; a plan "
+        "without a schema takes all numbers but infinite ones",
+    ),
+    "unseen": (
+        "a value that is none of the plan's",
+        "correct the data, or make a plan that lists it; if a word stands for missing values name it with missing= "
+        "(--missing)",
+    ),
+}
 
 
 # ---- one value
@@ -165,27 +185,7 @@ class Found:
             self.problems[problem] = (before + count, earlier)
 
 
-_REMEDIES = {
-    "unreadable": (
-        "no number",
-        "write numbers as 1234.5, dates as numbers too; if a word stands for missing values name it with missing= "
-        "(--missing)",
-    ),
-    "missing": ("no value", "leave such records out; a plan made from a schema takes them with optional = true there"),
-    "outside": (
-        "a value outside its range",
-        "pass clip=True (--clip) to move such values to the range's ends, or widen low and high in the schema; a plan "
-        "without a schema takes all numbers but infinite ones",
-    ),
-    "unseen": (
-        "a value that is none of the plan's",
-        "correct the data, or make a plan that lists it; if a word stands for missing values name it with missing= "
-        "(--missing)",
-    ),
-}
-
-
-def refuse_problems(columns: Collection[Column], found: Collection[Found], word: str) -> None:
+def _refuse_problems(columns: Collection[Column], found: Collection[Found], word: str) -> None:
     """Raise RecordError for what cannot be taken, if anything; ``word`` is the source's for a record's place."""
     wrong = [(column, each) for column, each in zip(columns, found, strict=True) if each.problems]
     if not wrong:
@@ -335,10 +335,7 @@ def is_text(kind: Any) -> bool:
     return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
 
 
-Tell = Callable[[str], None]
-_Result = TypeVar("_Result")
-_ROWS = 1 << 16  # of a batch at most
-_CELL_BYTES = 64  # memory that a cell of a table takes while it becomes an input, at worst
+# ---- batches
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -359,7 +356,7 @@ def _batch(columns: Sequence[Any], plan: TableColumns, options: CellOptions, lin
     return Batch(inputs, found)
 
 
-def find_columns(names: Sequence[object], plan: TableColumns, tell: Tell, where: str) -> list[int]:
+def _find_columns(names: Sequence[object], plan: TableColumns, tell: _Tell, where: str) -> list[int]:
     """Return the places of the plan's columns among a table's; further ones are counted, and left out.
 
     ``where`` says what has the names. A name of the table's own is never shown: it may be a value.
@@ -390,8 +387,8 @@ def find_columns(names: Sequence[object], plan: TableColumns, tell: Tell, where:
 # ---- CSV
 
 
-def read_csv(
-    file: BinaryIO, plan: TableColumns, options: CellOptions, separator: str | None, budget: sources.Budget, tell: Tell
+def _read_csv(
+    file: BinaryIO, plan: TableColumns, options: CellOptions, separator: str | None, budget: sources.Budget, tell: _Tell
 ) -> Iterator[Batch]:
     """Yield the batches of a file of text with a header line; blank lines are left out."""
     sample = sources.read_sample(file)
@@ -400,7 +397,9 @@ def read_csv(
         raise RecordError("the file is empty, or its first line is too long; line 1 must name the columns")
     skip = next(number for number, line in enumerate(lines) if line.strip())
     header, separator = _header(lines[skip], plan, separator)
-    places = find_columns(header, plan, tell, f"line {skip + 1}, with cells parted by {sources.SEPARATORS[separator]},")
+    places = _find_columns(
+        header, plan, tell, f"line {skip + 1}, with cells parted by {sources.SEPARATORS[separator]},"
+    )
     parse = partial(_parse, width=len(header), places=places, separator=separator, plan=plan, options=options)
     chunks = sources.line_chunks(sources.Resumed(sample, file), budget, skip + 1)
     yield from map_ahead(lambda chunk: parse(*chunk), chunks, budget.workers)
@@ -435,15 +434,15 @@ def _parse(
 # ---- Parquet
 
 
-def read_parquet_table(
-    file: BinaryIO, plan: TableColumns, options: CellOptions, budget: sources.Budget, tell: Tell
+def _read_parquet(
+    file: BinaryIO, plan: TableColumns, options: CellOptions, budget: sources.Budget, tell: _Tell
 ) -> Iterator[Batch]:
     """Yield the batches of a Parquet file."""
     import pyarrow.parquet as pq
 
     source = _arrow_step(partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False))
     schema = source.schema_arrow
-    places = find_columns(schema.names, plan, tell, "the file")
+    places = _find_columns(schema.names, plan, tell, "the file")
     names = [schema.names[place] for place in places]
     for name, column in zip(names, plan.names, strict=True):
         if schema.field(name).type.num_fields:
@@ -484,7 +483,7 @@ def _rows_batch(columns: list[Any], before: int, plan: TableColumns, options: Ce
     return _batch(columns, plan, options, lambda row: before + row + 1)
 
 
-def _arrow_step(step: Callable[[], _Result]) -> _Result:
+def _arrow_step(step: Callable[[], sources.Result]) -> sources.Result:
     """Take a step of reading Parquet; the texts of Arrow's errors are not passed on."""
     with contextlib.suppress(*parquet_errors()):
         return step()
@@ -494,7 +493,7 @@ def _arrow_step(step: Callable[[], _Result]) -> _Result:
 # ---- frames
 
 
-def read_frame(frame: Any, plan: TableColumns, options: CellOptions, before: int, tell: Tell) -> Iterator[Batch]:
+def _read_frame(frame: Any, plan: TableColumns, options: CellOptions, before: int, tell: _Tell) -> Iterator[Batch]:
     """Yield the batches of a pandas, polars or pyarrow table, of which ``before`` records stand before these."""
     import narwhals as nw
     import pyarrow as pa
@@ -511,7 +510,7 @@ def read_frame(frame: Any, plan: TableColumns, options: CellOptions, before: int
     except nw.exceptions.NarwhalsError:  # its text names columns
         problem = RecordError("the columns of a table must have different names")
     else:
-        places = find_columns([column.name for column in columns], plan, tell, "the table")
+        places = _find_columns([column.name for column in columns], plan, tell, "the table")
         n_records = len(columns[0])
 
         def batches() -> Iterator[tuple[list[Any], int]]:
@@ -532,9 +531,7 @@ def _arrow(column: Any, name: str) -> Any:
     raise RecordError(f"column {name} mixes types; it must hold only numbers, or only text; convert it")
 
 
-_PARQUET, _TEXT = (".parquet", ".pq"), (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt")
-_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "blank": " ", "space": " "}
-_LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
+# ---- tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -562,7 +559,7 @@ class TableOptions:
     @property
     def mark(self) -> str | None:
         """The separator's character."""
-        return None if self.separator is None else _WORDS.get(self.separator, self.separator)
+        return LayoutOptions(separator=self.separator).delimiter
 
     @property
     def cells(self) -> CellOptions:
@@ -601,7 +598,7 @@ class TableStream(Iterator[NDArray[np.int32]]):
                 found.add(later)
             if not any(found.problems for found in self._found):
                 return batch.raw_inputs
-        refuse_problems(self._plan.columns, self._found, self._word)
+        _refuse_problems(self._plan.columns, self._found, self._word)
         if not self.counts.records:
             raise RecordError("the table has no records; check that it is the right one")
         named = list(zip(self._plan.names, self._found, strict=True))
@@ -645,9 +642,9 @@ def _file_batches(path: Path, plan: TableColumns, options: TableOptions) -> Iter
         if name.endswith(_PARQUET):
             if options.separator is not None:
                 raise RecordError("a Parquet file has no separator; leave it out")
-            yield from read_parquet_table(file, plan, options.cells, budget, tell)
+            yield from _read_parquet(file, plan, options.cells, budget, tell)
         else:
-            yield from read_csv(file, plan, options.cells, options.mark, budget, tell)
+            yield from _read_csv(file, plan, options.cells, options.mark, budget, tell)
 
 
 def _frame_batches(source: Any, plan: TableColumns, options: TableOptions) -> Iterator[Batch]:
@@ -661,7 +658,7 @@ def _frame_batches(source: Any, plan: TableColumns, options: TableOptions) -> It
 
     before = 0
     for table in tables:
-        for batch in read_frame(table, plan, options.cells, before, tell):
+        for batch in _read_frame(table, plan, options.cells, before, tell):
             before += len(batch.raw_inputs)
             yield batch
 

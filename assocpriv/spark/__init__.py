@@ -1,7 +1,7 @@
-"""The door of Spark: reports in files or DataFrames, counted by its tasks, for all that is asked of reports elsewhere.
+"""Spark's front: reports in files or DataFrames, counted by tasks for all that is asked of reports elsewhere.
 
 :func:`read_reports` and :func:`reports_of` return a collection that :func:`assocpriv.mine`, ``ask``,
-``numeric.reconstruct`` and ``guidance.collect`` take as they take any other; results are the same to the last integer.
+``numeric.reconstruct`` and ``guided.collect`` take as they take any other; results are the same to the last integer.
 """
 
 from collections.abc import Iterable

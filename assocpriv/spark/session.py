@@ -1,13 +1,10 @@
-"""A Spark session, and whole numbers added up over its tasks.
+"""A Spark session: started or found, with whole numbers added up over its tasks.
 
-Starting Spark, or finding the session that there is, with errors that say in one line what to do.
+Errors of a start say in one line what to do. Whoever has a session hands that over; starting is for the command line,
+and for those who have none.
 
-Whoever has a session hands that over; this is for the command line, and for those who have none.
-
-Whole numbers added up over the tasks of a Spark job, whatever was counted.
-
-A task counts what it reads into one array and returns it; arrays are added up, so neither the order of tasks nor how
-often one was tried changes a count: of several attempts at a task Spark takes one.
+Whatever is counted, a task counts what it reads into one array and returns it; arrays are added up, so neither the
+order of tasks nor how often one was tried changes a count: of several attempts at a task Spark takes one.
 """
 
 import contextlib
@@ -37,6 +34,12 @@ _ADDRESS = re.compile(r"(?:spark|sc)://([^:/,;]+):(\d{1,5})")
 _SETTINGS = {"spark.app.name": "assocpriv", "spark.ui.enabled": "false"}
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}  # no other machine takes part
 _THROWN = re.compile(r"^\s*(?:Exception in thread \S+ |: )?(?:[\w$]+\.)*(\w+(?:Exception|Error): .+)", re.MULTILINE)
+_AT_THE_DRIVER = 256 << 20  # bytes of counts that all tasks of a job may return
+_SAFE = re.compile(r"^(?:assocpriv\.promise\.errors\.(\w+): |(?=ModuleNotFoundError: ))(.+)$", re.MULTILINE)
+Ints = NDArray[np.int64]
+
+
+# ---- the session
 
 
 def start_session(master: str) -> "SparkSession":
@@ -46,13 +49,13 @@ def start_session(master: str) -> "SparkSession":
         SparkError: PySpark or Java is missing or too old, or the master is none or does not answer.
     """
     try:
-        with quiet_pandas():
+        with _quiet_pandas():
             from pyspark.sql import SparkSession
     except ImportError:
         raise errors.SparkError("PySpark is not installed: pip install 'assocpriv[spark]'") from None
     is_connect = master.startswith("sc://")
     _check_there(master)
-    with tempfile.TemporaryFile() as said, quiet_pandas():
+    with tempfile.TemporaryFile() as said, _quiet_pandas():
         try:
             if not is_connect:
                 _start_java(master, said)
@@ -95,7 +98,7 @@ def _start_java(master: str, said: IO[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def quiet_pandas() -> Iterator[None]:
+def _quiet_pandas() -> Iterator[None]:
     """Keep PySpark from warning of pandas 3: nothing here goes through pandas."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*PySpark does not yet fully support pandas", category=FutureWarning)
@@ -113,9 +116,7 @@ def column_of(frame: "DataFrame", name: str) -> "Column":
     return frame["`" + name.replace("`", "``") + "`"]
 
 
-Ints = NDArray[np.int64]
-_AT_THE_DRIVER = 256 << 20  # bytes of counts that all tasks of a job may return
-_SAFE = re.compile(r"^(?:assocpriv\.promise\.errors\.(\w+): |(?=ModuleNotFoundError: ))(.+)$", re.MULTILINE)
+# ---- sums over tasks
 
 
 def add_up(frame: "DataFrame", count: Callable[[Iterator[Any]], Ints], n_counts: int) -> Ints:
@@ -149,7 +150,7 @@ def run(frame: "DataFrame", task: Callable[[Iterator[Any]], Iterator[Any]], sche
         except Exception as error:  # noqa: BLE001 - of Spark, of gRPC, of py4j, each with classes of its own
             answer.append(error)
 
-    with quiet_pandas():
+    with _quiet_pandas():
         rows = frame.mapInArrow(partial(_on_its_cores, task), schema)
         # not in this thread: a signal in the middle of a call to Java would have PySpark make another within it
         job = Thread(target=collect, daemon=True)

@@ -155,7 +155,7 @@ def cells_by_chunks(content: bytes, chunk: int) -> list[list[str]] | int:
     """Read as csv_reference does, by the reader under test."""
     with tempfile.TemporaryDirectory() as folder:
         path = written(Path(folder), "x.csv", content)
-        batches = basket_files.map_batches(
+        batches = basket_files._map_batches(
             lambda cells: cells, path, ReadOptions("basket", separator=","), sources.Budget(chunk)
         )
         try:

@@ -21,10 +21,11 @@ from assocpriv.files.plans import read_plan
 from assocpriv.planning.baskets import best_operators, make_plan
 from assocpriv.planning.discovery import foresee
 from assocpriv.planning.request import PlanWishes, limit_of_each
-from assocpriv.plans.baskets import MOST_REPORTS_PER_PERSON, Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator
 from assocpriv.plans.operator import FixedSizeOperator, Operator
+from assocpriv.plans.published import MOST_REPORTS_PER_PERSON
 from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach, epsilon
 from assocpriv.promise.errors import PlanError, PrivacyLimitError
