@@ -1,13 +1,11 @@
-"""A plan and a client audited.
-
-The audit of a plan for baskets: its integers and our client walked through, then each client as a black box.
-
-The audit of a plan of a table: γ anew from its text, our clients walked through, then each client as a black box.
-
-An audit of a plan file and its clients, by the auditor of the plan's kind.
+"""The audit of a plan file: an auditor of the plan's kind judges the plan, then its clients.
 
 An auditor is a function (plan or None, text, request, progress or None) → findings. Which one judges which kind is a
 line each; its module is loaded when a plan of its kind is audited.
+
+Two auditors stand here. Of a plan for baskets the integers and our client are walked through, then each client is
+asked as a black box. Of a plan of a table γ is computed anew from its text, our clients are walked through, then each
+client is asked as a black box. Plans under guidance have auditing/guided.py.
 """
 
 import json
@@ -18,31 +16,32 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assocpriv.auditing import goodness_of_fit
 from assocpriv.auditing.bounds import audit_client, audit_conformance
 from assocpriv.auditing.clients import (
     TIMED,
     BlackBox,
     BulkClient,
     BulkTables,
-    ClientReports,
     Inputs,
     Program,
+    RecordBox,
     SingleClient,
     SingleTables,
-    TableBox,
     batch_of,
     chosen_records,
     lines_of,
+    packed_reports,
+    record_answers,
     trials_in_time,
 )
 from assocpriv.auditing.exact_tables import check_asked, check_column, check_inputs, check_words
 from assocpriv.auditing.exact_walk import audit_exact, audit_plan
 from assocpriv.auditing.findings import (
     BROKEN,
+    CONFORMANCE,
     CONSISTENT,
+    EMPIRICAL,
     EXACT,
     LARGEST,
     PROGRAM,
@@ -51,11 +50,19 @@ from assocpriv.auditing.findings import (
     Finding,
     Progress,
     checked,
-    client_at_work,
+    client_findings,
     count_undecided,
-    failure,
     shown_ratio,
     verdict,
+)
+from assocpriv.auditing.goodness_of_fit import (
+    Events,
+    asked_events,
+    column_events,
+    equal_chance,
+    pair_events,
+    record_laws,
+    repeat_events,
 )
 from assocpriv.auditing.recompute_tables import ColumnNumbers, TableNumbers, read_table
 from assocpriv.files.plans import plan_of_text, read_plan_text
@@ -67,6 +74,113 @@ from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import FileError, NotAPlanError, PlanError, WireError
 
 _SINGLE_TRIALS = 100_000  # of the one-report client, unless it alone is asked for
+_BATCH, _KEPT_BYTES = 1 << 16, 1 << 28  # records asked about at once, and bytes of their reports
+_LAWS = {
+    "columns": "how often each column shows each value, for each record asked about",
+    "pairs": "how often two columns show each two values: their noise is independent",
+    "asked": "which columns reports leave out",
+    "repeats": "how often a record's reports repeat, one after the other and from one run to the next",
+}
+_FEW_CHOICES = 64  # of a column whose weights are all looked at
+AUDITORS = {
+    "select-a-size": "assocpriv.auditing.audit:audit_baskets",
+    "fixed-size": "assocpriv.auditing.audit:audit_baskets",
+    "table": "assocpriv.auditing.audit:audit_table",
+    "guided": "assocpriv.auditing.guided:audit_guided",
+}
+_EVERY = ""  # client of a finding that is about the plan, or about our code as a whole
+_WITHOUT_KIND = "select-a-size"  # whose auditor finds what is wrong with a text that names no kind
+
+
+# ---- any kind of plan
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Audit:
+    """What an audit found; ``plan`` is None where the file holds none that can be used."""
+
+    request: AuditRequest
+    plan: PublishedPlan | None
+    findings: tuple[Finding, ...]
+
+    def __repr__(self) -> str:
+        not_made = count_undecided(self.findings)
+        return f"Audit({self.verdict}, {len(self.findings)} findings, {not_made} of them checks not made)"
+
+    _repr_html_ = shown_by("assocpriv.show.notebook:audit_html")
+
+    @property
+    def verdict(self) -> str:
+        """The worst of all findings."""
+        return verdict(self.findings)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the promise is broken, or a client does not follow the plan."""
+        return self.verdict == BROKEN
+
+
+def audit_file(path: Path, request: AuditRequest, progress: Progress | None = None) -> Audit:
+    """Audit a plan file, and clients of it as black boxes.
+
+    Args:
+        path: the plan file.
+        request: what to audit.
+        progress: called with (stage, done, total).
+
+    Raises:
+        PlanError: text that does not even say that it is a plan; or a broken plan, where the exact depth, which
+            judges it, is not asked for.
+        FileError: the file cannot be read, or a program cannot be started.
+    """
+    text = read_plan_text(path)
+    try:
+        plan: PublishedPlan | None = plan_of_text(text, path, PublishedPlan)  # type: ignore[type-abstract]
+    except (FileError, NotAPlanError):
+        raise
+    except Exception:
+        if EXACT not in request.depths:
+            raise
+        plan = None  # what breaks its promise, or a rule of plans, is for the exact depth to judge
+    findings = audit(plan, text, replace(request, plan_path=path), progress)
+    return Audit(request, plan, tuple(findings))
+
+
+def audit(
+    plan: PublishedPlan | None, text: str, request: AuditRequest, progress: Progress | None = None
+) -> list[Finding]:
+    """Audit a plan, or its text alone where none can be made of it, and clients of it.
+
+    Raises:
+        FileError: a program that cannot be started.
+    """
+    if plan is not None:
+        findings: list[Finding] = load_for(plan.kind, AUDITORS, "audited")(plan, text, request, progress)
+        return findings + _not_made(plan.kind, request, findings)
+    kind = _kind_of(text)
+    auditor = load_for(kind if kind in AUDITORS else _WITHOUT_KIND, AUDITORS, "audited")
+    return list(auditor(None, text, request, progress))
+
+
+def _not_made(kind: str, request: AuditRequest, findings: list[Finding]) -> list[Finding]:
+    """Return a finding for all that was asked for and of which an auditor says nothing: silence is no consent."""
+    clients = {depth: (_EVERY,) if depth == EXACT else request.clients for depth in request.depths}
+    asked = {(depth, client) for depth in clients for client in clients[depth]}
+    found = {(finding.depth, _EVERY if finding.depth == EXACT else finding.client) for finding in findings}
+    said = f"Nothing was looked at: plans of the kind {kind} have no check of this depth here."
+    return [Finding(depth, "all checks", UNDECIDED, said, client=client) for depth, client in sorted(asked - found)]
+
+
+def _kind_of(text: str) -> str:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    kind = content.get("kind") if isinstance(content, dict) else None
+    return kind if isinstance(kind, str) else ""
+
+
+# ---- plans for baskets
 
 
 def audit_baskets(
@@ -101,7 +215,7 @@ def _audit_client(
     """Audit one client; where there are two they share the false alarms, and the slower gets fewer trials."""
     if depth == EXACT:
         return []
-    if depth == "conformance":
+    if depth == CONFORMANCE:
         return audit_conformance(plan, box, progress=progress)
     trials, confidence = request.trials, request.level
     if len(request.clients) > 1:
@@ -112,9 +226,7 @@ def _audit_client(
     return audit_client(plan, box, trials=trials, confidence=confidence, progress=progress)
 
 
-_CONFORMANCE, _EMPIRICAL = "conformance", "empirical"
-_BATCH, _KEPT_BYTES = 1 << 16, 1 << 28  # records asked about at once, and bytes of their reports
-_FEW_CHOICES = 64  # of a column whose weights are all looked at
+# ---- plans of tables
 
 
 def audit_table(
@@ -137,7 +249,7 @@ def audit_table(
     return findings
 
 
-# ---- exact
+# ---- plans of tables, exactly
 
 
 def _promise(plan: TablePlan | None, table: TableNumbers) -> Finding:
@@ -219,76 +331,63 @@ def _walks(plan: TablePlan, table: TableNumbers, progress: Progress | None) -> l
     return [checked(EXACT, name, check) for name, check in checks.items()]
 
 
-# ---- black boxes
+# ---- plans of tables, clients as black boxes
 
 
-def _table_boxes(plan: TablePlan, request: AuditRequest) -> dict[str, TableBox]:
+def _table_boxes(plan: TablePlan, request: AuditRequest) -> dict[str, RecordBox[Inputs]]:
     if request.program:
         return {PROGRAM: Program(request.program, request.plan_path, plan, lines_of=partial(lines_of, plan=plan))}
-    boxes: dict[str, TableBox] = {"bulk": BulkTables(plan), "single": SingleTables(plan)}
+    boxes: dict[str, RecordBox[Inputs]] = {"bulk": BulkTables(plan), "single": SingleTables(plan)}
     return {name: box for name, box in boxes.items() if name in request.clients}
 
 
 def _audit_table_client(
-    plan: TablePlan, table: TableNumbers, client: str, box: TableBox, request: AuditRequest, progress: Progress | None
+    plan: TablePlan,
+    table: TableNumbers,
+    client: str,
+    box: RecordBox[Inputs],
+    request: AuditRequest,
+    progress: Progress | None,
 ) -> list[Finding]:
     """Audit one client at the depths asked for; where there are two they share the false alarms."""
-    found: list[Finding] = []
-    for depth in request.depths:
-        if depth == EXACT:
-            continue
-        try:
-            if depth == _CONFORMANCE:
-                found += audit_form(plan, box)
-            else:
-                trials = request.trials
-                if client == "single":
-                    few = chosen_records(plan)[[0] * TIMED]
-                    trials = min(trials, trials_in_time(partial(box.reports, [few])))
-                alarm = float(1 - request.level) / len(request.clients)
-                found += audit_laws(plan, table, box, trials=trials, false_alarm=alarm, progress=progress)
-        except (FileError, MemoryError):
-            raise
-        except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
-            found.append(failure(depth, "answers", error))
-    return found
+
+    def laws() -> list[Finding]:
+        trials = request.trials
+        if client == "single":
+            few = chosen_records(plan)[[0] * TIMED]
+            trials = min(trials, trials_in_time(partial(box.reports, [few])))
+        alarm = float(1 - request.level) / len(request.clients)
+        return audit_laws(plan, table, box, trials=trials, false_alarm=alarm, progress=progress)
+
+    return client_findings(request.depths, {CONFORMANCE: partial(audit_form, plan, box), EMPIRICAL: laws})
 
 
-def audit_form(plan: TablePlan, box: TableBox) -> list[Finding]:
+def audit_form(plan: TablePlan, box: RecordBox[Inputs]) -> list[Finding]:
     """Check that every record is answered with one report of the plan's length and form, which a file keeps."""
     batch = np.repeat(chosen_records(plan), 16, axis=0)
-    [answers] = _asked(box, [batch])
-    found = [Finding(_CONFORMANCE, "answers", CONSISTENT, "Every record is answered with one report.")]
+    [answers] = record_answers(box, [batch])
+    found = [Finding(CONFORMANCE, "answers", CONSISTENT, "Every record is answered with one report.")]
     lengths = np.unique(answers.lengths).tolist()
     if lengths != [plan.report_bytes]:
         said = f"Reports are {lengths[0]} to {lengths[-1]} bytes long; the plan says {plan.report_bytes}."
-        return [*found, Finding(_CONFORMANCE, "length", BROKEN, said)]
-    found.append(Finding(_CONFORMANCE, "length", CONSISTENT, f"All reports have the plan's {plan.report_bytes} bytes."))
+        return [*found, Finding(CONFORMANCE, "length", BROKEN, said)]
+    found.append(Finding(CONFORMANCE, "length", CONSISTENT, f"All reports have the plan's {plan.report_bytes} bytes."))
     try:
         plan.check_form(answers.octets)
     except WireError as error:
-        return [*found, Finding(_CONFORMANCE, "format", BROKEN, f"Some answers are no reports: {error}.")]
-    found.append(Finding(_CONFORMANCE, "format", CONSISTENT, "Every report has codes that the plan's columns have."))
+        return [*found, Finding(CONFORMANCE, "format", BROKEN, f"Some answers are no reports: {error}.")]
+    found.append(Finding(CONFORMANCE, "format", CONSISTENT, "Every report has codes that the plan's columns have."))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "reports.parquet"
         Reports(plan, answers.octets).write(path)
         read = read_reports(path)
         same = np.array_equal(np.concatenate(list(read.batches(_BATCH))), answers.octets) and read.plan == plan
     said = "A file keeps these reports and their plan." if same else "A file does not give these reports back."
-    return [*found, Finding(_CONFORMANCE, "report file", CONSISTENT if same else BROKEN, said)]
-
-
-def _asked(box: TableBox, batches: list[Inputs]) -> list[ClientReports]:
-    """Return the answers to batches, and check that each record has one."""
-    with client_at_work():
-        answers = list(box.reports(iter(batches)))
-    if [len(each) for each in answers] != [len(batch) for batch in batches]:
-        raise WireError("the client did not answer with one report for each record")
-    return answers
+    return [*found, Finding(CONFORMANCE, "report file", CONSISTENT if same else BROKEN, said)]
 
 
 def audit_laws(
-    plan: TablePlan, table: TableNumbers, box: TableBox, *, trials: int, false_alarm: float,
+    plan: TablePlan, table: TableNumbers, box: RecordBox[Inputs], *, trials: int, false_alarm: float,
     progress: Progress | None = None,
 ) -> list[Finding]:  # fmt: skip
     """Compare what a client's reports of known records show with the plan's laws.
@@ -301,138 +400,24 @@ def audit_laws(
     batch = np.tile(records, (turns, 1))
     runs = max(2, trials // len(batch) - 1)
     if progress:
-        progress(_EMPIRICAL, 0, runs + 1)
-    first = [_reports(answers, plan) for answers in _asked(box, [batch] * runs)]
-    again = [_reports(answers, plan) for answers in _asked(box, [batch])]
+        progress(EMPIRICAL, 0, runs + 1)
+    first = [packed_reports(answers, plan) for answers in record_answers(box, [batch] * runs)]
+    again = [packed_reports(answers, plan) for answers in record_answers(box, [batch])]
     if progress:
-        progress(_EMPIRICAL, runs + 1, runs + 1)
-    seen: dict[str, list[goodness_of_fit.Events]] = {"columns": [], "pairs": [], "asked": [], "repeats": []}
+        progress(EMPIRICAL, runs + 1, runs + 1)
+    seen: dict[str, list[Events]] = {"columns": [], "pairs": [], "asked": [], "repeats": []}
     for number, row in enumerate(records):
         mine = [packed[number :: len(records)] for packed in (*first, *again)]
         together = np.concatenate(mine)
         codes = np.stack([plan.codes(together, place).astype(np.int64) for place in range(len(plan.columns))], axis=1)
-        chance = goodness_of_fit.equal_chance(row, table)
-        seen["columns"].append(goodness_of_fit.column_events(codes, row, table))
-        seen["pairs"].append(goodness_of_fit.pair_events(codes, row, table))
-        seen["asked"].append(goodness_of_fit.asked_events(codes, table))
+        chance = equal_chance(row, table)
+        seen["columns"].append(column_events(codes, row, table))
+        seen["pairs"].append(pair_events(codes, row, table))
+        seen["asked"].append(asked_events(codes, table))
         seen["repeats"] += [
-            goodness_of_fit.repeat_events(together[:-1:2], together[1::2], chance),
-            goodness_of_fit.repeat_events(np.concatenate(mine[:-2:2]), np.concatenate(mine[1:-1:2]), chance),
-            goodness_of_fit.repeat_events(mine[0], mine[-1], chance),
+            repeat_events(together[:-1:2], together[1::2], chance),
+            repeat_events(np.concatenate(mine[:-2:2]), np.concatenate(mine[1:-1:2]), chance),
+            repeat_events(mine[0], mine[-1], chance),
         ]
-    reports = len(batch) * (runs + 1)
-    tested = [law for law in goodness_of_fit.table_laws(seen) if law.tests]
-    return [_law(law, false_alarm / len(tested), reports) for law in tested]
-
-
-def _reports(answers: ClientReports, plan: TablePlan) -> NDArray[np.uint8]:
-    """Return answers as packed reports; a WireError if they are none."""
-    if (answers.lengths != plan.report_bytes).any():
-        raise WireError("some answers have another length than the plan's reports")
-    packed = np.ascontiguousarray(answers.octets)
-    plan.check_form(packed, "of the client, ")
-    return packed
-
-
-def _law(law: goodness_of_fit.TableLaw, false_alarm: float, reports: int) -> Finding:
-    figures = {"p_value": law.p_value, "tests": law.tests, "false_alarm": false_alarm, "reports": reports}
-    if law.p_value > false_alarm:
-        return Finding(_EMPIRICAL, law.name, CONSISTENT, f"As the plan says: {law.what}.", figures)
-    chance = f"at most {law.p_value:.1e}" if law.p_value else "less than 1e-300"
-    said = f"Not as the plan says: {law.what}. A client that follows it would look so with a chance of {chance}."
-    return Finding(_EMPIRICAL, law.name, BROKEN, said, figures)
-
-
-AUDITORS = {
-    "select-a-size": "assocpriv.auditing.audit:audit_baskets",
-    "fixed-size": "assocpriv.auditing.audit:audit_baskets",
-    "table": "assocpriv.auditing.audit:audit_table",
-    "guided": "assocpriv.auditing.guided:audit_guided",
-}
-EVERY = ""  # client of a finding that is about the plan, or about our code as a whole
-_WITHOUT_KIND = "select-a-size"  # whose auditor finds what is wrong with a text that names no kind
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Audit:
-    """What an audit found; ``plan`` is None where the file holds none that can be used."""
-
-    request: AuditRequest
-    plan: PublishedPlan | None
-    findings: tuple[Finding, ...]
-
-    def __repr__(self) -> str:
-        not_made = count_undecided(self.findings)
-        return f"Audit({self.verdict}, {len(self.findings)} findings, {not_made} of them checks not made)"
-
-    _repr_html_ = shown_by("assocpriv.show.notebook:audit_html")
-
-    @property
-    def verdict(self) -> str:
-        """The worst of all findings."""
-        return verdict(self.findings)
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether the promise is broken, or a client does not follow the plan."""
-        return self.verdict == BROKEN
-
-
-def audit_file(path: Path, request: AuditRequest, progress: Progress | None = None) -> Audit:
-    """Audit a plan file, and clients of it as black boxes.
-
-    Args:
-        path: the plan file.
-        request: what to audit.
-        progress: called with (stage, done, total).
-
-    Raises:
-        PlanError: text that does not even say that it is a plan; or a broken plan, where the exact depth, which
-            judges it, is not asked for.
-        FileError: the file cannot be read, or a program cannot be started.
-    """
-    text = read_plan_text(path)
-    try:
-        plan: PublishedPlan | None = plan_of_text(text, path, PublishedPlan)  # type: ignore[type-abstract]
-    except (FileError, NotAPlanError):
-        raise
-    except Exception:
-        if EXACT not in request.depths:
-            raise
-        plan = None  # what breaks its promise, or a rule of plans, is for the exact depth to judge
-    findings = audit(plan, text, replace(request, plan_path=path), progress)
-    return Audit(request, plan, tuple(findings))
-
-
-def audit(
-    plan: PublishedPlan | None, text: str, request: AuditRequest, progress: Progress | None = None
-) -> list[Finding]:
-    """Audit a plan, or its text alone where none can be made of it, and clients of it.
-
-    Raises:
-        FileError: a program that cannot be started.
-    """
-    if plan is not None:
-        findings: list[Finding] = load_for(plan.kind, AUDITORS, "audited")(plan, text, request, progress)
-        return findings + _not_made(plan.kind, request, findings)
-    kind = _kind_of(text)
-    auditor = load_for(kind if kind in AUDITORS else _WITHOUT_KIND, AUDITORS, "audited")
-    return list(auditor(None, text, request, progress))
-
-
-def _not_made(kind: str, request: AuditRequest, findings: list[Finding]) -> list[Finding]:
-    """Return a finding for all that was asked for and of which an auditor says nothing: silence is no consent."""
-    clients = {depth: (EVERY,) if depth == EXACT else request.clients for depth in request.depths}
-    asked = {(depth, client) for depth in clients for client in clients[depth]}
-    found = {(finding.depth, EVERY if finding.depth == EXACT else finding.client) for finding in findings}
-    said = f"Nothing was looked at: plans of the kind {kind} have no check of this depth here."
-    return [Finding(depth, "all checks", UNDECIDED, said, client=client) for depth, client in sorted(asked - found)]
-
-
-def _kind_of(text: str) -> str:
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        return ""
-    kind = content.get("kind") if isinstance(content, dict) else None
-    return kind if isinstance(kind, str) else ""
+    tested = [law for law in record_laws(seen, _LAWS, len(batch) * (runs + 1)) if law.tests]
+    return [law.judged(false_alarm / len(tested)) for law in tested]

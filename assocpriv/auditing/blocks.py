@@ -1,12 +1,9 @@
-"""Clients of plans with blocks.
+"""Reports that are about blocks: what a client of such a plan is asked, beside the laws of what they show.
 
-Counts of reports that are about blocks: which block is drawn, what it holds of a basket, and what is shown of that.
-
-Given its block a report is one of the plan of a block, about the basket's items in it, padded with dummies or cut to M.
-So reports of one basket have different transactions, and everything is counted by what a report's block holds: an item
-of the basket where it lies in the block, a place of the block where the basket holds nothing there.
-
-What a client of a plan with blocks is asked, and the laws that its reports are tested by.
+Which block is drawn, what it holds of a basket, and what is shown of that is counted. Given its block a report is one
+of the plan of a block, about the basket's items in it, padded with dummies or cut to M. So reports of one basket have
+different transactions, and everything is counted by what a report's block holds: an item of the basket where it lies in
+the block, a place of the block where the basket holds nothing there.
 
 The block's number is a feature of a report like all others: it may tell nothing of the basket. Baskets are asked about
 that hold M items of many blocks, of one partition, or none; every item, dealt into baskets; and baskets of many sizes.
@@ -23,7 +20,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing import clients, goodness_of_fit
+from assocpriv.auditing.clients import (
+    LARGEST_BATCH,
+    BlackBox,
+    BoxProgress,
+    ClientReports,
+    answered,
+    batch_length,
+    batch_of,
+)
 from assocpriv.auditing.counts import (
     COIN_LENGTH,
     Neighbours,
@@ -41,6 +46,18 @@ from assocpriv.auditing.counts import (
     transaction_of,
 )
 from assocpriv.auditing.findings import Progress
+from assocpriv.auditing.goodness_of_fit import (
+    Events,
+    Law,
+    complexity_p_value,
+    joint_p_value,
+    law_of,
+    laws_of_coins,
+    laws_of_stream,
+    linear_complexity,
+    reports_needed,
+    start_length,
+)
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.records.baskets import Baskets
@@ -51,6 +68,13 @@ _EXPANDED_BITS = 1 << 27  # of bitmaps at a time
 _LONGEST = 255
 
 Counts = NDArray[np.int64]
+_CLASSES = 16  # of blocks, to compare successive ones
+_SIZES = 48  # of baskets
+_LONGEST_START = 1024
+_SAME_BY_CHANCE = 60  # bits
+
+
+# ---- counts
 
 
 class Own(NamedTuple):
@@ -88,7 +112,7 @@ class BlockTallies:
         kept_with: for each basket, of each item how often it was shown and so many in all, int64 (items, M + 1).
         others: of each place, how often it was shown where the basket holds nothing there, and out of how many reports,
             int64 (K, 2, places), or (1, 2, places) of all baskets together.
-        octets, lengths, repeats, overlaps: as in tallies.py; ``both_held`` for each pair how many name a block that
+        octets, lengths, repeats, overlaps: as of ``Tallies``; ``both_held`` for each pair how many name a block that
             holds so many items of the first and so many of the second, int64 (2, cells, cells).
     """
 
@@ -114,27 +138,25 @@ class BlockTallies:
         self.both_held = [np.zeros((2, self._cells, self._cells), dtype=np.int64) for _ in chosen.pairs]
         self._tables = ItemTables(plan.block_plan, np.arange(plan.block_plan.padded_items, dtype=np.int64))
 
-    def collect(self, box: clients.BlackBox, total: int, progress: clients.BoxProgress | None = None) -> None:
+    def collect(self, box: BlackBox, total: int, progress: BoxProgress | None = None) -> None:
         """Ask a client for at least ``total`` reports of all baskets in turn, and count them."""
         turns, batches = mixed_batches(self.chosen.transactions, self.plan, total)
-        for answers in clients.answered(box, batches, progress, total):
+        for answers in answered(box, batches, progress, total):
             for place in range(len(self.items)):
                 self._add(place, answers, np.flatnonzero(turns == place))
 
-    def collect_in_turn(self, box: clients.BlackBox, each: int, progress: clients.BoxProgress | None = None) -> None:
+    def collect_in_turn(self, box: BlackBox, each: int, progress: BoxProgress | None = None) -> None:
         """Ask a client for so many reports of each basket, all of one basket after each other."""
-        asked, at_once = self.chosen.transactions, max(1, clients.batch_length(self.plan) // each)
+        asked, at_once = self.chosen.transactions, max(1, batch_length(self.plan) // each)
         parts = [range(start, min(start + at_once, len(asked))) for start in range(0, len(asked), at_once)]
-        batches = (
-            clients.batch_of([asked[place].items for place in part for _ in range(each)], self.plan) for part in parts
-        )
-        for part, answers in zip(parts, clients.answered(box, batches, progress, each * len(asked)), strict=True):
+        batches = (batch_of([asked[place].items for place in part for _ in range(each)], self.plan) for part in parts)
+        for part, answers in zip(parts, answered(box, batches, progress, each * len(asked)), strict=True):
             for order, place in enumerate(part):
                 self._add(place, answers, np.arange(order * each, (order + 1) * each))
 
-    def _add(self, place: int, answers: clients.ClientReports, rows: Counts) -> None:
+    def _add(self, place: int, answers: ClientReports, rows: Counts) -> None:
         raw, lengths = np.ascontiguousarray(answers.octets[rows, : self.plan.report_bytes]), answers.lengths[rows]
-        whole = is_whole(clients.ClientReports(raw, lengths), self.plan)
+        whole = is_whole(ClientReports(raw, lengths), self.plan)
         self.totals[place] += len(rows)
         self.total += len(rows)
         self.malformed += int(len(whole) - whole.sum())
@@ -194,7 +216,7 @@ class BlockTallies:
     # ---- what the bounds of ε are found by
 
     def tables(self, pair: int) -> Iterator[tuple[str, Table]]:
-        """Yield the tables of a pair's features, each with its name; see lower_bounds.py."""
+        """Yield the tables of a pair's features, each with its name; see bounds.py."""
         assert self.blocks is not None
         assert self.octets is not None
         one, other = self.chosen.pairs[pair]
@@ -208,13 +230,13 @@ class BlockTallies:
 
     # ---- counts beside their laws
 
-    def block_events(self) -> Iterator[goodness_of_fit.Events]:
+    def block_events(self) -> Iterator[Events]:
         """Yield how often each block was drawn, by basket and of all, and blocks that hold so many of its items."""
         blocks = self.plan.view.blocks
         assert blocks is not None
         if self.blocks is not None:
-            yield goodness_of_fit.Events.of(self.blocks, self.totals.repeat(blocks.count), 1 / blocks.count)
-            yield goodness_of_fit.Events.of(self.blocks.sum(axis=0), int(self.totals.sum()), 1 / blocks.count)
+            yield Events.of(self.blocks, self.totals.repeat(blocks.count), 1 / blocks.count)
+            yield Events.of(self.blocks.sum(axis=0), int(self.totals.sum()), 1 / blocks.count)
         pieces = blocks.table(self.plan.n_items).pieces
         for place, items in enumerate(self.items):
             if not len(items):
@@ -222,36 +244,36 @@ class BlockTallies:
             in_blocks = np.zeros((blocks.partitions, blocks.pieces), dtype=np.int64)
             np.add.at(in_blocks, (np.arange(blocks.partitions)[:, None], pieces[:, items]), 1)
             chances = np.bincount(in_blocks.ravel(), minlength=self.held.shape[1]) / blocks.count
-            yield goodness_of_fit.Events.of(self.held[place], int(self.totals[place]), chances)
-            yield goodness_of_fit.Events.of(self.inside[place].sum(axis=1), int(self.totals[place]), 1 / blocks.pieces)
+            yield Events.of(self.held[place], int(self.totals[place]), chances)
+            yield Events.of(self.inside[place].sum(axis=1), int(self.totals[place]), 1 / blocks.pieces)
 
-    def number_kept(self) -> Iterator[goodness_of_fit.Events]:
+    def number_kept(self) -> Iterator[Events]:
         """Yield how many reports of each basket, and of all, keep so many items, of those of which none is cut off."""
         p = [float(chance) for chance in self.form.size_distribution]
         for kept in (*self.kept, self.kept.sum(axis=0)):
-            yield goodness_of_fit.Events.of(kept, int(kept.sum()), p)
+            yield Events.of(kept, int(kept.sum()), p)
 
-    def items_kept(self) -> Iterator[goodness_of_fit.Events]:
+    def items_kept(self) -> Iterator[Events]:
         """Yield how often each item of a basket was shown where it lay in the block, and so many with it."""
         m, form = self.plan.transaction_size, self.form
         own, other = (float(form.shown_probability(a, 1 - a)) for a in (1, 0))
         p = np.array([float(chance) for chance in form.size_distribution])
         for inside, shown, kept_with in zip(self.inside, self.shown, self.kept_with, strict=True):
             whole = inside[:, : m + 1].sum(axis=1)
-            yield goodness_of_fit.Events.of(shown[:, : m + 1].sum(axis=1), whole, own)
+            yield Events.of(shown[:, : m + 1].sum(axis=1), whole, own)
             chances = np.tile(p * np.arange(m + 1) / m, len(inside))
-            yield goodness_of_fit.Events.of(kept_with, whole.repeat(m + 1), chances)
+            yield Events.of(kept_with, whole.repeat(m + 1), chances)
             for held in range(m + 1, inside.shape[1]):
                 if inside[:, held].any():  # of the items held M are not cut off, by chance
                     chance = m / held * own + (1 - m / held) * other
-                    yield goodness_of_fit.Events.of(shown[:, held], inside[:, held], chance)
+                    yield Events.of(shown[:, held], inside[:, held], chance)
 
-    def others_shown(self) -> Iterator[goodness_of_fit.Events]:
+    def others_shown(self) -> Iterator[Events]:
         """Yield how often each place was shown where the basket holds nothing there."""
         chance = float(self.form.shown_probability(0, 1))
-        yield goodness_of_fit.Events.of(self.others[:, 0], self.others[:, 1].ravel(), chance)
+        yield Events.of(self.others[:, 0], self.others[:, 1].ravel(), chance)
         together = self.others.sum(axis=0)
-        yield goodness_of_fit.Events.of(together[0], together[1], chance)
+        yield Events.of(together[0], together[1], chance)
 
 
 def numbers_of(packed: NDArray[np.uint8]) -> Counts:
@@ -272,10 +294,7 @@ def transactions_of(baskets: Sequence[Sequence[int]], plan: Plan) -> tuple[Trans
     return tuple(Transaction(tuple(sorted(items)), plan.block_plan, ()) for items in baskets)
 
 
-_CLASSES = 16  # of blocks, to compare successive ones
-_SIZES = 48  # of baskets
-_LONGEST_START = 1024
-_SAME_BY_CHANCE = 60  # bits
+# ---- what is asked
 
 
 class OfEmpty:
@@ -286,20 +305,20 @@ class OfEmpty:
         malformed, total: how many of them are no reports of the plan; no reports of their own.
     """
 
-    def __init__(self, box: clients.BlackBox, plan: Plan) -> None:
+    def __init__(self, box: BlackBox, plan: Plan) -> None:
         self._box, self._plan, self.starts_anew = box, plan, box.starts_anew
         self.calls: list[list[Counts]] = []
         self.malformed = self.total = 0
 
-    def reports(self, batches: Iterable[Baskets]) -> Iterator[clients.ClientReports]:
+    def reports(self, batches: Iterable[Baskets]) -> Iterator[ClientReports]:
         """Yield what each batch's reports say of their blocks."""
         self.calls.append([])
         drawn = self.calls[-1]
-        for answers in self._box.reports(clients.batch_of([()] * len(batch), self._plan) for batch in batches):
+        for answers in self._box.reports(batch_of([()] * len(batch), self._plan) for batch in batches):
             whole = is_whole(answers, self._plan)
             self.malformed += int(len(whole) - whole.sum())
             drawn.append(numbers_of(answers.octets[whole]))
-            yield clients.ClientReports(answers.octets[:, NUMBER_BYTES:], np.maximum(answers.lengths - NUMBER_BYTES, 0))
+            yield ClientReports(answers.octets[:, NUMBER_BYTES:], np.maximum(answers.lengths - NUMBER_BYTES, 0))
 
     def blocks(self, call: int) -> Counts:
         """Return the blocks of a call's reports."""
@@ -348,12 +367,12 @@ def _dealt(plan: Plan, total: int, chance: np.random.Generator) -> tuple[Neighbo
     blocks, n = plan.view.blocks, plan.n_items
     assert blocks is not None
     size = min(n, MOST_HELD, max(1, plan.transaction_size * blocks.pieces // 2))
-    needed = blocks.pieces * goodness_of_fit.reports_needed(plan.block_plan)
+    needed = blocks.pieces * reports_needed(plan.block_plan)
     baskets = max(1, min(-(-n // size), total // needed))
     order = chance.permutation(n)
     rows = [np.resize(order[start : start + size], size).tolist() for start in range(0, baskets * size, size)]
     dealt = transactions_of([sorted(set(row)) for row in rows], plan)
-    return Neighbours(dealt, ()), max(1, min(total // baskets, clients.LARGEST_BATCH))
+    return Neighbours(dealt, ()), max(1, min(total // baskets, LARGEST_BATCH))
 
 
 def _sizes(plan: Plan, chance: np.random.Generator) -> Neighbours:
@@ -367,7 +386,7 @@ def _sizes(plan: Plan, chance: np.random.Generator) -> Neighbours:
 
 
 def ask_of_blocks(
-    plan: Plan, box: clients.BlackBox, trials: int, chance: np.random.Generator, progress: Progress
+    plan: Plan, box: BlackBox, trials: int, chance: np.random.Generator, progress: Progress
 ) -> AskedOfBlocks:
     """Ask a client for about so many reports."""
     part, chosen = trials // 8, neighbours_in_blocks(plan)
@@ -387,7 +406,7 @@ def ask_of_blocks(
     others.collect_in_turn(box, max(2, part // 2 // len(sizes.transactions)), partial(progress, "all sizes"))
     starts = None
     if box.starts_anew:
-        short = max(goodness_of_fit.start_length(form_of(inside)), ceil(_SAME_BY_CHANCE / log2(_count(plan))))
+        short = max(start_length(form_of(inside)), ceil(_SAME_BY_CHANCE / log2(_count(plan))))
         starts = compare_starts(nothing.transactions[0], inside, empty, min(_LONGEST_START, part // 8), short)
     tested = BlockTallies(chosen, plan)
     tested.collect(box, trials - 4 * part - 2 * (part // 8) * bool(starts), partial(progress, "testing"))
@@ -402,39 +421,35 @@ def _count(plan: Plan) -> int:
 # ---- the laws
 
 
-def laws_of_blocks(asked: AskedOfBlocks) -> Iterator[goodness_of_fit.Law]:
+def laws_of_blocks(asked: AskedOfBlocks) -> Iterator[Law]:
     """Yield the laws' families of tests."""
     tested, dealt = asked.tested, asked.items
     what = "each block is drawn alike, whatever the basket, and holds as many of its items as it should"
-    yield goodness_of_fit.law_of("block drawn", what, [*_block_events([tested, dealt, asked.others])])
-    yield goodness_of_fit.law_of("number kept", "how many items are kept", list(tested.number_kept()))
-    yield goodness_of_fit.law_of("items kept", "which items are kept", list(tested.items_kept()))
-    yield goodness_of_fit.law_of(
-        "items shown", "how often items are shown that are not held", list(tested.others_shown())
-    )
+    yield law_of("block drawn", what, [*_block_events([tested, dealt, asked.others])])
+    yield law_of("number kept", "how many items are kept", list(tested.number_kept()))
+    yield law_of("items kept", "which items are kept", list(tested.items_kept()))
+    yield law_of("items shown", "how often items are shown that are not held", list(tested.others_shown()))
     count, each = sum(len(items) for items in dealt.items), int(dealt.totals[0])
     figures: dict[str, object] = {"of_items": tested.plan.n_items, "items": count, "reports_each": each}
     which = f"{count:,} of {tested.plan.n_items:,} items, {each:,} reports of each basket"
     own = [*dealt.number_kept(), *dealt.items_kept(), *dealt.others_shown()]
-    yield goodness_of_fit.law_of(
-        "every item", f"how often each item is shown when its block is drawn ({which})", own, figures
-    )
+    yield law_of("every item", f"how often each item is shown when its block is drawn ({which})", own, figures)
     others = [*asked.others.number_kept(), *asked.others.items_kept(), *asked.others.others_shown()]
-    yield goodness_of_fit.law_of("all sizes", "what is kept and shown of baskets of many sizes", others)
-    yield from goodness_of_fit.laws_of_coins(asked.coins, [0])
-    yield from goodness_of_fit.laws_of_stream(asked.stream, asked.starts, asked.tested.form)
+    yield law_of("all sizes", "what is kept and shown of baskets of many sizes", others)
+    yield from laws_of_coins(asked.coins, [0])
+    yield from laws_of_stream(asked.stream, asked.starts, asked.tested.form)
     yield _successive_blocks(asked.empty.blocks(0), _count(tested.plan))
     yield _block_coins(asked.empty.blocks(0), _count(tested.plan))
     if asked.starts is not None:
         yield _block_starts(asked.empty, asked.starts, _count(tested.plan))
 
 
-def _block_events(parts: Sequence[BlockTallies]) -> Iterator[goodness_of_fit.Events]:
+def _block_events(parts: Sequence[BlockTallies]) -> Iterator[Events]:
     for each in parts:
         yield from each.block_events()
 
 
-def _successive_blocks(drawn: Counts, count: int) -> goodness_of_fit.Law:
+def _successive_blocks(drawn: Counts, count: int) -> Law:
     """Blocks know nothing of each other: of disjoint pairs of successive ones, in classes, and how many are equal."""
     pairs, classes = drawn[: len(drawn) // 2 * 2].reshape(-1, 2), min(_CLASSES, count)
     shares = np.bincount(np.arange(count) * classes // count, minlength=classes) / count
@@ -442,25 +457,23 @@ def _successive_blocks(drawn: Counts, count: int) -> goodness_of_fit.Law:
     cells = np.bincount(of_pairs[:, 0] * classes + of_pairs[:, 1], minlength=classes**2)
     equal = int((pairs[:, 0] == pairs[:, 1]).sum())
     events = [
-        goodness_of_fit.Events.of(cells, len(pairs), np.outer(shares, shares)),
-        goodness_of_fit.Events.of(equal, len(pairs), 1 / count),
+        Events.of(cells, len(pairs), np.outer(shares, shares)),
+        Events.of(equal, len(pairs), 1 / count),
     ]
-    return goodness_of_fit.law_of("successive blocks", "a block tells nothing of the next one", events)
+    return law_of("successive blocks", "a block tells nothing of the next one", events)
 
 
-def _block_coins(drawn: Counts, count: int) -> goodness_of_fit.Law:
+def _block_coins(drawn: Counts, count: int) -> Law:
     """The lowest bits of a number below a multiple of a power of two are fair coins."""
     n, fair = min(len(drawn), COIN_LENGTH), (count & -count).bit_length() - 1
-    lengths = [goodness_of_fit.linear_complexity((drawn[:n] >> bit & 1).tolist()) for bit in range(fair)]
-    p_values = np.array([goodness_of_fit.complexity_p_value(length, n) for length in lengths])
+    lengths = [linear_complexity((drawn[:n] >> bit & 1).tolist()) for bit in range(fair)]
+    p_values = np.array([complexity_p_value(length, n) for length in lengths])
     figures: dict[str, object] = {"bits": n, "least_complexity": min(lengths, default=None)}
     what = "bits of blocks' numbers are not made by a shift register, nor with a short period"
-    return goodness_of_fit.Law(
-        "linear complexity, blocks", what, goodness_of_fit.joint_p_value(p_values), fair, figures
-    )
+    return Law("linear complexity, blocks", what, joint_p_value(p_values), fair, figures)
 
 
-def _block_starts(empty: OfEmpty, starts: Starts, count: int) -> goodness_of_fit.Law:
+def _block_starts(empty: OfEmpty, starts: Starts, count: int) -> Law:
     """Separate starts draw other blocks: place by place of two long ones, and no short one repeats another."""
     calls = [empty.blocks(call) for call in range(2, len(empty.calls))]
     length = min(map(len, calls[:2]))
@@ -468,13 +481,9 @@ def _block_starts(empty: OfEmpty, starts: Starts, count: int) -> goodness_of_fit
     short = [tuple(call.tolist()) for call in calls[2:]]
     repeated = len(short) - len(set(short))
     chance = comb(len(short), 2) / count ** min(map(len, short))
-    p_values = goodness_of_fit.Events.of(equal, length, 1 / count).p_values()
-    p_value = (
-        min(1.0, chance, goodness_of_fit.joint_p_value(p_values))
-        if repeated
-        else goodness_of_fit.joint_p_value(p_values)
-    )
+    p_values = Events.of(equal, length, 1 / count).p_values()
+    p_value = min(1.0, chance, joint_p_value(p_values)) if repeated else joint_p_value(p_values)
     figures: dict[str, object] = {"reports": length, "equal": equal, "starts": starts.short, "repeated": repeated}
-    return goodness_of_fit.Law(
+    return Law(
         "separate starts, blocks", "two starts of the client draw other blocks", min(1.0, 2 * p_value), 2, figures
     )

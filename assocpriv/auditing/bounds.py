@@ -1,6 +1,4 @@
-"""Lower bounds of a client's ε.
-
-Lower bounds of a client's ε, from what it does alone.
+"""Lower bounds of a client's ε, from its reports alone: a black box, held to the plan's laws besides.
 
 A client promises P[report ∈ S | t1] ≤ γ·P[report ∈ S | t2] for every set S of reports. So any S shows a lower bound,
 
@@ -10,20 +8,17 @@ S is chosen on reports of its own, so that each bound on the others is wrong wit
 any client whose reports are independent. S is a set of values of one feature: how many items of either transaction a
 report shows, one item, bit or byte, the length, whether it repeats the one before, and a score learned from all bits.
 
-Audit a client by its reports alone: lower bounds of its ε, and the plan's law.
+:class:`Trials` says what the client is asked. One that follows the plan is called broken by any of the tests together
+with a chance of 1 − confidence at most: half of it belongs to the bounds of ε, the other half is shared equally by the
+laws. docs/privacy.md says what no such audit can see.
 
-The client is a black box; :class:`Trials` says what it is asked. One that follows the plan is called broken by any of
-the tests together with a chance of 1 − confidence at most: half of it belongs to the bounds of ε, the other half is
-shared equally by the laws. docs/privacy.md says what no such audit can see.
-
-Audit the form of a client's reports: one for each basket, of one length, and such that every server takes them.
-
+The form of its reports is audited by itself: one for each basket, of one length, and such that every server takes them.
 The length of a report must not depend on the basket: it would tell its size to everybody on the way.
 """
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -49,7 +44,18 @@ from assocpriv.auditing.counts import (
     judge_format,
     worst_neighbours,
 )
-from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, Progress, check_request, failure
+from assocpriv.auditing.findings import (
+    BROKEN,
+    CONFORMANCE,
+    CONSISTENT,
+    EMPIRICAL,
+    UNDECIDED,
+    Finding,
+    Progress,
+    check_request,
+    client_findings,
+    failure,
+)
 from assocpriv.auditing.goodness_of_fit import Asked, ItemTallies, Law, OtherTallies, basket_laws, deals, start_length
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.plans.baskets import Plan
@@ -59,6 +65,12 @@ from assocpriv.promise.errors import FileError
 _ERRORS = 4.0  # standard errors by which a promising set may still disappoint
 _LEAST_Z = 3.0  # of a bit that has a say in the score
 _ROUNDING = 1e-9  # far more than the error of an inverse beta function
+_LONGEST_START = 1024  # reports of each long start
+_ROUNDS = 16
+_LONGEST_BASKET = 64
+
+
+# ---- lower bounds
 
 
 class Paired(Protocol):
@@ -180,8 +192,7 @@ def largest_chance(count: int, trials: int, alpha: float) -> float:
     return float(beta.isf(alpha, count + 1, trials - count)) if count < trials else 1.0
 
 
-EMPIRICAL = "empirical"
-_LONGEST_START = 1024  # reports of each long start
+# ---- the audit
 
 
 def audit_client(
@@ -294,22 +305,16 @@ def _amplification(
 
 
 def _law_finding(law: Law, false_alarm: float, malformed: int) -> Finding:
-    figures = {"p_value": law.p_value, "tests": law.tests, "false_alarm": false_alarm} | law.figures
     if malformed:
         said = f"{malformed:,} answers are no reports of this plan, so what they show has no law to be compared with."
-        return Finding(EMPIRICAL, law.name, UNDECIDED, said, figures)
-    if not law.tests:
-        return Finding(EMPIRICAL, law.name, UNDECIDED, f"There is nothing to test here: {law.what}.", figures)
-    if law.p_value <= false_alarm:
-        chance = f"at most {law.p_value:.1e}" if law.p_value else "less than 1e-300"
-        said = f"Not as the plan says: {law.what}. A client that follows it would look so with a chance of {chance}."
-        return Finding(EMPIRICAL, law.name, BROKEN, said, figures)
-    return Finding(EMPIRICAL, law.name, CONSISTENT, f"As the plan says: {law.what}.", figures)
+    elif not law.tests:
+        said = f"There is nothing to test here: {law.what}."
+    else:
+        return law.judged(false_alarm)
+    return replace(law.judged(false_alarm), verdict=UNDECIDED, said=said)
 
 
-CONFORMANCE = "conformance"
-_ROUNDS = 16
-_LONGEST_BASKET = 64
+# ---- the form of reports
 
 
 def audit_conformance(plan: Plan, box: BlackBox | None = None, *, progress: Progress | None = None) -> list[Finding]:
@@ -320,12 +325,8 @@ def audit_conformance(plan: Plan, box: BlackBox | None = None, *, progress: Prog
     Raises:
         FileError: a program that cannot be started.
     """
-    try:
-        return _audit_form(plan, box or BulkClient(plan), progress)
-    except (FileError, MemoryError):
-        raise
-    except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
-        return [failure(CONFORMANCE, "answers", error)]
+    check = partial(_audit_form, plan, box or BulkClient(plan), progress)
+    return client_findings([CONFORMANCE], {CONFORMANCE: check})
 
 
 def _audit_form(plan: Plan, box: BlackBox, progress: Progress | None) -> list[Finding]:

@@ -1,23 +1,16 @@
-"""Clients as black boxes, in any language.
+"""Clients as an audit sees them: transactions or records go in, reports come out, in the same order.
 
-Clients as an audit sees them: transactions go in, reports come out, in the same order.
+Nothing here looks at how a client works. Two clients of each kind are our own; :class:`Program` runs any other, in any
+language. What they are asked about is made by the audit, nobody's data: transactions are chosen by it (counts.py,
+goodness_of_fit.py), records are inputs of the plan's columns, and as JSON the middle of a cell or a value's text.
 
-Nothing here looks at how a client works. Two clients are our own; assocpriv/auditing/clients.py runs any other
-program. The transactions are chosen by the audit, nobody's baskets.
-
-Clients that are other programs, in any language: transactions to their standard input, reports from their output.
-
-The program gets the path of the plan as its last argument. It reads a transaction a line, item ids with blanks between
+A program gets the path of the plan as its last argument. It reads a transaction a line, item ids with blanks between
 them in increasing order, an empty line being an empty transaction, until its input ends; it writes a report a line, in
 lowercase hexadecimal, in the same order, and ends with status 0. It may write at any time, also all at the end. A first
 line ``plan`` and the plan's id, if there is one, must name the plan (docs/formats/pipe.md).
 
 Its input is written to a temporary file first, and a thread reads its output: no program can make it and the audit wait
 for each other. What is held in memory is a batch, or a line, at a time.
-
-Clients of tables as an audit sees them: records go in, reports come out; and the records that are asked about.
-
-The records are made here, nobody's: inputs of the plan's columns, and as JSON the middle of a cell or a value's text.
 """
 
 import contextlib
@@ -29,13 +22,13 @@ import signal
 import subprocess
 import threading
 from binascii import unhexlify
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import monotonic, perf_counter
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +38,8 @@ from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.tables import randomize_inputs, randomize_record
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.columns import CategoryColumn, Column, NumberColumn
+from assocpriv.plans.columns import CategoryColumn, Column, NumberColumn, TableColumns
+from assocpriv.plans.guided import CutColumn
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
@@ -58,8 +52,21 @@ _BATCH_BITS = 1 << 24  # of their reports, and of the items looked at
 _LOOKED_AT = 256
 _SINGLE_SECONDS = 8.0  # of the one-report client, where it is not alone asked for
 TIMED = 64  # of its reports: some with a code take a millisecond each
+PATIENCE_SECONDS = 60.0  # for which a program may write nothing
+_LAST_SECONDS = 2.0  # for which the thread of an ended program is waited for
+_BLOCK, _BLOCKS_AHEAD = 1 << 16, 16  # of a program's output: bytes, and how many are read ahead
+_LONGEST_LINE = 1 << 20
+_LONGEST_KEPT = 256  # bytes of a report
+_HEXADECIMAL = re.compile(rb"(?:[0-9a-f]{2})*")
+_ALONE = 11  # columns that differ from a record alone
 
 BoxProgress = Callable[[int, int], None]
+Inputs = NDArray[np.int32]  # (records, columns)
+_Batch_contra = TypeVar("_Batch_contra", contravariant=True)
+_Sized = TypeVar("_Sized", bound=Sized)
+
+
+# ---- clients of baskets
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +191,7 @@ def batch_of(transactions: Sequence[Sequence[int]], plan: Plan) -> Baskets:
     return Baskets(plan.catalogue, offsets, flat)
 
 
-PATIENCE_SECONDS = 60.0
-_LAST_SECONDS = 2.0
-_BLOCK = 1 << 16
-_BLOCKS_AHEAD = 16
-_LONGEST_LINE = 1 << 20
-_LONGEST_KEPT = 256  # bytes of a report
-_HEXADECIMAL = re.compile(rb"(?:[0-9a-f]{2})*")
+# ---- other programs
 
 
 class Program:
@@ -360,13 +361,13 @@ def _decoded(lines: list[bytes], least_width: int, before: int) -> ClientReports
     return ClientReports.of_reports(reports, least_width)
 
 
-Inputs = NDArray[np.int32]  # (records, columns)
+# ---- clients of records
 
 
-class TableBox(Protocol):
-    """A client of tables under audit."""
+class RecordBox(Protocol[_Batch_contra]):
+    """A client of records under audit: of tables, whose batches are inputs, or under guidance."""
 
-    def reports(self, batches: Iterable[Inputs]) -> Iterator[ClientReports]:
+    def reports(self, batches: Iterable[_Batch_contra]) -> Iterator[ClientReports]:
         """Yield one :class:`ClientReports` for each batch of records, in order; a call may start the client anew."""
 
 
@@ -401,7 +402,25 @@ class SingleTables:
             yield ClientReports.of_reports(made, self._plan.report_bytes)
 
 
-def record_of(row: Sequence[int], plan: TablePlan) -> dict[str, Any]:
+def record_answers(box: RecordBox[_Sized], batches: Sequence[_Sized]) -> list[ClientReports]:
+    """Return a client's answers to batches of records, and check that each record has one."""
+    with client_at_work():
+        answers = list(box.reports(iter(batches)))
+    if [len(each) for each in answers] != [len(batch) for batch in batches]:
+        raise WireError("the client did not answer with one report for each record")
+    return answers
+
+
+def packed_reports(answers: ClientReports, plan: PublishedPlan) -> NDArray[np.uint8]:
+    """Return answers as packed reports; a WireError if they are none."""
+    if (answers.lengths != plan.report_bytes).any():
+        raise WireError("some answers have another length than the plan's reports")
+    packed = np.ascontiguousarray(answers.octets[:, : plan.report_bytes])
+    plan.check_form(packed, "of the client, ")
+    return packed
+
+
+def record_of(row: Sequence[int], plan: TableColumns) -> dict[str, Any]:
     """Return a record with these inputs; a missing value is None."""
     return {column.name: _value(value, column) for value, column in zip(row, plan.columns, strict=True)}
 
@@ -411,6 +430,8 @@ def _value(value: int, column: Column) -> Any:
         return None
     if isinstance(column, NumberColumn):
         return float(column.low + (2 * value + 1) * column.cell_width / 2)
+    if isinstance(column, CutColumn):
+        return float(column.cuts[value - 1]) if value else float(column.cuts[0]) - 1 - abs(float(column.cuts[0]))
     assert isinstance(column, CategoryColumn)
     return column.values[value]
 
@@ -438,6 +459,3 @@ def chosen_records(plan: TablePlan) -> Inputs:
     alone = [[high[at] if at == place else low[at] for at in range(len(low))] for place in range(min(len(low), _ALONE))]
     rows = {tuple(row): None for row in [low, high, absent, mixed, crossed, *alone]}
     return np.array(list(rows), dtype=np.int32)
-
-
-_ALONE = 11  # columns that differ from a record alone

@@ -1,16 +1,11 @@
-"""Transactions that clients are asked about, and counts of what their reports show.
+"""Counts of what reports of known transactions show, which an audit chooses to ask a client about.
 
-Transactions that an audit asks a client about, chosen from the plan alone: those that are hardest to hide.
+The transactions are chosen from the plan alone: those that are hardest to hide. What a report tells of a transaction
+depends on how many of its items it shows, so transactions without a common item are furthest apart; the others here are
+those that a mistake would tell apart: an empty one, the first and the last item, one item changed, one longer than M.
 
-What a report tells of a transaction depends on how many of its items it shows, so transactions without a common item
-are furthest apart; the others here are those that a mistake would tell apart: an empty one, the first and the last
-item, one item changed, one longer than M.
-
-Counts of what reports show.
-
-What an audit looks at in reports: items, bits and lengths, a batch at a time.
-
-Counts of what reports of known transactions show, added up batch by batch: memory does not grow with trials.
+What is looked at in their reports, items, bits and lengths, is added up batch by batch: memory does not grow with
+trials.
 """
 
 from collections import Counter
@@ -36,6 +31,24 @@ from assocpriv.server.bitmaps import ItemTables, Rows, planes_of, report_planes
 
 _LEAST_BATCHES, _SHORT_BATCH = 24, 2048
 RUN = 2  # equal transactions that stand together, so that a repeated report can be seen
+_WATCHED_OTHERS = 32
+_MOST_BITS = 256
+_RANDOM_SUMS = 32
+Bits = NDArray[np.uint8]  # 0 and 1
+Lines = NDArray[np.uint64]  # (lines, words): bit t mod 64 of word t div 64 is report t's; bits after the last are 0
+SCORE_CELLS = 64
+_LONGEST = 255
+_REPEATS_BYTES = 1 << 26  # of reports kept to find equal ones
+_SERIAL = 1 << 17  # reports that are compared with the next one
+_COIN_STREAMS = 16
+_MOST_STARTS, _START_SECONDS = 1024, 4.0  # short ones
+COIN_LENGTH = 40_960  # more than twice the state of the Mersenne Twister, 19,937 bits
+Counts = NDArray[np.int64]
+# of two transactions: how many reports have each value of each feature, (features, values)
+Table = tuple[Counts, Counts]
+
+
+# ---- transactions to ask about
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +140,7 @@ def equal_batches(transaction: Transaction, plan: Plan, total: int) -> Iterator[
         yield batch[: min(length, total - start)]
 
 
-_WATCHED_OTHERS = 32
-_MOST_BITS = 256
-_RANDOM_SUMS = 32
-
-Bits = NDArray[np.uint8]  # 0 and 1
-Lines = NDArray[np.uint64]  # (lines, words): bit t mod 64 of word t div 64 is report t's; bits after the last are 0
+# ---- what reports show
 
 
 def chance_of_plan(plan: Plan) -> np.random.Generator:
@@ -287,17 +295,7 @@ def _reduced(vector: int, basis: list[int]) -> int:
     return vector
 
 
-SCORE_CELLS = 64
-_LONGEST = 255
-_REPEATS_BYTES = 1 << 26  # of reports kept to find equal ones
-_SERIAL = 1 << 17  # reports that are compared with the next one
-_COIN_STREAMS = 16
-_MOST_STARTS, _START_SECONDS = 1024, 4.0  # short ones
-COIN_LENGTH = 40_960  # more than twice the state of the Mersenne Twister, 19,937 bits
-
-Counts = NDArray[np.int64]
-# of two transactions: how many reports have each value of each feature, (features, values)
-Table = tuple[Counts, Counts]
+# ---- counts, transactions taking turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,6 +436,9 @@ def bit_counts(octets: Counts) -> Counts:
     return np.stack([octets.sum(axis=1).repeat(8) - set_, set_], axis=1)
 
 
+# ---- one transaction, report after report
+
+
 class Stream:
     """What reports of the first of the neighbours, one after the other, were seen to be.
 
@@ -497,6 +498,9 @@ class Stream:
         first, second = (self._viewer.look(part) for part in (pairs[::2], pairs[1::2]))
         self.items += joint_counts(first, second)
         self.n_items += len(pairs) // 2
+
+
+# ---- separate starts
 
 
 @dataclass(frozen=True, slots=True)

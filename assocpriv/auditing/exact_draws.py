@@ -1,6 +1,4 @@
-"""Its draws, by form and kind.
-
-The shipping client on the plan under audit: what it draws, and what a report shows of each draw.
+"""The draws of the shipping client on the plan under audit, beside what a report shows of each.
 
 A real plan has too many draws to walk through them all. What can be walked through is which items are kept. The rest is
 checked by its structure, a transaction and a kept subset at a time, by the form of the reports:
@@ -11,10 +9,7 @@ checked by its structure, a transaction and a kept subset at a time, by the form
   with a linear part of rank s − m·r: then ξ is uniform among the 2^(s−mr) seeds that have these values;
 * of a long transaction the M first places of the drawn shuffle must be the items that a report keeps.
 
-The client is anything that has ``randomize``; reports are read by auditing/recompute_reports.py alone. Whatever a
-report or a client's draws are wrong in is raised as a Fault.
-
-What the shipping clients are made of, on the plan under audit: draws from words, columns, and the bulk client.
+The client is anything that has ``randomize``; reports are read by recompute_reports.py alone.
 
 simulation/enumeration.py takes draws for what promise/entropy.py says they are. Here the plan's own draws are
 made of chosen words:
@@ -26,13 +21,15 @@ made of chosen words:
 The bulk client must report what the client of a single transaction does for equal words. The shuffled catalogue is
 dealt into transactions of 0 to 2M items, over and over, so that every item takes part several times; and full
 transactions get words that pick the first and the last number of each kept subset, so that a bound that is off by one
-shows. The deal and all other words are others in every audit. Whatever differs is raised as a Fault.
+shows. The deal and all other words are others in every audit.
+
+Whatever a report, a client's draws, words, columns or the bulk client are wrong in is raised as a Fault.
 """
 
 import secrets
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, chain, pairwise, product
@@ -55,6 +52,13 @@ from assocpriv.simulation.enumeration import SeededEntropy, distribution
 RANDOM_POINTS = 32  # of each case: a client that errs on one draw in four is missed with a chance of 10^-4
 _Form = TypeVar("_Form", bound=Form)
 _Outcome = TypeVar("_Outcome", bound=Hashable)
+_MOST_COLUMNS = 2000  # items whose columns are compared
+_LEAST_DEALT = 300  # transactions, from a small catalogue dealt over and over
+_DEALS = 6  # of the catalogue: a fault with one item changes two reports in three, say, of those that it could change
+_MOST_ENDS = 1024  # numbers picked
+
+
+# ---- a device
 
 
 class Device(Protocol):
@@ -79,7 +83,7 @@ class Guarded:
             return self._device.randomize(transaction, entropy=entropy)
 
 
-class KeptOnly:
+class _KeptOnly:
     """Passes on the draws that decide what is kept, the first ``ranks`` numbers among them; others draws the rest."""
 
     def __init__(self, walked: Entropy, others: Entropy, ranks: int) -> None:
@@ -91,7 +95,7 @@ class KeptOnly:
         return (self._walked if self._ranks >= 0 else self._others).below(n)
 
 
-class Listed:
+class _Listed:
     """Answers one pick with a given index, and other draws from a list.
 
     ``asked`` notes of each draw but the pick its n, or (count, num, bits); ``below(1)`` is none.
@@ -143,6 +147,9 @@ class Reader(Generic[_Form]):
         return sorted(transaction) + list(range(n, n + self.form.size - len(transaction)))
 
 
+# ---- kept items
+
+
 def bounded_law(run: Callable[[Entropy], _Outcome], most: int) -> tuple[dict[_Outcome, Fraction], int]:
     """Return the exact law of a run's outcome, and how often it was run: no more than ``most`` times."""
     runs = 0
@@ -167,7 +174,7 @@ def check_kept(reader: Reader[Any], transaction: Collection[int]) -> int:
     form: Form = reader.form
 
     def run(entropy: Entropy) -> frozenset[int]:
-        return form.shown_of(items, reader.report(transaction, KeptOnly(entropy, others, form.ranks_kept)))
+        return form.shown_of(items, reader.report(transaction, _KeptOnly(entropy, others, form.ranks_kept)))
 
     law, runs = bounded_law(run, 2 << form.size)  # two answers for each subset of a report of a fixed size
     for kept, probability in law.items():
@@ -178,6 +185,9 @@ def check_kept(reader: Reader[Any], transaction: Collection[int]) -> int:
                 f"and should have {float(wanted):.6g}."
             )
     return runs
+
+
+# ---- all draws but the pick, by the form of the reports
 
 
 def case_of(reader: Reader[Any], transaction: Collection[int], kept: int, seed: int = 0) -> "_Case[Any]":
@@ -208,7 +218,7 @@ class _Case(ABC, Generic[_Form]):
 
     def _run(self, answers: Sequence[int], draws: Sequence[object]) -> int:
         self.runs += 1
-        entropy = Listed(self._index, [*self._sample, *answers])
+        entropy = _Listed(self._index, [*self._sample, *answers])
         report = self._reader.report(self._transaction, entropy)
         if entropy.asked != [*self._choices_of_sample, *draws]:
             raise Fault("The client's draws are not those of docs/formats/client.md.")
@@ -324,7 +334,7 @@ class SeedCase(_Case[Seed]):
 
     def _kept_places(self) -> frozenset[int]:
         """Return the places that the pick keeps: those shown when all values and the seed are drawn as 0."""
-        report = self._reader.report(self._transaction, Listed(self._index, [0] * (self._form.size + 1)))
+        report = self._reader.report(self._transaction, _Listed(self._index, [0] * (self._form.size + 1)))
         kept = self._form.shown_of(self._items, report)
         if len(kept) != self._kept:
             raise Fault(f"A pick that keeps {self._kept} items shows {len(kept)}.")
@@ -350,10 +360,7 @@ class SeedCase(_Case[Seed]):
 _CASES: dict[type[Form], type[_Case[Any]]] = {Bits: _CoinCase, Bch: SeedCase, ReedSolomon: SeedCase, Sets: _SetCase}
 
 
-_MOST_COLUMNS = 2000  # items whose columns are compared
-_LEAST_DEALT = 300  # transactions, from a small catalogue dealt over and over
-_DEALS = 6  # of the catalogue: a fault with one item changes two reports in three, say, of those that it could change
-_MOST_ENDS = 1024  # numbers picked
+# ---- given words
 
 
 class Replayed(WordEntropy):
@@ -361,8 +368,8 @@ class Replayed(WordEntropy):
 
     __slots__ = ("_left",)
 
-    def __init__(self, given: Iterable[int]) -> None:
-        self._left = list(given)
+    def __init__(self, given: Sequence[int] | NDArray[np.uint64]) -> None:
+        self._left = np.array(given, dtype=np.uint64)
 
     @property
     def left(self) -> int:
@@ -374,25 +381,28 @@ class Replayed(WordEntropy):
         if count > len(self._left):
             raise Fault("A client or a draw takes more random words than docs/formats/client.md says.")
         handed, self._left = self._left[:count], self._left[count:]
-        return np.array(handed, dtype=np.uint64)
+        return handed
 
 
 class Noted(WordEntropy):
     """Hands out given words, then a source's, and keeps them all."""
 
-    __slots__ = ("_first", "_source", "given")
+    __slots__ = ("_first", "_handed", "_source")
 
     def __init__(self, first: Sequence[int], source: WordEntropy) -> None:
-        self._first, self._source = list(first[::-1]), source
-        self.given: list[int] = []
+        self._first, self._source = np.array(first, dtype=np.uint64), source
+        self._handed = [self._first[:0]]
+
+    @property
+    def given(self) -> NDArray[np.uint64]:
+        """All words that were handed out."""
+        return np.concatenate(self._handed)
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return the next words."""
-        handed = [self._first.pop() for _ in range(min(count, len(self._first)))]
-        if len(handed) < count:
-            handed += self._source.words(count - len(handed)).tolist()
-        self.given += handed
-        return np.array(handed, dtype=np.uint64)
+        led, self._first = self._first[:count], self._first[count:]
+        self._handed.append(np.concatenate([led, self._source.words(count - len(led))]))
+        return self._handed[-1]
 
 
 # ---- draws and columns
@@ -535,27 +545,12 @@ def _picks(numbers: Numbers, ends: list[int], chance: np.random.Generator) -> It
         yield Case(sorted(items.tolist()), words_of(ends[place], total))
 
 
-class _Recorded(WordEntropy):
-    """Hands out the first words of a case, then a source's, and keeps them all."""
-
-    __slots__ = ("_source", "first", "given")
-
-    def __init__(self, source: WordEntropy) -> None:
-        self._source, self.first = source, np.empty(0, dtype=np.uint64)
-        self.given: list[NDArray[np.uint64]] = []
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        led, self.first = self.first[:count], self.first[count:]
-        self.given.append(np.concatenate([led, self._source.words(count - len(led))]))
-        return self.given[-1]
-
-
 def _compare(device: Device, plan: Plan, cases: list[Case], source: WordEntropy) -> None:
-    entropy, wanted, of_blocks, others = _Recorded(source), [], [], []
+    wanted, of_blocks, others = [], [], []
     for case in cases:
-        entropy.first, entropy.given = np.array([*case.of_block, *case.words], dtype=np.uint64), []
+        entropy = Noted([*case.of_block, *case.words], source)
         wanted.append(device.randomize(case.items, entropy=entropy))
-        words = np.concatenate([np.empty(0, dtype=np.uint64), *entropy.given])
+        words = entropy.given
         of_blocks.append(words[: len(case.of_block)])
         others.append(words[len(case.of_block) :])
     offsets = np.append(0, np.cumsum([len(case.items) for case in cases]))

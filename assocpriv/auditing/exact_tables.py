@@ -1,13 +1,12 @@
-"""The client of tables walked through.
+"""Draws of the shipping clients of tables or under guidance, each of them walked through.
 
-The shipping client of tables walked through: every draw of every column, which columns are asked, whole records.
+Of tables every draw of every column, which columns are asked, and whole records are compared with the plan; under
+guidance every draw of small tuples, γ of what is then sent, and whole tuples of words.
 
 A draw below 2^32 is not tried number by number. The client gets a number that stands for a whole range of draws; where
 it asks what only a part of the range would answer with yes, it is run again for each part. So every draw is walked, in
 as many runs as there are outcomes. What the client does to a draw must be sums, quotients and comparisons: a number is
 then still ⌊(draw + a) / b⌋ + c. Any other use of it is refused.
-
-The shipping client under guidance: every draw of small tuples, γ of what it then sends, whole tuples of words.
 """
 
 from bisect import bisect_right
@@ -19,9 +18,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from assocpriv.auditing import recompute_tables
 from assocpriv.auditing.exact_draws import Noted, Replayed, words_of
 from assocpriv.auditing.findings import Fault, client_at_work
+from assocpriv.auditing.recompute_tables import (
+    GAUSSIAN,
+    TUPLE,
+    WORD,
+    ColumnNumbers,
+    GuidedLaw,
+    GuidedNumbers,
+    Law,
+    TableNumbers,
+)
 from assocpriv.client.guided import Perturbation, TupleRandomizer
 from assocpriv.client.tables import TableRandomizer, encode, release, release_value
 from assocpriv.plans.guidance import Guidance
@@ -31,11 +39,14 @@ from assocpriv.simulation.enumeration import SeededEntropy
 
 _Outcome = TypeVar("_Outcome")
 _Ranges = tuple[tuple[int, int], ...]
-MOST_RUNS = 60_000  # of the client, for one walk
+_MOST_RUNS = 60_000  # of the client, for one walk
 _CUTS = 1000  # of a range at once
 _CHOICES = 5000  # of asked columns
 _RECORDS, _MOST_RECORDS, _EDGES = 300, 3000, 2000  # records, and draws at the ends of runs, compared as words
 _SWEPT, _DRAWS = 400_000, 8  # draws of all columns' inputs one after the other; of each at most
+_MOST_OUTCOMES, _MOST_TUPLES = 3000, 40  # tuples times vectors of bits that are walked, and tuples
+_TUPLES, _AT_ENDS = 200, 400  # tuples compared as words, and draws at a weight's end
+_DIRECTIONS, _MOST_LEVEL = 3, 256  # of guidance that is tried: random ones, and bits themselves at most
 
 
 # ---- ranges of draws
@@ -140,7 +151,7 @@ class _Ranged:
 
 
 def walk(
-    run: Callable[[Any], _Outcome], most: int = MOST_RUNS, make: Callable[[_Ranges], _Ranged] = _Ranged
+    run: Callable[[Any], _Outcome], most: int = _MOST_RUNS, make: Callable[[_Ranges], _Ranged] = _Ranged
 ) -> dict[_Outcome, Fraction] | None:
     """Return the exact chance of every outcome of a client; None if that takes too many runs.
 
@@ -172,17 +183,17 @@ def walk(
     return None if waiting else outcomes
 
 
-# ---- columns, and which of them are asked
+# ---- columns of tables
 
 
-def check_column(plan: TablePlan, place: int, column: recompute_tables.ColumnNumbers) -> tuple[int, int]:
+def check_column(plan: TablePlan, place: int, column: ColumnNumbers) -> tuple[int, int]:
     """Compare the client's law of a column with the plan's, for its first, last, middle and missing input and others.
 
     Returns how many inputs were compared, and how many draws' outcomes.
     """
     spread = {column.inputs * part // 8 for part in range(8)}
     inputs = sorted({0, 1, column.inputs - 1, column.choices - 1, *spread} & set(range(column.choices)))
-    if column.choices <= MOST_RUNS // (8 * len(column.runs(0))):
+    if column.choices <= _MOST_RUNS // (8 * len(column.runs(0))):
         inputs = list(range(column.choices))
     outcomes = 0
     for value in inputs:
@@ -211,7 +222,7 @@ class _Given:
         return bisect_right(cumulative, self.below(cumulative[-1]))
 
 
-def check_inputs(plan: TablePlan, table: recompute_tables.TableNumbers, chance: np.random.Generator) -> tuple[int, int]:
+def check_inputs(plan: TablePlan, table: TableNumbers, chance: np.random.Generator) -> tuple[int, int]:
     """Compare what the client makes of draws at the ends of blocks of codes, for every input, or of many for some.
 
     So a law that is wrong for one input alone is found, of which walks look at some only. Returns how many inputs were
@@ -233,9 +244,9 @@ def check_inputs(plan: TablePlan, table: recompute_tables.TableNumbers, chance: 
     return inputs, draws
 
 
-def _block_ends(column: recompute_tables.ColumnNumbers, value: int, chance: np.random.Generator) -> list[int]:
+def _block_ends(column: ColumnNumbers, value: int, chance: np.random.Generator) -> list[int]:
     """Return at most 8 draws: the first and last of each block; of many blocks those of all, and some between."""
-    if column.law == recompute_tables.GAUSSIAN:
+    if column.law == GAUSSIAN:
         return [0, column.total - 1, *chance.integers(0, column.total, _DRAWS - 2).tolist()]
     ends = [0, *accumulate(count * weight for _, count, weight in column.blocks(value) if count)]
     return [*ends[:-1], *(end - 1 for end in ends[1:])]
@@ -257,14 +268,14 @@ class _First(_Ranged):
         return super().pick(cumulative) if len(self.made) < self._count else 0
 
 
-def check_asked(plan: TablePlan, table: recompute_tables.TableNumbers, rows: Sequence[Sequence[int]]) -> int | None:
+def check_asked(plan: TablePlan, table: TableNumbers, rows: Sequence[Sequence[int]]) -> int | None:
     """Compare which columns are asked with a uniform choice, for several records: it must not depend on them.
 
     Returns how many choices there are; None where they are too many to be walked.
     """
     asked, k = table.asked, table.answered
     choices = [frozenset(chosen) for chosen in combinations(asked, k)] if comb(len(asked), k) <= _CHOICES else None
-    if choices is None or perm(len(asked), k) > MOST_RUNS:
+    if choices is None or perm(len(asked), k) > _MOST_RUNS:
         return None
     codes = {place: table.columns[place].codes for place in asked}
     for row in rows:
@@ -282,7 +293,7 @@ def check_asked(plan: TablePlan, table: recompute_tables.TableNumbers, rows: Seq
 # ---- whole records, of words
 
 
-def own_release(row: Sequence[int], table: recompute_tables.TableNumbers, entropy: Any) -> list[int]:
+def _own_release(row: Sequence[int], table: TableNumbers, entropy: Any) -> list[int]:
     """Return the codes of a record as docs/formats/table-plan.md says, of draws below a bound."""
     order = list(table.asked)
     skipped: set[int] = set()
@@ -302,7 +313,7 @@ def own_release(row: Sequence[int], table: recompute_tables.TableNumbers, entrop
     return codes
 
 
-def check_words(plan: TablePlan, table: recompute_tables.TableNumbers, chance: np.random.Generator) -> dict[str, int]:
+def check_words(plan: TablePlan, table: TableNumbers, chance: np.random.Generator) -> dict[str, int]:
     """Compare our clients with the document's rules, for equal words: codes, bytes, and how many words are used.
 
     Records are ones with random words, in which columns take their inputs one after the other, as far as there are not
@@ -317,14 +328,14 @@ def check_words(plan: TablePlan, table: recompute_tables.TableNumbers, chance: n
     wanted, words = [], []
     for row, first in cases:
         entropy = Noted(first, source)
-        report = _bytes(own_release(row, table, entropy), table)
+        report = _bytes(_own_release(row, table, entropy), table)
         with client_at_work():
             replayed = Replayed(entropy.given)
             made = encode(release(row, plan, replayed), plan)
         if made != report or replayed.left:
             raise Fault("The client of one record does not make of its words what docs/formats/table-plan.md says.")
         wanted.append(report)
-        words += entropy.given
+        words += entropy.given.tolist()
     with client_at_work():
         inputs = np.array([row for row, _ in cases], dtype=np.int32)
         packed = TableRandomizer(plan).randomize(inputs, np.array(words, dtype=np.uint64), Replayed([]))
@@ -333,9 +344,7 @@ def check_words(plan: TablePlan, table: recompute_tables.TableNumbers, chance: n
     return {"records": len(rows), "ends": len(cases) - len(rows)}
 
 
-def _at_ends(
-    table: recompute_tables.TableNumbers, chance: np.random.Generator
-) -> Iterator[tuple[list[int], list[int]]]:
+def _at_ends(table: TableNumbers, chance: np.random.Generator) -> Iterator[tuple[list[int], list[int]]]:
     """Yield records with the words of draws at both ends of runs, of every column that draws."""
     drawing = [place for place, column in enumerate(table.columns) if column.draws]
     for place in drawing:
@@ -355,9 +364,7 @@ def _greatest_word(number: int, n: int) -> list[int]:
     return [number | (1 << 64) - n] if n & (n - 1) == 0 else [(((number + 1) << 64) - 1) // n]
 
 
-def _words(
-    table: recompute_tables.TableNumbers, place: int, drawn: list[int], chance: np.random.Generator
-) -> list[int]:
+def _words(table: TableNumbers, place: int, drawn: list[int], chance: np.random.Generator) -> list[int]:
     """Return the words of a record of which one column, which is asked first, draws with the words given."""
     words: list[int] = []
     skipped: set[int] = set()
@@ -374,7 +381,7 @@ def _words(
     return words
 
 
-def _bytes(codes: Sequence[int], table: recompute_tables.TableNumbers) -> bytes:
+def _bytes(codes: Sequence[int], table: TableNumbers) -> bytes:
     """Return codes as a report: one byte each, or two where a column has more than 256 codes, the lowest first."""
     report = b""
     for place, (code, column) in enumerate(zip(codes, table.columns, strict=True)):
@@ -383,9 +390,7 @@ def _bytes(codes: Sequence[int], table: recompute_tables.TableNumbers) -> bytes:
     return report
 
 
-MOST_OUTCOMES, _MOST_TUPLES = 3000, 40  # tuples times vectors of bits that are walked, and tuples
-_TUPLES, _AT_ENDS = 200, 400  # tuples compared as words, and draws at a weight's end
-_DIRECTIONS, _MOST_LEVEL = 3, 256
+# ---- tuples under guidance
 
 
 def tried(plan: GuidedPlan, chance: np.random.Generator) -> list[Guidance]:
@@ -398,30 +403,28 @@ def tried(plan: GuidedPlan, chance: np.random.Generator) -> list[Guidance]:
     return [Guidance.of_vectors(plan, serial, vectors) for serial, vectors in enumerate(found, 1)]
 
 
-def law_of(numbers: recompute_tables.GuidedNumbers, guidance: Guidance) -> recompute_tables.GuidedLaw:
+def law_of(numbers: GuidedNumbers, guidance: Guidance) -> GuidedLaw:
     """Return how guidance is answered, computed anew."""
-    return recompute_tables.GuidedLaw.of(numbers, guidance.vectors)
+    return GuidedLaw.of(numbers, guidance.vectors)
 
 
-def tuples_of(numbers: recompute_tables.GuidedNumbers) -> list[tuple[int, ...]] | None:
+def _tuples_of(numbers: GuidedNumbers) -> list[tuple[int, ...]] | None:
     """Return all tuples, one with every value missing among them; None where they are too many to be walked."""
     count = prod(numbers.sizes)
-    if count > _MOST_TUPLES or count << numbers.width > MOST_OUTCOMES:
+    if count > _MOST_TUPLES or count << numbers.width > _MOST_OUTCOMES:
         return None
     return [*product(*map(range, numbers.sizes)), numbers.sizes]
 
 
-def check_draws(
-    plan: GuidedPlan, numbers: recompute_tables.GuidedNumbers, guidances: Sequence[Guidance]
-) -> list[list[recompute_tables.Law]] | None:
+def check_draws(plan: GuidedPlan, numbers: GuidedNumbers, guidances: Sequence[Guidance]) -> list[list[Law]] | None:
     """Compare the client's law of every tuple with the plan's, every draw walked; return them, by guidance.
 
     None where there are too many tuples.
     """
-    tuples = tuples_of(numbers)
+    tuples = _tuples_of(numbers)
     if tuples is None:
         return None
-    laws: list[list[recompute_tables.Law]] = []
+    laws: list[list[Law]] = []
     for guidance in guidances:
         own = law_of(numbers, guidance)
         with client_at_work():
@@ -438,7 +441,7 @@ def check_draws(
     return laws
 
 
-def largest_ratio(laws: Sequence[recompute_tables.Law]) -> Fraction | None:
+def largest_ratio(laws: Sequence[Law]) -> Fraction | None:
     """Return the largest ratio of two tuples' chances of one output; None where one of them is 0."""
     worst = Fraction(1)
     for bits in {bits for law in laws for bits in law}:
@@ -449,24 +452,24 @@ def largest_ratio(laws: Sequence[recompute_tables.Law]) -> Fraction | None:
     return worst
 
 
-# ---- words
+# ---- whole tuples, of words
 
 
-def own_tuple_release(raw: Sequence[int], law: recompute_tables.GuidedLaw, entropy: Any) -> list[int]:
+def _own_tuple_release(raw: Sequence[int], law: GuidedLaw, entropy: Any) -> list[int]:
     """Return the released bits of a tuple as docs/formats/guided-plan.md says, of draws below a bound."""
     numbers = law.numbers
     fills = [entropy.below(size) for size in numbers.sizes]
     answered = [f if v == size else v for v, f, size in zip(raw, fills, numbers.sizes, strict=True)]
-    if numbers.keep == recompute_tables.TUPLE:
+    if numbers.keep == TUPLE:
         other = [entropy.below(size) for size in numbers.sizes]
-        if entropy.below(recompute_tables.WORD) >= numbers.honest:
+        if entropy.below(WORD) >= numbers.honest:
             answered = other
     return [int(entropy.below(numbers.total) < weight) for weight in law.weights(tuple(answered))]
 
 
 def check_tuple_words(
     plan: GuidedPlan,
-    numbers: recompute_tables.GuidedNumbers,
+    numbers: GuidedNumbers,
     guidances: Sequence[Guidance],
     chance: np.random.Generator,
 ) -> int:
@@ -482,7 +485,7 @@ def check_tuple_words(
         rows, wanted, words = [], [], []
         for raw, given in _cases(law, chance):
             entropy = Noted(given, source)
-            bits = own_tuple_release(raw, law, entropy)
+            bits = _own_tuple_release(raw, law, entropy)
             replayed = Replayed(entropy.given)
             with client_at_work():
                 made = perturbation.release(raw, replayed)
@@ -491,7 +494,7 @@ def check_tuple_words(
             if len(entropy.given) == randomizer.words:  # else a draw was rejected
                 rows.append(raw)
                 wanted.append(bits)
-                words += entropy.given
+                words += entropy.given.tolist()
         with client_at_work():
             packed, _ = randomizer.randomize(np.array(rows, np.int32), np.array(words, np.uint64), Replayed([]))
         if packed.tolist() != wanted:
@@ -500,7 +503,7 @@ def check_tuple_words(
     return compared
 
 
-def _cases(law: recompute_tables.GuidedLaw, chance: np.random.Generator) -> Iterator[tuple[list[int], list[int]]]:
+def _cases(law: GuidedLaw, chance: np.random.Generator) -> Iterator[tuple[list[int], list[int]]]:
     """Yield tuples, some with missing values, and words for them: none, or with draws at the ends of weights."""
     numbers = law.numbers
     sizes = np.array(numbers.sizes)
@@ -509,7 +512,7 @@ def _cases(law: recompute_tables.GuidedLaw, chance: np.random.Generator) -> Iter
     for _ in range(-(-_AT_ENDS // numbers.width)):
         raw = chance.integers(0, sizes).tolist()
         head = [1 << 62] * len(sizes)
-        if numbers.keep == recompute_tables.TUPLE:
+        if numbers.keep == TUPLE:
             head = [*head, *head, int(chance.choice([0, numbers.honest - 1, numbers.honest]))]
         ends = [weight - int(chance.integers(0, 2)) for weight in law.weights(tuple(raw))]
         yield raw, head + [min(max(end, 0), numbers.total - 1) for end in ends]

@@ -1,30 +1,24 @@
-"""The shipping client walked through (moves to tests with a later issue).
+"""The exact depth of an audit: a plan's promise recomputed, the shipping client walked through draw by draw.
 
-All draws of a client on a small catalogue: the law of its reports is the formula's, fraction for fraction.
+1. recompute_promise.py computes the promise anew from the plan's text.
+2. The client is run once for every way its draws can fall, on a small catalogue with the plan's operators and the
+   smallest generator of its kind: the law of its reports is the formula's, fraction for fraction.
+3. On the plan itself exact_draws.py looks at what the client draws and shows, at how words make draws, at the
+   generator's columns and at the bulk client.
+4. With blocks all that is done block by block.
 
-The plan's own operators are taken, with the smallest generator of its kind. Where all draws together are too many, they
-are walked through in two stages: every kept subset with its probability, then all else that can be drawn for one kept
-subset of each size. With a code also in three: kept subsets, all values of their items, all seeds for one choice of
-values. The report's law is the product of the stages.
-
-The exact depth of an audit: a plan's promise recomputed, and the shipping client walked through.
-
-1. auditing/recompute_promise.py computes the promise anew from the plan's text.
-2. small_walks.py runs the client once for every way its draws can fall, on a small catalogue with the plan's operators.
-3. On the plan itself, draws_by_form.py looks at what the client draws and shows, words_and_bulk.py at how words make
-   draws, at the generator's columns and at the bulk client.
-4. With blocks all that is done block by block: blocks.py.
-
-A finding says ``not decided`` where a check would take more runs than allowed; nothing is concluded from it.
-
-A client of a plan with blocks, looked at block by block.
+Where all draws together are too many, they are walked through in two stages: every kept subset with its probability,
+then all else that can be drawn for one kept subset of each size. With a code also in three: kept subsets, all values of
+their items, all seeds for one choice of values. The report's law is the product of the stages. A finding says ``not
+decided`` where a check would take more runs than allowed; nothing is concluded from it.
 
 Given its block a report must be one of the plan of a block, about the transaction's items in it. So a device is made to
 draw a given block, asked about a transaction with given items in that block and others outside, and what it then draws
 and reports goes through the checks of any plan. That the first draw is one below the number of blocks, and that its
-answer is the block named, is checked in every run: the block is then drawn evenly, whatever is held.
+answer is the block named, is checked in every run: the block is then drawn evenly, whatever is held. Blocks are those
+of recompute_promise.py.
 
-Blocks are those of auditing/recompute_promise.py. Whatever a client does wrong is raised as a Fault.
+Whatever a client does wrong is raised as a Fault.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -37,8 +31,33 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.auditing import exact_draws, recompute_promise
-from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Fault, Finding, client_at_work, failure
+from assocpriv.auditing.exact_draws import (
+    RANDOM_POINTS,
+    Case,
+    Client,
+    Device,
+    Guarded,
+    Noted,
+    Reader,
+    Replayed,
+    SeedCase,
+    bounded_law,
+    case_of,
+    check_bulk,
+    check_columns,
+    check_kept,
+    check_words,
+    words_of,
+)
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, EXACT, UNDECIDED, Fault, Finding, client_at_work, failure
+from assocpriv.auditing.recompute_promise import (
+    NUMBER_BYTES,
+    Cuts,
+    Numbers,
+    check_integers,
+    read_numbers,
+    stated_ratio,
+)
 from assocpriv.auditing.recompute_reports import Form, Seed, Sets, order_of_x
 from assocpriv.client.baskets import Randomizer
 from assocpriv.plans.baskets import Plan
@@ -53,11 +72,212 @@ from assocpriv.simulation.enumeration import SeededEntropy
 ALL_DRAWS, NOT_DECIDED = "all draws", "not decided"
 STAGES = {2: "two stages", 3: "three stages"}
 Law = dict[int, Fraction]
+WORK = 200_000  # client runs without a generator: some 10 s
+_ACCEPTED = "accepted by clients"
+# how the operator was walked through -> what is said of it
+_SAID = {
+    ALL_DRAWS: "all draws give the stated law and no ratio above γ, fraction for fraction",
+    STAGES[2]: "each kept subset has its stated probability, and all draws for one subset of each size give the stated "
+    "law",
+    STAGES[3]: "each kept subset has its stated probability, and for one subset of each size all values are those "
+    "drawn and all seeds with one choice of them equally likely",
+    NOT_DECIDED: "all draws would take more than the runs allowed, so that they were only sampled (client, other "
+    "draws)",
+}
+# a check's verdict, what it has to say if it finds no fault, and the figures
+_Outcome = tuple[str, str, dict[str, Any]]
+_Check = Callable[[], _Outcome]
+_FEW_PARTITIONS = 3  # that one device is asked about; tables of large catalogues take seconds
+_MOST_ENTRIES = 1 << 19  # of partitions that are cut anew
+_MOST_BLOCKS = 1024  # that are looked at
+_MOST_OUTSIDE = 16  # items held beside those in the block
 
 
-def walk_operator(
-    plan: Plan, numbers: recompute_promise.Numbers, client: exact_draws.Client, work: int
-) -> dict[str, Any]:
+# ---- the audit
+
+
+def audit_exact(
+    plan: Plan | None,
+    *,
+    text: str | None = None,
+    client: Client = Randomizer,
+    work: int = WORK,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Finding]:
+    """Audit a plan and the client that answers it, by recomputation and enumeration; a finding a check.
+
+    The plan may be None where only its text is at hand, or no plan can be made of it; the text is the plan's canonical
+    one by default. Where the integers are broken the client is not run. It may run ``work`` times on small catalogues,
+    and again for what is kept on the plan itself; a run with a generator counts as four or more. Progress is called
+    with (checks done, checks).
+
+    Raises:
+        PlanError: neither a plan nor a text is given.
+    """
+    plan, numbers, findings = audit_plan(plan, text)
+    broken = {finding.name for finding in findings if finding.verdict == BROKEN}
+    if plan is None or numbers is None or broken:
+        said = "The client was not run: it does not accept the plan."
+        if broken != {_ACCEPTED}:
+            said = "The client was not run: the plan itself is broken."
+        return [*findings, Finding(EXACT, "client", UNDECIDED, said)]
+    checks = _client_checks(plan, numbers, partial(Guarded, client), work)
+    progress = progress or (lambda *_: None)
+    for done, (name, check) in enumerate(checks.items(), start=1):
+        progress(done, 1 + len(checks))
+        findings.append(_finding(name, check))
+    progress(1 + len(checks), 1 + len(checks))
+    return findings
+
+
+def audit_plan(plan: Plan | None, text: str | None = None) -> tuple[Plan | None, Numbers | None, list[Finding]]:
+    """Audit a plan alone; return it and its integers, each None where there is none, and what was found."""
+    if plan is None and text is None:
+        raise PlanError("an audit needs a plan or the text of one")
+    numbers, findings = check_integers(plan.canonical_json if text is None and plan else text or "")
+    if text is not None:
+        plan, finding = _same_plan(plan, text, all(finding.verdict != BROKEN for finding in findings))
+        findings.append(finding)
+    return plan, numbers, findings
+
+
+def _same_plan(plan: Plan | None, text: str, is_sound: bool) -> tuple[Plan | None, Finding]:
+    """Let clients' code read the plan; a plan that the audit's own reading finds sound is not blamed for what fails."""
+    try:
+        parsed = Plan.parse(text)
+    except PlanError as error:
+        said = f"Clients refuse this plan: {error}."
+        if is_sound:
+            said += " The audit's own reading finds nothing wrong with it: the fault may be the clients'."
+        return None, Finding(EXACT, _ACCEPTED, BROKEN, said)
+    except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
+        return None, failure(EXACT, _ACCEPTED, error, of_client=True)
+    if plan is not None and plan.plan_id != parsed.plan_id:
+        return None, Finding(EXACT, _ACCEPTED, BROKEN, "The text is that of another plan than the one given.")
+    return parsed, Finding(EXACT, _ACCEPTED, CONSISTENT, "Clients accept this plan.", {"plan_id": parsed.plan_id})
+
+
+def _finding(name: str, check: _Check) -> Finding:
+    try:
+        return Finding(EXACT, name, *check())
+    except Fault as fault:
+        return Finding(EXACT, name, BROKEN, str(fault))
+    except Exception as error:  # noqa: BLE001 -- whatever is raised in an audit is a finding
+        return failure(EXACT, name, error)
+
+
+def _client_checks(plan: Plan, numbers: Numbers, client: Client, work: int) -> dict[str, _Check]:
+    whole, inside = cache(lambda: client(plan)), numbers.inside
+    # of one block, if there are blocks, and else of the plan itself
+    part, own = plan.block_plan, client if numbers.cuts is None else client_in_blocks(client, plan)
+    device = cache(lambda: own(part))  # one for all checks: where a field is large it makes tables in time
+    checks: dict[str, _Check] = {
+        "client, every draw": lambda: _every_draw(part, inside, own, work),
+        "client, kept items": lambda: _kept_items(device(), inside, work),
+        "client, other draws": lambda: _other_draws(device(), inside, work),
+        "draws from words": lambda: _words(inside),
+    }
+    if numbers.cuts:
+        checks["client, blocks"] = lambda: _blocks(whole(), client(part), plan, numbers, work)
+    if isinstance(numbers.form, Seed):
+        coded = numbers.form
+        checks["generator's columns"] = lambda: _columns(part, coded)
+    return checks | {"bulk client": lambda: _bulk(whole(), plan, numbers, work)}
+
+
+# ---- on the plan itself
+
+
+def _kept_items(device: Device, numbers: Numbers, work: int) -> _Outcome:
+    form = numbers.form
+    cost = form.run_work << form.size
+    if cost > work:
+        return UNDECIDED, "On this plan the subsets of the items would take more than the runs allowed.", {}
+    done = []
+    for transaction in _real_transactions(numbers)[: 1 if cost > work // 10 else 2]:  # the second is one check more
+        runs = check_kept(Reader(device, numbers, form), transaction)
+        done.append({"items": len(transaction), "runs": runs})
+    said = (
+        "On this plan every subset of the items is kept with exactly its stated probability "
+        f"({len(done)} transactions)."
+    )
+    return CONSISTENT, said, {"transactions": done}
+
+
+def _other_draws(device: Device, numbers: Numbers, work: int) -> _Outcome:
+    form, n = numbers.form, numbers.n_items
+    reader, possible = Reader(device, numbers, form), form.possible
+    sizes = [possible[-1], possible[0], possible[len(possible) // 2]]
+    pairs = list(product(_real_transactions(numbers), dict.fromkeys(sizes)))
+    if len(pairs) * (form.seed_bits + 2 * RANDOM_POINTS) * form.run_work > work:
+        pairs = pairs[::4]  # of three transactions with three sizes, each once
+    runs, cases = sum(case_of(reader, transaction, kept).check() for transaction, kept in pairs), len(pairs)
+    if n > form.size:
+        long = range(n - min(n, 2 * form.size), n)
+        runs += sum(case_of(reader, long, form.possible[-1], seed).check_once() for seed in range(RANDOM_POINTS))
+        cases += 1
+    said = (
+        f"On this plan a report is what the draws say in all of {runs} runs of {cases} cases; "
+        f"the draws beyond what is kept were sampled, at {RANDOM_POINTS} points a case."
+    )
+    return CONSISTENT, said, {"runs": runs, "cases": cases}
+
+
+def _words(numbers: Numbers) -> _Outcome:
+    with client_at_work():
+        compared = check_words(numbers)
+    return CONSISTENT, f"{compared} draws of chosen words are those of their definition.", {"draws": compared}
+
+
+def _columns(plan: Plan, form: Seed) -> _Outcome:
+    compared = check_columns(plan, form, np.random.default_rng())
+    return CONSISTENT, f"The columns of {compared:,} items are those of the definition.", {"items": compared}
+
+
+def _blocks(device: Device, alone: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
+    cuts = numbers.cuts
+    assert cuts is not None
+    looked, partitions = check_blocks(device, alone, plan, cuts, work // 10 // numbers.form.run_work)
+    said = (
+        f"The first draw is that of one of {cuts.count:,} blocks, whatever is held, and the report names it; in all of "
+        f"{looked:,} blocks, of {partitions:,} of {cuts.partitions:,} partitions, these are the items of the "
+        "definition, and the report is that of what a transaction holds of them."
+    )
+    return CONSISTENT, said, {"blocks": looked, "partitions": partitions, "of_partitions": cuts.partitions}
+
+
+def _bulk(device: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
+    cuts, inside = numbers.cuts, numbers.inside
+    drawn = partial(drawn_cases, cuts=cuts) if cuts else None
+    most = work * 3 // 5 // numbers.form.run_work
+    compared = check_bulk(device, plan, inside, most, drawn=drawn)
+    held = "all" if compared["items"] == inside.n_items else f"{compared['items']:,} of"
+    held += f" {inside.n_items:,} {'places of blocks' if cuts else 'items'}"
+    said = (
+        f"The bulk client's reports of {compared['transactions']:,} random transactions, which hold {held}, and at "
+        f"{compared['picks']:,} of {compared['ends']:,} ends of kept subsets' numbers equal those of one at a time, "
+        "byte for byte."
+    )
+    return CONSISTENT, said, {**compared}
+
+
+def _real_transactions(numbers: Numbers) -> list[list[int]]:
+    """Return a full transaction, with the first and the last item; then an empty and a half one."""
+    n, m = numbers.n_items, numbers.transaction_size
+    full = sorted({n - 1 - place * (n - 1) // max(1, m - 1) for place in range(m)}) if n > m else list(range(n))
+    return [full, [], full[: len(full) // 2]]
+
+
+# ---- on small catalogues, all draws
+
+
+def _every_draw(plan: Plan, numbers: Numbers, client: Client, work: int) -> _Outcome:
+    walk = walk_operator(plan, numbers, client, work)
+    said = f"On a small catalogue with the plan's operator {_SAID[walk['how']]}."
+    return UNDECIDED if walk["how"] == NOT_DECIDED else CONSISTENT, said, walk
+
+
+def walk_operator(plan: Plan, numbers: Numbers, client: Client, work: int) -> dict[str, Any]:
     """Walk through the operator's draws on the largest catalogue that the work allows; return the figures."""
     size = plan.transaction_size
 
@@ -81,7 +301,7 @@ def walk_operator(
 # ---- a small catalogue, and transactions to try there
 
 
-def small_plan(plan: Plan, numbers: recompute_promise.Numbers, n_items: int) -> Plan | None:
+def small_plan(plan: Plan, numbers: Numbers, n_items: int) -> Plan | None:
     """Return the plan's operator over a small catalogue, with the smallest generator of its kind.
 
     None where reports of a fixed size need more items to keep as many as on the plan itself.
@@ -112,7 +332,7 @@ def _primitive(width: int) -> int:
     return next(poly for poly in range(1 << width, 2 << width) if order_of_x(width, poly) == (1 << width) - 1)
 
 
-def _transactions(numbers: recompute_promise.Numbers) -> Iterator[list[list[int]]]:
+def _transactions(numbers: Numbers) -> Iterator[list[list[int]]]:
     """Yield lists of transactions to compare with each other, the longest list first."""
     n, m = numbers.n_items, numbers.transaction_size
     if n <= 3:
@@ -145,15 +365,15 @@ class _Picked:
 class _Small:
     """A small plan, and what its reports show."""
 
-    def __init__(self, plan: Plan, client: exact_draws.Client) -> None:
+    def __init__(self, plan: Plan, client: Client) -> None:
         self._plan, self._client = plan, client
-        self.numbers = recompute_promise.read_numbers(plan.canonical_json)
+        self.numbers = read_numbers(plan.canonical_json)
         self.form = self.numbers.form
         self._shown: dict[int, frozenset[int]] = {}
 
     @cached_property
-    def _reader(self) -> exact_draws.Reader[Any]:
-        return exact_draws.Reader(self._client(self._plan), self.numbers, self.form)
+    def _reader(self) -> Reader[Any]:
+        return Reader(self._client(self._plan), self.numbers, self.form)
 
     def figures(self, how: str, walked: dict[str, Any]) -> dict[str, Any]:
         """Return what was walked through, and how."""
@@ -171,7 +391,7 @@ class _Small:
             laws.append(law)
             runs += ways
         largest = max(max(law[report] for law in laws) / min(law[report] for law in laws) for report in laws[0])
-        stated = recompute_promise.stated_ratio(self.form)
+        stated = stated_ratio(self.form)
         if largest > stated:
             raise Fault(f"Two transactions give a report with a ratio of {float(largest):.6g}, above γ.")
         return {"transactions": len(laws), "runs": runs, "largest_ratio": str(largest), "reaches": largest == stated}
@@ -181,11 +401,11 @@ class _Small:
         form, runs = self.form, 0
         transactions: list[list[int]] = [list(range(min(form.size, self.numbers.n_items))), []]
         for raw in transactions:
-            runs += exact_draws.check_kept(self._reader, raw)
+            runs += check_kept(self._reader, raw)
             if stages == 2:
                 runs += self._walk_subsets(raw)
             else:
-                runs += sum(exact_draws.SeedCase(self._reader, raw, j).walk() for j in range(form.size + 1))
+                runs += sum(SeedCase(self._reader, raw, j).walk() for j in range(form.size + 1))
         return {"transactions": len(transactions), "runs": runs}
 
     def _walk_subsets(self, raw: list[int]) -> int:
@@ -204,7 +424,7 @@ class _Small:
         def run(entropy: Entropy) -> int:
             return self._reader.report(raw, entropy if picked is None else _Picked(entropy, picked))
 
-        return exact_draws.bounded_law(run, ways)[0]
+        return bounded_law(run, ways)[0]
 
     def _compare(self, law: Law, fitted: Sequence[frozenset[int]], share: Fraction = Fraction(1)) -> None:
         """Compare a law with the formula's, divided by ``share``."""
@@ -231,224 +451,7 @@ class _Small:
         return [frozenset(part) for part in combinations(sorted(raw), self.form.size)]
 
 
-WORK = 200_000  # client runs without a generator: some 10 s
-
-_ACCEPTED = "accepted by clients"
-# how the operator was walked through -> what is said of it
-_SAID = {
-    ALL_DRAWS: "all draws give the stated law and no ratio above γ, fraction for fraction",
-    STAGES[2]: "each kept subset has its stated probability, and all draws for one subset of each size give the stated "
-    "law",
-    STAGES[3]: "each kept subset has its stated probability, and for one subset of each size all values are those "
-    "drawn and all seeds with one choice of them equally likely",
-    NOT_DECIDED: "all draws would take more than the runs allowed, so that they were only sampled (client, other "
-    "draws)",
-}
-
-
-def audit_exact(
-    plan: Plan | None,
-    *,
-    text: str | None = None,
-    client: exact_draws.Client = Randomizer,
-    work: int = WORK,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Finding]:
-    """Audit a plan and the client that answers it, by recomputation and enumeration; a finding a check.
-
-    The plan may be None where only its text is at hand, or no plan can be made of it; the text is the plan's canonical
-    one by default. Where the integers are broken the client is not run. It may run ``work`` times on small catalogues,
-    and again for what is kept on the plan itself; a run with a generator counts as four or more. Progress is called
-    with (checks done, checks).
-
-    Raises:
-        PlanError: neither a plan nor a text is given.
-    """
-    plan, numbers, findings = audit_plan(plan, text)
-    broken = {finding.name for finding in findings if finding.verdict == BROKEN}
-    if plan is None or numbers is None or broken:
-        said = "The client was not run: it does not accept the plan."
-        if broken != {_ACCEPTED}:
-            said = "The client was not run: the plan itself is broken."
-        return [*findings, Finding(recompute_promise.DEPTH, "client", UNDECIDED, said)]
-    checks = _client_checks(plan, numbers, partial(exact_draws.Guarded, client), work)
-    progress = progress or (lambda *_: None)
-    for done, (name, check) in enumerate(checks.items(), start=1):
-        progress(done, 1 + len(checks))
-        findings.append(_finding(name, check))
-    progress(1 + len(checks), 1 + len(checks))
-    return findings
-
-
-def audit_plan(
-    plan: Plan | None, text: str | None = None
-) -> tuple[Plan | None, recompute_promise.Numbers | None, list[Finding]]:
-    """Audit a plan alone; return it and its integers, each None where there is none, and what was found."""
-    if plan is None and text is None:
-        raise PlanError("an audit needs a plan or the text of one")
-    numbers, findings = recompute_promise.check_integers(plan.canonical_json if text is None and plan else text or "")
-    if text is not None:
-        plan, finding = _same_plan(plan, text, all(finding.verdict != BROKEN for finding in findings))
-        findings.append(finding)
-    return plan, numbers, findings
-
-
-def _same_plan(plan: Plan | None, text: str, is_sound: bool) -> tuple[Plan | None, Finding]:
-    """Let clients' code read the plan; a plan that the audit's own reading finds sound is not blamed for what fails."""
-    try:
-        parsed = Plan.parse(text)
-    except PlanError as error:
-        said = f"Clients refuse this plan: {error}."
-        if is_sound:
-            said += " The audit's own reading finds nothing wrong with it: the fault may be the clients'."
-        return None, Finding(recompute_promise.DEPTH, _ACCEPTED, BROKEN, said)
-    except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
-        return None, failure(recompute_promise.DEPTH, _ACCEPTED, error, of_client=True)
-    if plan is not None and plan.plan_id != parsed.plan_id:
-        return None, Finding(
-            recompute_promise.DEPTH, _ACCEPTED, BROKEN, "The text is that of another plan than the one given."
-        )
-    return parsed, Finding(
-        recompute_promise.DEPTH, _ACCEPTED, CONSISTENT, "Clients accept this plan.", {"plan_id": parsed.plan_id}
-    )
-
-
-# a check's verdict, what it has to say if it finds no fault, and the figures
-_Outcome = tuple[str, str, dict[str, Any]]
-_Check = Callable[[], _Outcome]
-
-
-def _finding(name: str, check: _Check) -> Finding:
-    try:
-        return Finding(recompute_promise.DEPTH, name, *check())
-    except Fault as fault:
-        return Finding(recompute_promise.DEPTH, name, BROKEN, str(fault))
-    except Exception as error:  # noqa: BLE001 -- whatever is raised in an audit is a finding
-        return failure(recompute_promise.DEPTH, name, error)
-
-
-def _client_checks(
-    plan: Plan, numbers: recompute_promise.Numbers, client: exact_draws.Client, work: int
-) -> dict[str, _Check]:
-    whole, inside = cache(lambda: client(plan)), numbers.inside
-    # of one block, if there are blocks, and else of the plan itself
-    part, own = plan.block_plan, client if numbers.cuts is None else client_in_blocks(client, plan)
-    device = cache(lambda: own(part))  # one for all checks: where a field is large it makes tables in time
-    checks: dict[str, _Check] = {
-        "client, every draw": lambda: _every_draw(part, inside, own, work),
-        "client, kept items": lambda: _kept_items(device(), inside, work),
-        "client, other draws": lambda: _other_draws(device(), inside, work),
-        "draws from words": lambda: _words(inside),
-    }
-    if numbers.cuts:
-        checks["client, blocks"] = lambda: _blocks(whole(), client(part), plan, numbers, work)
-    if isinstance(numbers.form, Seed):
-        coded = numbers.form
-        checks["generator's columns"] = lambda: _columns(part, coded)
-    return checks | {"bulk client": lambda: _bulk(whole(), plan, numbers, work)}
-
-
-# ---- on the plan itself
-
-
-def _kept_items(device: exact_draws.Device, numbers: recompute_promise.Numbers, work: int) -> _Outcome:
-    form = numbers.form
-    cost = form.run_work << form.size
-    if cost > work:
-        return UNDECIDED, "On this plan the subsets of the items would take more than the runs allowed.", {}
-    done = []
-    for transaction in _real_transactions(numbers)[: 1 if cost > work // 10 else 2]:  # the second is one check more
-        runs = exact_draws.check_kept(exact_draws.Reader(device, numbers, form), transaction)
-        done.append({"items": len(transaction), "runs": runs})
-    said = (
-        "On this plan every subset of the items is kept with exactly its stated probability "
-        f"({len(done)} transactions)."
-    )
-    return CONSISTENT, said, {"transactions": done}
-
-
-def _other_draws(device: exact_draws.Device, numbers: recompute_promise.Numbers, work: int) -> _Outcome:
-    form, n = numbers.form, numbers.n_items
-    reader, possible = exact_draws.Reader(device, numbers, form), form.possible
-    sizes = [possible[-1], possible[0], possible[len(possible) // 2]]
-    pairs = list(product(_real_transactions(numbers), dict.fromkeys(sizes)))
-    if len(pairs) * (form.seed_bits + 2 * exact_draws.RANDOM_POINTS) * form.run_work > work:
-        pairs = pairs[::4]  # of three transactions with three sizes, each once
-    runs, cases = sum(exact_draws.case_of(reader, transaction, kept).check() for transaction, kept in pairs), len(pairs)
-    if n > form.size:
-        long = range(n - min(n, 2 * form.size), n)
-        runs += sum(
-            exact_draws.case_of(reader, long, form.possible[-1], seed).check_once()
-            for seed in range(exact_draws.RANDOM_POINTS)
-        )
-        cases += 1
-    said = (
-        f"On this plan a report is what the draws say in all of {runs} runs of {cases} cases; "
-        f"the draws beyond what is kept were sampled, at {exact_draws.RANDOM_POINTS} points a case."
-    )
-    return CONSISTENT, said, {"runs": runs, "cases": cases}
-
-
-def _words(numbers: recompute_promise.Numbers) -> _Outcome:
-    with client_at_work():
-        compared = exact_draws.check_words(numbers)
-    return CONSISTENT, f"{compared} draws of chosen words are those of their definition.", {"draws": compared}
-
-
-def _columns(plan: Plan, form: Seed) -> _Outcome:
-    compared = exact_draws.check_columns(plan, form, np.random.default_rng())
-    return CONSISTENT, f"The columns of {compared:,} items are those of the definition.", {"items": compared}
-
-
-def _blocks(
-    device: exact_draws.Device, alone: exact_draws.Device, plan: Plan, numbers: recompute_promise.Numbers, work: int
-) -> _Outcome:
-    cuts = numbers.cuts
-    assert cuts is not None
-    looked, partitions = check_blocks(device, alone, plan, cuts, work // 10 // numbers.form.run_work)
-    said = (
-        f"The first draw is that of one of {cuts.count:,} blocks, whatever is held, and the report names it; in all of "
-        f"{looked:,} blocks, of {partitions:,} of {cuts.partitions:,} partitions, these are the items of the "
-        "definition, and the report is that of what a transaction holds of them."
-    )
-    return CONSISTENT, said, {"blocks": looked, "partitions": partitions, "of_partitions": cuts.partitions}
-
-
-def _bulk(device: exact_draws.Device, plan: Plan, numbers: recompute_promise.Numbers, work: int) -> _Outcome:
-    cuts, inside = numbers.cuts, numbers.inside
-    drawn = partial(drawn_cases, cuts=cuts) if cuts else None
-    most = work * 3 // 5 // numbers.form.run_work
-    compared = exact_draws.check_bulk(device, plan, inside, most, drawn=drawn)
-    held = "all" if compared["items"] == inside.n_items else f"{compared['items']:,} of"
-    held += f" {inside.n_items:,} {'places of blocks' if cuts else 'items'}"
-    said = (
-        f"The bulk client's reports of {compared['transactions']:,} random transactions, which hold {held}, and at "
-        f"{compared['picks']:,} of {compared['ends']:,} ends of kept subsets' numbers equal those of one at a time, "
-        "byte for byte."
-    )
-    return CONSISTENT, said, {**compared}
-
-
-def _real_transactions(numbers: recompute_promise.Numbers) -> list[list[int]]:
-    """Return a full transaction, with the first and the last item; then an empty and a half one."""
-    n, m = numbers.n_items, numbers.transaction_size
-    full = sorted({n - 1 - place * (n - 1) // max(1, m - 1) for place in range(m)}) if n > m else list(range(n))
-    return [full, [], full[: len(full) // 2]]
-
-
-# ---- on small catalogues, all draws
-
-
-def _every_draw(plan: Plan, numbers: recompute_promise.Numbers, client: exact_draws.Client, work: int) -> _Outcome:
-    walk = walk_operator(plan, numbers, client, work)
-    said = f"On a small catalogue with the plan's operator {_SAID[walk['how']]}."
-    return UNDECIDED if walk["how"] == NOT_DECIDED else CONSISTENT, said, walk
-
-
-_FEW_PARTITIONS = 3  # that one device is asked about; tables of large catalogues take seconds
-_MOST_ENTRIES = 1 << 19  # of partitions that are cut anew
-_MOST_BLOCKS = 1024  # that are looked at
-_MOST_OUTSIDE = 16  # items held beside those in the block
+# ---- plans with blocks
 
 
 class FirstDraw:
@@ -487,7 +490,7 @@ class InBlock:
     Which block is drawn follows from the places alone, so that equal draws give equal reports.
     """
 
-    def __init__(self, device: exact_draws.Device, cuts: recompute_promise.Cuts) -> None:
+    def __init__(self, device: Device, cuts: Cuts) -> None:
         self._device, self._cuts = device, cuts
         last = cuts.partitions - 1
         self._partitions = sorted({0, last // 2, last})[:_FEW_PARTITIONS]
@@ -504,7 +507,7 @@ class InBlock:
         return in_block(self._device, self._cuts, block, held, entropy)
 
 
-def held_of(cuts: recompute_promise.Cuts, block: int, places: Sequence[int], outside: int) -> list[int]:
+def held_of(cuts: Cuts, block: int, places: Sequence[int], outside: int) -> list[int]:
     """Return a transaction with the items at some places of a block, and so many items of another block, if any."""
     members = cuts.members(block)
     partition, piece = divmod(block, cuts.pieces)
@@ -512,17 +515,15 @@ def held_of(cuts: recompute_promise.Cuts, block: int, places: Sequence[int], out
     return sorted([members[place] for place in places] + others[:outside])
 
 
-def in_block(
-    device: exact_draws.Device, cuts: recompute_promise.Cuts, block: int, transaction: Collection[int], entropy: Entropy
-) -> bytes:
+def in_block(device: Device, cuts: Cuts, block: int, transaction: Collection[int], entropy: Entropy) -> bytes:
     """Return what a device that draws a given block reports of it, without its number."""
     report = device.randomize(transaction, entropy=FirstDraw(block, cuts.count, entropy))
-    if int.from_bytes(report[: recompute_promise.NUMBER_BYTES], "little") != block:
+    if int.from_bytes(report[:NUMBER_BYTES], "little") != block:
         raise Fault("A report names another block than the one that was drawn.")
-    return report[recompute_promise.NUMBER_BYTES :]
+    return report[NUMBER_BYTES:]
 
 
-def client_in_blocks(client: exact_draws.Client, plan: Plan) -> exact_draws.Client:
+def client_in_blocks(client: Client, plan: Plan) -> Client:
     """Return a client of a plan of blocks as one of the plan of a block, also of a small one of its kind."""
 
     def made(inside: Plan) -> InBlock:
@@ -530,16 +531,14 @@ def client_in_blocks(client: exact_draws.Client, plan: Plan) -> exact_draws.Clie
         # two pieces of a small catalogue: where they hold more than one item, one of them is shorter
         small = replace(inside, catalogue=Catalogue.numbered(2 * n - (n > 1)), view=View(blocks=Blocks(2, 2, 1)))
         whole = plan if inside == plan.block_plan else small
-        cuts = recompute_promise.read_numbers(whole.canonical_json).cuts
+        cuts = read_numbers(whole.canonical_json).cuts
         assert cuts is not None
         return InBlock(client(whole), cuts)
 
     return made
 
 
-def check_blocks(
-    device: exact_draws.Device, alone: exact_draws.Device, plan: Plan, cuts: recompute_promise.Cuts, most: int
-) -> tuple[int, int]:
+def check_blocks(device: Device, alone: Device, plan: Plan, cuts: Cuts, most: int) -> tuple[int, int]:
     """Let a device draw blocks, and compare its reports with those of a device of the plan of a block, for equal words.
 
     Also that clients and servers take the same items for the block's. Returned are how many blocks were looked at, no
@@ -564,9 +563,9 @@ def check_blocks(
 
 
 def _compare(
-    device: exact_draws.Device,
-    alone: exact_draws.Device,
-    cuts: recompute_promise.Cuts,
+    device: Device,
+    alone: Device,
+    cuts: Cuts,
     block: int,
     longest: int,
     chance: np.random.Generator,
@@ -574,16 +573,14 @@ def _compare(
     n = len(cuts.members(block))
     places = sorted(chance.choice(n, min(n, int(chance.integers(longest + 1))), replace=False).tolist())
     held = held_of(cuts, block, places, int(chance.integers(_MOST_OUTSIDE)))
-    words = exact_draws.Noted([], SeededEntropy(int(chance.integers(1 << 62))))
+    words = Noted([], SeededEntropy(int(chance.integers(1 << 62))))
     wanted = alone.randomize(places, entropy=words)
-    again = exact_draws.Replayed(words.given)
+    again = Replayed(words.given)
     if in_block(device, cuts, block, held, again) != wanted or again.left:
         raise Fault("A report is not that of what the transaction holds of its block.")
 
 
-def drawn_cases(
-    cases: list[exact_draws.Case], chance: np.random.Generator, cuts: recompute_promise.Cuts
-) -> list[exact_draws.Case]:
+def drawn_cases(cases: list[Case], chance: np.random.Generator, cuts: Cuts) -> list[Case]:
     """Turn cases about places in a block into cases about items: a block is drawn first, each in turn."""
     at_once = max(1, min(cuts.partitions, _MOST_ENTRIES // cuts.entries))
     partitions = chance.choice(cuts.partitions, at_once, replace=False).tolist()
@@ -594,5 +591,5 @@ def drawn_cases(
         blocks = (partition * cuts.pieces + piece for piece in pieces)
         block = next(each for each in blocks if not places or places[-1] < len(cuts.members(each)))
         held = held_of(cuts, block, places, int(chance.integers(_MOST_OUTSIDE)))
-        made.append(exact_draws.Case(held, words, exact_draws.words_of(block, cuts.count)))
+        made.append(Case(held, words, words_of(block, cuts.count)))
     return made

@@ -1,11 +1,9 @@
-"""What is asked of an audit and what it found.
+"""Findings of an audit, one line a check, beside the request: what may be asked, whatever the kind of plan.
 
-What an audit found, one line a check.
-
-What may be asked of an audit, whatever the kind of plan.
+No finding shows an item of anybody: what a client raised is told by its kind and its place, never by its text.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,6 +24,78 @@ CANNOT_SEE = (
     "whether a device keeps its ledger, or loses it",
     "which plan devices use, and whether they run the client that is audited here",
 )
+EXACT = "exact"  # the promise, and our client walked through
+CONFORMANCE, EMPIRICAL = "conformance", "empirical"  # each client as a black box: the form of reports, their laws
+DEPTHS = (EXACT, CONFORMANCE, EMPIRICAL)
+ALL = "all"
+BOTH, OURS, PROGRAM = "both", ("bulk", "single"), "program"
+CLIENTS = (BOTH, *OURS)
+LEAST_TRIALS = 1000
+Progress = Callable[[str, int, int], None]
+
+
+# ---- the request
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRequest:
+    """What to audit of a plan, and how deep; a PlanError if there is no such depth or client, or as of the numbers."""
+
+    depth: str = ALL
+    trials: int = 1_000_000  # reports to ask each client for
+    confidence: str | float | Fraction = "99.9%"  # that clients that follow the plan are not called broken
+    client: str = "both"  # of ours, or bulk (for many baskets) or single (for one)
+    program: tuple[str, ...] | None = None  # with its arguments, in place of our clients
+    plan_path: Path = Path()  # for the program
+
+    def __post_init__(self) -> None:
+        if self.depth not in (*DEPTHS, ALL) or self.client not in CLIENTS:
+            raise PlanError(f"depth must be one of {', '.join((*DEPTHS, ALL))}, client one of {', '.join(CLIENTS)}")
+        object.__setattr__(self, "trials", check_whole("trials", self.trials))
+        check_request(self.trials, self.confidence)
+
+    @property
+    def level(self) -> Fraction:
+        """The confidence as a fraction."""
+        return check_request(self.trials, self.confidence)
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """The black boxes to look at."""
+        if self.program is not None:
+            return (PROGRAM,)
+        return OURS if self.client == BOTH else (self.client,)
+
+    @property
+    def depths(self) -> tuple[str, ...]:
+        """The depths to look at."""
+        return DEPTHS if self.depth == ALL else (self.depth,)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the request as JSON content."""
+        return {
+            "depth": self.depth,
+            "trials": self.trials,
+            "confidence": format_fraction(self.level),
+            "client": self.client if self.program is None else PROGRAM,
+        }
+
+
+def check_request(trials: int, confidence: str | float | Fraction) -> Fraction:
+    """Return the confidence as a fraction; refuse, before any work is done, what an audit cannot use.
+
+    Raises:
+        PlanError: fewer than 1,000 trials, or a confidence outside [1/2, 1).
+    """
+    if trials < LEAST_TRIALS:
+        raise PlanError(f"an audit needs at least {LEAST_TRIALS:,} trials, got {trials:,}")
+    level = parse_probability(confidence, "confidence")
+    if not Fraction(1, 2) <= level < 1:
+        raise PlanError("the confidence of an audit must be at least 50% and below 100%, such as 99.9%")
+    return level
+
+
+# ---- the findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,74 +180,19 @@ def checked(depth: str, name: str, check: Callable[[], tuple[str, str]]) -> Find
         return failure(depth, name, error)
 
 
+def client_findings(depths: Iterable[str], checks: Mapping[str, Callable[[], list[Finding]]]) -> list[Finding]:
+    """Return what a client's checks find at the depths asked for; whatever the client raises is a finding, too."""
+    found: list[Finding] = []
+    for depth in depths:
+        try:
+            found += checks[depth]() if depth in checks else []
+        except (FileError, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
+            found.append(failure(depth, "answers", error))
+    return found
+
+
 def shown_ratio(number: Fraction) -> str:
     """Return a number that may be beyond the largest float."""
     return f"{float(number):.12g}" if number < LARGEST else "more than 10^300"
-
-
-EXACT = "exact"  # the promise, and our client walked through
-DEPTHS = (EXACT, "conformance", "empirical")  # the others take each client for a black box
-ALL = "all"
-BOTH, OURS, PROGRAM = "both", ("bulk", "single"), "program"
-CLIENTS = (BOTH, *OURS)
-LEAST_TRIALS = 1000
-
-Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class AuditRequest:
-    """What to audit of a plan, and how deep; a PlanError if there is no such depth or client, or as of the numbers."""
-
-    depth: str = ALL
-    trials: int = 1_000_000  # reports to ask each client for
-    confidence: str | float | Fraction = "99.9%"  # that clients that follow the plan are not called broken
-    client: str = "both"  # of ours, or bulk (for many baskets) or single (for one)
-    program: tuple[str, ...] | None = None  # with its arguments, in place of our clients
-    plan_path: Path = Path()  # for the program
-
-    def __post_init__(self) -> None:
-        if self.depth not in (*DEPTHS, ALL) or self.client not in CLIENTS:
-            raise PlanError(f"depth must be one of {', '.join((*DEPTHS, ALL))}, client one of {', '.join(CLIENTS)}")
-        object.__setattr__(self, "trials", check_whole("trials", self.trials))
-        check_request(self.trials, self.confidence)
-
-    @property
-    def level(self) -> Fraction:
-        """The confidence as a fraction."""
-        return check_request(self.trials, self.confidence)
-
-    @property
-    def clients(self) -> tuple[str, ...]:
-        """The black boxes to look at."""
-        if self.program is not None:
-            return (PROGRAM,)
-        return OURS if self.client == BOTH else (self.client,)
-
-    @property
-    def depths(self) -> tuple[str, ...]:
-        """The depths to look at."""
-        return DEPTHS if self.depth == ALL else (self.depth,)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the request as JSON content."""
-        return {
-            "depth": self.depth,
-            "trials": self.trials,
-            "confidence": format_fraction(self.level),
-            "client": self.client if self.program is None else PROGRAM,
-        }
-
-
-def check_request(trials: int, confidence: str | float | Fraction) -> Fraction:
-    """Return the confidence as a fraction; refuse, before any work is done, what an audit cannot use.
-
-    Raises:
-        PlanError: fewer than 1,000 trials, or a confidence outside [1/2, 1).
-    """
-    if trials < LEAST_TRIALS:
-        raise PlanError(f"an audit needs at least {LEAST_TRIALS:,} trials, got {trials:,}")
-    level = parse_probability(confidence, "confidence")
-    if not Fraction(1, 2) <= level < 1:
-        raise PlanError("the confidence of an audit must be at least 50% and below 100%, such as 99.9%")
-    return level

@@ -1,22 +1,16 @@
-"""Laws of a plan and how far counts are from them.
-
-How far counts of a client's reports are from exact chances of events.
+"""Laws of a plan beside counts of a client's reports: how far these are from exact chances of events.
 
 Every test here is of one shape: among independent reports an event with a known probability happened so many times. The
-p-value is that of the binomial law, so no test relies on large numbers. Tests of many events share their false alarms
-(Bonferroni).
+p-value is that of the binomial law, twice its smaller tail, so no test relies on large numbers. Tests come in families,
+the laws; each has one p-value for all of its tests, the least of theirs times their number (Bonferroni): they share
+their false alarms, and a client that follows the plan is not called broken with more than the chance stated.
 
-What reports of known records show, beside the plan's laws: each column's codes, pairs, who is asked, and repeats.
+Of records of tables the laws are of each column's codes, pairs, who is asked, and repeats.
 
-Every test is a count of reports beside its exact chance; its p-value is twice the smaller tail of the binomial law. A
-law's p-value is the least of its tests' times their number (Bonferroni), so that a client that follows the plan is not
-called broken with more than the chance stated.
-
-Baskets dealt from the shuffled catalogue, anew in every audit, and asked about for the plan's law alone.
-
-Every item is dealt into baskets of at most M items: a client can leak one rare item and follow the plan with all
-others. Each basket is asked about often enough that an item which is always shown when it is held, or never, is found.
-Two laws are tested, of each basket by itself:
+Of baskets the plan's law alone is tested, too, on baskets dealt from the shuffled catalogue, anew in every audit. Every
+item is dealt into baskets of at most M items: a client can leak one rare item and follow the plan with all others. Each
+basket is asked about often enough that an item which is always shown when it is held, or never, is found. Two laws are
+tested, of each basket by itself:
 
 * how often each of its items is shown, and how many of them are kept;
 * what else its reports show: each bit of a seed that its items leave free is a fair coin; without a seed, each item
@@ -24,12 +18,10 @@ Two laws are tested, of each basket by itself:
 
 Nor need a mistake be made with the neighbours that are hardest to hide. So many baskets of every size up to 64 get a
 few reports each: how many items are kept, how often a basket's own items are shown, and how often all others are.
-
-The laws of a plan that a client's reports are tested by, in families: each has one p-value for all of its tests.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -56,6 +48,7 @@ from assocpriv.auditing.counts import (
     span_of,
     transaction_of,
 )
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, EMPIRICAL, Finding
 from assocpriv.auditing.recompute_reports import Form
 from assocpriv.auditing.recompute_tables import ColumnNumbers, TableNumbers
 from assocpriv.plans.baskets import Plan
@@ -63,6 +56,25 @@ from assocpriv.plans.generator import Field
 from assocpriv.server.bitmaps import ItemTables, planes_of
 
 _LARGEST_LOG = 1000.0
+_TAILS = (1e-4, 1e-3, 1e-2)  # clipped noise shows there
+_CELLS = np.array([*_TAILS, *(np.arange(1, 32) / 32), *(1 - tail for tail in reversed(_TAILS))])  # ends, of chances
+_COARSE = np.array([1 / 3, 2 / 3])  # the same, of a column beside another
+_MOST_PAIRS = 300
+Codes = NDArray[np.int64]  # (reports, columns)
+_ALARM = 1e-10  # of one item's test: about that of an audit at its default, shared by all laws and some thousand tests
+_MOST_EVENTS = 1 << 19  # of what else is shown, in each deal
+_LEAST_ELSE = 64  # bits or items looked at in each basket, all the same
+_EXPANDED_BITS = 1 << 28  # of bitmaps at a time: 32 MiB
+_LOOKED_INTO = 2.0  # standard errors from a fair coin, beyond which a bit may be one that is not free
+_LONGEST = 64  # items of a basket, of those of all sizes
+_EACH_SHORT = 4  # baskets of each size up to M, where a plan promises most
+_SAME_BY_CHANCE = -60.0  # log2 of the chance that two short starts give the same
+_LONGEST_SHORT_START = 256  # reports
+_LEAST_SEED_BITS = 8  # a program that starts too slowly to show as many is not judged by its starts
+_MOST_SUBSETS = 1 << 10  # of kept items that are counted each; beyond, by item and number kept
+
+
+# ---- tests
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +107,26 @@ class Events:
         law = (self.trials, self.probability)
         tails = np.minimum(binom.cdf(self.count, *law), binom.sf(self.count - 1, *law))
         return np.asarray(np.minimum(1.0, 2 * tails), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A family of tests, with one p-value for all of them."""
+
+    name: str
+    what: str
+    p_value: float
+    tests: int
+    figures: dict[str, object] = field(default_factory=dict)
+
+    def judged(self, false_alarm: float) -> Finding:
+        """Return the finding: broken where a client that follows the plan would look so no more often than stated."""
+        figures = {"p_value": self.p_value, "tests": self.tests, "false_alarm": false_alarm} | self.figures
+        if self.p_value > false_alarm:
+            return Finding(EMPIRICAL, self.name, CONSISTENT, f"As the plan says: {self.what}.", figures)
+        chance = f"at most {self.p_value:.1e}" if self.p_value else "less than 1e-300"
+        said = f"Not as the plan says: {self.what}. A client that follows it would look so with a chance of {chance}."
+        return Finding(EMPIRICAL, self.name, BROKEN, said, figures)
 
 
 def joint_p_value(p_values: NDArray[np.float64]) -> float:
@@ -158,25 +190,6 @@ def complexity_p_value(length: int, n_bits: int) -> float:
     if 2 * length >= n_bits:
         return 1.0
     return float(Fraction(2 * 4**length + 1, 3 << n_bits)) if n_bits - 2 * length < _LARGEST_LOG else 0.0
-
-
-_TAILS = (1e-4, 1e-3, 1e-2)  # clipped noise shows there
-_CELLS = np.array([*_TAILS, *(np.arange(1, 32) / 32), *(1 - tail for tail in reversed(_TAILS))])  # ends, of chances
-_COARSE = np.array([1 / 3, 2 / 3])  # the same, of a column beside another
-_MOST_PAIRS = 300
-
-
-@dataclass(frozen=True, slots=True)
-class TableLaw:
-    """One law: its name, what was compared, and the p-value of all its tests together."""
-
-    name: str
-    what: str
-    tests: int
-    p_value: float
-
-
-Codes = NDArray[np.int64]  # (reports, columns)
 
 
 def cells_of(column: ColumnNumbers, value: int, ends: NDArray[np.float64]) -> tuple[Codes, NDArray[np.float64]]:
@@ -270,15 +283,14 @@ def repeat_events(first: NDArray[np.uint8], second: NDArray[np.uint8], chance: f
     return Events.of([int((first[:n] == second[:n]).all(axis=1).sum())], n, chance)
 
 
-def table_laws(seen: dict[str, list[Events]]) -> Iterator[TableLaw]:
-    """Yield the laws, by name, of the events that belong to each."""
+def record_laws(seen: Mapping[str, list[Events]], what: Mapping[str, str], reports: int) -> Iterator[Law]:
+    """Yield the laws of so many reports, by name: of the events that belong to each, and what they say."""
     for name, parts in seen.items():
-        events = Events.joined(parts)
-        p_values = two_sided(events)
-        yield TableLaw(name, WHAT[name], len(p_values), joint_p_value(p_values))
+        p_values = _two_sided(Events.joined(parts))
+        yield Law(name, what[name], joint_p_value(p_values), len(p_values), {"reports": reports})
 
 
-def two_sided(events: Events) -> NDArray[np.float64]:
+def _two_sided(events: Events) -> NDArray[np.float64]:
     """Return two-sided p-values; what must never, or always, happen is judged by that alone."""
     values: NDArray[Any] = events.p_values()
     sure = (events.probability <= 0) | (events.probability >= 1)
@@ -286,25 +298,7 @@ def two_sided(events: Events) -> NDArray[np.float64]:
     return np.asarray(np.where(sure, right.astype(np.float64), values)[events.trials > 0])
 
 
-WHAT = {
-    "columns": "how often each column shows each value, for each record asked about",
-    "pairs": "how often two columns show each two values: their noise is independent",
-    "asked": "which columns reports leave out",
-    "repeats": "how often a record's reports repeat, one after the other and from one run to the next",
-}
-
-
-_ALARM = 1e-10  # of one item's test: about that of an audit at its default, shared by all laws and some thousand tests
-_MOST_EVENTS = 1 << 19  # of what else is shown, in each deal
-_LEAST_ELSE = 64  # bits or items looked at in each basket, all the same
-_EXPANDED_BITS = 1 << 28  # of bitmaps at a time: 32 MiB
-_LOOKED_INTO = 2.0  # standard errors from a fair coin, beyond which a bit may be one that is not free
-
-_LONGEST = 64  # items of a basket, of those of all sizes
-_EACH_SHORT = 4  # baskets of each size up to M, where a plan promises most
-
-
-# ---- every item
+# ---- baskets, every item
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,7 +428,7 @@ class ItemTallies:
         return Events.of(counts[free], each, 0.5)
 
 
-# ---- all sizes
+# ---- baskets of all sizes
 
 
 def other_transactions(plan: Plan, chance: np.random.Generator) -> tuple[Transaction, ...]:
@@ -503,10 +497,7 @@ class OtherTallies:
         return Events.of(counts, int(self.totals[places].sum()), [float(chance) for chance in p])
 
 
-_SAME_BY_CHANCE = -60.0  # log2 of the chance that two short starts give the same
-_LONGEST_SHORT_START = 256  # reports
-_LEAST_SEED_BITS = 8  # a program that starts too slowly to show as many is not judged by its starts
-_MOST_SUBSETS = 1 << 10  # of kept items that are counted each; beyond, by item and number kept
+# ---- laws of baskets
 
 
 @dataclass(frozen=True, slots=True)
@@ -525,17 +516,6 @@ class Asked:
         """All that was counted."""
         starts = [self.starts] if self.starts else []
         return [*self.training, self.tested, self.stream, *self.items, self.others, *starts]
-
-
-@dataclass(frozen=True, slots=True)
-class Law:
-    """A family of tests, with one p-value for all of them."""
-
-    name: str
-    what: str
-    p_value: float
-    tests: int
-    figures: dict[str, object] = field(default_factory=dict)
 
 
 def basket_laws(asked: Asked) -> Iterator[Law]:

@@ -1,13 +1,8 @@
-"""A guided plan and its clients audited.
-
-Clients under guidance as an audit sees them, and what their answers show beside the plan's laws.
-
-Every test is a count of reports beside its exact chance, as of tables (auditing/goodness_of_fit.py).
-
-The audit of a guided plan: γ anew from its text, our clients walked through, then each client as a black box.
+"""The audit of a guided plan: γ anew from its text, our clients walked through, then each client as a black box.
 
 γ is computed from the text, and, where tuples are few, from what the client sends under several guidances, one bit
-itself and all of them among these.
+itself and all of them among these. What answers show is held beside the plan's laws: every test is a count of reports
+beside its exact chance, as of tables (auditing/goodness_of_fit.py).
 """
 
 import json
@@ -16,16 +11,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from math import prod
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.clients import ClientReports, Program
+from assocpriv.auditing.clients import ClientReports, Program, RecordBox, packed_reports, record_answers, record_of
 from assocpriv.auditing.exact_tables import check_draws, check_tuple_words, largest_ratio, law_of, tried
 from assocpriv.auditing.findings import (
     BROKEN,
+    CONFORMANCE,
     CONSISTENT,
+    EMPIRICAL,
     EXACT,
     LARGEST,
     PROGRAM,
@@ -34,21 +30,28 @@ from assocpriv.auditing.findings import (
     Finding,
     Progress,
     checked,
-    client_at_work,
-    failure,
+    client_findings,
     shown_ratio,
 )
-from assocpriv.auditing.goodness_of_fit import Events, joint_p_value, repeat_events, two_sided
+from assocpriv.auditing.goodness_of_fit import Events, record_laws, repeat_events
 from assocpriv.auditing.recompute_tables import TUPLE, GuidedLaw, GuidedNumbers, bounds, product_of_ratios, read_guided
 from assocpriv.client.guided import GuidedRecord, randomize_guided, randomize_inputs
-from assocpriv.plans.columns import Column
 from assocpriv.plans.guidance import Guidance, coin_of
-from assocpriv.plans.guided import CutColumn, GuidedPlan
+from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
-from assocpriv.promise.errors import FileError, PlanError, WireError
+from assocpriv.promise.errors import PlanError, WireError
 
-MOST_ANSWERED = 5000  # tuples that may be answered for in place of one
+_MOST_ANSWERED = 5000  # tuples that may be answered for in place of one
 _MOST_PAIRS = 300
+_MOST_BYTES, _SINGLE_TRIALS, _COPIES = 1 << 26, 4000, 16
+_LAWS = {
+    "bits": "how often each bit is set, for each record and guidance asked about",
+    "pairs": "how often two bits are both set: they are drawn apart",
+    "repeats": "how often a record's reports repeat",
+}
+
+
+# ---- clients
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,6 @@ class Question:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-
-class GuidedBox(Protocol):
-    """A client under audit."""
-
-    def reports(self, batches: Iterable[Question]) -> Iterator[ClientReports]:
-        """Yield one :class:`ClientReports` for each batch of records, in order."""
 
 
 class BulkTuples:
@@ -96,19 +92,6 @@ class SingleTuples:
             yield ClientReports.of_reports(made, self._plan.report_bytes)
 
 
-def record_of(row: list[int], plan: GuidedPlan) -> dict[str, Any]:
-    """Return a record with these positions of values; a missing value is None."""
-    return {column.name: _value(place, column) for place, column in zip(row, plan.columns, strict=True)}
-
-
-def _value(place: int, column: Column) -> Any:
-    if place == column.inputs:
-        return None
-    if isinstance(column, CutColumn):
-        return float(column.cuts[place - 1]) if place else float(column.cuts[0]) - 1 - abs(float(column.cuts[0]))
-    return column.to_fields()["values"][place]
-
-
 def lines_of(asked: Question, plan: GuidedPlan) -> bytes:
     """Return records as a program gets them: a JSON object a line, in ASCII, with the guidance."""
     guidance = asked.guidance.to_json()
@@ -128,14 +111,17 @@ def chosen_records(plan: GuidedPlan) -> NDArray[np.int32]:
     return np.array([[*row, n % classes] for n, row in enumerate((low, high, mixed, absent))], dtype=np.int32)
 
 
-def known_chances(law: GuidedLaw, row: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+# ---- laws
+
+
+def _known_chances(law: GuidedLaw, row: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the tuples' shares, float64 (m,), that answer for a record, and each one's chances of bits, (m, w)."""
     answered = law.answered(row)
     chances = np.array([law.weights(each) for each, _ in answered], dtype=np.float64) / law.numbers.total
     return np.array([float(share) for _, share in answered]), chances
 
 
-def bit_events(bits: NDArray[np.uint8], shares: NDArray[np.float64], chances: NDArray[np.float64]) -> Events:
+def _bit_events(bits: NDArray[np.uint8], shares: NDArray[np.float64], chances: NDArray[np.float64]) -> Events:
     """Return how often each bit is set."""
     return Events.of(bits.sum(axis=0, dtype=np.int64), len(bits), _within(shares @ chances))
 
@@ -162,13 +148,7 @@ def _within(chances: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(chances > 1 - 1e-12, 1.0, np.where(chances < 1e-15, 0.0, chances))
 
 
-_CONFORMANCE, _EMPIRICAL = "conformance", "empirical"
-_MOST_BYTES, _SINGLE_TRIALS, _COPIES = 1 << 26, 4000, 16
-_LAWS = {
-    "bits": "how often each bit is set, for each record and guidance asked about",
-    "pairs": "how often two bits are both set: they are drawn apart",
-    "repeats": "how often a record's reports repeat",
-}
+# ---- the audit
 
 
 def audit_guided(
@@ -264,102 +244,76 @@ def _walks(plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance]) 
 # ---- black boxes
 
 
-def _boxes(plan: GuidedPlan, request: AuditRequest) -> dict[str, GuidedBox]:
+def _boxes(plan: GuidedPlan, request: AuditRequest) -> dict[str, RecordBox[Question]]:
     if request.program:
         return {PROGRAM: Program(request.program, request.plan_path, plan, lines_of=partial(lines_of, plan=plan))}
-    boxes: dict[str, GuidedBox] = {"bulk": BulkTuples(plan), "single": SingleTuples(plan)}
+    boxes: dict[str, RecordBox[Question]] = {"bulk": BulkTuples(plan), "single": SingleTuples(plan)}
     return {name: box for name, box in boxes.items() if name in request.clients}
 
 
 def _black_box(
-    plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance], box: GuidedBox, client: str,
+    plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance], box: RecordBox[Question], client: str,
     request: AuditRequest, progress: Progress | None,
 ) -> list[Finding]:  # fmt: skip
     """Audit one client at the depths asked for."""
-    found: list[Finding] = []
-    for depth in request.depths:
-        if depth == EXACT:
-            continue
-        try:
-            if depth == _CONFORMANCE:
-                found += audit_form(plan, guidances, box)
-            else:
-                most = _MOST_BYTES // plan.width
-                trials = min(request.trials, most, most if client == "bulk" else _SINGLE_TRIALS)
-                alarm = float(1 - request.level) / len(request.clients)
-                found += audit_laws(plan, numbers, guidances, box, trials=trials, false_alarm=alarm, progress=progress)
-        except (FileError, MemoryError):
-            raise
-        except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
-            found.append(failure(depth, "answers", error))
-    return found
+
+    def laws() -> list[Finding]:
+        most = _MOST_BYTES // plan.width
+        trials = min(request.trials, most, most if client == "bulk" else _SINGLE_TRIALS)
+        alarm = float(1 - request.level) / len(request.clients)
+        return audit_laws(plan, numbers, guidances, box, trials=trials, false_alarm=alarm, progress=progress)
+
+    form = partial(audit_form, plan, guidances, box)
+    return client_findings(request.depths, {CONFORMANCE: form, EMPIRICAL: laws})
 
 
-def _asked(box: GuidedBox, questions: list[Question], plan: GuidedPlan) -> list[NDArray[np.uint8]]:
+def _asked(box: RecordBox[Question], questions: list[Question], plan: GuidedPlan) -> list[NDArray[np.uint8]]:
     """Return packed reports, checked: one for each record, that names its guidance and the record's class."""
-    with client_at_work():
-        answers = list(box.reports(iter(questions)))
-    if [len(each) for each in answers] != [len(each) for each in questions]:
-        raise WireError("the client did not answer with one report for each record")
     packed = []
-    for each, question in zip(answers, questions, strict=True):
-        if (each.lengths != plan.report_bytes).any():
-            raise WireError("some answers have another length than the plan's reports")
-        packed.append(np.ascontiguousarray(each.octets[:, : plan.report_bytes]))
-        plan.check_form(packed[-1], "of the client, ")
+    for answers, question in zip(record_answers(box, questions), questions, strict=True):
+        packed.append(packed_reports(answers, plan))
         serials, classes, _ = plan.unpack(packed[-1])
         if (serials != question.guidance.serial).any() or (classes != question.rows[:, -1]).any():
             raise WireError("some answers name another guidance, or another class, than they were asked for")
     return packed
 
 
-def audit_form(plan: GuidedPlan, guidances: list[Guidance], box: GuidedBox) -> list[Finding]:
+def audit_form(plan: GuidedPlan, guidances: list[Guidance], box: RecordBox[Question]) -> list[Finding]:
     """Check that every record is answered with one report of the plan's form, its guidance and its class."""
     rows = np.repeat(chosen_records(plan), _COPIES, axis=0)
     _asked(box, [Question(guidance, rows) for guidance in guidances], plan)
     said = f"Every record is answered with one report of {plan.report_bytes} bytes, of its guidance and its class."
-    return [Finding(_CONFORMANCE, "answers", CONSISTENT, said)]
+    return [Finding(CONFORMANCE, "answers", CONSISTENT, said)]
 
 
 def audit_laws(
-    plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance], box: GuidedBox, *, trials: int,
+    plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance], box: RecordBox[Question], *, trials: int,
     false_alarm: float, progress: Progress | None = None,
 ) -> list[Finding]:  # fmt: skip
     """Compare what a client's reports of known records show with the plan's laws.
 
     A client that follows the plan is called broken with a chance of at most ``false_alarm``, which the laws share.
     """
-    if numbers.keep == TUPLE and prod(numbers.sizes) > MOST_ANSWERED:
+    if numbers.keep == TUPLE and prod(numbers.sizes) > _MOST_ANSWERED:
         said = "There are too many tuples that may be answered for in place of a record's."
-        return [Finding(_EMPIRICAL, "bits", UNDECIDED, said)]
+        return [Finding(EMPIRICAL, "bits", UNDECIDED, said)]
     records = chosen_records(plan)
     copies = max(2, trials // (len(records) * len(guidances)))
     seen: dict[str, list[Events]] = {name: [] for name in _LAWS}
     for done, guidance in enumerate(guidances):
         if progress:
-            progress(_EMPIRICAL, done, len(guidances))
+            progress(EMPIRICAL, done, len(guidances))
         law = law_of(numbers, guidance)
         [packed] = _asked(box, [Question(guidance, np.tile(records, (copies, 1)))], plan)
         for place, row in enumerate(records.tolist()):
             mine = packed[place :: len(records)]
-            known = known_chances(law, tuple(row[:-1]))
+            known = _known_chances(law, tuple(row[:-1]))
             bits = plan.unpack(mine)[2]
-            seen["bits"].append(bit_events(bits, *known))
+            seen["bits"].append(_bit_events(bits, *known))
             seen["pairs"].append(pair_events(bits, *known))
             if len(known[0]) <= numbers.width + 2 or numbers.keep == TUPLE:
                 half = len(mine) // 2
                 seen["repeats"].append(repeat_events(mine[:half], mine[half:], equal_chance(*known)))
     if progress:
-        progress(_EMPIRICAL, len(guidances), len(guidances))
-    return [_law(name, Events.joined(parts), false_alarm / len(seen), len(packed)) for name, parts in seen.items()]
-
-
-def _law(name: str, events: Events, false_alarm: float, reports: int) -> Finding:
-    tests = two_sided(events)
-    p_value = joint_p_value(tests)
-    figures = {"p_value": p_value, "tests": len(tests), "false_alarm": false_alarm, "reports": reports}
-    if p_value > false_alarm:
-        return Finding(_EMPIRICAL, name, CONSISTENT, f"As the plan says: {_LAWS[name]}.", figures)
-    chance = f"at most {p_value:.1e}" if p_value else "less than 1e-300"
-    said = f"Not as the plan says: {_LAWS[name]}. A client that follows it would look so with a chance of {chance}."
-    return Finding(_EMPIRICAL, name, BROKEN, said, figures)
+        progress(EMPIRICAL, len(guidances), len(guidances))
+    return [law.judged(false_alarm / len(seen)) for law in record_laws(seen, _LAWS, len(packed))]

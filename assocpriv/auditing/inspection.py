@@ -1,4 +1,7 @@
-"""What a path holds: a plan, reports, mined itemsets or a decision tree; and whether honest people sent the reports."""
+"""Inspection of a path: a plan, reports, mined itemsets or a decision tree, read whole.
+
+Of reports it can also be asked whether honest people could have sent them (server/crafted.py).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,23 +1,16 @@
-"""A plan's promise computed anew.
+"""A plan's promise computed anew from its JSON text, by docs/formats alone.
 
-How a plan's blocks cut its catalogue, by docs/formats/plan.md alone, one entry at a time.
-
-A plan's JSON text → its integers, by docs/formats/plan.md, without the package's own reader and its checks.
-
-What a plan's integers promise, computed anew from its JSON text and docs/formats alone.
-
-An audit that asks the plan what it promises repeats the plan's mistakes, so nothing of the package computes here. The
-text becomes integers, and these become the largest ratio of the chances of a report (report_forms.py) between two
-transactions, over all numbers of items that they can share and that a report can show of each; the posteriors that such
-a ratio can lead to, by Bayes' rule; and the generator's field, walked through element by element, and its masks, which
-Gaussian elimination tries.
+An audit that asks the plan what it promises repeats the plan's mistakes, so nothing of the package computes here: not
+its own reader, nor its checks, nor how it cuts a catalogue. The text becomes integers, by docs/formats/plan.md; the
+plan's blocks cut the catalogue one entry at a time. The integers become the largest ratio of the chances of a report
+(recompute_reports.py) between two transactions, over all numbers of items that they can share and that a report can
+show of each; the posteriors that such a ratio can lead to, by Bayes' rule; and the generator's field, walked through
+element by element, and its masks, which Gaussian elimination tries.
 
 A transaction longer than m counts as a uniform one of its parts of m items. Its law is an average of theirs, so no
 ratio goes beyond those of the parts.
 
 Source: EGS03, sections 3 (statement 1), 5 and 6.
-
-Fields of a plan's text, as the audit reads them: with no code of the plans' own readers.
 """
 
 import json
@@ -31,12 +24,36 @@ from itertools import combinations, count, islice, product
 from math import comb, gcd, nextafter
 from typing import Any
 
-from assocpriv.auditing import recompute_reports
-from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, EXACT, Finding
+from assocpriv.auditing.recompute_reports import (
+    Bch,
+    Bits,
+    Form,
+    ReedSolomon,
+    Seed,
+    SelectASize,
+    Sets,
+    added_weights,
+    masks,
+    order_of_x,
+    rank_over_gf2,
+)
 from assocpriv.promise.errors import PlanError
 
-MOST_BLOCKS, MOST_CUT = 1 << 16, 1 << 24
+_MOST_BLOCKS, _MOST_CUT = 1 << 16, 1 << 24
 NUMBER_BYTES = 2  # of a block's number, in a report
+_FIXED, _NONE, _BCH = "fixed-size", "none", "bch"  # kinds of plans, and of generators
+_FORMS: dict[str, type[SelectASize]] = {_NONE: Bits, _BCH: Bch, "reed-solomon": ReedSolomon}  # by the generator
+_Generator = tuple[type[SelectASize], dict[str, int]]  # the form of reports, and the numbers of a code
+_WEIGHT = re.compile(r"0|[1-9][0-9]{0,399}", re.ASCII)
+_PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
+_LARGEST_DENOMINATOR = 10**24
+_MOST_SHOWN = 10**40
+_FEW_SETS = 2000  # of items: where there are no more, all are tried
+_TRIED_SETS = 150
+
+
+# ---- blocks
 
 
 def mixed(word: int) -> int:
@@ -89,18 +106,7 @@ def _partition(cuts: Cuts, number: int) -> list[list[int]]:
     return [sorted(piece) for piece in pieces]
 
 
-NONE, FIXED, BCH, REED_SOLOMON = "none", "fixed-size", "bch", "reed-solomon"
-_FORMS: dict[str, type[recompute_reports.SelectASize]] = {
-    NONE: recompute_reports.Bits,
-    BCH: recompute_reports.Bch,
-    REED_SOLOMON: recompute_reports.ReedSolomon,
-}  # by the generator
-_Generator = tuple[
-    type[recompute_reports.SelectASize], dict[str, int]
-]  # the form of reports, and the numbers of a code
-_WEIGHT = re.compile(r"0|[1-9][0-9]{0,399}", re.ASCII)
-_PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
-_LARGEST_DENOMINATOR = 10**24
+# ---- the integers of a text
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +116,7 @@ class Numbers:
     n_items: int  # of the catalogue, without dummies
     transaction_size: int
     itemset_size: int
-    form: recompute_reports.Form  # of its operator and reports; its items are those of a block where there are blocks
+    form: Form  # of its operator and reports; its items are those of a block where there are blocks
     prior: Fraction
     posterior: Fraction
     reports_per_person: int  # that the promise covers together
@@ -139,11 +145,8 @@ def read_numbers(text: str) -> Numbers:
         PlanError: a field that is missing, doubled or not of the form of docs/formats/plan.md. Whether the numbers are
             those of a valid plan is not looked at.
     """
-    try:
-        content = json.loads(text, object_pairs_hook=unique_fields)
-    except (ValueError, RecursionError) as error:
-        raise error if isinstance(error, PlanError) else PlanError("the text is not valid JSON") from None
-    m, kind = whole(content, "transaction_size", 1, 15), _text(content, "kind", ("select-a-size", FIXED))
+    content = json_content(text)
+    m, kind = whole(content, "transaction_size", 1, 15), _text(content, "kind", ("select-a-size", _FIXED))
     _text(content, "sizes", ("hidden",))
     n = _count(field(content, "catalogue"))
     itemset_size = whole(content, "itemset_size", 1, m)
@@ -153,7 +156,7 @@ def read_numbers(text: str) -> Numbers:
     if not isinstance(operators, list) or len(operators) != 1:
         raise PlanError("operators must be a list of one")
     generator = _generator(field(content, "generator"))
-    if kind == FIXED and generator[0] is not recompute_reports.Bits:
+    if kind == _FIXED and generator[0] is not Bits:
         raise PlanError("reports of a fixed size need the generator none")
     promise = field(content, "promise")
     prior, posterior = (_probability(field(promise, name), name) for name in ("prior", "posterior"))
@@ -179,7 +182,7 @@ def _cuts(view: object, n_items: int, itemset_size: int) -> Cuts | None:
     if field(view, "kind") == "sizes" or not isinstance(blocks, dict) or len(blocks) != 3:
         raise PlanError("blocks must be an object of three fields, and not in a view of sizes")
     pieces = whole(blocks, "pieces", 2, n_items // itemset_size)
-    most = min(MOST_BLOCKS // pieces, MOST_CUT // n_items)
+    most = min(_MOST_BLOCKS // pieces, _MOST_CUT // n_items)
     return Cuts(n_items, whole(blocks, "partitions", 1, most), pieces, whole(blocks, "seed", 0, (1 << 32) - 1))
 
 
@@ -208,10 +211,10 @@ def _count(catalogue: object) -> int:
 
 def _generator(content: object) -> _Generator:
     kind = _text(content, "kind", tuple(_FORMS))
-    if kind == NONE:
-        return recompute_reports.Bits, {}
+    if kind == _NONE:
+        return Bits, {}
     w = whole(content, "field_bits", 2, 24)
-    ones_row = field(content, "ones_row") if kind == BCH else False
+    ones_row = field(content, "ones_row") if kind == _BCH else False
     if type(ones_row) is not bool:
         raise PlanError("ones_row must be true or false")
     blocks = whole(content, "blocks", 1, 4096)
@@ -222,7 +225,7 @@ def _generator(content: object) -> _Generator:
     return _FORMS[kind], code
 
 
-def _form(content: object, kind: str, size: int, n_items: int, generator: _Generator) -> recompute_reports.Form:
+def _form(content: object, kind: str, size: int, n_items: int, generator: _Generator) -> Form:
     whole(content, "size", size, size)
     weights = field(content, "keep_weights")
     if not isinstance(weights, list) or len(weights) != size + 1:
@@ -231,9 +234,9 @@ def _form(content: object, kind: str, size: int, n_items: int, generator: _Gener
         raise PlanError("keep_weights must be decimal text")
     values = tuple(map(int, weights))
     items = n_items + size
-    if kind == FIXED:
+    if kind == _FIXED:
         whole(content, "items", items, min(items, 4096))
-        return recompute_reports.Sets(size, items, values, whole(content, "report_size", 1, items - 1))
+        return Sets(size, items, values, whole(content, "report_size", 1, items - 1))
     r, (kind_of_form, code) = whole(content, "insert_bits", 1, 16), generator
     return kind_of_form(
         size=size,
@@ -244,12 +247,6 @@ def _form(content: object, kind: str, size: int, n_items: int, generator: _Gener
         weight_bits=whole(content, "weight_bits", 1, 1024),
         **code,
     )
-
-
-DEPTH = "exact"
-_MOST_SHOWN = 10**40
-_FEW_SETS = 2000  # of items: where there are no more, all are tried
-_TRIED_SETS = 150
 
 
 # ---- the largest ratio
@@ -284,7 +281,7 @@ def largest_ratio(numbers: Numbers) -> Fraction:
     return largest
 
 
-def _both_shown(form: recompute_reports.Form, shared: int, first: int, second: int) -> int | None:
+def _both_shown(form: Form, shared: int, first: int, second: int) -> int | None:
     """Return how many shared items a report can show that shows ``first`` of t1's items and ``second`` of t2's."""
     own = form.size - shared
     neither = form.items - 2 * form.size + shared
@@ -294,7 +291,7 @@ def _both_shown(form: recompute_reports.Form, shared: int, first: int, second: i
     return None
 
 
-def stated_ratio(form: recompute_reports.Form) -> Fraction:
+def stated_ratio(form: Form) -> Fraction:
     """Return the γ of docs/formats, whether or not transactions are many enough to reach it."""
     outside = form.size  # as for two transactions that share nothing
     chances = [form.chance(j, outside - j, outside) for j in form.possible]
@@ -309,9 +306,9 @@ def check_integers(text: str) -> tuple[Numbers | None, list[Finding]]:
     try:
         numbers = read_numbers(text)
     except PlanError as error:
-        return None, [Finding(DEPTH, "plan text", BROKEN, f"The plan cannot be read: {error}.")]
+        return None, [Finding(EXACT, "plan text", BROKEN, f"The plan cannot be read: {error}.")]
     said = "The plan's text holds an operator, a generator and a promise of the stated form."
-    findings = [Finding(DEPTH, "plan text", CONSISTENT, said), _check_weights(numbers)]
+    findings = [Finding(EXACT, "plan text", CONSISTENT, said), _check_weights(numbers)]
     if findings[-1].verdict != BROKEN:  # else there are no probabilities to go on with
         findings += [_check_amplification(numbers), *_check_generator(numbers)]
     return numbers, findings
@@ -320,13 +317,13 @@ def check_integers(text: str) -> tuple[Numbers | None, list[Finding]]:
 def _check_weights(numbers: Numbers) -> Finding:
     name, form = "weights", numbers.form
     if any((weight > 0) != (form.choices(j) > 0) for j, weight in enumerate(form.weights)):
-        return Finding(DEPTH, name, BROKEN, "A kept size that can occur has weight 0, or one that cannot has not.")
-    added = recompute_reports.added_weights(form)
+        return Finding(EXACT, name, BROKEN, "A kept size that can occur has weight 0, or one that cannot has not.")
+    added = added_weights(form)
     if added != form.total:
         said = f"The probabilities of the kept sizes add up to {_about(Fraction(added, form.total))}, not to 1."
-        return Finding(DEPTH, name, BROKEN, said)
+        return Finding(EXACT, name, BROKEN, said)
     said = "The probabilities of keeping 0, 1, … items add up to 1 exactly."
-    return Finding(DEPTH, name, CONSISTENT, said, {"size_distribution": list(map(str, form.size_distribution))})
+    return Finding(EXACT, name, CONSISTENT, said, {"size_distribution": list(map(str, form.size_distribution))})
 
 
 def _check_amplification(numbers: Numbers) -> Finding:
@@ -361,7 +358,7 @@ def _check_amplification(numbers: Numbers) -> Finding:
         said = f"{shown} is below the promise's limit {_about(limit)}.{where}"
     else:
         said = f"{shown} is not below the promise's limit {_about(limit)}; do not use this plan."
-    return Finding(DEPTH, "amplification", CONSISTENT if kept else BROKEN, said, figures)
+    return Finding(EXACT, "amplification", CONSISTENT if kept else BROKEN, said, figures)
 
 
 def _posterior(prior: Fraction, ratio: int, to: int) -> tuple[int, int]:
@@ -372,35 +369,35 @@ def _posterior(prior: Fraction, ratio: int, to: int) -> tuple[int, int]:
 
 def _check_generator(numbers: Numbers) -> list[Finding]:
     form = numbers.form
-    if not isinstance(form, recompute_reports.Seed):
+    if not isinstance(form, Seed):
         return []
     width, polynomial = form.field_bits, form.polynomial
     least = next(w for w in count(2) if form.fits_field(w))
     if width > least:
         said = f"The field has 2^{width} elements where 2^{least} suffice; clients refuse the plan."
-        return [Finding(DEPTH, "field", BROKEN, said, {"least_field_bits": least})]
-    order, full = recompute_reports.order_of_x(width, polynomial), (1 << width) - 1
+        return [Finding(EXACT, "field", BROKEN, said, {"least_field_bits": least})]
+    order, full = order_of_x(width, polynomial), (1 << width) - 1
     said = f"The powers of x run through {order} of the field's {full} elements other than 0."
-    field = Finding(DEPTH, "field", CONSISTENT if order == full else BROKEN, said, {"order_of_x": order})
+    field = Finding(EXACT, "field", CONSISTENT if order == full else BROKEN, said, {"order_of_x": order})
     return [field, _check_independence(form, numbers.itemset_size)]
 
 
-def _check_independence(form: recompute_reports.Seed, itemset_size: int) -> Finding:
+def _check_independence(form: Seed, itemset_size: int) -> Finding:
     name, tried, needed = "independence", 0, min(form.size + itemset_size, form.items)
     reason = _unfit(form, needed)
     if reason:
-        return Finding(DEPTH, name, BROKEN, f"The generator {reason}.")
+        return Finding(EXACT, name, BROKEN, f"The generator {reason}.")
     for chosen in _sets_to_try(form, needed):
-        vectors = [mask for item in chosen for mask in recompute_reports.masks(form, item)]
+        vectors = [mask for item in chosen for mask in masks(form, item)]
         tried += 1
-        if recompute_reports.rank_over_gf2(vectors) < len(vectors):
+        if rank_over_gf2(vectors) < len(vectors):
             said = f"Some {needed} items' bits depend on each other."
-            return Finding(DEPTH, name, BROKEN, said, {"sets_tried": tried})
+            return Finding(EXACT, name, BROKEN, said, {"sets_tried": tried})
     said = f"The generator meets the conditions of its theorem, and the bits of {tried} sets of items are independent."
-    return Finding(DEPTH, name, CONSISTENT, said, {"sets_tried": tried})
+    return Finding(EXACT, name, CONSISTENT, said, {"sets_tried": tried})
 
 
-def _unfit(form: recompute_reports.Seed, needed: int) -> str:
+def _unfit(form: Seed, needed: int) -> str:
     """Return which condition of the theorem on its code a form breaks, if any."""
     if not form.fits_field(form.field_bits):
         return f"is too short for {form.items} items of {form.insert_bits} bits"
@@ -409,7 +406,7 @@ def _unfit(form: recompute_reports.Seed, needed: int) -> str:
     return ""
 
 
-def _sets_to_try(form: recompute_reports.Seed, needed: int) -> Iterator[list[int]]:
+def _sets_to_try(form: Seed, needed: int) -> Iterator[list[int]]:
     """Yield all sets of so many items where these are few, else regular ones and others."""
     n = form.items
     if comb(n, needed) <= _FEW_SETS:
@@ -455,8 +452,18 @@ def _decimal(ratio: Fraction, limit: Fraction) -> str:
     return f"{shown:g}"
 
 
-def unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object as a dict; refuse a field that is given twice."""
+# ---- fields of a text
+
+
+def json_content(text: str) -> Any:
+    """Return what JSON text holds; refuse text that is none, or in which a field is given twice."""
+    try:
+        return json.loads(text, object_pairs_hook=_unique_fields)
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, PlanError) else PlanError("the text is not valid JSON") from None
+
+
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) != len(pairs):
         raise PlanError("a field is given twice")
     return dict(pairs)

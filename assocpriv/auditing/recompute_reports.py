@@ -1,6 +1,4 @@
-"""Codes and forms of reports, anew.
-
-A plan's integers, by the form that its reports have: bits, the seed of a code, or the rank of a set.
+"""Reports by their form: bits, the seed of a code, or the rank of a set, computed anew.
 
 A form knows, by the definitions of docs/formats alone, the chance of a report, what a report shows, and what a
 client draws for it. With m the items of a (padded) transaction t, N those of the catalogue with its dummies,
@@ -10,9 +8,9 @@ j = |t ∩ y| and q = 2^r:
     seed   P[t → ξ] = v_j / 2^b / (2^(s−mr) a^j (q−a)^(m−j)), over how many seeds agree on t's items
     set    P[t → y] = v_j / T,  T = Σ_j C(m,j) C(N−m, ℓ−j) v_j
 
-Source: EGS03, sections 3 and 6.
+Codes of seeds are those of docs/formats/reports.md, one step at a time: GF(2^w), masks, independent items.
 
-Codes of seeds, as docs/formats/reports.md has them, one step at a time: GF(2^w), masks, independent items.
+Source: EGS03, sections 3 and 6.
 """
 
 from abc import ABC, abstractmethod
@@ -159,6 +157,9 @@ class Form(ABC):
         return replace(self, items=n_items + self.size)
 
 
+# ---- bits
+
+
 @dataclass(frozen=True, slots=True)
 class SelectASize(Form):
     """A form that adds each other item independently: ``insert_num``, ``insert_bits``, ``weight_bits`` are a, r, b."""
@@ -208,6 +209,9 @@ class Bits(SelectASize):
     @property
     def ways_in_stages(self) -> dict[int, int]:
         return {2: (self.size + 1) << self.items}
+
+
+# ---- sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +304,9 @@ def set_of(rank: int, n_items: int, size: int) -> list[int]:
 def added_weights(form: Form) -> int:
     """Return what the weights of all choices add up to."""
     return sum(form.choices(j) * weight for j, weight in enumerate(form.weights))
+
+
+# ---- seeds of codes
 
 
 def times(x: int, y: int, width: int, polynomial: int) -> int:

@@ -1,6 +1,6 @@
-"""Table and guided plans, anew.
+"""Plans of records computed anew from their JSON text, without the package's own code: tables, guided plans.
 
-A table plan's JSON text → its integers, weights and γ, by docs/formats/plan.md, without the package's own reader.
+A table plan's text becomes its integers, weights and γ, by docs/formats/plan.md:
 
     weight of output y under input x:   clear     1 at ⌊x / width⌋
                                         noise     half[|y − x − K|], K its reach; of uniform noise all are 1
@@ -10,7 +10,7 @@ A table plan's JSON text → its integers, weights and γ, by docs/formats/plan.
 
 γ of a report is the largest product of ratios that labels and as many other protected columns as it answers can have.
 
-A guided plan's JSON text → its integers and γ; guidance → exact chances, without the package's own code of either.
+A guided plan's text becomes its integers and γ; guidance becomes exact chances:
 
     t_i = Σ of P = V·Vᵀ over a tuple's set bits    a_i = ⌊(|t_i| + 2^23)/2^24⌋    m_i = min(a_i², 2^32), of 2^32
     bits:   c·2^32 + (2^16 − c)·2·m_i, of 2^49     tuple: with h/2^32 the own tuple, else a uniform one
@@ -18,7 +18,6 @@ A guided plan's JSON text → its integers and γ; guidance → exact chances, w
 docs/formats/guided-plan.md has the rules; here they are computed in Python's integers, entry by entry.
 """
 
-import json
 import math
 import re
 from bisect import bisect_right
@@ -32,13 +31,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.recompute_promise import field, unique_fields, whole
+from assocpriv.auditing.recompute_promise import field, json_content, whole
 from assocpriv.promise.errors import PlanError
 
 CLEAR, UNIFORM, GAUSSIAN, WINDOW = "clear", "uniform-noise", "gaussian-noise", "window"
-_PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
 _MOST = 1 << 32
 _MOST_ANSWERS = 10_000
+TUPLE, BITS = "tuple", "bits"
+WORD, GRID = 1 << 32, 1 << 16
+_FRACTION = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
+Matrix = NDArray[np.int64]
+Law = dict[tuple[int, ...], Fraction]
+
+
+# ---- plans of tables
 
 
 @dataclass(frozen=True)
@@ -187,10 +193,7 @@ def read_table(text: str) -> TableNumbers:
     Raises:
         PlanError: a field that is missing, doubled or of another form. Whether a promise is kept is not looked at.
     """
-    try:
-        content = json.loads(text, object_pairs_hook=unique_fields)
-    except (ValueError, RecursionError) as error:
-        raise error if isinstance(error, PlanError) else PlanError("the text is not valid JSON") from None
+    content = json_content(text)
     listed = field(content, "columns")
     if not isinstance(listed, list) or not listed:
         raise PlanError("columns must be a list")
@@ -249,17 +252,13 @@ def _law(release: object, law: object, inputs: int) -> dict[str, Any]:
 
 def _probability(content: object, name: str) -> Fraction:
     text = field(content, name)
-    match = _PROBABILITY.fullmatch(text) if isinstance(text, str) else None
+    match = _FRACTION.fullmatch(text) if isinstance(text, str) else None
     if not match or math.gcd(int(match[1]), int(match[2])) != 1:
         raise PlanError(f"{name} must be a fraction a/b in lowest terms")
     return Fraction(int(match[1]), int(match[2]))
 
 
-TUPLE, BITS = "tuple", "bits"
-WORD, GRID = 1 << 32, 1 << 16
-_FRACTION = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
-Matrix = NDArray[np.int64]
-Law = dict[tuple[int, ...], Fraction]
+# ---- guided plans
 
 
 @dataclass(frozen=True)
@@ -309,8 +308,8 @@ class GuidedNumbers:
 def read_guided(text: str) -> GuidedNumbers:
     """Read a guided plan's text; PlanError where it is none."""
     try:
-        content = json.loads(text, object_pairs_hook=unique_fields)
-    except (ValueError, RecursionError):
+        content = json_content(text)
+    except PlanError:
         raise PlanError("it is not JSON") from None
     if field(content, "kind") != "guided":
         raise PlanError("it is of another kind")

@@ -1,4 +1,7 @@
-"""The whole way, for a newcomer: baskets, plan, reports, itemsets, rules, beside the truth only a demo may know."""
+"""The demonstration, from baskets to rules, beside the truth that only a demo may know.
+
+A newcomer sees the whole way: baskets, a plan, reports, itemsets, rules.
+"""
 
 import math
 from collections.abc import Callable, Mapping

@@ -1,8 +1,6 @@
-"""The exact law of a randomizer, by the shipping code.
+"""The exact law of a randomizer: the shipping code, run once for every way its draws can fall.
 
-The exact outcome distribution of a randomizer: the shipping code, run once for every way its draws can fall.
-
-Repeatable randomness for tests and simulations; never for reports of real people.
+Beside it stands repeatable randomness for tests and simulations; never for reports of real people.
 """
 
 from collections.abc import Callable, Hashable, Sequence

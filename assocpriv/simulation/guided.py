@@ -1,15 +1,11 @@
-"""Guided perturbation tried on a table.
+"""Guided perturbation tried on a table: what each level discloses, beside what can be learned from it.
 
-The attributes of a plan of guided perturbation, from a table of people who do not mind, or of records at hand.
+A plan's attributes come from a table of people who do not mind, or of records at hand: a column of numbers of more than
+ten values is cut at its quartiles, every other one has its values as categories. Of the 1992 generator's records that
+gives the paper's columns of bits.
 
-A column of numbers of more than ten values is cut at its quartiles, every other one has its values as categories: of
-the 1992 generator's records that gives the paper's columns of bits.
-
-Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, section 6.
-
-What guided perturbation discloses and what error it brings, measured beside the bounds that were published for both.
-
-With T the raw tuples, a row of bits each, n attributes, m tuples and T_R what was released of them:
+With T the raw tuples, a row of bits each, n attributes, m tuples and T_R what was released of them, what is disclosed
+and what error that brings is measured beside the bounds that were published for both:
 
     disclosure   1 − ‖T − T_R‖²/‖T‖², a share of squared norm; bound (29): Σ_{j≤k} ρ_j²/(mn), ρ_j singular values of T
     error        l_e(h), the largest error over sets of h attributes of P(C_0, ·) − P(C_1, ·); bound (12): 2 μ σ_1/m,
@@ -18,24 +14,18 @@ With T the raw tuples, a row of bits each, n attributes, m tuples and T_R what w
 
 Neither bound holds for every guidance and table (docs/privacy.md), so each stands beside the measured value.
 
-Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, section 5.
-
-Both sides of guided perturbation on a table at hand: what each level discloses, and what can be learned from it.
-
 A part of the records is held back, raw, to test on. The others are people, who answer one batch after the other: the
 miner publishes guidance of a fixed level, the shipping client answers, the miner adds it up and goes on. A classifier
 is fitted on what arrived. It is done several times with other people held back, so that every figure has an error.
 
-Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, section 6.
+Or people are of mixed caution: who answers at once, who waits and for how long, and what is learned meanwhile. They
+come one after the other and ask for the level k*. Who accepts it answers; who does not, waits, and asks again whenever
+guidance is published anew. As guidance comes once per batch of answers, a group that never accepts can stop nothing but
+itself.
 
-People of mixed caution: who answers at once, who waits and for how long, and what is learned meanwhile.
-
-People come one after the other and ask for the level k*. Who accepts it answers; who does not, waits, and asks again
-whenever guidance is published anew. As guidance comes once per batch of answers, a group that never accepts can stop
-nothing but itself.
-
-Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, sections 2.2 and 3, where
-17% of people are fundamentalists, 56% pragmatists and 27% marginally concerned (Cranor, Reagle, Ackerman 1999).
+Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005: section 5 for the bounds,
+section 6 for columns and levels; for mixed caution sections 2.2 and 3, where 17% of people are fundamentalists, 56%
+pragmatists and 27% marginally concerned (Cranor, Reagle, Ackerman 1999).
 """
 
 import logging
@@ -69,6 +59,16 @@ MOST_CATEGORIES = 10  # numbers of more different values than this are cut at th
 _LOG = logging.getLogger("assocpriv")
 _QUARTILES = (0.25, 0.5, 0.75)
 _MISSING = ("", "nan", "None", "<NA>")
+_MOST_TERMS = 1 << 22  # of a sum over all reports and all tuples that there are
+Bits = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+HELD_BACK = 3  # one in so many people, to test on
+Progress = Callable[[int, int], None]
+ANY = "any"
+_MOMENTS = 20  # at which a classifier is tested, at most
+
+
+# ---- the plan of a table
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -217,10 +217,7 @@ def read_people(table: Any, plan: GuidedPlan, options: TableOptions, seed: int |
     return People(np.where(positions == sizes, drawn, positions), inputs[:, -1].astype(np.int64))
 
 
-_MOST_TERMS = 1 << 22  # of a sum over all reports and all tuples that there are
-
-Bits = NDArray[np.uint8]
-Floats = NDArray[np.float64]
+# ---- what is disclosed
 
 
 def disclosure(raw_bits: Bits, released: Bits) -> float:
@@ -312,8 +309,7 @@ def _bit_entropy(shares: Floats) -> Floats:
     return total
 
 
-HELD_BACK = 3  # one in so many people, to test on
-Progress = Callable[[int, int], None]
+# ---- levels tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,8 +514,7 @@ def _information(guidance: Guidance, plan: GuidedPlan, people: People) -> Inform
     return Information(0.0, found.high * float(1 - mixing(plan, guidance)))
 
 
-ANY = "any"
-_MOMENTS = 20  # at which a classifier is tested, at most
+# ---- people of mixed caution
 
 
 @dataclass(frozen=True, slots=True)

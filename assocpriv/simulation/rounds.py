@@ -1,11 +1,9 @@
-"""Schedules of rounds tried.
+"""Schedules of rounds tried on baskets at hand, beside the truth that only these baskets tell.
 
-A whole schedule of rounds on baskets at hand: what each round buys, known only because the baskets are.
+What each round buys is how much of the truth it finds.
 
 People are split at random; each group's baskets are randomized by the shipping client and estimated by the server's
 code, and nothing of them but reports goes into the next round's plan.
-
-Schedules of rounds tried on baskets at hand: what each round finds of the truth, which only these baskets tell.
 
 The truth is the most frequent itemsets of up to four items in whole baskets, exactly counted.
 """
@@ -51,6 +49,16 @@ from assocpriv.simulation.simulate import PlainCounter
 
 Floats = NDArray[np.float64]
 LARGEST_ITEMSET = 4  # items of an itemset that counts
+Progress = Callable[[str, int, int], None]
+AUTO = "auto"
+MOST_ROUNDS = 3
+_STEP = 0.6  # how far the support falls before itemsets are counted again
+_BLOCK = 1 << 17
+_MOST_TOP = 100_000
+_REACH = normal_quantile(0.95)
+
+
+# ---- a schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,13 +275,7 @@ def _estimates(
     return [posterior.Average(*each) for each in zip(*columns, strict=True)]
 
 
-Progress = Callable[[str, int, int], None]
-AUTO = "auto"
-MOST_ROUNDS = 3
-_STEP = 0.6  # how far the support falls before itemsets are counted again
-_BLOCK = 1 << 17
-_MOST_TOP = 100_000
-_REACH = normal_quantile(0.95)
+# ---- schedules beside the truth
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
-"""Plans and catalogues for a sample at hand.
+"""Samples of baskets at hand: a plan for baskets like them, or a catalogue made of their items.
 
-A plan for baskets like those of a sample: M where none is given, and what sampling to M loses of the sample.
-
-A catalogue made of baskets that may be looked at, or held against them.
+M is proposed where none is given, and what sampling to M loses of the sample is told. The sample's baskets may be
+looked at; a catalogue is made of them, or they are held against one.
 """
 
 from collections import Counter
@@ -41,6 +40,9 @@ from assocpriv.server.posterior import SizeShares
 from assocpriv.server.rounds import sizes_of_table
 
 PlanProgress = Callable[[str, int, int], None]
+
+
+# ---- a plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,9 @@ def _read(
     reading = partial(progress, "reading") if progress else None
     options = ReadOptions(**layout, unknown=unknown, repeats="merge", empty="keep", progress=reading)
     return ReadSample(*read_transactions(path, plan, options))
+
+
+# ---- a catalogue
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Both sides on data at hand: randomize, mine, and compare with the truth that only a simulation knows."""
+"""The simulation of a plan on baskets at hand: both sides, beside the truth that only a simulation knows.
+
+Baskets are randomized, their reports mined, and what was found is compared with the truth.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,18 +1,16 @@
-"""Baskets and records with known structure.
+"""Synthetic data with known structure: retail-like baskets, or records with a class.
 
-Retail-like baskets with known structure, for demos, benches and simulations.
+Demos, benches and simulations use it. Nobody's purchases or data are in here, so numpy's seeded generator is the right
+source of randomness. Numbered comments say where we differ from the sources.
 
-As by the IBM Quest generator every basket is filled with instances of a fixed list of overlapping patterns, each losing
-some of its items. Nobody's purchases are in here, so numpy's seeded generator is the right source of randomness.
-Numbered comments say where we differ from the source.
+Baskets are retail-like. As by the IBM Quest generator every basket is filled with instances of a fixed list of
+overlapping patterns, each losing some of its items.
 
 Source: Agrawal & Srikant, Fast Algorithms for Mining Association Rules, VLDB 1994, section 2.4.3.
 
-Records of loan applicants with a class, as decision trees have been compared on since 1992.
-
-Nine attributes and five functions that say which class a record has. Half of the records are of each class: records are
-drawn until each has enough. Nobody's data is in here, so numpy's seeded generator is the right source of randomness.
-Numbered comments say where we differ from the source.
+Records are of loan applicants with a class, as decision trees have been compared on since 1992: nine attributes, and
+five functions that say which class a record has. Half of the records are of each class: records are drawn until each
+has enough.
 
 Source: Agrawal, Imielinski, Swami, Database Mining: A Performance Perspective, IEEE TKDE 1993 (the generator of 1992);
 functions and attributes as in AS00, section 5.1.
@@ -68,6 +66,16 @@ _PRODUCT_NAMES = (
 )
 _QUALITIES = _QUALITY_NAMES.split(",")
 _PRODUCTS = _PRODUCT_NAMES.split(",")
+CHUNK_RECORDS = 1 << 16
+LABEL, CLASSES = "class", ("A", "B")
+RECORD_ENDINGS = (".csv", ".parquet")
+_FLOATS = ("age", "hyears")
+_LIMITS = {"function": (1, 5), "n_records": (2, 1 << 31), "seed": (0, (1 << 128) - 1)}
+_SPARE = 1.2  # more records are drawn at a time than are expected to be needed
+Records = dict[str, NDArray[Any]]
+
+
+# ---- baskets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,13 +334,7 @@ def _token_codes(baskets: Baskets) -> Iterator[NDArray[np.int64]]:
         yield np.insert(codes, begin[end == begin], 2 * n_items)
 
 
-CHUNK_RECORDS = 1 << 16
-LABEL, CLASSES = "class", ("A", "B")
-RECORD_ENDINGS = (".csv", ".parquet")
-_FLOATS = ("age", "hyears")
-_LIMITS = {"function": (1, 5), "n_records": (2, 1 << 31), "seed": (0, (1 << 128) - 1)}
-_SPARE = 1.2  # more records are drawn at a time than are expected to be needed
-Records = dict[str, NDArray[Any]]
+# ---- records
 
 
 @dataclass(frozen=True, slots=True)
