@@ -1,1 +1,1 @@
-"""Whether a plan keeps its promise and a client keeps to its plan: code that computes nothing as these do."""
+"""The audit of a plan's promise, then of its clients: code that computes nothing as these do."""

@@ -31,18 +31,20 @@ from assocpriv.auditing.clients import (
 )
 from assocpriv.auditing.counts import (
     COIN_LENGTH,
+    Counts,
     Neighbours,
+    RawTallies,
     Starts,
     Stream,
     Table,
     Tallies,
     Transaction,
-    bit_counts,
     compare_starts,
     form_of,
     is_whole,
     lines_of,
     mixed_batches,
+    sample_of,
     transaction_of,
 )
 from assocpriv.auditing.findings import Progress
@@ -63,15 +65,12 @@ from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import ItemTables, planes_of
 
-MOST_HELD = 192  # items of a basket
+_MOST_HELD = 192  # items of a basket
 _EXPANDED_BITS = 1 << 27  # of bitmaps at a time
-_LONGEST = 255
-
-Counts = NDArray[np.int64]
 _CLASSES = 16  # of blocks, to compare successive ones
 _SIZES = 48  # of baskets
-_LONGEST_START = 1024
-_SAME_BY_CHANCE = 60  # bits
+_LONGEST_START = 1024  # reports of each long start
+_SAME_BY_CHANCE = 60  # bits: how rarely two short starts give the same
 
 
 # ---- counts
@@ -86,7 +85,7 @@ class Own(NamedTuple):
     counted: NDArray[np.bool_]  # which of those are the report's transaction, before it is cut, (n, items + M)
 
 
-def own_of(items: Counts, drawn: Counts, plan: Plan) -> Own:
+def _own_of(items: Counts, drawn: Counts, plan: Plan) -> Own:
     """Return what reports that are about drawn blocks have of a basket's items."""
     blocks, m = plan.view.blocks, plan.transaction_size
     assert blocks is not None
@@ -99,11 +98,10 @@ def own_of(items: Counts, drawn: Counts, plan: Plan) -> Own:
     return Own(inside, held, places, np.hstack([inside, padding]))
 
 
-class BlockTallies:
-    """What reports of each of K baskets were seen to be.
+class BlockTallies(RawTallies):
+    """What reports of each of K baskets were seen to be and to show.
 
     Attributes:
-        totals, total, malformed: reports of each, int64 (K,), of all, and how many of them are none of the plan.
         blocks: how many name each block, int64 (K, blocks); None where there is no room for it.
         held: how many name a block that holds so many of the basket's items, int64 (K, most held + 1).
         inside, shown: for each basket, of each item how often it lay in the block where that held so many of them, and
@@ -112,17 +110,17 @@ class BlockTallies:
         kept_with: for each basket, of each item how often it was shown and so many in all, int64 (items, M + 1).
         others: of each place, how often it was shown where the basket holds nothing there, and out of how many reports,
             int64 (K, 2, places), or (1, 2, places) of all baskets together.
-        octets, lengths, repeats, overlaps: as of ``Tallies``; ``both_held`` for each pair how many name a block that
+        overlaps: as of :class:`Tallies`; ``both_held`` for each pair how many name a block that
             holds so many items of the first and so many of the second, int64 (2, cells, cells).
     """
 
     def __init__(self, chosen: Neighbours, plan: Plan, *, each_block: bool = True) -> None:
         blocks, n, m = plan.view.blocks, len(chosen.transactions), plan.transaction_size
         assert blocks is not None
-        self.chosen, self.plan, self.form = chosen, plan, form_of(plan.block_plan)
+        super().__init__(chosen, plan, each_byte=bool(chosen.pairs))
+        self.form = form_of(plan.block_plan)
         self.items = [np.array(each.items, dtype=np.int64) for each in chosen.transactions]
         most = max(len(items) for items in self.items)
-        self.totals, self.total, self.malformed = np.zeros(n, dtype=np.int64), 0, 0
         self.blocks = np.zeros((n, blocks.count), dtype=np.int64) if each_block else None
         self.held = np.zeros((n, most + 1), dtype=np.int64)
         self.inside = [np.zeros((len(items), most + 1), dtype=np.int64) for items in self.items]
@@ -130,9 +128,6 @@ class BlockTallies:
         self.kept = np.zeros((n, m + 1), dtype=np.int64)
         self.kept_with = [np.zeros((len(items), m + 1), dtype=np.int64) for items in self.items]
         self.others = np.zeros((n if each_block else 1, 2, plan.block_plan.padded_items), dtype=np.int64)
-        self.octets = np.zeros((n, plan.report_bytes, 256), dtype=np.int64) if chosen.pairs else None
-        self.lengths = np.zeros((n, _LONGEST + 1), dtype=np.int64)
-        self.repeats = np.zeros((n, 2), dtype=np.int64)
         self._cells = 2 * m + 2
         self.overlaps = [np.zeros((2, self._cells, self._cells), dtype=np.int64) for _ in chosen.pairs]
         self.both_held = [np.zeros((2, self._cells, self._cells), dtype=np.int64) for _ in chosen.pairs]
@@ -155,18 +150,9 @@ class BlockTallies:
                 self._add(place, answers, np.arange(order * each, (order + 1) * each))
 
     def _add(self, place: int, answers: ClientReports, rows: Counts) -> None:
-        raw, lengths = np.ascontiguousarray(answers.octets[rows, : self.plan.report_bytes]), answers.lengths[rows]
-        whole = is_whole(ClientReports(raw, lengths), self.plan)
-        self.totals[place] += len(rows)
-        self.total += len(rows)
-        self.malformed += int(len(whole) - whole.sum())
-        self.lengths[place] += np.bincount(np.minimum(lengths, _LONGEST), minlength=_LONGEST + 1)
-        pairs = raw[: len(raw) // 2 * 2].reshape(len(raw) // 2, 2, -1)
-        self.repeats[place] += np.bincount((pairs[:, 0] == pairs[:, 1]).all(axis=1), minlength=2)
-        if self.octets is not None:
-            for byte in range(self.plan.report_bytes):
-                self.octets[place, byte] += np.bincount(raw[:, byte], minlength=256)
-        good, step = raw[whole], max(64, _EXPANDED_BITS // self.plan.block_plan.padded_items)
+        sample = sample_of(answers, rows, self.plan)
+        self.add_raw(place, sample)
+        good, step = sample.raw[sample.whole], max(64, _EXPANDED_BITS // self.plan.block_plan.padded_items)
         for start in range(0, len(good), step):
             self._count(place, np.ascontiguousarray(good[start : start + step]))
 
@@ -174,7 +160,7 @@ class BlockTallies:
         drawn = numbers_of(packed)
         inner = np.ascontiguousarray(packed[:, NUMBER_BYTES:])
         lines = lines_of(self._tables.rows(planes_of(inner, self.plan.block_plan), len(inner)))
-        own = own_of(self.items[place], drawn, self.plan)
+        own = _own_of(self.items[place], drawn, self.plan)
         shown = _shown(lines, own)
         if self.blocks is not None:
             self.blocks[place] += np.bincount(drawn, minlength=self.blocks.shape[1])
@@ -183,7 +169,7 @@ class BlockTallies:
         self._add_others(place if self.blocks is not None else 0, lines, own, shown, len(packed))
         for number, pair in enumerate(self.chosen.pairs):
             if place in pair:
-                both = [own_of(self.items[each], drawn, self.plan) for each in pair]
+                both = [_own_of(self.items[each], drawn, self.plan) for each in pair]
                 side = pair.index(place)
                 self.both_held[number][side] += self._cell_counts([each.held for each in both])
                 overlaps = [_shown(lines, each).sum(axis=1, dtype=np.int64) for each in both]
@@ -218,15 +204,11 @@ class BlockTallies:
     def tables(self, pair: int) -> Iterator[tuple[str, Table]]:
         """Yield the tables of a pair's features, each with its name; see bounds.py."""
         assert self.blocks is not None
-        assert self.octets is not None
         one, other = self.chosen.pairs[pair]
         yield "block", (self.blocks[one : one + 1], self.blocks[other : other + 1])
         for name, cells in (("items in the block", self.both_held[pair]), ("overlaps", self.overlaps[pair])):
             yield name, (cells[0].reshape(1, -1), cells[1].reshape(1, -1))
-        yield "bits", (bit_counts(self.octets[one]), bit_counts(self.octets[other]))
-        yield "bytes", (self.octets[one], self.octets[other])
-        yield "length", (self.lengths[one : one + 1], self.lengths[other : other + 1])
-        yield "repeats", (self.repeats[one : one + 1], self.repeats[other : other + 1])
+        yield from self.raw_tables(pair)
 
     # ---- counts beside their laws
 
@@ -349,7 +331,7 @@ def neighbours_in_blocks(plan: Plan) -> Neighbours:
     """Choose baskets, and pairs of them: M items of each of many blocks of one partition, others, one more, none."""
     blocks, m, n = plan.view.blocks, plan.transaction_size, plan.n_items
     assert blocks is not None
-    pieces = range(min(blocks.pieces, max(1, MOST_HELD // (2 * m + 3))))
+    pieces = range(min(blocks.pieces, max(1, _MOST_HELD // (2 * m + 3))))
     members = [blocks.members(piece, n).tolist() for piece in pieces]
     full, last, long = (
         [i for each in members for i in each[part]] for part in (slice(m), slice(-m, None), slice(2 * m + 3))
@@ -366,7 +348,7 @@ def _dealt(plan: Plan, total: int, chance: np.random.Generator) -> tuple[Neighbo
     """Deal all items, or as many as there are reports for, into baskets of M / 2 items a block; and reports of each."""
     blocks, n = plan.view.blocks, plan.n_items
     assert blocks is not None
-    size = min(n, MOST_HELD, max(1, plan.transaction_size * blocks.pieces // 2))
+    size = min(n, _MOST_HELD, max(1, plan.transaction_size * blocks.pieces // 2))
     needed = blocks.pieces * reports_needed(plan.block_plan)
     baskets = max(1, min(-(-n // size), total // needed))
     order = chance.permutation(n)
@@ -379,7 +361,7 @@ def _sizes(plan: Plan, chance: np.random.Generator) -> Neighbours:
     """Choose baskets of many sizes, up to 2M items a block."""
     blocks = plan.view.blocks
     assert blocks is not None
-    longest = min(plan.n_items, MOST_HELD, 2 * plan.transaction_size * blocks.pieces)
+    longest = min(plan.n_items, _MOST_HELD, 2 * plan.transaction_size * blocks.pieces)
     sizes = np.unique(np.linspace(0, longest, _SIZES).astype(int)).tolist()
     made = [chance.choice(plan.n_items, size, replace=False).tolist() for size in sizes]
     return Neighbours(transactions_of(made, plan), ())

@@ -30,19 +30,19 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import ItemTables, Rows, planes_of, report_planes
 
 _LEAST_BATCHES, _SHORT_BATCH = 24, 2048
-RUN = 2  # equal transactions that stand together, so that a repeated report can be seen
-_WATCHED_OTHERS = 32
-_MOST_BITS = 256
-_RANDOM_SUMS = 32
-Bits = NDArray[np.uint8]  # 0 and 1
-Lines = NDArray[np.uint64]  # (lines, words): bit t mod 64 of word t div 64 is report t's; bits after the last are 0
-SCORE_CELLS = 64
-_LONGEST = 255
+_RUN = 2  # equal transactions that stand together, so that a repeated report can be seen
+_WATCHED_OTHERS = 32  # items beside those of the transactions
+_MOST_BITS, _RANDOM_SUMS = 256, 32  # of a seed that are looked at, and sums of any of them
+_LONGEST = 255  # bytes of a report that are told apart
 _REPEATS_BYTES = 1 << 26  # of reports kept to find equal ones
 _SERIAL = 1 << 17  # reports that are compared with the next one
 _COIN_STREAMS = 16
-_MOST_STARTS, _START_SECONDS = 1024, 4.0  # short ones
 COIN_LENGTH = 40_960  # more than twice the state of the Mersenne Twister, 19,937 bits
+_MOST_STARTS, _START_SECONDS = 1024, 4.0  # short ones
+SCORE_CELLS = 64
+
+Bits = NDArray[np.uint8]  # 0 and 1
+Lines = NDArray[np.uint64]  # (lines, words): bit t mod 64 of word t div 64 is report t's; bits after the last are 0
 Counts = NDArray[np.int64]
 # of two transactions: how many reports have each value of each feature, (features, values)
 Table = tuple[Counts, Counts]
@@ -124,7 +124,7 @@ def mixed_batches(
 
     All transactions take turns, so that what a client remembers of the one before shows as well.
     """
-    turn = np.repeat(np.arange(len(transactions)), RUN)
+    turn = np.repeat(np.arange(len(transactions)), _RUN)
     # enough of them that a slow client shows how far it is
     n_batches = max(-(-total // batch_length(plan)), min(_LEAST_BATCHES, total // _SHORT_BATCH))
     turns = np.tile(turn, -(-total // (n_batches * len(turn))))
@@ -143,7 +143,7 @@ def equal_batches(transaction: Transaction, plan: Plan, total: int) -> Iterator[
 # ---- what reports show
 
 
-def chance_of_plan(plan: Plan) -> np.random.Generator:
+def _chance_of_plan(plan: Plan) -> np.random.Generator:
     """Return the numbers that choose what to look at: the same for every audit of a plan."""
     return np.random.default_rng(int(plan.plan_id[:16], 16))
 
@@ -174,15 +174,20 @@ class Sample:
 
     raw: NDArray[np.uint8]  # as they came, (n, report_bytes), cut to that length or filled up with zeros
     lengths: NDArray[np.int64]  # in bytes, (n,)
+    whole: NDArray[np.bool_]  # which are reports of the plan, (n,)
     packed: NDArray[np.uint8]  # the same; zeros where they are none
-    malformed: int  # how many are none
+
+    @property
+    def malformed(self) -> int:
+        """How many are none."""
+        return int(len(self.whole) - self.whole.sum())
 
 
 def sample_of(answers: ClientReports, rows: NDArray[np.int64] | slice, plan: Plan) -> Sample:
     """Take the reports of one transaction out of a batch."""
     raw, lengths = np.ascontiguousarray(answers.octets[rows, : plan.report_bytes]), answers.lengths[rows]
     whole = is_whole(ClientReports(raw, lengths), plan)
-    return Sample(raw, lengths, raw * whole[:, None].astype(np.uint8), int(len(whole) - whole.sum()))
+    return Sample(raw, lengths, whole, raw * whole[:, None].astype(np.uint8))
 
 
 class Viewer:
@@ -191,7 +196,7 @@ class Viewer:
     def __init__(self, plan: Plan, chosen: Neighbours) -> None:
         references = {item for each in chosen.transactions for item in each.reference}
         others = np.setdiff1d(np.arange(plan.padded_items), list(references))
-        picked = chance_of_plan(plan).permutation(others)[:_WATCHED_OTHERS]
+        picked = _chance_of_plan(plan).permutation(others)[:_WATCHED_OTHERS]
         self.plan = plan
         self.watched = np.array(sorted({*references, *picked.tolist()}), dtype=np.int64)
         self._tables = ItemTables(plan, self.watched)
@@ -226,7 +231,7 @@ def bits_of(lines: Lines, n: int) -> Bits:
     return np.unpackbits(octets, axis=1, count=n, bitorder="little")
 
 
-def joint_counts(left: Lines, right: Lines) -> NDArray[np.int64]:
+def _joint_counts(left: Lines, right: Lines) -> NDArray[np.int64]:
     """Count the reports that are in each line of one and each of another list, int64 (left, right)."""
     counts = [np.bitwise_count(line & right).sum(axis=1, dtype=np.int64) for line in left]
     return np.array(counts, dtype=np.int64).reshape(len(left), len(right))
@@ -237,7 +242,7 @@ def raw_bits(packed: NDArray[np.uint8]) -> Bits:
     return np.unpackbits(packed, axis=1, bitorder="little")
 
 
-def sum_lines(packed: NDArray[np.uint8], sums: list[NDArray[np.int64]]) -> Lines:
+def _sum_lines(packed: NDArray[np.uint8], sums: list[NDArray[np.int64]]) -> Lines:
     """Return in which reports, uint8 (n, report_bytes), each sum of bits, given by their places, is odd."""
     lines = lines_of(report_planes(packed))
     odd = [np.bitwise_xor.reduce(lines[places], axis=0) for places in sums]
@@ -256,7 +261,7 @@ def free_sums(transaction: Transaction) -> list[NDArray[np.int64]]:
         return []
     span = span_of(transaction.reference, plan)
     singles = [1 << int(bit) for bit in np.unique(np.linspace(0, n_bits - 1, _MOST_BITS).astype(int))]
-    chance = chance_of_plan(plan)
+    chance = _chance_of_plan(plan)
     sums = [int.from_bytes(chance.bytes(n_octets), "little") & (1 << n_bits) - 1 for _ in range(_RANDOM_SUMS)]
     free = [each for each in singles + sums if not is_spanned(each, span)]
     octets = np.frombuffer(b"".join(each.to_bytes(n_octets, "little") for each in free), dtype=np.uint8)
@@ -320,15 +325,52 @@ def samples_in_turn(
         yield [sample_of(answers, own, plan) for own in rows]
 
 
-class Tallies:
-    """What reports of each of K transactions were seen to be.
+class RawTallies:
+    """What reports of each of K transactions were seen to be, as they came.
 
     Attributes:
         totals, total: reports of each, int64 (K,), and of all; ``malformed`` of them are none of the plan.
-        items: how many show each item, int64 (K, padded items).
-        octets: how many have each value of each byte, int64 (K, report_bytes, 256).
+        octets: how many have each value of each byte, int64 (K, report_bytes, 256); None where nobody asks for them.
         lengths: how many have each length in bytes, from 255 on together, int64 (K, 256).
         repeats: how many differ from the one before of the same run, and how many equal it, int64 (K, 2).
+    """
+
+    def __init__(self, chosen: Neighbours, plan: Plan, *, each_byte: bool = True) -> None:
+        n = len(chosen.transactions)
+        self.chosen, self.plan = chosen, plan
+        self.totals, self.total, self.malformed = np.zeros(n, dtype=np.int64), 0, 0
+        self.octets = np.zeros((n, plan.report_bytes, 256), dtype=np.int64) if each_byte else None
+        self.lengths = np.zeros((n, _LONGEST + 1), dtype=np.int64)
+        self.repeats = np.zeros((n, 2), dtype=np.int64)
+
+    def add_raw(self, place: int, sample: Sample) -> None:
+        """Count reports of one transaction."""
+        n, raw = len(sample.raw), sample.raw
+        self.totals[place] += n
+        self.total += n
+        self.malformed += sample.malformed
+        if self.octets is not None:
+            for byte in range(self.plan.report_bytes):
+                self.octets[place, byte] += np.bincount(raw[:, byte], minlength=256)
+        self.lengths[place] += np.bincount(np.minimum(sample.lengths, _LONGEST), minlength=_LONGEST + 1)
+        pairs = raw[: n // 2 * 2].reshape(n // 2, 2, -1)
+        self.repeats[place] += np.bincount((pairs[:, 0] == pairs[:, 1]).all(axis=1), minlength=2)
+
+    def raw_tables(self, pair: int) -> Iterator[tuple[str, Table]]:
+        """Yield the tables of a pair's features, each with its name."""
+        assert self.octets is not None
+        one, other = self.chosen.pairs[pair]
+        yield "bits", (_bit_counts(self.octets[one]), _bit_counts(self.octets[other]))
+        yield "bytes", (self.octets[one], self.octets[other])
+        yield "length", (self.lengths[one : one + 1], self.lengths[other : other + 1])
+        yield "repeats", (self.repeats[one : one + 1], self.repeats[other : other + 1])
+
+
+class Tallies(RawTallies):
+    """What reports of each of K transactions were seen to be and to show.
+
+    Attributes:
+        items: how many show each item, int64 (K, padded items).
         overlaps: for each pair, of the reports of its first and of its second transaction, how many show so many items
             of the first and so many of the second, int64 (2, cells, cells).
         scores: for each pair likewise how many have a score in each cell, int64 (2, SCORE_CELLS).
@@ -344,13 +386,9 @@ class Tallies:
     def __init__(
         self, chosen: Neighbours, plan: Plan, scorers: list[Scorer] | None = None, *, for_laws: bool = False
     ) -> None:
-        n = len(chosen.transactions)
-        self.chosen, self.plan, self._scorers = chosen, plan, scorers or []
-        self.totals, self.total, self.malformed = np.zeros(n, dtype=np.int64), 0, 0
+        super().__init__(chosen, plan)
+        n, self._scorers = len(chosen.transactions), scorers or []
         self.items = np.zeros((n, plan.padded_items), dtype=np.int64)
-        self.octets = np.zeros((n, plan.report_bytes, 256), dtype=np.int64)
-        self.lengths = np.zeros((n, _LONGEST + 1), dtype=np.int64)
-        self.repeats = np.zeros((n, 2), dtype=np.int64)
         cells = 1 + max(len(each.reference) for each in chosen.transactions)
         self.overlaps = [np.zeros((2, cells, cells), dtype=np.int64) for _ in chosen.pairs]
         self.scores = [np.zeros((2, SCORE_CELLS), dtype=np.int64) for _ in self._scorers]
@@ -371,14 +409,7 @@ class Tallies:
                 self._add(place, sample)
 
     def _add(self, place: int, sample: Sample) -> None:
-        self.totals[place] += len(sample.raw)
-        self.total += len(sample.raw)
-        self.malformed += sample.malformed
-        for byte in range(self.plan.report_bytes):
-            self.octets[place, byte] += np.bincount(sample.raw[:, byte], minlength=256)
-        self.lengths[place] += np.bincount(np.minimum(sample.lengths, _LONGEST), minlength=_LONGEST + 1)
-        pairs = sample.raw.reshape(len(sample.raw) // 2, 2, -1)
-        self.repeats[place] += np.bincount((pairs[:, 0] == pairs[:, 1]).all(axis=1), minlength=2)
+        self.add_raw(place, sample)
         lines = self.viewer.look(sample.packed, self.items[place])
         shown = bits_of(lines, len(sample.packed))
         self._add_pairs(place, sample, shown)
@@ -408,7 +439,7 @@ class Tallies:
         m = len(inside)
         self.kept[place] += np.bincount((1 << np.arange(m)) @ inside, minlength=1 << m)
         if self._free[place]:
-            odd = bits_of(sum_lines(sample.packed, self._free[place]), len(sample.packed)).astype(np.float32)
+            odd = bits_of(_sum_lines(sample.packed, self._free[place]), len(sample.packed)).astype(np.float32)
             levels = inside.sum(axis=0) == np.arange(m + 1)[:, None]
             self.sums[place] += (levels.astype(np.float32) @ odd.T).astype(np.int64)
 
@@ -418,10 +449,7 @@ class Tallies:
         first, second = self.overlaps[pair]
         yield "overlaps", (first.reshape(1, -1), second.reshape(1, -1))
         yield "items", (self._shown_or_not(one), self._shown_or_not(other))
-        yield "bits", (bit_counts(self.octets[one]), bit_counts(self.octets[other]))
-        yield "bytes", (self.octets[one], self.octets[other])
-        yield "length", (self.lengths[one : one + 1], self.lengths[other : other + 1])
-        yield "repeats", (self.repeats[one : one + 1], self.repeats[other : other + 1])
+        yield from self.raw_tables(pair)
         if self.scores:
             yield "score", (self.scores[pair][:1], self.scores[pair][1:])
 
@@ -429,7 +457,7 @@ class Tallies:
         return np.stack([self.totals[place] - self.items[place], self.items[place]], axis=1)
 
 
-def bit_counts(octets: Counts) -> Counts:
+def _bit_counts(octets: Counts) -> Counts:
     """Return how many reports have each bit clear, and set, int64 (bits, 2), given the counts of its bytes' values."""
     ones = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
     set_ = (octets @ ones).ravel()
@@ -489,14 +517,14 @@ class Stream:
         self.malformed += sample.malformed
 
     def _add_successive(self, packed: NDArray[np.uint8]) -> None:
-        before, after = sum_lines(packed[:-1], self._free), sum_lines(packed[1:], self._free)
+        before, after = _sum_lines(packed[:-1], self._free), _sum_lines(packed[1:], self._free)
         ones = [np.bitwise_count(lines).sum(axis=1, dtype=np.int64) for lines in (before, after)]
         # they differ where one of them is odd but not both
-        self.sums += ones[0][:, None] + ones[1] - 2 * joint_counts(before, after)
+        self.sums += ones[0][:, None] + ones[1] - 2 * _joint_counts(before, after)
         self.n_sums += len(packed) - 1
         pairs = packed[: len(packed) // 2 * 2]
         first, second = (self._viewer.look(part) for part in (pairs[::2], pairs[1::2]))
-        self.items += joint_counts(first, second)
+        self.items += _joint_counts(first, second)
         self.n_items += len(pairs) // 2
 
 

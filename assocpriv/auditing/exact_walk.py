@@ -69,19 +69,19 @@ from assocpriv.promise.entropy import Entropy
 from assocpriv.promise.errors import PlanError
 from assocpriv.simulation.enumeration import SeededEntropy
 
-ALL_DRAWS, NOT_DECIDED = "all draws", "not decided"
-STAGES = {2: "two stages", 3: "three stages"}
+_ALL_DRAWS, _NOT_DECIDED = "all draws", "not decided"
+_STAGES = {2: "two stages", 3: "three stages"}
 Law = dict[int, Fraction]
 WORK = 200_000  # client runs without a generator: some 10 s
 _ACCEPTED = "accepted by clients"
 # how the operator was walked through -> what is said of it
 _SAID = {
-    ALL_DRAWS: "all draws give the stated law and no ratio above γ, fraction for fraction",
-    STAGES[2]: "each kept subset has its stated probability, and all draws for one subset of each size give the stated "
-    "law",
-    STAGES[3]: "each kept subset has its stated probability, and for one subset of each size all values are those "
+    _ALL_DRAWS: "all draws give the stated law and no ratio above γ, fraction for fraction",
+    _STAGES[2]: "each kept subset has its stated probability, and all draws for one subset of each size give "
+    "the stated law",
+    _STAGES[3]: "each kept subset has its stated probability, and for one subset of each size all values are those "
     "drawn and all seeds with one choice of them equally likely",
-    NOT_DECIDED: "all draws would take more than the runs allowed, so that they were only sampled (client, other "
+    _NOT_DECIDED: "all draws would take more than the runs allowed, so that they were only sampled (client, other "
     "draws)",
 }
 # a check's verdict, what it has to say if it finds no fault, and the figures
@@ -274,7 +274,7 @@ def _real_transactions(numbers: Numbers) -> list[list[int]]:
 def _every_draw(plan: Plan, numbers: Numbers, client: Client, work: int) -> _Outcome:
     walk = walk_operator(plan, numbers, client, work)
     said = f"On a small catalogue with the plan's operator {_SAID[walk['how']]}."
-    return UNDECIDED if walk["how"] == NOT_DECIDED else CONSISTENT, said, walk
+    return UNDECIDED if walk["how"] == _NOT_DECIDED else CONSISTENT, said, walk
 
 
 def walk_operator(plan: Plan, numbers: Numbers, client: Client, work: int) -> dict[str, Any]:
@@ -289,13 +289,13 @@ def walk_operator(plan: Plan, numbers: Numbers, client: Client, work: int) -> di
     for case in cases():
         for transactions in _transactions(case.numbers):
             if sum(_all_draws(case.form, len(raw)) for raw in transactions) * case.form.run_work <= work:
-                return case.figures(ALL_DRAWS, case.walk_all(transactions))
-    for stages, how in STAGES.items():
+                return case.figures(_ALL_DRAWS, case.walk_all(transactions))
+    for stages, how in _STAGES.items():
         for case in cases():
             ways = case.form.ways_in_stages.get(stages)
             if ways is not None and 2 * ((1 << size) + ways) * case.form.run_work <= work:
                 return case.figures(how, case.walk_in_stages(stages))
-    return {"size": size, "how": NOT_DECIDED, "runs": 0}
+    return {"size": size, "how": _NOT_DECIDED, "runs": 0}
 
 
 # ---- a small catalogue, and transactions to try there
@@ -454,7 +454,7 @@ class _Small:
 # ---- plans with blocks
 
 
-class FirstDraw:
+class _FirstDraw:
     """Answers the first draw, which must be that of a block, and passes all others on."""
 
     def __init__(self, block: int, count: int, others: Entropy) -> None:
@@ -484,7 +484,7 @@ class FirstDraw:
         return self._others.coins(count, num, bits)
 
 
-class InBlock:
+class _InBlock:
     """A device as one of the plan of a block: transactions are places in a block, reports have no block's number.
 
     Which block is drawn follows from the places alone, so that equal draws give equal reports.
@@ -503,11 +503,11 @@ class InBlock:
         pieces = self._cuts.pieces
         turns = ((some // 3 + turn) % pieces + partition * pieces for turn in range(pieces))
         block = next(each for each in turns if not places or places[-1] < len(self._cuts.members(each)))
-        held = held_of(self._cuts, block, places, some % _MOST_OUTSIDE)
-        return in_block(self._device, self._cuts, block, held, entropy)
+        held = _held_of(self._cuts, block, places, some % _MOST_OUTSIDE)
+        return _in_block(self._device, self._cuts, block, held, entropy)
 
 
-def held_of(cuts: Cuts, block: int, places: Sequence[int], outside: int) -> list[int]:
+def _held_of(cuts: Cuts, block: int, places: Sequence[int], outside: int) -> list[int]:
     """Return a transaction with the items at some places of a block, and so many items of another block, if any."""
     members = cuts.members(block)
     partition, piece = divmod(block, cuts.pieces)
@@ -515,9 +515,9 @@ def held_of(cuts: Cuts, block: int, places: Sequence[int], outside: int) -> list
     return sorted([members[place] for place in places] + others[:outside])
 
 
-def in_block(device: Device, cuts: Cuts, block: int, transaction: Collection[int], entropy: Entropy) -> bytes:
+def _in_block(device: Device, cuts: Cuts, block: int, transaction: Collection[int], entropy: Entropy) -> bytes:
     """Return what a device that draws a given block reports of it, without its number."""
-    report = device.randomize(transaction, entropy=FirstDraw(block, cuts.count, entropy))
+    report = device.randomize(transaction, entropy=_FirstDraw(block, cuts.count, entropy))
     if int.from_bytes(report[:NUMBER_BYTES], "little") != block:
         raise Fault("A report names another block than the one that was drawn.")
     return report[NUMBER_BYTES:]
@@ -526,14 +526,14 @@ def in_block(device: Device, cuts: Cuts, block: int, transaction: Collection[int
 def client_in_blocks(client: Client, plan: Plan) -> Client:
     """Return a client of a plan of blocks as one of the plan of a block, also of a small one of its kind."""
 
-    def made(inside: Plan) -> InBlock:
+    def made(inside: Plan) -> _InBlock:
         n = inside.n_items
         # two pieces of a small catalogue: where they hold more than one item, one of them is shorter
         small = replace(inside, catalogue=Catalogue.numbered(2 * n - (n > 1)), view=View(blocks=Blocks(2, 2, 1)))
         whole = plan if inside == plan.block_plan else small
         cuts = read_numbers(whole.canonical_json).cuts
         assert cuts is not None
-        return InBlock(client(whole), cuts)
+        return _InBlock(client(whole), cuts)
 
     return made
 
@@ -572,11 +572,11 @@ def _compare(
 ) -> None:
     n = len(cuts.members(block))
     places = sorted(chance.choice(n, min(n, int(chance.integers(longest + 1))), replace=False).tolist())
-    held = held_of(cuts, block, places, int(chance.integers(_MOST_OUTSIDE)))
+    held = _held_of(cuts, block, places, int(chance.integers(_MOST_OUTSIDE)))
     words = Noted([], SeededEntropy(int(chance.integers(1 << 62))))
     wanted = alone.randomize(places, entropy=words)
     again = Replayed(words.given)
-    if in_block(device, cuts, block, held, again) != wanted or again.left:
+    if _in_block(device, cuts, block, held, again) != wanted or again.left:
         raise Fault("A report is not that of what the transaction holds of its block.")
 
 
@@ -590,6 +590,6 @@ def drawn_cases(cases: list[Case], chance: np.random.Generator, cuts: Cuts) -> l
         pieces = [(number + turn) % cuts.pieces for turn in range(cuts.pieces)]
         blocks = (partition * cuts.pieces + piece for piece in pieces)
         block = next(each for each in blocks if not places or places[-1] < len(cuts.members(each)))
-        held = held_of(cuts, block, places, int(chance.integers(_MOST_OUTSIDE)))
+        held = _held_of(cuts, block, places, int(chance.integers(_MOST_OUTSIDE)))
         made.append(Case(held, words, words_of(block, cuts.count)))
     return made

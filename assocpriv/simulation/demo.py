@@ -4,7 +4,7 @@ A newcomer sees the whole way: baskets, a plan, reports, itemsets, rules.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,14 +27,13 @@ from assocpriv.server.itemsets import write_itemsets
 from assocpriv.server.mining import AUTO, check_aim, check_min_support
 from assocpriv.server.rules import derive_rules, write_rules
 from assocpriv.simulation.rounds import of_used_items
-from assocpriv.simulation.simulate import Simulation, simulate
+from assocpriv.simulation.simulate import Progress, Simulation, simulate
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-Progress = Callable[[str, int, int], None]
 PAGE = "itemsets.html"  # written by who shows the demo
 _FILES = ("plan.json", "reports.parquet", "itemsets.parquet", "rules.csv", PAGE)
 _USUAL_SUPPORT = 0.02

@@ -55,17 +55,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-MOST_CATEGORIES = 10  # numbers of more different values than this are cut at their quartiles
+_MOST_CATEGORIES = 10  # numbers of more different values than this are cut at their quartiles
 _LOG = logging.getLogger("assocpriv")
 _QUARTILES = (0.25, 0.5, 0.75)
 _MISSING = ("", "nan", "None", "<NA>")
 _MOST_TERMS = 1 << 22  # of a sum over all reports and all tuples that there are
+_HELD_BACK = 3  # one in so many people, to test on
+_ANY = "any"  # level, of a group that accepts all
+_MOMENTS = 20  # at which a classifier is tested, at most
+
 Bits = NDArray[np.uint8]
 Floats = NDArray[np.float64]
-HELD_BACK = 3  # one in so many people, to test on
 Progress = Callable[[int, int], None]
-ANY = "any"
-_MOMENTS = 20  # at which a classifier is tested, at most
 
 
 # ---- the plan of a table
@@ -152,7 +153,7 @@ def attribute_values(cells: "pd.Series") -> tuple[str, ...] | tuple[float, ...]:
     if not len(known):
         raise RecordError(f"column {cells.name} holds nothing but missing values; leave it out")
     numbers = _numbers(known)
-    if numbers is None or len(np.unique(numbers)) <= MOST_CATEGORIES:
+    if numbers is None or len(np.unique(numbers)) <= _MOST_CATEGORIES:
         return tuple(sorted(known.unique(), key=lambda text: (numbers is not None and float(text), text)))
     distinct = np.unique(numbers)
     cuts = np.quantile(numbers, _QUARTILES, method="higher")
@@ -187,10 +188,10 @@ def plan_of(cells: "pd.DataFrame", class_column: str, **settings: Any) -> Guided
         raise RecordError(
             f"column {class_column} has {counted(len(labels), 'class')}, but guidance says where two or more differ"
         )
-    if len(labels) > MOST_CATEGORIES and _numbers(cells[class_column].dropna()) is not None:
+    if len(labels) > _MOST_CATEGORIES and _numbers(cells[class_column].dropna()) is not None:
         raise RecordError(
             f"column {class_column} has {len(labels):,} different numbers, and a plan would publish each of them as a "
-            f"class; put them into {MOST_CATEGORIES} intervals at most, as low and high, first"
+            f"class; put them into {_MOST_CATEGORIES} intervals at most, as low and high, first"
         )
     made = {name: attribute_values(cells[name]) for name in cells.columns if name != class_column}
     constant = [name for name, values in made.items() if len(values) < 2 and isinstance(values[0], str)]
@@ -385,14 +386,14 @@ class Split:
     held_back: People
 
 
-def split_people(people: People, rng: np.random.Generator, request: TrialRequest) -> Split:
+def _split_people(people: People, rng: np.random.Generator, request: TrialRequest) -> Split:
     """Divide people at random, a third of them held back.
 
     Raises:
         RecordError: a class that some part lacks.
     """
     mixed = people[rng.permutation(len(people))[: request.most_people]]
-    back = len(mixed) // HELD_BACK
+    back = len(mixed) // _HELD_BACK
     split = Split(mixed[back : back + request.unconcerned], mixed[back + request.unconcerned :], mixed[:back])
     classes = len(np.unique(people.classes))
     if any(len(np.unique(part.classes)) < classes for part in (split.answering, split.held_back)):
@@ -451,7 +452,7 @@ def run_trial(
     if not all(1 <= level <= plan.width for level in wanted):
         raise RecordError(f"levels lie between 1 and the table's {plan.width} columns of bits")
     rng = np.random.default_rng(request.seed)
-    splits = [split_people(people, rng, request) for _ in range(request.repeats)]
+    splits = [_split_people(people, rng, request) for _ in range(request.repeats)]
     found = []
     with threadpool_limits(1):  # matrices of a few dozen rows: on several threads they wait for each other
         raw = [accuracy(_of_raw(split, plan, request), split.held_back, plan) for split in splits]
@@ -537,9 +538,9 @@ def parse_groups(text: str, width: int) -> tuple[Group, ...]:
     groups = []
     for part in text.split(","):
         share, _, level = part.strip().partition(":")
-        most = width if level == ANY else int(level) if level.isascii() and level.isdigit() else None
+        most = width if level == _ANY else int(level) if level.isascii() and level.isdigit() else None
         if most is None or not 1 <= most <= width:
-            raise RecordError(f"groups are written as 17%:2,56%:8,27%:{ANY}, with levels from 1 to {width}")
+            raise RecordError(f"groups are written as 17%:2,56%:8,27%:{_ANY}, with levels from 1 to {width}")
         groups.append(Group(parse_share(share, "a group's share"), most))
     if sum(group.share for group in groups) != 1:
         raise RecordError("the shares of the groups must sum to 100%")
@@ -585,7 +586,7 @@ def run_population(people: People, plan: GuidedPlan, request: TrialRequest, grou
         RecordError: too few people of a class.
     """
     rng = np.random.default_rng(request.seed)
-    split = split_people(people, rng, request)
+    split = _split_people(people, rng, request)
     n = len(split.answering)
     member = rng.choice(len(groups), n, p=[float(group.share) for group in groups])
     queue = _Queue(np.array([group.most_level for group in groups])[member], plan.batch)

@@ -9,7 +9,7 @@ The truth is the most frequent itemsets of up to four items in whole baskets, ex
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
@@ -45,17 +45,17 @@ from assocpriv.server.counting import LocalBackend
 from assocpriv.server.rounds import FITTED_BIAS, Shown, SyntheticHoldings, surviving_shares
 from assocpriv.server.supports import Respondents, lowest_discoverable_support, normal_quantile
 from assocpriv.simulation.enumeration import SeededEntropy
-from assocpriv.simulation.simulate import PlainCounter
+from assocpriv.simulation.simulate import PlainCounter, Progress
+
+AUTO = "auto"
+_MOST_ROUNDS = 3
+_LARGEST_ITEMSET = 4  # items of an itemset that counts
+_STEP = 0.6  # how far the support falls before itemsets are counted again
+_BLOCK = 1 << 17  # baskets looked at together
+_MOST_TOP = 100_000
+_REACH = normal_quantile(0.95)  # of the interval that is published, in standard errors
 
 Floats = NDArray[np.float64]
-LARGEST_ITEMSET = 4  # items of an itemset that counts
-Progress = Callable[[str, int, int], None]
-AUTO = "auto"
-MOST_ROUNDS = 3
-_STEP = 0.6  # how far the support falls before itemsets are counted again
-_BLOCK = 1 << 17
-_MOST_TOP = 100_000
-_REACH = normal_quantile(0.95)
 
 
 # ---- a schedule
@@ -154,7 +154,7 @@ class _Run:
         people = self.people(count, sizes)
         plan = plan_items(self.crowd.catalogue, people, pairs=pairs)
         asked = self.crowd.ask(plan, count)
-        sizes, singles = estimate_singles(asked, sizes)
+        sizes, singles = _estimate_singles(asked, sizes)
         evidence = posterior.Evidence({}, {}).joined(
             [(i,) for i in range(plan.n_items)], singles, [-math.inf] * plan.n_items
         )
@@ -162,7 +162,7 @@ class _Run:
             np.array([each.support for each in singles]), np.array([each.error for each in singles])
         )
         measure = asked.measure(sizes) if pairs else None
-        known, evidence = posterior.believed(evidence, prior, self.wanted, LARGEST_ITEMSET, measure)
+        known, evidence = posterior.believed(evidence, prior, self.wanted, _LARGEST_ITEMSET, measure)
         return self._result("items", plan, count, sizes, known, evidence, prior)
 
     def ask_shortlist(self, count: int, before: RoundResult) -> RoundResult:
@@ -171,13 +171,13 @@ class _Run:
         expected = np.array([before.knowledge[item,].expected for item in items])
         plan, held = plan_shortlist(names, expected, self.people(count, before.sizes), self.wanted)
         asked = self.crowd.ask(plan, count)
-        held, singles = estimate_singles(asked, held)
+        held, singles = _estimate_singles(asked, held)
         entries: list[posterior.Itemset] = [(item,) for item in items]
         cut = posterior.cuts(entries, before.knowledge, before.evidence, 0.0)
         evidence = before.evidence.joined(entries, singles, cut)
         place = {item: row for row, item in enumerate(items)}
         measure = asked.measure(held, place)
-        known, evidence = posterior.believed(evidence, before.prior, self.wanted, LARGEST_ITEMSET, measure)
+        known, evidence = posterior.believed(evidence, before.prior, self.wanted, _LARGEST_ITEMSET, measure)
         return self._result("shortlist", plan, count, before.sizes, known, evidence, before.prior)
 
     def ask_itemsets(self, count: int, before: RoundResult) -> RoundResult:
@@ -189,12 +189,12 @@ class _Run:
         support, errors = self.crowd.ask(plan, count).singles()
         m, n = plan.transaction_size, len(entries)
         shown = Shown(support[:n], errors[:n], support[n : n + m][::-1], errors[n : n + m][::-1])
-        surviving = surviving_shares(entries, before.knowledge, before.sizes, sampling_of(plan), shown)
+        surviving = surviving_shares(entries, before.knowledge, before.sizes, _sampling_of(plan), shown)
         estimates = _estimates(support[:n], support[:n] / surviving, errors[:n] / surviving, FITTED_BIAS)
         least = before.knowledge[posterior.ranked(before.knowledge, self.wanted)[-1]].expected
         cut = posterior.cuts(entries, before.knowledge, before.evidence, least)
         evidence = before.evidence.joined(entries, estimates, cut)
-        known, evidence = posterior.believed(evidence, before.prior, self.wanted, LARGEST_ITEMSET)
+        known, evidence = posterior.believed(evidence, before.prior, self.wanted, _LARGEST_ITEMSET)
         return self._result("itemsets", plan, count, before.sizes, known, evidence, before.prior)
 
     def _result(
@@ -210,7 +210,7 @@ class _Run:
         return RoundResult(name, plan, count, sizes, posterior.published(known, evidence), evidence, prior)
 
 
-def sampling_of(plan: Plan) -> posterior.Sampling:
+def _sampling_of(plan: Plan) -> posterior.Sampling:
     """Return what of a basket the plan's reports are about."""
     blocks = plan.view.blocks
     return posterior.Sampling(plan.transaction_size, plan.n_items, 1 if blocks is None else blocks.pieces)
@@ -242,20 +242,22 @@ class Asked:
                 return {}
             rows = np.array([[i if place is None else place[i] for i in a] for a in asked], dtype=np.int64)
             return dict(
-                zip(asked, _before_sampling(*self.supports(rows), sizes, sampling_of(self.plan), k), strict=True)
+                zip(asked, _before_sampling(*self.supports(rows), sizes, _sampling_of(self.plan), k), strict=True)
             )
 
         return of
 
 
-def estimate_singles(asked: Asked, sizes: posterior.SizeShares) -> tuple[posterior.SizeShares, list[posterior.Average]]:
+def _estimate_singles(
+    asked: Asked, sizes: posterior.SizeShares
+) -> tuple[posterior.SizeShares, list[posterior.Average]]:
     """Return the distribution of sizes, beyond M the one given, and estimates of single items."""
     plan = asked.plan
     m, n = plan.transaction_size, plan.n_items
     support, errors = asked.singles()
     if plan.view.blocks is None:
         sizes = posterior.shares_from_dummies(support[n : n + m][::-1], sizes)
-    return sizes, _before_sampling(support[:n], errors[:n], sizes, sampling_of(plan), 1)
+    return sizes, _before_sampling(support[:n], errors[:n], sizes, _sampling_of(plan), 1)
 
 
 def _before_sampling(
@@ -363,9 +365,9 @@ def try_rounds(
 ) -> RoundsTrial:
     """Run schedules of rounds and compare what they find with the truth, as :func:`assocpriv.simulate_rounds`."""
     top = check_range("top", top, 1, _MOST_TOP)
-    if rounds != AUTO and rounds not in range(1, MOST_ROUNDS + 1):
-        raise EstimateError(f"rounds must be auto or 1 … {MOST_ROUNDS}, got {rounds!r}")
-    counts = range(1, MOST_ROUNDS + 1) if rounds == AUTO else [int(rounds)]
+    if rounds != AUTO and rounds not in range(1, _MOST_ROUNDS + 1):
+        raise EstimateError(f"rounds must be auto or 1 … {_MOST_ROUNDS}, got {rounds!r}")
+    counts = range(1, _MOST_ROUNDS + 1) if rounds == AUTO else [int(rounds)]
     stage, steps = "trying rounds", len(counts) + 1
     report: Progress = progress or (lambda _stage, _done, _steps: None)
     report(stage, 0, steps)
@@ -408,7 +410,7 @@ def _try_round(trial: RoundsTrial, result: RoundResult) -> RoundScore:
     return RoundScore(result.name, plan, result.people, hits, hits / len(truth), rmse, covered, mean, reached)
 
 
-def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST_ITEMSET) -> dict[posterior.Itemset, float]:
+def true_itemsets(baskets: Baskets, top: int, largest: int = _LARGEST_ITEMSET) -> dict[posterior.Itemset, float]:
     """Return all itemsets of up to ``largest`` items of some support or more, at least ``top`` if there are.
 
     They are {itemset of ids: support in whole baskets}, the most frequent first, of equals the smaller and then the
@@ -470,7 +472,7 @@ def true_surviving_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[poste
     else:
         sizes = [len(a) if all(baskets.catalogue[i] in index for i in a) else 0 for a in itemsets]
     every = posterior.SizeShares(np.arange(int(transactions.sizes.max(initial=0)) + 1), np.ones(1))
-    sampling = sampling_of(plan)
+    sampling = _sampling_of(plan)
     left = {k: sampling.kept(every.sizes, k) if k else np.zeros(len(every.sizes)) for k in set(sizes)}
     items = np.array(sorted({item for itemset in itemsets for item in itemset}), dtype=np.int64)
     place = {item: row for row, item in enumerate(items.tolist())}

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.promise.errors import BasketError, FileError, RecordError
+from assocpriv.promise.errors import AssocprivError, BasketError, FileError, RecordError
 from assocpriv.promise.numbers import as_whole
 from assocpriv.records.baskets import Baskets
 
@@ -66,9 +66,9 @@ _PRODUCT_NAMES = (
 )
 _QUALITIES = _QUALITY_NAMES.split(",")
 _PRODUCTS = _PRODUCT_NAMES.split(",")
-CHUNK_RECORDS = 1 << 16
+_CHUNK_RECORDS = 1 << 16
 LABEL, CLASSES = "class", ("A", "B")
-RECORD_ENDINGS = (".csv", ".parquet")
+_RECORD_ENDINGS = (".csv", ".parquet")
 _FLOATS = ("age", "hyears")
 _LIMITS = {"function": (1, 5), "n_records": (2, 1 << 31), "seed": (0, (1 << 128) - 1)}
 _SPARE = 1.2  # more records are drawn at a time than are expected to be needed
@@ -109,12 +109,7 @@ class QuestSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _WHOLE_NUMBERS.items():
-            value = as_whole(getattr(self, name))
-            if value is None or not low <= value <= high:
-                got = str(getattr(self, name))[:40]
-                raise BasketError(f"{name} must be a whole number in {low}..{high}, got {got}")
-            object.__setattr__(self, name, value)
+        _check_whole(self, _WHOLE_NUMBERS, BasketError)
         for name, highest in _NUMBERS.items():
             value, above_zero = getattr(self, name), highest == MAX_MEAN
             number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
@@ -122,6 +117,16 @@ class QuestSettings:
             if not (number and 0 <= value <= highest and (value > 0 or not above_zero)):
                 rule = f"above 0 and at most {highest:g}" if above_zero else f"in 0..{highest:g}"
                 raise BasketError(f"{name} must be a number {rule}, got {str(value)[:40]}")
+
+
+def _check_whole(settings: Any, limits: dict[str, tuple[int, int]], error: type[AssocprivError]) -> None:
+    """Make fields of settings whole numbers; an error of this type if one is not, or outside its limits."""
+    for name, (low, high) in limits.items():
+        given = getattr(settings, name)
+        value = as_whole(given)
+        if value is None or not low <= value <= high:
+            raise error(f"{name} must be a whole number in {low}..{high}, got {str(given)[:40]}")
+        object.__setattr__(settings, name, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,13 +381,7 @@ class AgrawalSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, (low, high) in _LIMITS.items():
-            value = as_whole(getattr(self, name))
-            if value is None or not low <= value <= high:
-                raise RecordError(
-                    f"{name} must be a whole number in {low}..{high}, got {str(getattr(self, name))[:40]}"
-                )
-            object.__setattr__(self, name, value)
+        _check_whole(self, _LIMITS, RecordError)
 
 
 def _draw(count: int, rng: np.random.Generator) -> Records:
@@ -470,8 +469,8 @@ def _chunk(wanted: tuple[int, int], function: int, rng: np.random.Generator) -> 
 
 def _chunks(settings: AgrawalSettings) -> Iterator[Records]:
     rng = np.random.default_rng(settings.seed)
-    for start in range(0, settings.n_records, CHUNK_RECORDS):
-        count = min(CHUNK_RECORDS, settings.n_records - start)
+    for start in range(0, settings.n_records, _CHUNK_RECORDS):
+        count = min(_CHUNK_RECORDS, settings.n_records - start)
         yield _chunk(((count + 1) // 2, count // 2), settings.function, rng)
 
 
@@ -494,7 +493,7 @@ def generate_agrawal(settings: AgrawalSettings) -> "pd.DataFrame":
 
 def check_record_output(path: str | Path) -> None:
     """Refuse a name for records whose ending says neither CSV nor Parquet; raises FileError."""
-    if Path(path).suffix.lower() not in RECORD_ENDINGS:
+    if Path(path).suffix.lower() not in _RECORD_ENDINGS:
         raise FileError(f"{path} must end in .csv or .parquet to say what to write")
 
 
