@@ -1,4 +1,7 @@
-"""What one types: ``assocpriv.mine`` and all verbs of baskets; each loads what it needs when it is called."""
+"""All functions for baskets, as ``assocpriv.mine``: from a plan to reports, itemsets, rules, trials, audits.
+
+Each function loads what it needs when it is called, each name of another module when it is first used.
+"""
 
 import warnings
 from collections import Counter
@@ -75,6 +78,7 @@ if TYPE_CHECKING:
         FILE_FORMATS, AgrawalSettings, QuestSettings, agrawal_schema, check_record_output, generate_agrawal,
         generate_agrawal_file, generate_file,
     )
+
 # fmt: on
 # isort: on
 
@@ -149,164 +153,10 @@ _HOMES = {
         "generate_agrawal", "generate_agrawal_file", "generate_file",
     ),
 }  # fmt: skip
-
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
-# ---- promises
-
-
-@overload
-def privacy(  # type: ignore[overload-overlap]  # of a plan of baskets more is known than of any plan
-    plans: "Plan", priors: Iterable["str | float | Fraction"] = (), **options: Any
-) -> "Privacy": ...
-
-
-@overload
-def privacy(
-    plans: "PublishedPlan | Iterable[PlanUse]", priors: Iterable["str | float | Fraction"] = ()
-) -> "Budget": ...
-
-
-def privacy(
-    plans: "PublishedPlan | Iterable[PlanUse]", priors: Iterable["str | float | Fraction"] = (), **options: Any
-) -> "Privacy | Budget":
-    """Return what a plan proves about privacy, or what all answers of one person to several plans tell together.
-
-    Args:
-        plans: a plan; or a list of plans, each alone (as many reports as it allows a person) or with a number of
-            reports: ``[survey, (weekly, 52)]`` is one survey and a year of weekly reports.
-        priors: probabilities of a property beforehand, for the table; by default usual ones and the promises'.
-        options: of one plan of baskets ``reports_per_person``, ``shuffled`` and ``delta``, as :func:`describe_privacy`
-            has them.
-
-    Returns:
-        Of one plan of baskets its ``one`` report, several ``together``, and information in bits; of others all
-        ``answers`` and what they prove ``together``: ``amplification`` (the product of all γ, rounded up),
-        ``epsilon``, ``beliefs``.
-
-    Raises:
-        PlanError: a number out of range, or a plan that states no γ.
-        TypeError: something that is no plan.
-    """
-    from assocpriv.planning.discovery import describe_budget, describe_privacy
-    from assocpriv.plans.baskets import Plan
-    from assocpriv.plans.published import PublishedPlan
-
-    if isinstance(plans, PublishedPlan):
-        if isinstance(plans, Plan):
-            return describe_privacy(plans, priors, **options)
-        plans = [plans]
-    if options:
-        raise TypeError(
-            f"{next(iter(options))} goes with one plan of baskets; of others give pairs of a plan and its reports"
-        )
-    if not isinstance(plans, Iterable):
-        raise TypeError(f"give a plan (read_plan reads one from a file) or a list, got a {type(plans).__name__}")
-    return describe_budget(plans, priors)
-
-
-# ---- audit
-
-
-def audit(
-    plan: "PublishedPlan | str | Path",
-    *,
-    depth: str = "all",
-    trials: int = 1_000_000,
-    confidence: str | float | Fraction = "99.9%",
-    client: str = "both",
-    program: Sequence[str] | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> "Audit":
-    """Audit a plan and clients of it: is the promise kept, and do the clients follow the plan?
-
-    The clients run on records made here, never on anybody's.
-
-    Args:
-        plan: a plan, or a plan file.
-        depth: "exact" (the promise recomputed, our clients walked through draw by draw), "conformance" or "empirical"
-            (clients as black boxes), or "all".
-        trials: reports to ask each client for, 1,000 at least.
-        confidence: chance, at least, that clients that follow the plan are not called broken; from 50% to below 100%.
-        client: of ours, "bulk" (for many baskets), "single" (for one) or "both".
-        program: a program of any language and its arguments, in place of our clients; it needs a plan file.
-        progress: called with (stage, done, total).
-
-    Returns:
-        ``verdict`` ("consistent" or "broken"), ``is_broken``, and ``findings``, each with a ``verdict`` of its own,
-        which can also be "not decided", and what was ``said``.
-
-    Raises:
-        PlanError: no plan, where the exact depth is not asked for, or a number out of range.
-        FileError: the file cannot be read, or a program cannot be started.
-    """
-    from assocpriv.auditing.audit import Audit, audit_file
-    from assocpriv.auditing.audit import audit as run
-    from assocpriv.auditing.findings import AuditRequest
-    from assocpriv.plans.published import PublishedPlan
-
-    words = None if program is None else tuple(program)
-    request = AuditRequest(depth, trials, confidence, client, words)
-    if isinstance(plan, str | Path):
-        return audit_file(Path(plan), request, progress)
-    plan = PublishedPlan.of(plan)
-    if words is not None:
-        raise FileError("a program reads its plan from a file; write the plan with write_plan and name the file")
-    return Audit(request, plan, tuple(run(plan, plan.canonical_json, request, progress)))
-
-
-def gather(
-    sources: "str | PathLike[str] | BinaryIO | Iterable[str | PathLike[str]]",
-    plan: "PublishedPlan | Iterable[PublishedPlan]",
-    output: str | PathLike[str],
-    *,
-    keep: bool = False,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> "Gathered":
-    """Gather single reports, as ``assocpriv report`` writes and devices send them, into a collection.
-
-    A file is one report, and is **removed** when the collection has it on disk. Whenever a gatherer is killed, and
-    however many work on a folder at a time, the collection gets each report once: the next run finishes what one left.
-    What is no report stays where it is.
-
-    Args:
-        sources: a folder, whose files are reports but for those that are hidden or in folders below; a file; a list
-            of these; or a stream that is open for bytes, of reports one after another.
-        plan: the plan of the reports, or several plans whose reports differ in length. A stream takes one.
-        output: a folder, made if it is missing, which gets one report file more; or a new file that ends in .parquet.
-            For several plans a folder with one for each, named by the first 12 digits of the plan's id.
-        keep: leave the files where they are; the output must hold no reports yet, or it would have them twice (of two
-            such runs at once, one is refused).
-        progress: called with (what is done, done, total).
-
-    Returns:
-        What was gathered of each plan, and what was refused. Reports are written in random order, up to four million
-        or 64 MiB at a time, without names and times.
-
-    Raises:
-        FileError: an output that cannot be written or is the inbox, files that cannot be taken, or files that a
-            gatherer has taken for another collection and left.
-        WireError: an output that holds reports of another plan.
-        PlanError: plans whose reports have the same length, or several for a stream.
-    """
-    from assocpriv.collect.gather import gather_files, gather_stream
-    from assocpriv.plans.published import PublishedPlan
-    from assocpriv.promise.errors import PlanError
-
-    plans = [plan] if isinstance(plan, PublishedPlan) else list(plan or ())
-    if not plans or not all(isinstance(each, PublishedPlan) for each in plans):
-        raise TypeError("plan must be a Plan, or a list of plans (read_plan reads one from a file)")
-    if not hasattr(sources, "read"):
-        listed = [sources] if isinstance(sources, str | PathLike) else list(sources)
-        if not listed or not all(isinstance(source, str | PathLike) and str(source) for source in [*listed, output]):
-            raise TypeError("sources and output must be names of files and folders, none of them empty")
-        return gather_files(map(Path, listed), plans, Path(output), keep=keep, progress=progress)
-    if keep:
-        raise FileError("keep leaves files where they are, and a stream has none")
-    if len(plans) > 1:
-        raise PlanError("reports of several plans cannot be told apart in a stream; gather it with one plan")
-    return gather_stream(cast("BinaryIO", sources), plans[0], Path(output))
+# ---- plans
 
 
 def read_plan(path: str | PathLike[str]) -> "Plan":
@@ -320,6 +170,192 @@ def read_plan(path: str | PathLike[str]) -> "Plan":
     from assocpriv.plans.baskets import Plan
 
     return read(Path(path), Plan)
+
+
+def check_plan(plan: object) -> None:
+    """Refuse what is no plan, as a file's name, before it is taken for one."""
+    from assocpriv.plans.baskets import Plan
+
+    Plan.of(plan)
+
+
+def plan_for_sizes(
+    items: int | Iterable[str],
+    promise: "Breach",
+    histogram: "pd.DataFrame | str | Path",
+    *,
+    transaction_size: int | None = None,
+    blocks: str | int | None = "auto",
+    progress: Callable[[int, int], None] | None = None,
+    **choices: Any,
+) -> "Plan":
+    """Plan one collection by a mined histogram of sizes, so that supports come near to those of whole baskets.
+
+    Args:
+        items: number of items or their names, those whose sizes the histogram tells.
+        promise: the breach that no report may cause.
+        histogram: mined table of a sizes plan, or its file.
+        transaction_size: M; by default chosen by the histogram.
+        blocks: ``auto`` chooses whether to cut the catalogue and into how many pieces; their number; or None.
+        progress: called with (done, total) steps.
+        choices: all else that :func:`assocpriv.plan` takes.
+
+    Raises:
+        EstimateError: not the table of a sizes plan.
+        PlanError: arguments out of range, or no operator fits.
+    """
+    from assocpriv.planning.baskets import plan_for_sizes
+    from assocpriv.planning.request import catalogue_of
+    from assocpriv.server.rounds import sizes_of_table
+
+    sizes, catalogue = sizes_of_table(_table(histogram)), catalogue_of(items)
+    wishes = {"transaction_size": transaction_size, "blocks": blocks, "progress": progress}
+    made, _ = plan_for_sizes(catalogue, promise, sizes, **wishes, **choices)  # type: ignore[arg-type]
+    return made
+
+
+# ---- baskets and files
+
+
+def read_baskets(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 -- the command line's --format
+    separator: str | None = None,
+    header: bool | None = None,
+    transaction_column: str | int | None = None,
+    item_column: str | int | None = None,
+    catalogue: "Catalogue | None" = None,
+    unknown: str = "error",
+    repeats: str = "error",
+    empty: str = "error",
+    progress: Callable[[int, int], None] | None = None,
+) -> "Baskets":
+    """Read a file of baskets.
+
+    What is not said of a CSV file's layout is found out from its first lines, or refused where these may mean several
+    things; the logger ``assocpriv`` is told what was understood, at the level INFO. docs/cli.md has the rules.
+
+    Args:
+        path: the file; a name that ends in .gz is decompressed.
+        format: "dat" (a line of item numbers a basket, blanks between), "basket" (CSV, a line of names a
+            basket), "long" (CSV, a line an item of a transaction, blank lines ignored), "onehot" (CSV with a header,
+            a column an item, cells 1 and 0 or t and f), "parquet" (long, or a column of lists). By default .dat and
+            .txt are dat, .parquet and .pq are parquet, and .csv and .tsv show it themselves.
+        separator: of the cells: "," ";" "|" "tab" or "blank".
+        header: whether line 1 names columns.
+        transaction_column: of the long layout, by name or number from 1; of onehot, the column that is no item.
+        item_column: of the long layout, or the column of lists, by name or number from 1.
+        catalogue: the items there may be, looked up by name: the number 7 is the name "7". By default
+            0 … the largest number for dat (the distinct ones beyond 2^20), the columns for onehot, otherwise the
+            sorted names.
+        unknown: "error", or "drop" to leave out items that are not in the catalogue.
+        repeats: "error", or "merge" to count an item that a basket repeats once.
+        empty: "error", or "keep" to take a blank line, or a null or empty list, as an empty basket.
+        progress: called with (bytes read, bytes of the file).
+
+    Returns:
+        The baskets in the order of the file; those of the long layout by first appearance.
+
+    Raises:
+        BasketError: a file that cannot be read, is not of the format or may be of several; unknown, repeated, missing
+            or unusable items; empty baskets.
+    """
+    from assocpriv.records import basket_files
+
+    options = basket_files.ReadOptions(
+        format,
+        unknown,
+        repeats,
+        empty,
+        progress=progress,
+        separator=separator,
+        header=header,
+        transaction_column=transaction_column,
+        item_column=item_column,
+    )
+    return basket_files.read_baskets(path, catalogue, options)[0]
+
+
+def catalogue(
+    *sources: Any,
+    min_count: int = 1,
+    format: str | None = None,  # noqa: A002 -- as read_baskets
+    separator: str | None = None,
+    header: bool | None = None,
+    transaction_column: str | int | None = None,
+    item_column: str | int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> "Catalogue":
+    """Make a catalogue of the names of items in baskets that may be looked at: it gets published with the plan.
+
+    Names are put into Unicode form NFC with single blanks, so baskets that write them otherwise do not match it.
+
+    Args:
+        sources: files of baskets, or baskets in memory (see ``to_baskets``).
+        min_count: baskets that a name must be in.
+        format, separator, header, transaction_column, item_column: of the files, as for :func:`read_baskets`.
+        progress: called with (bytes read, bytes of the file), file by file.
+
+    Returns:
+        The names, sorted; ``write_catalogue`` writes them, a line each.
+
+    Raises:
+        BasketError: as :func:`read_baskets`; no item is in so many baskets.
+
+    Warns:
+        UserWarning: names that are equal but for case, Unicode form or blanks: how many groups, ``check_catalogue`` has
+            the names.
+    """
+    from assocpriv.simulation.samples import draft_catalogue as draft
+
+    columns = {"transaction_column": transaction_column, "item_column": item_column}
+    draft_made = draft(
+        sources, min_count, {"format": format, "separator": separator, "header": header, **columns}, progress
+    )
+    if draft_made.twins:
+        groups = counted(len(draft_made.twins), "group")
+        warnings.warn(
+            f"{groups} of names differ in case, Unicode form or blanks only; "
+            "assocpriv.api.check_catalogue(…).twins has them",
+            stacklevel=2,
+        )
+    return draft_made.catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOutcome:
+    """What a file of baskets comes to as a plan's transactions.
+
+    How many baskets there are and what was dropped, merged and kept on the way, how many came out empty, and what
+    sampling long ones loses of what the plan's view makes of them.
+    """
+
+    counts: "ReadCounts"
+    empty: int
+    loss: "SamplingLoss"
+
+
+def read_transactions(baskets: str | Path, plan: "Plan", **reading: Any) -> tuple["Baskets", ReadOutcome]:
+    """Read a file of baskets whole as a plan's transactions, and what is lost of them; as :func:`randomize_file`."""
+    from assocpriv.client.transactions import read_transactions as read
+    from assocpriv.planning.transaction_size import sampling_loss
+    from assocpriv.records.basket_files import ReadOptions
+    from assocpriv.records.baskets import count_sizes
+
+    transactions, counts = read(baskets, plan, ReadOptions(**reading))
+    sizes = count_sizes(transactions)
+    return transactions, ReadOutcome(counts, sizes[0], sampling_loss(sizes, plan))
+
+
+def read_used_baskets(baskets: str | Path, **reading: Any) -> "Baskets":
+    """Read a file of baskets as :func:`read_baskets`, over a catalogue of the items that occur in it."""
+    from assocpriv.simulation.rounds import of_used_items
+
+    return of_used_items(read_baskets(baskets, **reading))
+
+
+# ---- randomizing
 
 
 def randomize(transaction: Collection[str | int], plan: "Plan") -> bytes:
@@ -362,13 +398,6 @@ def report_items(report: bytes, plan: "Plan") -> frozenset[str]:
     if not isinstance(report, bytes):
         raise TypeError(f"a report is bytes, got a {type(report).__name__}")
     return frozenset(plan.catalogue[item] for item in plan.form.items(report) if item < plan.n_items)
-
-
-def check_plan(plan: object) -> None:
-    """Refuse what is no plan, as a file's name, before it is taken for one."""
-    from assocpriv.plans.baskets import Plan
-
-    Plan.of(plan)
 
 
 def randomize_baskets(
@@ -415,19 +444,6 @@ def randomize_baskets(
     parts = [chunk.packed for chunk in chunks]
     packed = np.concatenate(parts) if parts else np.empty((0, plan.report_bytes), dtype=np.uint8)
     return Reports(plan, packed)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOutcome:
-    """What a file of baskets comes to as a plan's transactions.
-
-    How many baskets there are and what was dropped, merged and kept on the way, how many came out empty, and what
-    sampling long ones loses of what the plan's view makes of them.
-    """
-
-    counts: "ReadCounts"
-    empty: int
-    loss: "SamplingLoss"
 
 
 def randomize_file(
@@ -500,6 +516,62 @@ def randomize_file(
     return ReadOutcome(stream.counts, sizes[0], sampling_loss(sizes, plan))
 
 
+def gather(
+    sources: "str | PathLike[str] | BinaryIO | Iterable[str | PathLike[str]]",
+    plan: "PublishedPlan | Iterable[PublishedPlan]",
+    output: str | PathLike[str],
+    *,
+    keep: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> "Gathered":
+    """Gather single reports, as ``assocpriv report`` writes and devices send them, into a collection.
+
+    A file is one report, and is **removed** when the collection has it on disk. Whenever a gatherer is killed, and
+    however many work on a folder at a time, the collection gets each report once: the next run finishes what one left.
+    What is no report stays where it is.
+
+    Args:
+        sources: a folder, whose files are reports but for those that are hidden or in folders below; a file; a list
+            of these; or a stream that is open for bytes, of reports one after another.
+        plan: the plan of the reports, or several plans whose reports differ in length. A stream takes one.
+        output: a folder, made if it is missing, which gets one report file more; or a new file that ends in .parquet.
+            For several plans a folder with one for each, named by the first 12 digits of the plan's id.
+        keep: leave the files where they are; the output must hold no reports yet, or it would have them twice (of two
+            such runs at once, one is refused).
+        progress: called with (what is done, done, total).
+
+    Returns:
+        What was gathered of each plan, and what was refused. Reports are written in random order, up to four million
+        or 64 MiB at a time, without names and times.
+
+    Raises:
+        FileError: an output that cannot be written or is the inbox, files that cannot be taken, or files that a
+            gatherer has taken for another collection and left.
+        WireError: an output that holds reports of another plan.
+        PlanError: plans whose reports have the same length, or several for a stream.
+    """
+    from assocpriv.collect.gather import gather_files, gather_stream
+    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.promise.errors import PlanError
+
+    plans = [plan] if isinstance(plan, PublishedPlan) else list(plan or ())
+    if not plans or not all(isinstance(each, PublishedPlan) for each in plans):
+        raise TypeError("plan must be a Plan, or a list of plans (read_plan reads one from a file)")
+    if not hasattr(sources, "read"):
+        listed = [sources] if isinstance(sources, str | PathLike) else list(sources)
+        if not listed or not all(isinstance(source, str | PathLike) and str(source) for source in [*listed, output]):
+            raise TypeError("sources and output must be names of files and folders, none of them empty")
+        return gather_files(map(Path, listed), plans, Path(output), keep=keep, progress=progress)
+    if keep:
+        raise FileError("keep leaves files where they are, and a stream has none")
+    if len(plans) > 1:
+        raise PlanError("reports of several plans cannot be told apart in a stream; gather it with one plan")
+    return gather_stream(cast("BinaryIO", sources), plans[0], Path(output))
+
+
+# ---- mining
+
+
 def mine(
     reports: "Reports | SparkReports | str | Path | Iterable[str | Path]",
     min_support: float | str | None = None,
@@ -562,7 +634,6 @@ def mine(
     Warns:
         UserWarning: of itemset sizes that these reports cannot decide at this support.
     """
-
     from assocpriv.files.reports import as_reports
     from assocpriv.server.data_frames import shown
     from assocpriv.server.intervals import ErrorOptions
@@ -620,6 +691,9 @@ def describe_undecided(itemsets: "AnyFrame") -> list[str]:
     from assocpriv.server.itemsets import mining_facts
 
     return describe(mining_facts(itemsets))
+
+
+# ---- rules and questions
 
 
 def association_rules(
@@ -744,6 +818,9 @@ def answer(
     return run(_backend(as_reports(reports), memory_bytes, progress), itemsets, rules, errors)
 
 
+# ---- rounds
+
+
 def refine(
     itemsets: "pd.DataFrame | str | Path",
     plan: "Plan",
@@ -818,41 +895,6 @@ def combine(
     return combine_tables(frames, sizes)
 
 
-def plan_for_sizes(
-    items: int | Iterable[str],
-    promise: "Breach",
-    histogram: "pd.DataFrame | str | Path",
-    *,
-    transaction_size: int | None = None,
-    blocks: str | int | None = "auto",
-    progress: Callable[[int, int], None] | None = None,
-    **choices: Any,
-) -> "Plan":
-    """Plan one collection by a mined histogram of sizes, so that supports come near to those of whole baskets.
-
-    Args:
-        items: number of items or their names, those whose sizes the histogram tells.
-        promise: the breach that no report may cause.
-        histogram: mined table of a sizes plan, or its file.
-        transaction_size: M; by default chosen by the histogram.
-        blocks: ``auto`` chooses whether to cut the catalogue and into how many pieces; their number; or None.
-        progress: called with (done, total) steps.
-        choices: all else that :func:`assocpriv.plan` takes.
-
-    Raises:
-        EstimateError: not the table of a sizes plan.
-        PlanError: arguments out of range, or no operator fits.
-    """
-    from assocpriv.planning.baskets import plan_for_sizes
-    from assocpriv.planning.request import catalogue_of
-    from assocpriv.server.rounds import sizes_of_table
-
-    sizes, catalogue = sizes_of_table(_table(histogram)), catalogue_of(items)
-    wishes = {"transaction_size": transaction_size, "blocks": blocks, "progress": progress}
-    made, _ = plan_for_sizes(catalogue, promise, sizes, **wishes, **choices)  # type: ignore[arg-type]
-    return made
-
-
 def _table(table: "pd.DataFrame | str | Path") -> "pd.DataFrame":
     from assocpriv.server.itemsets import read_itemsets
 
@@ -865,44 +907,7 @@ def _sizes(histogram: "pd.DataFrame | str | Path | None") -> "SizeShares | None"
     return None if histogram is None else sizes_of_table(_table(histogram))
 
 
-def simulate_rounds(
-    baskets: Any,
-    promise: "Breach",
-    *,
-    rounds: int | str = "auto",
-    top: int = 64,
-    seed: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> "RoundsTrial":
-    """Run whole schedules of rounds on baskets: how many rounds find most, and what does each buy?
-
-    Args:
-        baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
-        promise: the breach that no report may cause; each person answers once.
-        rounds: 1, 2, 3, or ``auto`` to try all.
-        top: how many itemsets are wanted.
-        seed: makes the run repeatable; the operating system's entropy by default.
-        progress: called with (stage, done, total).
-
-    Returns:
-        ``schedules``, each with its rounds and what was found after them beside the truth, and ``proposed``, the one
-        that found the most of the truly most frequent itemsets (of up to four items, in whole baskets).
-
-    Raises:
-        EstimateError: too few baskets, or none that holds anything.
-        PlanError: numbers out of range, or no operator fits.
-    """
-    from assocpriv.records.baskets import to_baskets
-    from assocpriv.simulation.rounds import try_rounds
-
-    return try_rounds(to_baskets(baskets), promise, rounds=rounds, top=top, seed=seed, progress=progress)
-
-
-def read_used_baskets(baskets: str | Path, **reading: Any) -> "Baskets":
-    """Read a file of baskets as :func:`read_baskets`, over a catalogue of the items that occur in it."""
-    from assocpriv.simulation.rounds import of_used_items
-
-    return of_used_items(read_baskets(baskets, **reading))
+# ---- trials
 
 
 def simulate(
@@ -955,122 +960,140 @@ def simulate(
     return run(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
 
 
-def read_transactions(baskets: str | Path, plan: "Plan", **reading: Any) -> tuple["Baskets", ReadOutcome]:
-    """Read a file of baskets whole as a plan's transactions, and what is lost of them; as :func:`randomize_file`."""
-    from assocpriv.client.transactions import read_transactions as read
-    from assocpriv.planning.transaction_size import sampling_loss
-    from assocpriv.records.basket_files import ReadOptions
-    from assocpriv.records.baskets import count_sizes
-
-    transactions, counts = read(baskets, plan, ReadOptions(**reading))
-    sizes = count_sizes(transactions)
-    return transactions, ReadOutcome(counts, sizes[0], sampling_loss(sizes, plan))
-
-
-def read_baskets(
-    path: str | PathLike[str],
+def simulate_rounds(
+    baskets: Any,
+    promise: "Breach",
     *,
-    format: str | None = None,  # noqa: A002 -- the command line's --format
-    separator: str | None = None,
-    header: bool | None = None,
-    transaction_column: str | int | None = None,
-    item_column: str | int | None = None,
-    catalogue: "Catalogue | None" = None,
-    unknown: str = "error",
-    repeats: str = "error",
-    empty: str = "error",
-    progress: Callable[[int, int], None] | None = None,
-) -> "Baskets":
-    """Read a file of baskets.
-
-    What is not said of a CSV file's layout is found out from its first lines, or refused where these may mean several
-    things; the logger ``assocpriv`` is told what was understood, at the level INFO. docs/cli.md has the rules.
+    rounds: int | str = "auto",
+    top: int = 64,
+    seed: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> "RoundsTrial":
+    """Run whole schedules of rounds on baskets: how many rounds find most, and what does each buy?
 
     Args:
-        path: the file; a name that ends in .gz is decompressed.
-        format: "dat" (a line of item numbers a basket, blanks between), "basket" (CSV, a line of names a
-            basket), "long" (CSV, a line an item of a transaction, blank lines ignored), "onehot" (CSV with a header,
-            a column an item, cells 1 and 0 or t and f), "parquet" (long, or a column of lists). By default .dat and
-            .txt are dat, .parquet and .pq are parquet, and .csv and .tsv show it themselves.
-        separator: of the cells: "," ";" "|" "tab" or "blank".
-        header: whether line 1 names columns.
-        transaction_column: of the long layout, by name or number from 1; of onehot, the column that is no item.
-        item_column: of the long layout, or the column of lists, by name or number from 1.
-        catalogue: the items there may be, looked up by name: the number 7 is the name "7". By default
-            0 … the largest number for dat (the distinct ones beyond 2^20), the columns for onehot, otherwise the
-            sorted names.
-        unknown: "error", or "drop" to leave out items that are not in the catalogue.
-        repeats: "error", or "merge" to count an item that a basket repeats once.
-        empty: "error", or "keep" to take a blank line, or a null or empty list, as an empty basket.
-        progress: called with (bytes read, bytes of the file).
+        baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
+        promise: the breach that no report may cause; each person answers once.
+        rounds: 1, 2, 3, or ``auto`` to try all.
+        top: how many itemsets are wanted.
+        seed: makes the run repeatable; the operating system's entropy by default.
+        progress: called with (stage, done, total).
 
     Returns:
-        The baskets in the order of the file; those of the long layout by first appearance.
+        ``schedules``, each with its rounds and what was found after them beside the truth, and ``proposed``, the one
+        that found the most of the truly most frequent itemsets (of up to four items, in whole baskets).
 
     Raises:
-        BasketError: a file that cannot be read, is not of the format or may be of several; unknown, repeated, missing
-            or unusable items; empty baskets.
+        EstimateError: too few baskets, or none that holds anything.
+        PlanError: numbers out of range, or no operator fits.
     """
-    from assocpriv.records import basket_files
+    from assocpriv.records.baskets import to_baskets
+    from assocpriv.simulation.rounds import try_rounds
 
-    options = basket_files.ReadOptions(
-        format,
-        unknown,
-        repeats,
-        empty,
-        progress=progress,
-        separator=separator,
-        header=header,
-        transaction_column=transaction_column,
-        item_column=item_column,
-    )
-    return basket_files.read_baskets(path, catalogue, options)[0]
+    return try_rounds(to_baskets(baskets), promise, rounds=rounds, top=top, seed=seed, progress=progress)
 
 
-def catalogue(
-    *sources: Any,
-    min_count: int = 1,
-    format: str | None = None,  # noqa: A002 -- as read_baskets
-    separator: str | None = None,
-    header: bool | None = None,
-    transaction_column: str | int | None = None,
-    item_column: str | int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> "Catalogue":
-    """Make a catalogue of the names of items in baskets that may be looked at: it gets published with the plan.
+# ---- audit and privacy
 
-    Names are put into Unicode form NFC with single blanks, so baskets that write them otherwise do not match it.
+
+def audit(
+    plan: "PublishedPlan | str | Path",
+    *,
+    depth: str = "all",
+    trials: int = 1_000_000,
+    confidence: str | float | Fraction = "99.9%",
+    client: str = "both",
+    program: Sequence[str] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> "Audit":
+    """Audit a plan and clients of it: is the promise kept, and do the clients follow the plan?
+
+    The clients run on records made here, never on anybody's.
 
     Args:
-        sources: files of baskets, or baskets in memory (see ``to_baskets``).
-        min_count: baskets that a name must be in.
-        format, separator, header, transaction_column, item_column: of the files, as for :func:`read_baskets`.
-        progress: called with (bytes read, bytes of the file), file by file.
+        plan: a plan, or a plan file.
+        depth: "exact" (the promise recomputed, our clients walked through draw by draw), "conformance" or "empirical"
+            (clients as black boxes), or "all".
+        trials: reports to ask each client for, 1,000 at least.
+        confidence: chance, at least, that clients that follow the plan are not called broken; from 50% to below 100%.
+        client: of ours, "bulk" (for many baskets), "single" (for one) or "both".
+        program: a program of any language and its arguments, in place of our clients; it needs a plan file.
+        progress: called with (stage, done, total).
 
     Returns:
-        The names, sorted; ``write_catalogue`` writes them, a line each.
+        ``verdict`` ("consistent" or "broken"), ``is_broken``, and ``findings``, each with a ``verdict`` of its own,
+        which can also be "not decided", and what was ``said``.
 
     Raises:
-        BasketError: as :func:`read_baskets`; no item is in so many baskets.
-
-    Warns:
-        UserWarning: names that are equal but for case, Unicode form or blanks: how many groups, ``check_catalogue`` has
-            the names.
+        PlanError: no plan, where the exact depth is not asked for, or a number out of range.
+        FileError: the file cannot be read, or a program cannot be started.
     """
-    from assocpriv.simulation.samples import draft_catalogue as draft
+    from assocpriv.auditing.audit import Audit, audit_file
+    from assocpriv.auditing.audit import audit as run
+    from assocpriv.auditing.findings import AuditRequest
+    from assocpriv.plans.published import PublishedPlan
 
-    columns = {"transaction_column": transaction_column, "item_column": item_column}
-    draft_made = draft(
-        sources, min_count, {"format": format, "separator": separator, "header": header, **columns}, progress
-    )
-    if draft_made.twins:
-        groups = counted(len(draft_made.twins), "group")
-        warnings.warn(
-            f"{groups} of names differ in case, Unicode form or blanks only; "
-            "assocpriv.api.check_catalogue(…).twins has them",
-            stacklevel=2,
+    words = None if program is None else tuple(program)
+    request = AuditRequest(depth, trials, confidence, client, words)
+    if isinstance(plan, str | Path):
+        return audit_file(Path(plan), request, progress)
+    plan = PublishedPlan.of(plan)
+    if words is not None:
+        raise FileError("a program reads its plan from a file; write the plan with write_plan and name the file")
+    return Audit(request, plan, tuple(run(plan, plan.canonical_json, request, progress)))
+
+
+@overload
+def privacy(  # type: ignore[overload-overlap]  # of a plan of baskets more is known than of any plan
+    plans: "Plan", priors: Iterable["str | float | Fraction"] = (), **options: Any
+) -> "Privacy": ...
+
+
+@overload
+def privacy(
+    plans: "PublishedPlan | Iterable[PlanUse]", priors: Iterable["str | float | Fraction"] = ()
+) -> "Budget": ...
+
+
+def privacy(
+    plans: "PublishedPlan | Iterable[PlanUse]", priors: Iterable["str | float | Fraction"] = (), **options: Any
+) -> "Privacy | Budget":
+    """Return what a plan proves about privacy, or what all answers of one person to several plans tell together.
+
+    Args:
+        plans: a plan; or a list of plans, each alone (as many reports as it allows a person) or with a number of
+            reports: ``[survey, (weekly, 52)]`` is one survey and a year of weekly reports.
+        priors: probabilities of a property beforehand, for the table; by default usual ones and the promises'.
+        options: of one plan of baskets ``reports_per_person``, ``shuffled`` and ``delta``, as :func:`describe_privacy`
+            has them.
+
+    Returns:
+        Of one plan of baskets its ``one`` report, several ``together``, and information in bits; of others all
+        ``answers`` and what they prove ``together``: ``amplification`` (the product of all γ, rounded up),
+        ``epsilon``, ``beliefs``.
+
+    Raises:
+        PlanError: a number out of range, or a plan that states no γ.
+        TypeError: something that is no plan.
+    """
+    from assocpriv.planning.discovery import describe_budget, describe_privacy
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.plans.published import PublishedPlan
+
+    if isinstance(plans, PublishedPlan):
+        if isinstance(plans, Plan):
+            return describe_privacy(plans, priors, **options)
+        plans = [plans]
+    if options:
+        raise TypeError(
+            f"{next(iter(options))} goes with one plan of baskets; of others give pairs of a plan and its reports"
         )
-    return draft_made.catalogue
+    if not isinstance(plans, Iterable):
+        raise TypeError(f"give a plan (read_plan reads one from a file) or a list, got a {type(plans).__name__}")
+    return describe_budget(plans, priors)
+
+
+# ---- other programs
 
 
 def to_frame(table: "pd.DataFrame", backend: str) -> Any:
@@ -1155,9 +1178,3 @@ def write_fimi(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = Fa
     from assocpriv.server.itemsets import write_counts
 
     write_counts(itemsets, path, "{items} ({count})", force=force)
-
-
-# isort: off
-# fmt: off
-# fmt: on
-# isort: on

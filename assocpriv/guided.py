@@ -1,4 +1,4 @@
-"""The door of guided perturbation: the miner says where classes differ, people release what of them lies there."""
+"""The front of guided perturbation: the miner says where classes differ, people release what of them lies there."""
 
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -43,16 +43,10 @@ _HOMES = {
     "assocpriv.plans.guided": ("category", "class_label", "number", "GuidedPlan", "guided_plan as plan"),
     "assocpriv.plans.guidance": ("Guidance",),
     "assocpriv.server.guided": (
-        "MinerState",
-        "collect",
-        "publish",
-        "CLASSIFIERS",
-        "naive_bayes",
-        "released_tuples",
-        "train",
+        "MinerState", "collect", "publish", "CLASSIFIERS", "naive_bayes", "released_tuples", "train",
     ),
     "assocpriv.server.guided_state": ("read_state", "write_state"),
-}
+}  # fmt: skip
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 

@@ -1,4 +1,7 @@
-"""The door of tables: numbers and categories, perturbed on the device, reconstructed as distributions at the server."""
+"""The front of tables: records perturbed on the device, reconstructed as distributions at the server.
+
+Columns are numbers and categories; decision trees grow on the same reports.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike

@@ -1,1 +1,1 @@
-"""."""
+"""The command line: a command parses, calls a front, shows its record."""

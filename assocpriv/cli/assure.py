@@ -1,10 +1,7 @@
-"""Audit, privacy, inspect, warm-up.
+"""What is proved or can be checked: the commands privacy, inspect, audit.
 
-The command audit: does a plan keep its promise, and does a client keep to the plan?
-
-The command privacy: what a plan proves.
-
-The command inspect: what a file is, what it promises and what can be learned from it.
+privacy: what a plan proves. inspect: what a file is, what it promises and what can be learned from it. audit: does a
+plan keep its promise, and does a client keep to the plan?
 """
 
 import os
@@ -17,59 +14,6 @@ import click
 from assocpriv.cli.options import PATH, WHOLE, WholeRange, choice, json_option, refuse_given, show_result, usual
 from assocpriv.promise.errors import FileError
 from assocpriv.show.terminal import Progress
-
-
-@click.command()
-@click.argument("plan", type=PATH)
-@choice("--depth", ["exact", "conformance", "empirical", "all"], "How deep to look.", default="all")
-@usual("--trials", default=1_000_000, help="Reports for empirical.", type=WholeRange(1000))
-@usual(
-    "--confidence", default="99.9%", help="Chance, at least, that a client that follows the plan is not called broken."
-)
-@choice(
-    "--client",
-    ["both", "bulk", "single"],
-    "Which of our clients: for many baskets, for one, or both (of the latter what reports some seconds give).",
-)
-@click.option(
-    "--program", help="Audit this program and its arguments instead; docs/formats/pipe.md says what it reads."
-)
-@json_option
-@click.pass_context
-def audit(context: click.Context, /, plan: Path, program: str | None, **options: Any) -> None:
-    """Audit PLAN, and clients of it as black boxes: is the promise kept, and do the clients follow the plan?
-
-    Ends with status 1 if anything is broken. The clients run on records made here, never on anybody's.
-    What no audit can see is printed with the verdict.
-
-    \b
-    Example:
-      assocpriv audit plan.json --depth exact
-      assocpriv audit plan.json --program ./client --trials 200000
-    """
-    from assocpriv.api import AuditRequest, audit_file
-    from assocpriv.show.audits import audit_lines, audit_record
-
-    if program is not None and context.get_parameter_source("client") is not click.core.ParameterSource.DEFAULT:
-        raise click.UsageError("--client names one of our clients; it does not go with --program")
-    if program is not None and options["depth"] == "exact":
-        raise click.UsageError("--depth exact does not run a program; it does not go with --program")
-    request = AuditRequest(program=None if program is None else _words(program), **options)
-    done = audit_file(plan, request, Progress())
-    show_result(lambda: audit_record(done), lambda: audit_lines(done))
-    if done.is_broken:
-        context.exit(1)
-
-
-def _words(program: str) -> tuple[str, ...]:
-    """Return a program and its arguments, as a shell would take them apart."""
-    try:
-        words = shlex.split(program, posix=os.name == "posix")
-    except ValueError:
-        raise click.UsageError("--program has a quotation mark that is not closed") from None
-    if not words:
-        raise click.UsageError("--program is empty")
-    return tuple(words)
 
 
 @click.command()
@@ -171,19 +115,71 @@ def inspect(path: Path, reports: int, discover: str | None, check_crafted: bool)
       assocpriv inspect reports.parquet
       assocpriv inspect reports.parquet --check-crafted
     """
-    from assocpriv.api import PLAN, Plan, reports_to_discover
-    from assocpriv.api import inspect as look_into
+    from assocpriv import api
     from assocpriv.show.audits import describe
     from assocpriv.show.plans import needed_lines, needed_record
 
     if reports < 1:
         raise FileError(f"--reports must be at least 1, got {reports}")
-    content = look_into(path, check_crafted=check_crafted, progress=Progress())
-    if content.kind != PLAN:
+    content = api.inspect(path, check_crafted=check_crafted, progress=Progress())
+    if content.kind != api.PLAN:
         refuse_given(("reports", "discover"), f"describes a plan; {path} holds {content.said}")
-    needed = None if discover is None else reports_to_discover(Plan.of(content.plan), discover)
+    needed = None if discover is None else api.reports_to_discover(api.Plan.of(content.plan), discover)
     described = describe(content, reports)
     show_result(
         lambda: {"kind": content.kind} | described.record() | needed_record(needed),
         lambda: [*described.lines(), *needed_lines(needed, discover)],
     )
+
+
+@click.command()
+@click.argument("plan", type=PATH)
+@choice("--depth", ["exact", "conformance", "empirical", "all"], "How deep to look.", default="all")
+@usual("--trials", default=1_000_000, help="Reports for empirical.", type=WholeRange(1000))
+@usual(
+    "--confidence", default="99.9%", help="Chance, at least, that a client that follows the plan is not called broken."
+)
+@choice(
+    "--client",
+    ["both", "bulk", "single"],
+    "Which of our clients: for many baskets, for one, or both (of the latter what reports some seconds give).",
+)
+@click.option(
+    "--program", help="Audit this program and its arguments instead; docs/formats/pipe.md says what it reads."
+)
+@json_option
+@click.pass_context
+def audit(context: click.Context, /, plan: Path, program: str | None, **options: Any) -> None:
+    """Audit PLAN, and clients of it as black boxes: is the promise kept, and do the clients follow the plan?
+
+    Ends with status 1 if anything is broken. The clients run on records made here, never on anybody's.
+    What no audit can see is printed with the verdict.
+
+    \b
+    Example:
+      assocpriv audit plan.json --depth exact
+      assocpriv audit plan.json --program ./client --trials 200000
+    """
+    from assocpriv.api import AuditRequest, audit_file
+    from assocpriv.show.audits import audit_lines, audit_record
+
+    if program is not None and context.get_parameter_source("client") is not click.core.ParameterSource.DEFAULT:
+        raise click.UsageError("--client names one of our clients; it does not go with --program")
+    if program is not None and options["depth"] == "exact":
+        raise click.UsageError("--depth exact does not run a program; it does not go with --program")
+    request = AuditRequest(program=None if program is None else _words(program), **options)
+    done = audit_file(plan, request, Progress())
+    show_result(lambda: audit_record(done), lambda: audit_lines(done))
+    if done.is_broken:
+        context.exit(1)
+
+
+def _words(program: str) -> tuple[str, ...]:
+    """Return a program and its arguments, as a shell would take them apart."""
+    try:
+        words = shlex.split(program, posix=os.name == "posix")
+    except ValueError:
+        raise click.UsageError("--program has a quotation mark that is not closed") from None
+    if not words:
+        raise click.UsageError("--program is empty")
+    return tuple(words)

@@ -1,9 +1,4 @@
-"""Randomize, report.
-
-The command randomize: the clients' side, in bulk.
-
-The command report, for one device, with its ledger.
-"""
+"""The clients' side of baskets: the commands randomize, in bulk, or report, for one device with its ledger."""
 
 import csv
 import sys
@@ -18,6 +13,8 @@ from assocpriv.show.terminal import Progress
 
 if TYPE_CHECKING:
     from assocpriv.collect import Collector
+
+_MOST_BYTES = 1 << 24  # of a record
 
 
 @click.command()
@@ -56,9 +53,6 @@ def randomize(baskets: Path, plan_path: Path, output: Path, memory: int | None, 
             f"{counted(done.counts.baskets, 'report')} of {counted(plan.report_bytes, 'byte')} written to {output}"
         ],
     )
-
-
-_MOST_BYTES = 1 << 24  # of a record
 
 
 @click.command()
@@ -116,15 +110,14 @@ def report(plan_path: Path | None, url: str | None, unsent: bool, basket: str | 
 
 
 def _write(plan_path: Path, basket: str | None, *, output: Path, **device: Any) -> None:
-    from assocpriv.api import parse_record, read_any_plan, takes_names
-    from assocpriv.api import report as make_report
+    from assocpriv import api
     from assocpriv.show.audits import device_lines, device_record
 
-    plan = read_any_plan(plan_path)
-    if basket is not None and not takes_names(plan):
+    plan = api.read_any_plan(plan_path)
+    if basket is not None and not api.takes_names(plan):
         raise click.UsageError(f"--basket does not go with a plan of the kind {plan.kind}; see docs/cli/clients.md")
-    record = _names_given(basket) if basket is not None else parse_record(_record_read(), plan)
-    done = make_report(record, plan, output=output, inputs=[plan_path], **device)
+    record = _names_given(basket) if basket is not None else api.parse_record(_record_read(), plan)
+    done = api.report(record, plan, output=output, inputs=[plan_path], **device)
     opt.show_result(lambda: device_record(done), lambda: device_lines(done, output))
 
 

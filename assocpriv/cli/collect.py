@@ -1,18 +1,8 @@
-"""Serve, gather, collector.
+"""The collector's side: the commands serve or gather, with the command group collector.
 
-The command serve: a collector that devices send their reports to.
-
-The command gather: single reports become a collection.
-
-The command group collector: what an operator does on the machine where a collection's folder is.
-
-The commands keys add, keys list and keys revoke: who may send reports.
-
-The commands seal and close: all reports of a collection become report files.
-
-The command set-aside: one source's reports out of the collection, or back.
-
-The command status: what a collector's folder holds.
+serve: a collector that devices send their reports to. gather: single reports become a collection. collector: what an
+operator does on the machine where a collection's folder is: status, what it holds; seal and close, all its reports
+become report files; set-aside, one source's reports out of it, or back; keys, who may send reports.
 """
 
 import sys
@@ -24,6 +14,16 @@ import click
 from assocpriv.cli import options as opt
 from assocpriv.promise.errors import WireError, counted
 from assocpriv.show.terminal import Progress
+
+_HOMES = {
+    name: f"assocpriv.cli.collect:{name.replace('-', '_')}" for name in ("status", "seal", "close", "set-aside", "keys")
+}
+_KEY_HOMES = {name: f"assocpriv.cli.collect:{name}_key" for name in ("add", "list", "revoke")}
+_data_argument = click.argument("data", type=opt.PATH)
+_store_option = click.option(
+    "--store", metavar="URL", help="Of reports in PostgreSQL: postgresql://… or @FILE.  [default: the folder's note]"
+)
+_sealing_options = opt.joined(_data_argument, _store_option, opt.json_option)
 
 
 @click.command()
@@ -67,18 +67,17 @@ def serve(
     Example:
       assocpriv serve plan.json --data collection
     """
-    from assocpriv.collect import TOKEN_FILE, read_plan
-    from assocpriv.collect import serve as run
+    from assocpriv import collect
 
     def tell(url: str) -> None:
         click.echo(f"listening on {url}")
         if demo:
             opt.say([f"the demonstration is {url}/demo"])
         if not no_admin:
-            opt.say([f"the operator's page is {url}/admin, its token in {data / TOKEN_FILE}"])
+            opt.say([f"the operator's page is {url}/admin, its token in {data / collect.TOKEN_FILE}"])
 
-    run(
-        read_plan(plan),
+    collect.serve(
+        collect.read_plan(plan),
         data,
         host=host,
         port=port,
@@ -115,15 +114,14 @@ def gather(sources: tuple[Path, ...], plan_paths: tuple[Path, ...], output: Path
       assocpriv gather inbox --plan plan.json -o collection
       assocpriv mine collection --min-support auto
     """
-    from assocpriv.api import gather as run
-    from assocpriv.api import read_any_plan
+    from assocpriv import api
     from assocpriv.show.collections import failure, gathered_lines, gathered_record, refused_lines
 
     stream = Path("-") in sources
     if stream and (len(sources) > 1 or keep):
         raise click.UsageError("- is standard input, which stands alone, without --keep")
     given: Any = _standard_input() if stream else sources
-    done = run(given, [read_any_plan(path) for path in plan_paths], output, keep=keep, progress=Progress())
+    done = api.gather(given, [api.read_any_plan(path) for path in plan_paths], output, keep=keep, progress=Progress())
     failed = failure(done)
     if not failed or done.refused_count > 1:
         opt.warn(refused_lines(done))
@@ -136,15 +134,6 @@ def _standard_input() -> Any:
     if sys.stdin is None:  # closed by whoever started this
         raise click.UsageError("standard input is closed; give the reports there, one after another")
     return sys.stdin.buffer
-
-
-_HOMES = {
-    "status": "assocpriv.cli.collect:status",
-    "seal": "assocpriv.cli.collect:seal",
-    "close": "assocpriv.cli.collect:close",
-    "set-aside": "assocpriv.cli.collect:set_aside",
-    "keys": "assocpriv.cli.collect:keys",
-}
 
 
 @click.group(cls=opt.LazyGroup, homes=_HOMES)
@@ -160,89 +149,25 @@ def collector() -> None:
     """
 
 
-_KEY_HOMES = {name: f"assocpriv.cli.collect:{name}_key" for name in ("add", "list", "revoke")}
-data_argument = click.argument("data", type=opt.PATH)
-
-
-@click.group(cls=opt.LazyGroup, homes=_KEY_HOMES)
-def keys() -> None:
-    """Keys of the sources of a collection, as tills: only who has one may send.
-
-    Each report is then stored with the number of its key, which GET /status tells everybody.
-
-    \b
-    Example:
-      assocpriv collector keys add collection --name till-7 --quota 5000
-      assocpriv collector keys list collection
-      assocpriv collector keys revoke collection 1
-    """
-
-
-@click.command("add")
-@data_argument
-@click.option("--name", required=True, help="What people call the source; reports are stored with the key's number.")
-@click.option("--quota", metavar="N", type=opt.WholeRange(1, 1 << 40), help="Most reports that may come with the key.")
+@click.command()
+@_data_argument
 @opt.json_option
-def add_key(data: Path, name: str, quota: int | None) -> None:
-    """Make a key for a source of the collection DATA, and print it: only its hash is kept.
-
-    A collector that runs with keys takes it at once.
+def status(data: Path) -> None:
+    """Say what the collection DATA holds, also while it is served: reports, by the number of their key.
 
     \b
     Example:
-      assocpriv collector keys add collection --name till-7 --quota 5000
+      assocpriv collector status collection
     """
-    from assocpriv.collect import add_key as run
-    from assocpriv.show.collections import key_record
-
-    key, secret = run(data, name, quota=quota)
-    opt.show_result(lambda: key_record(key) | {"key": secret}, lambda: [secret])
-    opt.say([f"key {key.number}; it is shown this once. Devices send it as Authorization: Bearer KEY"])
-
-
-@click.command("list")
-@data_argument
-@opt.json_option
-def list_key(data: Path) -> None:
-    """List the keys of the collection DATA: numbers, names and quotas.
-
-    \b
-    Example:
-      assocpriv collector keys list collection
-    """
-    from assocpriv.collect import list_keys as run
-    from assocpriv.show.collections import key_lines, key_record
+    from assocpriv.collect import collection_status as run
+    from assocpriv.show.collections import status_lines, status_record
 
     found = run(data)
-    opt.show_result(lambda: {"keys": [key_record(key) for key in found]}, lambda: key_lines(found))
-
-
-@click.command("revoke")
-@data_argument
-@click.argument("number", type=opt.WHOLE)
-@opt.json_option
-def revoke_key(data: Path, number: int) -> None:
-    """Take no more reports with the key NUMBER of the collection DATA; what came with it stays.
-
-    \b
-    Example:
-      assocpriv collector keys revoke collection 1
-    """
-    from assocpriv.collect import revoke_key as run
-    from assocpriv.show.collections import key_record
-
-    key = run(data, number)
-    opt.show_result(lambda: key_record(key), lambda: [f"key {key.number} ({key.name}) is revoked; its reports stay"])
-
-
-store_option = click.option(
-    "--store", metavar="URL", help="Of reports in PostgreSQL: postgresql://… or @FILE.  [default: the folder's note]"
-)
-_usual = opt.joined(click.argument("data", type=opt.PATH), store_option, opt.json_option)
+    opt.show_result(lambda: status_record(found), lambda: status_lines(found))
 
 
 @click.command()
-@_usual
+@_sealing_options
 def seal(data: Path, store: str | None) -> None:
     """Turn all reports of the collection DATA into report files, in random order and without ids.
 
@@ -259,7 +184,7 @@ def seal(data: Path, store: str | None) -> None:
 
 
 @click.command()
-@_usual
+@_sealing_options
 def close(data: Path, store: str | None) -> None:
     """End the collection DATA: seal it, forget the submission ids, and take no more reports.
 
@@ -279,10 +204,10 @@ def close(data: Path, store: str | None) -> None:
 
 
 @click.command("set-aside")
-@click.argument("data", type=opt.PATH)
+@_data_argument
 @click.option("--key", type=opt.WholeRange(1), required=True, help="Number of the key that the reports came with.")
 @click.option("--restore", is_flag=True, help="Put them back.")
-@store_option
+@_store_option
 @opt.json_option
 def set_aside(data: Path, key: int, restore: bool, store: str | None) -> None:
     """Move the reports of one key out of the collection DATA, into DATA/set-aside: mine and the rest see them no more.
@@ -304,18 +229,72 @@ def set_aside(data: Path, key: int, restore: bool, store: str | None) -> None:
     )
 
 
-@click.command()
-@click.argument("data", type=opt.PATH)
-@opt.json_option
-def status(data: Path) -> None:
-    """Say what the collection DATA holds, also while it is served: reports, by the number of their key.
+@click.group(cls=opt.LazyGroup, homes=_KEY_HOMES)
+def keys() -> None:
+    """Keys of the sources of a collection, as tills: only who has one may send.
+
+    Each report is then stored with the number of its key, which GET /status tells everybody.
 
     \b
     Example:
-      assocpriv collector status collection
+      assocpriv collector keys add collection --name till-7 --quota 5000
+      assocpriv collector keys list collection
+      assocpriv collector keys revoke collection 1
     """
-    from assocpriv.collect import collection_status as run
-    from assocpriv.show.collections import status_lines, status_record
+
+
+@click.command("add")
+@_data_argument
+@click.option("--name", required=True, help="What people call the source; reports are stored with the key's number.")
+@click.option("--quota", metavar="N", type=opt.WholeRange(1, 1 << 40), help="Most reports that may come with the key.")
+@opt.json_option
+def add_key(data: Path, name: str, quota: int | None) -> None:
+    """Make a key for a source of the collection DATA, and print it: only its hash is kept.
+
+    A collector that runs with keys takes it at once.
+
+    \b
+    Example:
+      assocpriv collector keys add collection --name till-7 --quota 5000
+    """
+    from assocpriv.collect import add_key as run
+    from assocpriv.show.collections import key_record
+
+    key, secret = run(data, name, quota=quota)
+    opt.show_result(lambda: key_record(key) | {"key": secret}, lambda: [secret])
+    opt.say([f"key {key.number}; it is shown this once. Devices send it as Authorization: Bearer KEY"])
+
+
+@click.command("list")
+@_data_argument
+@opt.json_option
+def list_key(data: Path) -> None:
+    """List the keys of the collection DATA: numbers, names and quotas.
+
+    \b
+    Example:
+      assocpriv collector keys list collection
+    """
+    from assocpriv.collect import list_keys as run
+    from assocpriv.show.collections import key_lines, key_record
 
     found = run(data)
-    opt.show_result(lambda: status_record(found), lambda: status_lines(found))
+    opt.show_result(lambda: {"keys": [key_record(key) for key in found]}, lambda: key_lines(found))
+
+
+@click.command("revoke")
+@_data_argument
+@click.argument("number", type=opt.WHOLE)
+@opt.json_option
+def revoke_key(data: Path, number: int) -> None:
+    """Take no more reports with the key NUMBER of the collection DATA; what came with it stays.
+
+    \b
+    Example:
+      assocpriv collector keys revoke collection 1
+    """
+    from assocpriv.collect import revoke_key as run
+    from assocpriv.show.collections import key_record
+
+    key = run(data, number)
+    opt.show_result(lambda: key_record(key), lambda: [f"key {key.number} ({key.name}) is revoked; its reports stay"])

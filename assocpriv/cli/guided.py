@@ -1,16 +1,8 @@
-"""Guided perturbation.
+"""The command group guide: guided perturbation, from the miner's first guidance to what can be learned.
 
-The command group guide: guided perturbation, from the miner's first guidance to what can be learned.
-
-The command guide answer: the clients' side under guidance.
-
-The command guide collect: released tuples added to the miner's state.
-
-The command guide publish: what people are to answer now.
-
-The command guide start: a plan and the miner's state, from a table of people who do not mind.
-
-The command guide simulate: both sides on a table at hand.
+start: a plan and the miner's state, from a table of people who do not mind. publish: what people are to answer now.
+answer: the clients' side under guidance. collect: released tuples added to the miner's state. simulate: both sides on
+a table at hand.
 """
 
 from pathlib import Path
@@ -21,13 +13,25 @@ import click
 from assocpriv.cli import options as opt
 from assocpriv.show.terminal import Progress
 
-_HOMES = {
-    "start": "assocpriv.cli.guided:start",
-    "publish": "assocpriv.cli.guided:publish",
-    "answer": "assocpriv.cli.guided:answer",
-    "collect": "assocpriv.cli.guided:collect",
-    "simulate": "assocpriv.cli.guided:simulate",
-}
+_HOMES = {name: f"assocpriv.cli.guided:{name}" for name in ("start", "publish", "answer", "collect", "simulate")}
+_sample_options = opt.joined(
+    click.option("--class", "class_column", metavar="COLUMN", required=True, help="The class, collected in clear."),
+    click.option("--missing", multiple=True, metavar="WORD", help="Stands for a missing value, as ?; repeatable."),
+    opt.separator_option,
+)
+_promise_options = opt.joined(
+    click.option("--prior", help="Belief before a report, as 5%; without a promise none is made."),
+    click.option("--posterior", help="Belief that no report may lift the prior to."),
+    opt.epsilon_option,
+    opt.choice("--keep", ["bits", "tuple"], "How a promise is kept: a coin mixed into every bit, or random tuples."),
+)
+_scheme_options = opt.joined(
+    opt.usual("--batch", metavar="N", default=100, help="Tuples after which guidance is published anew."),
+    opt.choice("--order", ["magnitude", "value"], "Of eigenvalues: value is the paper's, for two classes."),
+)
+_mu_option = opt.usual(
+    "--mu", metavar="SHARE", default="15%", help="Eigenvalues to this share of the largest are left out."
+)
 
 
 @click.group(cls=opt.LazyGroup, homes=_HOMES)
@@ -41,6 +45,58 @@ def guide() -> None:
       assocpriv guide answer table.csv --plan plan.json --guidance guidance.json -o released.parquet
       assocpriv guide collect released.parquet --state state.json
     """
+
+
+@click.command()
+@click.argument("table", type=opt.PATH)
+@_sample_options
+@_mu_option
+@_scheme_options
+@_promise_options
+@click.option("--known", is_flag=True, help="Start with TABLE's own tuples instead of random ones.")
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Plan file to write (JSON).")
+@click.option("--state", type=opt.OUTPUT, required=True, help="State file to write (JSON).")
+@opt.result_options
+def start(table: Path, output: Path, state: Path, force: bool, **options: Any) -> None:
+    """Make a plan of TABLE's columns, and the state that the miner keeps.
+
+    TABLE holds records of people who do not mind, or public ones: its values and quartiles are published.
+
+    \b
+    Example:
+      assocpriv guide start sample.csv --class party --missing ? -o plan.json --state state.json
+      assocpriv guide start sample.csv --class party --epsilon 2 -o plan.json --state state.json
+    """
+    from assocpriv import guided
+    from assocpriv.show.guided import start_lines, start_record
+
+    for path in (output, state):
+        guided.check_writable(path, force=force, inputs=[table])
+    made = guided.start(table, promise=opt.take_promise(options), **options)
+    guided.write_state(made, state, force=force)
+    guided.write_plan(made.plan, output, force=force)
+    opt.show_result(lambda: start_record(made), lambda: start_lines(made, str(output), str(state)))
+
+
+@click.command()
+@click.argument("state", type=opt.PATH)
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Guidance file to write (JSON).")
+@opt.result_options
+def publish(state: Path, output: Path, force: bool) -> None:
+    """Write the guidance that people are to answer now, and note it in STATE.
+
+    It changes once a batch of tuples has come in since the last; before that the last is written again.
+
+    \b
+    Example:
+      assocpriv guide publish state.json -o guidance.json
+    """
+    from assocpriv.guided import publish_file
+    from assocpriv.show.guided import publish_lines, publish_record
+
+    with Progress.while_busy("finding what tells classes apart"):
+        done, new = publish_file(state, output, force=force)
+    opt.show_result(lambda: publish_record(done, new), lambda: publish_lines(done, new, str(output)))
 
 
 @click.command()
@@ -124,89 +180,16 @@ def collect(reports: tuple[Path, ...], state: Path) -> None:
 
 
 @click.command()
-@click.argument("state", type=opt.PATH)
-@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Guidance file to write (JSON).")
-@opt.result_options
-def publish(state: Path, output: Path, force: bool) -> None:
-    """Write the guidance that people are to answer now, and note it in STATE.
-
-    It changes once a batch of tuples has come in since the last; before that the last is written again.
-
-    \b
-    Example:
-      assocpriv guide publish state.json -o guidance.json
-    """
-    from assocpriv.guided import publish_file
-    from assocpriv.show.guided import publish_lines, publish_record
-
-    with Progress.while_busy("finding what tells classes apart"):
-        done, new = publish_file(state, output, force=force)
-    opt.show_result(lambda: publish_record(done, new), lambda: publish_lines(done, new, str(output)))
-
-
-sample_options = opt.joined(
-    click.option("--class", "class_column", metavar="COLUMN", required=True, help="The class, collected in clear."),
-    click.option("--missing", multiple=True, metavar="WORD", help="Stands for a missing value, as ?; repeatable."),
-    opt.separator_option,
-)
-promise_options = opt.joined(
-    click.option("--prior", help="Belief before a report, as 5%; without a promise none is made."),
-    click.option("--posterior", help="Belief that no report may lift the prior to."),
-    opt.epsilon_option,
-    opt.choice("--keep", ["bits", "tuple"], "How a promise is kept: a coin mixed into every bit, or random tuples."),
-)
-scheme_options = opt.joined(
-    opt.usual("--batch", metavar="N", default=100, help="Tuples after which guidance is published anew."),
-    opt.choice("--order", ["magnitude", "value"], "Of eigenvalues: value is the paper's, for two classes."),
-)
-mu_option = opt.usual(
-    "--mu", metavar="SHARE", default="15%", help="Eigenvalues to this share of the largest are left out."
-)
-
-
-@click.command()
 @click.argument("table", type=opt.PATH)
-@sample_options
-@mu_option
-@scheme_options
-@promise_options
-@click.option("--known", is_flag=True, help="Start with TABLE's own tuples instead of random ones.")
-@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Plan file to write (JSON).")
-@click.option("--state", type=opt.OUTPUT, required=True, help="State file to write (JSON).")
-@opt.result_options
-def start(table: Path, output: Path, state: Path, force: bool, **options: Any) -> None:
-    """Make a plan of TABLE's columns, and the state that the miner keeps.
-
-    TABLE holds records of people who do not mind, or public ones: its values and quartiles are published.
-
-    \b
-    Example:
-      assocpriv guide start sample.csv --class party --missing ? -o plan.json --state state.json
-      assocpriv guide start sample.csv --class party --epsilon 2 -o plan.json --state state.json
-    """
-    from assocpriv.guided import check_writable, write_plan, write_state
-    from assocpriv.guided import start as begin
-    from assocpriv.show.guided import start_lines, start_record
-
-    for path in (output, state):
-        check_writable(path, force=force, inputs=[table])
-    made = begin(table, promise=opt.take_promise(options), **options)
-    write_state(made, state, force=force)
-    write_plan(made.plan, output, force=force)
-    opt.show_result(lambda: start_record(made), lambda: start_lines(made, str(output), str(state)))
-
-
-@click.command()
-@click.argument("table", type=opt.PATH)
-@sample_options
+@_sample_options
 @opt.choice("--classifier", ["tree", "naive-bayes", "logistic"], "What is learned, by scikit-learn.")
 @click.option("--population", metavar="GROUPS", help="People of mixed caution instead, as 17%:2,56%:8,27%:any.")
 @click.option(
     "--level", "levels", metavar="K", type=opt.WholeRange(1), multiple=True, help="Only this level; repeatable."
 )
-@mu_option
-@scheme_options
-@promise_options
+@_mu_option
+@_scheme_options
+@_promise_options
 @opt.usual("--repeats", default=5, type=opt.WholeRange(2), help="Each time with another third held back to test on.")
 @opt.usual(
     "--people", "most_people", default=5000, type=opt.WholeRange(3), help="So many records at most, drawn at random."
@@ -224,17 +207,16 @@ def simulate(table: Path, population: str | None, mu: str, **options: Any) -> No
       assocpriv guide simulate votes.csv --class party --missing ? --classifier naive-bayes --seed 1
       assocpriv guide simulate votes.csv --class party --missing ? --population 17%:2,56%:8,27%:any
     """
-    from assocpriv.guided import simulate as run
-    from assocpriv.guided import simulate_population
+    from assocpriv import guided
     from assocpriv.show.guided import population_lines, population_record, trial_lines, trial_record
 
     options["promise"] = opt.take_promise(options)
     if population is None:
         opt.refuse_given(("mu",), "goes with --population only; without it every level is tried")
-        trial = run(table, progress=Progress().stage("levels"), **options)
+        trial = guided.simulate(table, progress=Progress().stage("levels"), **options)
         opt.show_result(lambda: trial_record(trial), lambda: trial_lines(trial))
         return
     opt.refuse_given(("levels", "repeats"), "does not go with --population")
     options = {name: value for name, value in options.items() if name not in ("levels", "repeats")}
-    found = simulate_population(table, groups=population, mu=mu, **options)
+    found = guided.simulate_population(table, groups=population, mu=mu, **options)
     opt.show_result(lambda: population_record(found), lambda: population_lines(found))

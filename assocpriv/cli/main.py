@@ -1,4 +1,4 @@
-"""The command line: a command parses, calls a front and shows what it returns.
+"""The command line: a command parses, calls a front, shows what it returns.
 
 Results go to standard output (text, or one JSON object with ``--json``), talk to standard error. Exit status: 0
 done, 1 bad input or failure (one line, no traceback), 2 wrong usage.

@@ -1,14 +1,8 @@
-"""Mine, rules, ask, combine, page.
+"""The server's side of baskets: the commands mine, rules, ask, combine, page.
 
-The command mine: frequent itemsets from reports alone.
-
-The command rules: association rules from mined itemsets.
-
-The command ask: chosen itemsets and rules, without mining.
-
-The command combine: tables of several rounds side by side.
-
-The command page: what was found, or withheld, as a page for a browser.
+mine: frequent itemsets from reports alone. rules: association rules from mined itemsets. ask: chosen itemsets and
+rules, without mining. combine: tables of several rounds side by side. page: what was found, or withheld, as a page for
+a browser.
 """
 
 import csv
@@ -21,6 +15,8 @@ import click
 from assocpriv.cli import options as opt
 from assocpriv.promise.errors import FileError
 from assocpriv.show.terminal import Progress
+
+_ARROW = "=>"
 
 
 @click.command()
@@ -152,9 +148,6 @@ def rules(itemsets: Path, output: Path | None, top: int, force: bool, **wanted: 
         opt.say_written(output)
     opt.warn(describe_undecided(frame))
     opt.show_result(lambda: derived_record(frame, derived), lambda: derived_lines(frame, derived, top))
-
-
-_ARROW = "=>"
 
 
 @click.command()

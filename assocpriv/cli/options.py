@@ -1,8 +1,6 @@
-"""Options that commands share, and how they talk.
+"""What commands share: how they talk or refuse, which options have one meaning in all of them.
 
-What commands share when they talk, results to standard output and the rest to standard error, or refuse options.
-
-Options that several commands share.
+Results go to standard output, the rest to standard error.
 """
 
 import contextlib
@@ -23,8 +21,17 @@ from assocpriv.show.terminal import Progress, can_draw, decorated, fitted, harml
 if TYPE_CHECKING:
     from assocpriv.api import Breach
 
-
 _VERBOSITY = "assocpriv.verbosity"
+_AS_JSON = "assocpriv.as_json"  # where show_result looks
+LAYOUT = ("format", "separator", "header", "transaction_column", "item_column")
+LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
+ROWS, WANTED = 50, 64  # shown as text; itemsets wanted of rounds
+_SEPARATORS = (",", ";", "|", "tab", "blank")
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE | re.ASCII)
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+# ---- groups of commands
 
 
 class LazyGroup(click.Group):
@@ -58,6 +65,9 @@ class LazyGroup(click.Group):
         return command
 
 
+# ---- talk
+
+
 def talk_as(verbosity: int) -> None:
     """Say less than usual from now on (-1: neither notes nor progress), or more (1: also what it took)."""
     click.get_current_context().meta[_VERBOSITY] = verbosity
@@ -66,7 +76,7 @@ def talk_as(verbosity: int) -> None:
         click.get_current_context().call_on_close(lambda: setattr(Progress, "is_silent", False))
 
 
-def verbosity() -> int:
+def _verbosity() -> int:
     """Return how much is to be said: -1, 0 or 1."""
     context = click.get_current_context(silent=True)
     return 0 if context is None else int(context.meta.get(_VERBOSITY, 0))
@@ -74,12 +84,16 @@ def verbosity() -> int:
 
 def say(lines: Iterable[str]) -> None:
     """Talk to the person, on standard error, unless quiet is wanted."""
-    if verbosity() >= 0:
+    if _verbosity() >= 0:
         _tell(lines)
 
 
-def _tell(lines: Iterable[str], word: str = "", **style: Any) -> None:
+def warn(lines: Iterable[str]) -> None:
+    """Warn the person, on standard error."""
+    _tell(lines, "warning:", fg="yellow")
 
+
+def _tell(lines: Iterable[str], word: str = "", **style: Any) -> None:
     if sys.stderr is None:  # closed
         return
     Progress.make_room()
@@ -108,25 +122,9 @@ def showing_log() -> Iterator[None]:
         log.setLevel(before)
 
 
-def warn(lines: Iterable[str]) -> None:
-    """Warn the person, on standard error."""
-    _tell(lines, "warning:", fg="yellow")
-
-
 def say_written(output: Path, what: str = "table") -> None:
     """Say that a table was written beside what is shown."""
     say([f"{what} written to {output}"])
-
-
-class Refused(click.ClickException):
-    """What ends a command, in one line."""
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        """Print it on standard error."""
-
-        stream = sys.stderr if file is None else file
-        for part in talk(self.format_message(), "Error:", stream, fg="red", bold=True):
-            click.echo(part, file=stream, color=has_colours(stream))
 
 
 def say_compiling() -> None:
@@ -142,7 +140,7 @@ def say_compiling() -> None:
 
 def say_what_it_took(seconds: float) -> None:
     """Say how long a command took, and how much memory, where more than usual is to be said."""
-    if verbosity() <= 0:
+    if _verbosity() <= 0:
         return
     with contextlib.suppress(ImportError):  # Windows does not say
         import resource
@@ -153,9 +151,22 @@ def say_what_it_took(seconds: float) -> None:
     _tell([f"took {seconds:.2f} s"])
 
 
+class Refused(click.ClickException):
+    """What ends a command, in one line."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print it on standard error."""
+        stream = sys.stderr if file is None else file
+        for part in talk(self.format_message(), "Error:", stream, fg="red", bold=True):
+            click.echo(part, file=stream, color=has_colours(stream))
+
+
+# ---- results
+
+
 def wants_json() -> bool:
     """Return whether the result is wanted as JSON instead of text."""
-    return bool(click.get_current_context().meta[AS_JSON])
+    return bool(click.get_current_context().meta[_AS_JSON])
 
 
 def show_result(record: Callable[[], Any], lines: Callable[[], list[str]]) -> None:
@@ -168,7 +179,6 @@ def show_result(record: Callable[[], Any], lines: Callable[[], list[str]]) -> No
 
 def show_lines(lines: list[str]) -> None:
     """Print text as it is, or as a terminal shows it."""
-
     if not is_terminal(sys.stdout):
         click.echo("\n".join(lines))
         return
@@ -177,6 +187,9 @@ def show_lines(lines: list[str]) -> None:
     for line in decorated(safe, width, bars=can_draw(sys.stdout)):
         for part in fitted(line.text, width, line.hang):
             click.echo(line.shown(part, coloured=coloured), color=coloured)
+
+
+# ---- options that were given
 
 
 def given(name: str) -> bool:
@@ -203,7 +216,7 @@ def require(names: Iterable[str]) -> None:
             raise click.MissingParameter(ctx=context, param=parameter)
 
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+# ---- types of options
 
 
 class _PlainDigits(click.ParamType):  # type: ignore[type-arg]  # generic in some releases of click alone
@@ -253,6 +266,44 @@ class _WholeOr(_Whole):
 BLOCKS = _WholeOr("auto", "none")
 
 
+class _Output(click.Path):
+    """Files to write: - would be a file of that name, where standard output is meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or refuse what names no file."""
+        if value in ("", "-"):
+            self.fail(f"name a file; {value!r} is no name of one.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH, OUTPUT = click.Path(path_type=Path), _Output(path_type=Path)
+
+
+def _to_separator(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    """Take a separator as a word or as the character itself."""
+    word = {"\t": "tab", "\\t": "tab", " ": "blank"}.get(text or "", text)
+    if word is not None and word not in _SEPARATORS:
+        raise click.BadParameter(f"give one of {' '.join(_SEPARATORS)}")
+    return word
+
+
+def _to_bytes(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
+    """Read a size such as 500MB, 2GB or 1.5GiB."""
+    if text is None:
+        return None
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise click.BadParameter(f"{text!r} is not a size; write for example 500MB, 2GB or 1.5GiB")
+    power = " KMGT".index((match[2] or " ").upper())
+    size = int(float(match[1]) * (1024 if match[3] else 1000) ** power)
+    if size < LEAST_MEMORY:
+        raise click.BadParameter(f"{text} is too little; give at least {LEAST_MEMORY >> 20}MiB")
+    return size
+
+
+# ---- options
+
+
 def joined(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
     """Return one decorator that applies several, the first outermost."""
 
@@ -276,46 +327,31 @@ def choice(name: str, words: Sequence[str], help: str, default: str | None = Non
     return usual(name, default=default or words[0], help=help, type=click.Choice(words))
 
 
-AS_JSON = "assocpriv.as_json"  # where show_result looks
 json_option = click.option(
     "--json",
     is_flag=True,
     expose_value=False,
-    callback=lambda context, _, value: context.meta.update({AS_JSON: value}),
+    callback=lambda context, _, value: context.meta.update({_AS_JSON: value}),
     help="Print one JSON object instead of text.",
 )
 force_option = click.option("--force", is_flag=True, help="Replace existing files.")
 result_options = joined(force_option, json_option)
-LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
-ROWS, WANTED = 50, 64  # shown as text; itemsets wanted of rounds
-
-
-class _Output(click.Path):
-    """Files to write: - would be a file of that name, where standard output is meant."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path, or refuse what names no file."""
-        if value in ("", "-"):
-            self.fail(f"name a file; {value!r} is no name of one.", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-PATH, OUTPUT = click.Path(path_type=Path), _Output(path_type=Path)
-_SEPARATORS = (",", ";", "|", "tab", "blank")
-
-
-def _to_separator(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
-    """Take a separator as a word or as the character itself."""
-    word = {"\t": "tab", "\\t": "tab", " ": "blank"}.get(text or "", text)
-    if word is not None and word not in _SEPARATORS:
-        raise click.BadParameter(f"give one of {' '.join(_SEPARATORS)}")
-    return word
-
-
+plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="The published plan.")
+plan_output_options = joined(
+    click.option("-o", "--output", type=OUTPUT, required=True, help="Plan file to write (JSON)."), result_options
+)
+epsilon_option = click.option(
+    "--epsilon", help="The promise as ε of local differential privacy, 2.5 or ln19; instead of --posterior."
+)
+memory_option = click.option(
+    "--memory",
+    metavar="SIZE",
+    callback=_to_bytes,
+    help="What of the data may be held at a time, as 500MB or 2GB.  [default: a quarter of the free memory]",
+)
 separator_option = click.option(
     "--separator", metavar="CHAR", callback=_to_separator, help="Of cells: , ; | tab or blank."
 )
-LAYOUT = ("format", "separator", "header", "transaction_column", "item_column")
 layout_options = joined(
     click.option(
         "--format",
@@ -339,28 +375,30 @@ basket_options = joined(
     choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
     choice("--empty", ["error", "keep"], "Empty baskets."),
 )
-
-
-_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE | re.ASCII)
-
-
-def _to_bytes(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
-    """Read a size such as 500MB, 2GB or 1.5GiB."""
-    if text is None:
-        return None
-    match = _SIZE.fullmatch(text.strip())
-    if match is None:
-        raise click.BadParameter(f"{text!r} is not a size; write for example 500MB, 2GB or 1.5GiB")
-    power = " KMGT".index((match[2] or " ").upper())
-    size = int(float(match[1]) * (1024 if match[3] else 1000) ** power)
-    if size < LEAST_MEMORY:
-        raise click.BadParameter(f"{text} is too little; give at least {LEAST_MEMORY >> 20}MiB")
-    return size
-
-
-epsilon_option = click.option(
-    "--epsilon", help="The promise as ε of local differential privacy, 2.5 or ln19; instead of --posterior."
+reports_argument = click.argument("reports", type=PATH, nargs=-1, required=True)
+backend_options = joined(
+    choice("--backend", ["local", "spark"], "Who counts: this machine, or Spark's tasks (extra assocpriv[spark])."),
+    click.option(
+        "--master",
+        metavar="URL",
+        help="Of Spark: local[2], spark://host:7077, yarn, sc://host:15002.  [default: local[*]]",
+    ),
 )
+error_options = joined(
+    usual("--confidence-level", default="95%", help="Of the intervals, as 95% or 0.95."),
+    click.option("--population", is_flag=True, help="Errors for the population the baskets were drawn from."),
+)
+histogram_table_option = click.option("--histogram", type=PATH, help="Mined table of a sizes plan (plan --histogram).")
+table_output_option = click.option("-o", "--output", type=OUTPUT, help="File to write: .parquet, .csv or .json.")
+_top_option = usual("--top", default=ROWS, help="Rows shown as text.", type=WholeRange(0))
+table_options = joined(table_output_option, _top_option, result_options)
+row_options = joined(
+    click.option("--contains", multiple=True, metavar="ITEM", help="Show rows that hold this item; may be repeated."),
+    click.option("--size", metavar="K", help="Show rows of so many items, as 2, 2..3, 2.. or ..3."),
+)
+
+
+# ---- promises
 
 
 def take_promise(options: dict[str, Any]) -> "Breach | None":
@@ -391,45 +429,7 @@ def require_promise(options: dict[str, Any]) -> "Breach":
     return promise
 
 
-memory_option = click.option(
-    "--memory",
-    metavar="SIZE",
-    callback=_to_bytes,
-    help="What of the data may be held at a time, as 500MB or 2GB.  [default: a quarter of the free memory]",
-)
-plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="The published plan.")
-plan_output_options = joined(
-    click.option("-o", "--output", type=OUTPUT, required=True, help="Plan file to write (JSON)."), result_options
-)
-table_output_option = click.option("-o", "--output", type=OUTPUT, help="File to write: .parquet, .csv or .json.")
-_top_option = usual("--top", default=ROWS, help="Rows shown as text.", type=WholeRange(0))
-table_options = joined(table_output_option, _top_option, result_options)
-row_options = joined(
-    click.option("--contains", multiple=True, metavar="ITEM", help="Show rows that hold this item; may be repeated."),
-    click.option("--size", metavar="K", help="Show rows of so many items, as 2, 2..3, 2.. or ..3."),
-)
-histogram_table_option = click.option("--histogram", type=PATH, help="Mined table of a sizes plan (plan --histogram).")
-reports_argument = click.argument("reports", type=PATH, nargs=-1, required=True)
-backend_options = joined(
-    choice("--backend", ["local", "spark"], "Who counts: this machine, or Spark's tasks (extra assocpriv[spark])."),
-    click.option(
-        "--master",
-        metavar="URL",
-        help="Of Spark: local[2], spark://host:7077, yarn, sc://host:15002.  [default: local[*]]",
-    ),
-)
-error_options = joined(
-    usual("--confidence-level", default="95%", help="Of the intervals, as 95% or 0.95."),
-    click.option("--population", is_flag=True, help="Errors for the population the baskets were drawn from."),
-)
-
-
-def check_page_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
-    """Refuse a file for a page, if one is to be written, before any work is done for it."""
-    from assocpriv.show.pages import check_page
-
-    if output is not None:
-        check_page(output, force=force, inputs=inputs)
+# ---- files
 
 
 def open_reports(paths: Sequence[Path], backend: str, master: str | None) -> Any:
@@ -457,3 +457,11 @@ def check_table_output(output: Path | None, force: bool, inputs: Iterable[Path])
     if output is not None:
         output_format(output)
         check_writable(output, force=force, inputs=inputs)
+
+
+def check_page_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
+    """Refuse a file for a page, if one is to be written, before any work is done for it."""
+    from assocpriv.show.pages import check_page
+
+    if output is not None:
+        check_page(output, force=force, inputs=inputs)

@@ -1,10 +1,7 @@
-"""Plan, refine, catalogue.
+"""What is published before reports come: the commands catalogue, plan, refine.
 
-The command plan: the operator with the least error inside a promise.
-
-The command refine: a next round's plan, for other people.
-
-The command catalogue: the names of items, made of baskets or checked.
+catalogue: the names of items, made of baskets or checked. plan: the operator with the least error inside a promise.
+refine: a next round's plan, for other people.
 """
 
 from pathlib import Path
@@ -64,6 +61,53 @@ _design_options = opt.joined(
         "[default: none; auto with --histogram-table]",
     ),
 )
+
+
+@click.command()
+@click.argument("baskets", type=opt.PATH, nargs=-1)
+@click.option("-o", "--output", type=opt.OUTPUT, help="File of names to write, one a line.  [default: standard output]")
+@opt.usual("--min-count", default=1, help="Baskets that a name must be in.", type=opt.WholeRange(1))
+@click.option("--check", type=opt.PATH, help="Check this catalogue instead, against BASKETS if there are any.")
+@opt.layout_options
+@opt.result_options
+def catalogue(
+    baskets: tuple[Path, ...], output: Path | None, min_count: int, check: Path | None, force: bool, **layout: Any
+) -> None:
+    """Make a catalogue, the names of all items, of BASKETS that may be looked at.
+
+    It shows names of items, because a catalogue gets published with its plan: read it before you do.
+
+    \b
+    Example:
+      assocpriv catalogue baskets.csv --min-count 10 -o names.txt
+      assocpriv catalogue --check names.txt
+    """
+    from assocpriv.api import check_writable, draft_catalogue, write_catalogue
+    from assocpriv.show.collections import draft_record, draft_talk
+
+    if check is not None:
+        opt.refuse_given(("output", "min_count"), "does not go with --check, which makes no catalogue")
+        _check(check, baskets, layout)
+        return
+    if not baskets:
+        raise click.UsageError("give files of baskets, or --check a catalogue")
+    if output is not None:
+        check_writable(output, force=force, inputs=baskets)
+    draft = draft_catalogue(baskets, min_count, layout, Progress().stage("reading"))
+    opt.say(draft_talk(draft))
+    if output is not None:
+        write_catalogue(draft.catalogue, output, force=force)
+    written = f"{len(draft.catalogue):,} names written to {output}; they get published: read them first"
+    opt.show_result(lambda: draft_record(draft, output), lambda: [written] if output else list(draft.catalogue))
+
+
+def _check(path: Path, baskets: tuple[Path, ...], layout: dict[str, Any]) -> None:
+    from assocpriv.api import check_catalogue, read_catalogue, try_catalogue
+    from assocpriv.show.collections import check_lines, check_record
+
+    checked = check_catalogue(read_catalogue(path))
+    use = try_catalogue(checked.catalogue, baskets, layout, Progress().stage("reading")) if baskets else None
+    opt.show_result(lambda: check_record(checked, use), lambda: check_lines(checked, use))
 
 
 @click.command()
@@ -249,65 +293,17 @@ def refine(
       assocpriv refine itemsets.parquet --plan plan.json -o plan2.json
       assocpriv refine itemsets2.parquet --plan plan2.json --itemsets -o plan3.json
     """
-    from assocpriv.api import check_writable, foresee, read_catalogue, read_plan, write_plan
-    from assocpriv.api import refine as plan_next
+    from assocpriv import api
     from assocpriv.show.itemsets import refinement_lines, refinement_record
 
     if items is not None and catalogue is not None:
         raise click.UsageError("give one of --items and --catalogue")
     read = [itemsets, plan_path, *(path for path in (wishes["histogram"], catalogue) if path is not None)]
-    before = read_plan(plan_path)
-    check_writable(output, force=force, inputs=read)
-    names = items if catalogue is None else read_catalogue(catalogue)
+    before = api.read_plan(plan_path)
+    api.check_writable(output, force=force, inputs=read)
+    names = items if catalogue is None else api.read_catalogue(catalogue)
     with Progress.while_busy("planning"):
-        refinement = plan_next(itemsets, before, items=names, **wishes)
-    write_plan(refinement.plan, output, force=force)
-    prospects = foresee(refinement.plan, refinement.reports)
+        refinement = api.refine(itemsets, before, items=names, **wishes)
+    api.write_plan(refinement.plan, output, force=force)
+    prospects = api.foresee(refinement.plan, refinement.reports)
     opt.show_result(lambda: refinement_record(refinement, prospects), lambda: refinement_lines(refinement, prospects))
-
-
-@click.command()
-@click.argument("baskets", type=opt.PATH, nargs=-1)
-@click.option("-o", "--output", type=opt.OUTPUT, help="File of names to write, one a line.  [default: standard output]")
-@opt.usual("--min-count", default=1, help="Baskets that a name must be in.", type=opt.WholeRange(1))
-@click.option("--check", type=opt.PATH, help="Check this catalogue instead, against BASKETS if there are any.")
-@opt.layout_options
-@opt.result_options
-def catalogue(
-    baskets: tuple[Path, ...], output: Path | None, min_count: int, check: Path | None, force: bool, **layout: Any
-) -> None:
-    """Make a catalogue, the names of all items, of BASKETS that may be looked at.
-
-    It shows names of items, because a catalogue gets published with its plan: read it before you do.
-
-    \b
-    Example:
-      assocpriv catalogue baskets.csv --min-count 10 -o names.txt
-      assocpriv catalogue --check names.txt
-    """
-    from assocpriv.api import check_writable, draft_catalogue, write_catalogue
-    from assocpriv.show.collections import draft_record, draft_talk
-
-    if check is not None:
-        opt.refuse_given(("output", "min_count"), "does not go with --check, which makes no catalogue")
-        _check(check, baskets, layout)
-        return
-    if not baskets:
-        raise click.UsageError("give files of baskets, or --check a catalogue")
-    if output is not None:
-        check_writable(output, force=force, inputs=baskets)
-    draft = draft_catalogue(baskets, min_count, layout, Progress().stage("reading"))
-    opt.say(draft_talk(draft))
-    if output is not None:
-        write_catalogue(draft.catalogue, output, force=force)
-    written = f"{len(draft.catalogue):,} names written to {output}; they get published: read them first"
-    opt.show_result(lambda: draft_record(draft, output), lambda: [written] if output else list(draft.catalogue))
-
-
-def _check(path: Path, baskets: tuple[Path, ...], layout: dict[str, Any]) -> None:
-    from assocpriv.api import check_catalogue, read_catalogue, try_catalogue
-    from assocpriv.show.collections import check_lines, check_record
-
-    checked = check_catalogue(read_catalogue(path))
-    use = try_catalogue(checked.catalogue, baskets, layout, Progress().stage("reading")) if baskets else None
-    opt.show_result(lambda: check_record(checked, use), lambda: check_lines(checked, use))

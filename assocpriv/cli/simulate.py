@@ -1,10 +1,7 @@
-"""Demo, generate, simulate.
+"""Both sides at once: the commands demo, generate, simulate.
 
-The command demo: the whole way on baskets made here.
-
-The command generate: synthetic baskets and records.
-
-The command simulate: a plan, or schedules of rounds, tried on baskets at hand.
+demo: the whole way on baskets made here. generate: synthetic baskets and records. simulate: a plan, or schedules of
+rounds, tried on baskets at hand.
 """
 
 from pathlib import Path

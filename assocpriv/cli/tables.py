@@ -1,16 +1,8 @@
-"""Tables: plan, randomize, reconstruct, tree, predict, items.
+"""The command group numeric: tables, from a schema to distributions or decision trees.
 
-The command group numeric: tables of numbers and categories, from a schema to distributions and decision trees.
-
-The command numeric plan: from a schema of a table to its plan.
-
-The command numeric predict: a published tree applied to the records of a table.
-
-The command numeric randomize: the clients' side of tables, in bulk.
-
-The command numeric reconstruct: distributions of columns from released records.
-
-The command numeric tree: a decision tree from the reports of a table.
+plan: from a schema of a table to its plan. randomize: the clients' side, in bulk. reconstruct: distributions of columns
+from released records. tree: a decision tree from the reports of a table. predict: a published tree applied to the
+records of a table.
 """
 
 from pathlib import Path
@@ -22,13 +14,10 @@ from assocpriv.cli import options as opt
 from assocpriv.promise.errors import counted
 from assocpriv.show.terminal import Progress
 
-_HOMES = {
-    "plan": "assocpriv.cli.tables:plan",
-    "randomize": "assocpriv.cli.tables:randomize",
-    "reconstruct": "assocpriv.cli.tables:reconstruct",
-    "tree": "assocpriv.cli.tables:tree",
-    "predict": "assocpriv.cli.tables:predict",
-}
+_HOMES = {name: f"assocpriv.cli.tables:{name}" for name in ("plan", "randomize", "reconstruct", "tree", "predict")}
+_missing_option = click.option(
+    "--missing", metavar="WORD", multiple=True, help="A word that stands for a missing value, as ?; may be repeated."
+)
 
 
 @click.group(cls=opt.LazyGroup, homes=_HOMES)
@@ -90,44 +79,11 @@ def plan(schema: Path, output: Path, force: bool, **options: Any) -> None:
 
 
 @click.command()
-@click.argument("model", type=opt.PATH)
-@click.argument("table", type=opt.PATH)
-@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Table to write: .csv or .parquet.")
-@opt.usual("--column", metavar="NAME", default="predicted", help="Name of the column to add; TABLE must not have it.")
-@click.option(
-    "--missing", metavar="WORD", multiple=True, help="A word that stands for a missing value, as ?; may be repeated."
-)
-@opt.separator_option
-@opt.result_options
-def predict(model: Path, table: Path, output: Path, force: bool, **reading: Any) -> None:
-    """Apply a tree, the file MODEL, to raw records, the file TABLE; adds a column, their class.
-
-    Runs where the records lie, without scikit-learn; nothing leaves. TABLE is CSV with a header line, or Parquet.
-
-    \b
-    Example:
-      assocpriv numeric predict model.json table.csv -o out.csv
-    """
-    from assocpriv.numeric import check_writable, predict_file, read_model
-    from assocpriv.show.tables import prediction_lines, prediction_notes, prediction_record
-
-    check_writable(output, force=force, inputs=[model, table])
-    counts = predict_file(read_model(model), table, output, force=force, **reading)
-    opt.say(prediction_notes(counts))
-    opt.show_result(
-        lambda: prediction_record(counts, str(output)),
-        lambda: prediction_lines(counts, str(output)),
-    )
-
-
-@click.command()
 @click.argument("table", type=opt.PATH)
 @opt.plan_option
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Report file to write (Parquet).")
 @click.option("--clip", is_flag=True, help="Move values outside a column's range to its ends, instead of an error.")
-@click.option(
-    "--missing", metavar="WORD", multiple=True, help="A word that stands for a missing value, as ?; may be repeated."
-)
+@_missing_option
 @opt.separator_option
 @opt.memory_option
 @opt.result_options
@@ -244,4 +200,33 @@ def tree(reports: tuple[Path, ...], class_column: str, output: Path, force: bool
     opt.show_result(
         lambda: tree_record(model) | {"output": str(output)},
         lambda: [*tree_text(model, list(tree_lines(model))), f"model     {output}"],
+    )
+
+
+@click.command()
+@click.argument("model", type=opt.PATH)
+@click.argument("table", type=opt.PATH)
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Table to write: .csv or .parquet.")
+@opt.usual("--column", metavar="NAME", default="predicted", help="Name of the column to add; TABLE must not have it.")
+@_missing_option
+@opt.separator_option
+@opt.result_options
+def predict(model: Path, table: Path, output: Path, force: bool, **reading: Any) -> None:
+    """Apply a tree, the file MODEL, to raw records, the file TABLE; adds a column, their class.
+
+    Runs where the records lie, without scikit-learn; nothing leaves. TABLE is CSV with a header line, or Parquet.
+
+    \b
+    Example:
+      assocpriv numeric predict model.json table.csv -o out.csv
+    """
+    from assocpriv.numeric import check_writable, predict_file, read_model
+    from assocpriv.show.tables import prediction_lines, prediction_notes, prediction_record
+
+    check_writable(output, force=force, inputs=[model, table])
+    counts = predict_file(read_model(model), table, output, force=force, **reading)
+    opt.say(prediction_notes(counts))
+    opt.show_result(
+        lambda: prediction_record(counts, str(output)),
+        lambda: prediction_lines(counts, str(output)),
     )

@@ -1,13 +1,13 @@
-"""The demonstration, /demo: a visitor's browser answers, and what the server can know of it is shown beside.
+"""The demonstration, /demo: a visitor's browser answers, beside what the server can know of it.
 
 The page and the client in JavaScript run in the visitor's browser. What they ask here are files, the made-up shoppers
 that answer where somebody wants them to, and the estimates of what has come in, computed in processes beside the
-server (analysis.py), one at a time and no more often than every few seconds: anybody may look.
+server (``Analyst`` of operator.py), one at a time and no more often than every few seconds: anybody may look.
 """
 
 import csv
 import io
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from assocpriv.pages.operator import Analyst, Answer, Question
+from assocpriv.pages.operator import Analyst, Answer, Question, Send
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import FileError, PlanError
 from assocpriv.show.figures import NORMAL
@@ -41,7 +41,6 @@ _HEADERS = {
 _TEMPLATES = templates("assocpriv.pages")
 # trips of made-up shoppers: how many of 20 make each, and the places of its items among the first of the catalogue
 _TRIPS = ((5, (0, 1)), (4, (0, 1, 2)), (3, (2,)), (2, (3, 4)), (1, (3, 0)), (2, (5,)), (3, (1,)))
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,18 @@
-"""The operator's page.
+"""The operator's page, /admin: an ASGI application of rendered pages without script (docs/cli/serve.md).
 
-Who may see the operator's page: a token in a file, sessions in memory, a token in every form.
+It is given what it shows: the collection, how many reports there are, and how to seal. It says the answer first, then
+the promise and what each kind of plan shows. Every answer forbids scripts, frames, caches and other hosts.
 
-Nothing of a visitor is kept. Failed logins are limited for all together, as no address is looked at. Who has the token
-is let in all the same, or anybody could lock the operator out; what keeps others out are its 256 random bits.
+Who may see it: a token in a file, sessions in memory, a token in every form. Nothing of a visitor is kept. Failed
+logins are limited for all together, as no address is looked at. Who has the token is let in all the same, or anybody
+could lock the operator out; what keeps others out are its 256 random bits.
 
-What the operator asks of the collection, answered by the package's own commands in processes beside the server.
+What takes time is answered by the package's own commands in processes beside the server, so the collection goes on
+while they compute: one at a time, at low priority, for a bounded time. Answers are kept by question, and taken again
+while the number of reports is the same.
 
-So the collection goes on while they compute: one at a time, at low priority, for a bounded time. Answers are kept by
-question, and taken again while the number of reports is the same.
-
-What the operator's page asks and shows of a collection, by the plan's kind: a new kind is a line in ``KINDS``.
-
-Of a kind without a line the page shows what it does of all: how many reports, the promise, what is sealed.
-
-The operator's page, /admin: an ASGI application of rendered pages without script (docs/cli/serve.md).
-
-It is given what it shows: the collection, how many reports there are, and how to seal. What takes time runs in
-processes of its own (analysis.py). Every answer forbids scripts, frames, caches and other hosts.
-
-What the operator's page says of a collection: the answer first, then the promise and what each kind shows.
+A new kind of plan is a line in ``KINDS``. Of a kind without a line the page shows what it does of all: how many
+reports, the promise, what is sealed.
 """
 
 import asyncio
@@ -64,6 +57,36 @@ _LEAST_LETTERS = 32
 _MOST_SESSIONS = 64  # the oldest ends when another begins
 _SESSION_SECONDS = 12 * 3600.0
 _FAILURES, _SECONDS_EACH = 5.0, 10.0  # failed logins at once, and seconds after which one more may fail
+_COOKIE, _MOST_FORM_BYTES = "assocpriv-admin", 1 << 14
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'",
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+}
+_MOST_SECONDS = 600.0  # of one command
+_LEAST_AGE = 20.0  # seconds before a question is answered anew, however fast reports come
+_MOST_ANSWERS = 16
+_MOST_ROWS = 2000  # of a list in an answer that are kept
+_AUTO = "auto"
+_EXAMPLE = "10%"  # the support that it is told for how many reports it takes, where none is wanted
+_NEXT_PLAN = "next-plan.json"
+_ROWS, _ROWS_EACH, _BINS = 50, 20, 5  # rows of rules and columns, of itemsets of each size
+_STATE_FILE, _GUIDANCE_FILE = "miner-state.json", "guidance.json"
+_MOST_FILES = 100
+_LEAST_SPAN = 120.0  # seconds, of fewer it is said how many they are
+_LOG = logging.getLogger("assocpriv")
+_TEMPLATES = templates("assocpriv.pages")
+_Record = dict[str, Any]
+_Steps = tuple[tuple[str, tuple[str, ...]], ...]
+_Form = Mapping[str, str]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+
+
+# ---- who may see it
 
 
 class TooManyFailuresError(Exception):
@@ -169,12 +192,7 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
 
 
-MOST_SECONDS = 600.0  # of one command
-_LEAST_AGE = 20.0  # seconds before a question is answered anew, however fast reports come
-_MOST_ANSWERS = 16
-_MOST_ROWS = 2000  # of a list in an answer that are kept
-_LOG = logging.getLogger("assocpriv")
-Record = dict[str, Any]
+# ---- commands
 
 
 @dataclass(frozen=True)
@@ -195,7 +213,7 @@ class Answer:
 
     reports: int
     done_at: float
-    records: Mapping[str, Record]
+    records: Mapping[str, _Record]
     errors: Mapping[str, str]
     files: Mapping[str, bytes]
 
@@ -205,7 +223,7 @@ class Analyst:
 
     def __init__(
         self,
-        seconds: float = MOST_SECONDS,
+        seconds: float = _MOST_SECONDS,
         clock: Callable[[], float] = time.monotonic,
         *,
         least_age: float = _LEAST_AGE,
@@ -259,7 +277,7 @@ class Analyst:
                 self._answers.popitem(last=False)
 
     async def _answer(self, question: Question, reports: int) -> Answer:
-        records, errors = dict[str, Record](), dict[str, str]()
+        records, errors = dict[str, _Record](), dict[str, str]()
         with tempfile.TemporaryDirectory(prefix="assocpriv-admin-") as made:
             for name, arguments in question.steps:
                 words = [each.replace("{made}", made).replace("{reports}", str(reports)) for each in arguments]
@@ -272,7 +290,7 @@ class Analyst:
         return Answer(reports, self._clock(), records, errors, files)
 
 
-async def run_command(arguments: Sequence[str], seconds: float) -> Record | str:
+async def run_command(arguments: Sequence[str], seconds: float) -> _Record | str:
     """Run a command of assocpriv with ``--json``; return its record, or its error in a line."""
     lower = [nice, "-n", "10"] if (nice := shutil.which("nice")) else []
     # modules from where this process has them: -m alone would take a numbers.py that lies in the current folder
@@ -293,10 +311,10 @@ async def run_command(arguments: Sequence[str], seconds: float) -> Record | str:
     return await asyncio.to_thread(_read, process.returncode, said, talk)
 
 
-def _read(status: int | None, said: bytes, talk: bytes) -> Record | str:
+def _read(status: int | None, said: bytes, talk: bytes) -> _Record | str:
     """Return a command's record, its lists cut to what a page shows, or its error in a line."""
     if status == 0:
-        record: Record = json.loads(said)
+        record: _Record = json.loads(said)
         cut = {name: rows[:_MOST_ROWS] for name, rows in record.items() if isinstance(rows, list)}
         return record | cut | {f"{name}_count": len(record[name]) for name in cut}
     lines = talk.decode("utf-8", "replace").splitlines()
@@ -304,46 +322,42 @@ def _read(status: int | None, said: bytes, talk: bytes) -> Record | str:
     return error.removeprefix("Error: ") if error else f"ended with status {status}"
 
 
-AUTO = "auto"
-_EXAMPLE = "10%"  # the support that it is told for how many reports it takes, where none is wanted
-NEXT_PLAN = "next-plan.json"
-_ROWS, _ROWS_EACH, _BINS = 50, 20, 5  # rows of rules and columns, of itemsets of each size
-Steps = tuple[tuple[str, tuple[str, ...]], ...]
+# ---- what is asked
 
 
 @dataclass(frozen=True)
-class Wishes:
+class _Wishes:
     """What the operator asked for: the least support and confidence, as they were typed."""
 
-    support: str = AUTO
+    support: str = _AUTO
     confidence: str = "50%"
 
 
-class Kind(NamedTuple):
+class _Kind(NamedTuple):
     """How reports of a kind are analysed: commands, what their answer shows, the template that shows it."""
 
-    steps: Callable[[PublishedPlan, Path, Wishes], Steps]
+    steps: Callable[[PublishedPlan, Path, _Wishes], _Steps]
     view: Callable[[Answer, float | None], dict[str, Any]]
     template: str
 
 
-def question_of(plan: PublishedPlan, folder: Path, wishes: Wishes) -> Question | None:
+def _question_of(plan: PublishedPlan, folder: Path, wishes: _Wishes) -> Question | None:
     """Return what to ask of a collection; None of a kind of which nothing is."""
     kind = KINDS.get(plan.kind)
     steps = kind.steps(plan, folder, wishes) if kind is not None else ()
     return Question("now", steps) if steps else None
 
 
-def next_round(folder: Path, wishes: Wishes, *, itemsets: bool, people: str) -> Question:
+def _next_round(folder: Path, wishes: _Wishes, *, itemsets: bool, people: str) -> Question:
     """Return the question what another round should ask other people."""
     itemsets_file, options = "{made}/itemsets.parquet", ["--itemsets"] * itemsets
     options += ["--reports", people] if people else []
     mine = ("mine", str(folder), "--min-support", wishes.support, "-o", itemsets_file)
-    refine = ("refine", itemsets_file, "--plan", str(folder / "plan.json"), *options, "-o", f"{{made}}/{NEXT_PLAN}")
+    refine = ("refine", itemsets_file, "--plan", str(folder / "plan.json"), *options, "-o", f"{{made}}/{_NEXT_PLAN}")
     return Question("round", (("mined", mine), ("plan", refine)))
 
 
-def first_error(answer: Answer) -> str:
+def _first_error(answer: Answer) -> str:
     """Return what went wrong first, or nothing; what fails after it fails of it."""
     return next(iter(answer.errors.values()), "")
 
@@ -351,8 +365,8 @@ def first_error(answer: Answer) -> str:
 # ---- baskets
 
 
-def _basket_steps(_plan: PublishedPlan, folder: Path, wishes: Wishes) -> Steps:
-    wanted = _EXAMPLE if wishes.support == AUTO else wishes.support
+def _basket_steps(_plan: PublishedPlan, folder: Path, wishes: _Wishes) -> _Steps:
+    wanted = _EXAMPLE if wishes.support == _AUTO else wishes.support
     mined = "{made}/itemsets.parquet"
     return (
         ("plan", ("inspect", str(folder / "plan.json"), "--reports", "{reports}", "--discover", wanted)),
@@ -430,17 +444,17 @@ def _is_sure(row: Mapping[str, Any], level: Mapping[str, Any]) -> bool:
     return least is not None and row["support"] >= max(least, level["errors"] * row["std_error"])
 
 
-# ---- tables of numbers and categories
+# ---- tables
 
 
-def _table_steps(_plan: PublishedPlan, folder: Path, _wishes: Wishes) -> Steps:
+def _table_steps(_plan: PublishedPlan, folder: Path, _wishes: _Wishes) -> _Steps:
     return (("columns", ("numeric", "reconstruct", str(folder))),)
 
 
 def _table_view(answer: Answer, _per_second: float | None) -> dict[str, Any]:
     columns = answer.records.get("columns", {}).get("columns", {})
     shown = [_column(name, column) for name, column in list(columns.items())[:_ROWS]]
-    return {"columns": shown, "more_columns": len(columns) - len(shown), "error": first_error(answer)}
+    return {"columns": shown, "more_columns": len(columns) - len(shown), "error": _first_error(answer)}
 
 
 def _column(name: str, column: Mapping[str, Any]) -> dict[str, Any]:
@@ -455,7 +469,10 @@ def _column(name: str, column: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": shown, "mean": "", "interval": "", "spread": said}
 
 
-def _no_steps(_plan: PublishedPlan, _folder: Path, _wishes: Wishes) -> Steps:
+# ---- kinds of plans
+
+
+def _no_steps(_plan: PublishedPlan, _folder: Path, _wishes: _Wishes) -> _Steps:
     return ()
 
 
@@ -463,29 +480,16 @@ def _no_view(_answer: Answer, _per_second: float | None) -> dict[str, Any]:
     return {}
 
 
-_BASKETS = Kind(_basket_steps, _basket_view, "baskets.html")
+_BASKETS = _Kind(_basket_steps, _basket_view, "baskets.html")
 KINDS = {
     "select-a-size": _BASKETS,
     "fixed-size": _BASKETS,
-    "table": Kind(_table_steps, _table_view, "table.html"),
-    "guided": Kind(_no_steps, _no_view, "guided.html"),  # its sums are in the miner's state
+    "table": _Kind(_table_steps, _table_view, "table.html"),
+    "guided": _Kind(_no_steps, _no_view, "guided.html"),  # its sums are in the miner's state
 }
 
 
-STATE_FILE, GUIDANCE_FILE = "miner-state.json", "guidance.json"
-_COOKIE, _MOST_FORM_BYTES = "assocpriv-admin", 1 << 14
-_HEADERS = {
-    "content-security-policy": "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'",
-    "cache-control": "no-store",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "cross-origin-opener-policy": "same-origin",
-}
-_TEMPLATES = templates("assocpriv.pages")
-Form = Mapping[str, str]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+# ---- the page
 
 
 @dataclass(frozen=True)
@@ -523,7 +527,7 @@ class AdminPage:
                 Route("/admin/login", self._login, methods=["POST"]),
                 Route("/admin/logout", self._logout, methods=["POST"]),
                 Route("/admin/round", self._show_round),
-                Route(f"/admin/{NEXT_PLAN}", self._next_plan),
+                Route(f"/admin/{_NEXT_PLAN}", self._next_plan),
                 Route("/admin/files/{name}", self._file),
                 *(Route(f"/admin/{name}", self._act, methods=["POST"]) for name in _ACTIONS),
             ]
@@ -593,9 +597,9 @@ class AdminPage:
         wishes, wrong = _wishes(request)
         counts = await asyncio.to_thread(self._sources.status)
         rate = self._rate.per_second(counts["reports"])
-        question = question_of(self._plan, self._folder, wishes) if counts["reports"] else None
+        question = _question_of(self._plan, self._folder, wishes) if counts["reports"] else None
         answer, working = (None, False) if question is None else self._analyst.ask(question, counts["reports"])
-        facts = await asyncio.to_thread(collection_facts, self._plan, self._folder, counts, answer, rate, wishes)
+        facts = await asyncio.to_thread(_collection_facts, self._plan, self._folder, counts, answer, rate, wishes)
         notice, self._notice = self._notice, ""
         more = {"wishes": wishes, "wrong": wrong, "notice": notice, "working": working}
         more["refresh"] = working and answer is None
@@ -610,7 +614,7 @@ class AdminPage:
             return RedirectResponse("/admin", 303)
         counts = await asyncio.to_thread(self._sources.status)
         answer, working = self._analyst.ask(question, counts["reports"])
-        facts = await asyncio.to_thread(round_facts, answer)
+        facts = await asyncio.to_thread(_round_facts, answer)
         more = {
             "refresh": working and answer is None,
             "query": urlencode(dict(request.query_params)),
@@ -627,20 +631,20 @@ class AdminPage:
         if people and not (people.isascii() and people.isdigit() and len(people) <= 15 and int(people)):
             return "The number of people must be a whole number from 1."
         itemsets = "itemsets" in request.query_params
-        return next_round(self._folder, wishes, itemsets=itemsets, people=people)
+        return _next_round(self._folder, wishes, itemsets=itemsets, people=people)
 
     async def _next_plan(self, request: Request) -> Response:
         """Hand out the plan that was proposed."""
         text = await self._proposed(request) if self._may(request) else None
         if text is None:
             return RedirectResponse(f"/admin/round?{request.url.query}", 303)
-        return Response(text, media_type="application/json", headers=_attached(NEXT_PLAN))
+        return Response(text, media_type="application/json", headers=_attached(_NEXT_PLAN))
 
     async def _proposed(self, request: Request) -> bytes | None:
         """Return the text of the plan that the operator was shown, None where it was made anew meanwhile."""
         question = self._round(request)
         answer = None if isinstance(question, str) else self._analyst.last(question)
-        text = None if answer is None else answer.files.get(NEXT_PLAN)
+        text = None if answer is None else answer.files.get(_NEXT_PLAN)
         plan = None if text is None else await asyncio.to_thread(parse_plan, text.decode("utf-8"))
         return text if plan is not None and plan.plan_id == request.query_params.get("proposal") else None
 
@@ -695,11 +699,11 @@ class AdminPage:
         done, said = await self._seal()
         if not done:
             return done, said
-        state = str(self._folder / STATE_FILE)
-        publish = ("guide", "publish", state, "-o", str(self._folder / GUIDANCE_FILE), "--force")
+        state = str(self._folder / _STATE_FILE)
+        publish = ("guide", "publish", state, "-o", str(self._folder / _GUIDANCE_FILE), "--force")
         record: Any = {}
         for command in (("guide", "collect", str(self._folder), "--state", state), publish):
-            record = await run_command(command, MOST_SECONDS)
+            record = await run_command(command, _MOST_SECONDS)
             if isinstance(record, str):
                 return False, f"{record[:1].upper()}{record[1:]}."
         again = "published" if record["new"] else "stays, as no whole batch has come in since it was published"
@@ -718,22 +722,22 @@ def _attached(name: str) -> dict[str, str]:
     return {"content-disposition": f'attachment; filename="{name}"'}
 
 
-def _wishes(request: Request) -> tuple[Wishes, str]:
+def _wishes(request: Request) -> tuple[_Wishes, str]:
     """Return what the operator typed, or the usual wishes and what is wrong with it."""
     asked = {name: request.query_params.get(name, "").strip() for name in ("support", "confidence")}
     asked = {name: text for name, text in asked.items() if text}
     for name, text in asked.items():
-        if name == "support" and text == AUTO:
+        if name == "support" and text == _AUTO:
             continue
         try:
             if not parse_share(text, f"minimum {name}"):
                 raise AssocprivError(f"minimum {name} must be above 0")
         except AssocprivError as error:
-            return Wishes(), f"{str(error)[:200].capitalize()}."
-    return Wishes(**asked), ""
+            return _Wishes(), f"{str(error)[:200].capitalize()}."
+    return _Wishes(**asked), ""
 
 
-async def _read_form(request: Request) -> Form:
+async def _read_form(request: Request) -> _Form:
     body = b""
     async for part in request.stream():
         body += part
@@ -743,17 +747,16 @@ async def _read_form(request: Request) -> Form:
     return {name: values[-1] for name, values in fields.items()}
 
 
-_MOST_FILES = 100
-_LEAST_SPAN = 120.0  # seconds, of fewer it is said how many they are
+# ---- what it says
 
 
-def collection_facts(
+def _collection_facts(
     plan: PublishedPlan,
     folder: Path,
     counts: Mapping[str, Any],
     answer: Answer | None,
     rate: tuple[float, float] | None,
-    wishes: Wishes,
+    wishes: _Wishes,
 ) -> dict[str, Any]:
     """Return what a page shows of a collection; ``rate`` is reports a second, and of how many seconds."""
     kind = KINDS.get(plan.kind)
@@ -763,10 +766,10 @@ def collection_facts(
         "reports": counted(counts["reports"], "report"),
         "none_yet": not counts["reports"],
         "pace": "" if rate is None else _pace_line(*rate),
-        "answer": _answer_line(view, is_wanted=wishes.support != AUTO),
+        "answer": _answer_line(view, is_wanted=wishes.support != _AUTO),
         "promise": promise_sentences(plan),
         "view": view,
-        "is_wanted": wishes.support != AUTO,
+        "is_wanted": wishes.support != _AUTO,
         "computed_of": None if answer is None else counted(view.get("reports", answer.reports), "report"),
         "template": None if kind is None else kind.template,
         "guidance": counts.get("guidance"),
@@ -777,11 +780,11 @@ def collection_facts(
     }
 
 
-def round_facts(answer: Answer | None) -> dict[str, Any]:
+def _round_facts(answer: Answer | None) -> dict[str, Any]:
     """Return what a page shows of a proposed next round: its promise, and what it is expected to see."""
-    if answer is None or NEXT_PLAN not in answer.files:
-        return {"proposal": None, "error": "" if answer is None else first_error(answer)}
-    plan, record = parse_plan(answer.files[NEXT_PLAN].decode("utf-8")), answer.records["plan"]
+    if answer is None or _NEXT_PLAN not in answer.files:
+        return {"proposal": None, "error": "" if answer is None else _first_error(answer)}
+    plan, record = parse_plan(answer.files[_NEXT_PLAN].decode("utf-8")), answer.records["plan"]
     least = record["level_discoverable_support"].items()
     return {
         "proposal": {

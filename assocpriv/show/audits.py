@@ -1,8 +1,7 @@
-"""Audits, inspections, simulations, the demo.
+"""What a trial, an inspection or an audit came to, as text for a person or as JSON content.
 
-Both sides on data at hand, as text and as JSON content: a simulation, and a demo before and after it ran.
-
-What the door of assurance answers: what a file holds, one report of a device, and the findings of an audit.
+Trials run both sides on data at hand: a simulation, and a demo before and after it ran. An inspection says what a file
+holds and whether its reports may be crafted. An audit has findings; beside them stands one report of a device.
 """
 
 from fractions import Fraction
@@ -34,6 +33,17 @@ from assocpriv.simulation.simulate import Simulation
 if TYPE_CHECKING:
     import pandas as pd
 
+_ROWS, _WIDTH = 20, 100
+_CLIENTS = {
+    "both": "our clients for many {record}s and for one",
+    "bulk": "our client for many {record}s",
+    "single": "our client for one {record}",
+    "program": "the program given",
+}
+
+
+# ---- trials
+
 
 def simulation_record(result: Simulation) -> dict[str, Any]:
     """Return a simulation for ``--json``."""
@@ -48,14 +58,31 @@ def simulation_record(result: Simulation) -> dict[str, Any]:
     }
 
 
-def _score_line(result: Simulation) -> str:
-    """Say how many truly frequent itemsets were found, missed and falsely reported."""
-    truly = result.found_count + result.missed_count
-    where = "in the whole baskets" if result.of_whole_baskets else "within the sampled items"
+def simulation_lines(result: Simulation, top: int) -> list[str]:
+    """Show a simulation: what was found beside the truth, what was missed, the score and the times."""
+    times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items())
+    return [
+        _truth_line(result),
+        *threshold_lines(mining_facts(result.itemsets)),
+        *itemset_lines(_shown(result), top),
+        *_missed_lines(result, top),
+        _score_line(result),
+        f"time: {times}",
+    ]
+
+
+def _truth_line(result: Simulation) -> str:
+    if result.of_whole_baskets:
+        return "true: support in the whole baskets, what is estimated; ± error: one standard error"
     return (
-        f"of {truly:,} itemsets truly frequent {where}: {result.found_count:,} found, "
-        f"{result.missed_count:,} missed; {result.false_count:,} reported that are below the minimum support"
+        "true: support within the sampled items, what is estimated; raw: support in the whole baskets; ± error: one "
+        "standard error"
     )
+
+
+def _shown(result: Simulation) -> "pd.DataFrame":
+    """Return the itemsets without the column of raw supports where these are what is estimated."""
+    return result.itemsets.drop(columns="raw_support") if result.of_whole_baskets else result.itemsets
 
 
 def _missed_lines(result: Simulation, top: int) -> list[str]:
@@ -70,31 +97,14 @@ def _missed_lines(result: Simulation, top: int) -> list[str]:
     return [f"{head}  missed", *lines, *rest_line(len(missed), top)] if len(missed) else []
 
 
-def _shown(result: Simulation) -> "pd.DataFrame":
-    """Return the itemsets without the column of raw supports where these are what is estimated."""
-    return result.itemsets.drop(columns="raw_support") if result.of_whole_baskets else result.itemsets
-
-
-def _truth_line(result: Simulation) -> str:
-    if result.of_whole_baskets:
-        return "true: support in the whole baskets, what is estimated; ± error: one standard error"
+def _score_line(result: Simulation) -> str:
+    """Say how many truly frequent itemsets were found, missed and falsely reported."""
+    truly = result.found_count + result.missed_count
+    where = "in the whole baskets" if result.of_whole_baskets else "within the sampled items"
     return (
-        "true: support within the sampled items, what is estimated; raw: support in the whole baskets; ± error: one "
-        "standard error"
+        f"of {truly:,} itemsets truly frequent {where}: {result.found_count:,} found, "
+        f"{result.missed_count:,} missed; {result.false_count:,} reported that are below the minimum support"
     )
-
-
-def simulation_lines(result: Simulation, top: int) -> list[str]:
-    """Show a simulation: what was found beside the truth, what was missed, the score and the times."""
-    times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items())
-    return [
-        _truth_line(result),
-        *threshold_lines(mining_facts(result.itemsets)),
-        *itemset_lines(_shown(result), top),
-        *_missed_lines(result, top),
-        _score_line(result),
-        f"time: {times}",
-    ]
 
 
 def start_lines(start: DemoStart) -> list[str]:
@@ -138,13 +148,7 @@ def demo_record(demo: Demo) -> dict[str, Any]:
     }
 
 
-_ROWS, _WIDTH = 20, 100
-_CLIENTS = {
-    "both": "our clients for many {record}s and for one",
-    "bulk": "our client for many {record}s",
-    "single": "our client for one {record}",
-    "program": "the program given",
-}
+# ---- inspections
 
 
 def describe(content: FileContent, reports: int) -> Description:
@@ -215,6 +219,9 @@ def crafted_lines(check: CraftedCheck) -> list[str]:
     ]
 
 
+# ---- devices
+
+
 def device_record(report: DeviceReport) -> dict[str, Any]:
     """Return a device's report for ``--json``; its bytes are in the file."""
     return {
@@ -237,6 +244,9 @@ def device_lines(report: DeviceReport, output: Path) -> list[str]:
         f"left: {report.left}",
         *([plan.unbounded] if plan.amplification is None else []),
     ]
+
+
+# ---- audits
 
 
 def audit_record(audit: Audit) -> dict[str, Any]:
@@ -274,12 +284,6 @@ def audit_lines(audit: Audit) -> list[str]:
     return lines
 
 
-def _client(audit: Audit, client: str) -> str:
-    """Name a client, by the records that it takes."""
-    record = "basket" if audit.plan is None or takes_names(audit.plan) else "record"
-    return _CLIENTS[client].format(record=record)
-
-
 def _plan_of(audit: Audit) -> str:
     """Name the plan by its whole id: an officer compares it with another."""
     if audit.plan is None:
@@ -297,3 +301,9 @@ def _request_line(audit: Audit) -> str:
         return line
     alarm = percent_as_given(float(1 - Fraction(request["confidence"])))
     return f"{line}; {request['trials']:,} reports asked for, a false alarm with a chance of at most {alarm}"
+
+
+def _client(audit: Audit, client: str) -> str:
+    """Name a client, by the records that it takes."""
+    record = "basket" if audit.plan is None or takes_names(audit.plan) else "record"
+    return _CLIENTS[client].format(record=record)

@@ -1,19 +1,14 @@
-"""Charts as SVG.
-
-Charts as inline SVG: numbers in, markup out. Colours are those of the page's style, so that dark mode has its own.
+"""Charts as SVG: numbers in, markup out.
 
 A chart is a picture of what a table beside it says in figures; its title says what it shows to who cannot see it.
+Within a page its colours are those of the page's style, so that dark mode has its own.
 
-A chart as a picture of its own: the SVG of a page with its title, legend, background and colours inside.
+What was found in baskets comes as rows of tables and as charts, for the page of a mined table and for the operator's:
+plain objects, as mining and ``rules`` tell them. How they look is in templates/found.html and found.css.
 
-Colours follow light and dark mode. Values stand where a page has variables, which drawing programs do not know, and
-each rule is of this picture's class, so that a notebook which holds it inline keeps its own looks.
-
-What was found in baskets, as rows of tables and as charts: for the page of a mined table and for the operator's.
-
-Rows come as mining and ``rules`` tell them, plain objects. How they look is in templates/found.html and found.css.
-
-Charts of what was found, by the name of their kind.
+A picture is a chart of its own, by the name of its kind: the SVG of a page with its title, legend, background and
+colours inside. Colours follow light and dark mode. Values stand where a page has variables, which drawing programs do
+not know, and each rule is of this picture's class, so that a notebook which holds it inline keeps its own looks.
 """
 
 import math
@@ -40,10 +35,27 @@ from assocpriv.show.figures import NORMAL, errors_of, estimate, names, share, si
 
 _WIDTH, _LEFT, _RIGHT = 720.0, 64.0, 16.0
 _LIFTS = (0.9, 1.1, 2.0, 5.0)  # where one shade ends and the next begins
-SHADES = ("below", "even", "some", "more", "most")
-LEGEND = ("below 0.9", "0.9 to 1.1: as by chance", "1.1 to 2", "2 to 5", "5 and more")
+_SHADES = ("below", "even", "some", "more", "most")
+SHADED_LEGEND = list(
+    zip(("below 0.9", "0.9 to 1.1: as by chance", "1.1 to 2", "2 to 5", "5 and more"), _SHADES, strict=True)
+)
 _LABEL = 20  # letters of a name in a graph
 _NAMES, _LINE, _LETTERS = 330.0, 24.0, 40  # of a list of intervals: room for names, the height of a line
+_EDGES, _NODES = 40, 24  # of the graph
+_LEFTS, _RIGHTS = 20, 11  # of the matrix
+_BAR = 160  # pixels, of an interval drawn in a table
+_INTERVALS, _RULES = 30, 250  # drawn in a chart
+MOST_CLASSES, MOST_VALUES = 5, 30  # shown of a column
+_DRAWN = re.compile(r'<svg role="img" viewBox="0 0 720 ([\d.]+)" aria-label="([^"]*)">(.*)</svg>', re.DOTALL)
+_COLOURS = {"light": r"^:root\{([^}]*)\}", "dark": r"dark\)\{:root\{([^}]*)\}"}
+_BACK = "rect.back{fill:var(--back)}.title{font-weight:600}.hint{fill:var(--soft)}"
+_ROW, _LETTER, _SHEET = 20, 6.6, 720  # pixels: a line, a letter of it on average, all of it
+_UNFIT = re.compile(  # what XML cannot hold, and what turns the direction of names beside it
+    "[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u202a-\u202e\u2066-\u2069]"
+)
+
+
+# ---- drawings
 
 
 class Strip(NamedTuple):
@@ -111,7 +123,7 @@ def shade(lift: float) -> str:
     >>> [shade(lift) for lift in (0.5, 1, 1.5, 3, 50, math.nan)]
     ['below', 'even', 'some', 'more', 'most', 'even']
     """
-    return "even" if math.isnan(lift) else SHADES[sum(lift >= bound for bound in _LIFTS)]
+    return "even" if math.isnan(lift) else _SHADES[sum(lift >= bound for bound in _LIFTS)]
 
 
 def strips(rows: Sequence[Strip]) -> str:
@@ -340,13 +352,168 @@ def _svg(height: float, title: str, parts: Sequence[str]) -> str:
     return f'<svg role="img" viewBox="0 0 {_WIDTH:g} {height:g}" aria-label="{escape(title)}">{"".join(parts)}</svg>'
 
 
-_DRAWN = re.compile(r'<svg role="img" viewBox="0 0 720 ([\d.]+)" aria-label="([^"]*)">(.*)</svg>', re.DOTALL)
-_COLOURS = {"light": r"^:root\{([^}]*)\}", "dark": r"dark\)\{:root\{([^}]*)\}"}
-_BACK = "rect.back{fill:var(--back)}.title{font-weight:600}.hint{fill:var(--soft)}"
-_ROW, _LETTER, _SHEET = 20, 6.6, 720  # pixels: a line, a letter of it on average, all of it
-_UNFIT = re.compile(  # what XML cannot hold, and what turns the direction of names beside it
-    "[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u202a-\u202e\u2066-\u2069]"
-)
+# ---- rows of tables
+
+
+def itemset_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what is shown of itemsets, all intervals on one scale; each says ``sure``, maybe ``true_support``."""
+    scale = max((min(row["ci_high"], 1.0) for row in rows), default=1.0) or 1.0
+    return [
+        {
+            "names": names(row["itemset"]),
+            "size": len(row["itemset"]),
+            "support": estimate(row["support"]),
+            "low": share(max(row["ci_low"], 0.0)),
+            "high": share(min(row["ci_high"], 1.0)),
+            "bar": _bar(row["ci_low"] / scale, row["ci_high"] / scale, row["support"] / scale),
+            "sure": bool(row["sure"]),
+            "truth": share(row["true_support"]) if "true_support" in row else "",
+        }
+        for row in rows
+    ]
+
+
+def rule_row(row: Mapping[str, Any], reach: float = NORMAL) -> dict[str, Any]:
+    """Return the row of a rule, its confidence with so many standard errors to each side."""
+    known = _is_known(row)
+    low, high = _confidence_interval(row, reach)
+    return {
+        "antecedent": names(row["antecedents"]),
+        "consequent": names(row["consequents"]),
+        "confidence": f"{min(max(row['confidence'], 0.0), 1.0):.1%}" if known else "not known",
+        "low": f"{low:.1%}",
+        "high": f"{high:.1%}",
+        "bar": _bar(low, high, row["confidence"] if known else None),
+        "support": estimate(row["support"]),
+        "lift": f"{row['lift']:.2f}" if known else "—",
+        "shade": shade(row["lift"] if known else math.nan),
+    }
+
+
+def _confidence_interval(row: Mapping[str, Any], reach: float) -> tuple[float, float]:
+    """Return the interval that the table has, or so many standard errors to each side."""
+    if row.get("confidence_ci_low") is not None:
+        return row["confidence_ci_low"], row["confidence_ci_high"]
+    error = row.get("confidence_std_error")
+    if row["confidence"] is None or error is None:
+        return 0.0, 1.0
+    low, high = (min(max(row["confidence"] + side * reach * error, 0.0), 1.0) for side in (-1, 1))
+    return low, high
+
+
+def _bar(low: float, high: float, middle: float | None) -> Markup:
+    """Draw an interval and the estimate in it, as an SVG path: unlike a style, no policy of a page forbids it."""
+    start, end = _pixel(low), _pixel(high)
+    tick = "" if middle is None else f"M{_pixel(middle)} 3v10"
+    return Markup(f"M{start} 8h{max(end - start, 1)}{tick}")
+
+
+def _pixel(part: float) -> int:
+    return round(_BAR * min(max(part, 0.0), 1.0))
+
+
+# ---- charts of finds
+
+
+def marks_of(frame: "LightFrame") -> list[tuple[int, float, bool]]:
+    """Return size, support and whether it is sure, of every find; of those that a chart would draw on one spot, one."""
+    finds, sure = shown_rows(frame)
+    size, support, sure = frame["length"][finds], frame["support"][finds], sure[finds]
+    spot = np.round(200 * np.log10(np.maximum(support, 1e-9))).astype(np.int64)
+    _, first = np.unique((size.astype(np.int64) * 2 + sure) * 10_000 + spot + 2_000, return_index=True)
+    return list(zip(size[first].tolist(), support[first].tolist(), sure[first].tolist(), strict=True))
+
+
+def supports_chart(levels: Sequence[Mapping[str, Any]], marks: Sequence[tuple[int, float, bool]]) -> Markup:
+    """Draw the supports of each size beside what was asked for and what can be told; marks: size, support, is sure."""
+    rows = []
+    for level in levels:
+        mine = [(support, sure) for size, support, sure in marks if size == level["size"]]
+        least = level["level_discoverable_support"]
+        least = None if least is None or least >= 1 else least
+        name = size_name(level["size"]).removeprefix("single ")
+        name = f"{level['size']} items" if name.startswith("itemsets of") else name
+        rows.append(Strip(name, [support for support, _ in mine], [bool(sure) for _, sure in mine], least,
+                                 level.get("min_support") or 0.0))  # fmt: skip
+    return Markup(strips(rows))
+
+
+def rules_chart(rules: Sequence[Mapping[str, Any]]) -> Markup:
+    """Draw rules by support and confidence."""
+    points = [Point(row["support"], row["confidence"], row["lift"], _name(row)) for row in rules if _is_known(row)]
+    return Markup(scatter(points))
+
+
+def rules_matrix(rules: Sequence[Mapping[str, Any]]) -> Markup:
+    """Draw the first rules by both sides, of as many sides as there is room for."""
+    lefts: dict[str, int] = {}
+    rights: dict[str, int] = {}
+    cells = []
+    for row in rules:
+        left, right = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
+        if not _is_known(row) or len({*lefts, left}) > _LEFTS or len({*rights, right}) > _RIGHTS:
+            continue
+        source, target = lefts.setdefault(left, len(lefts)), rights.setdefault(right, len(rights))
+        cells.append(Edge(source, target, row["confidence"], row["lift"], _measures(row)))
+        if len(cells) == _EDGES:
+            break
+    return Markup(matrix(list(lefts), list(rights), cells))
+
+
+def rules_graph(rules: Sequence[Mapping[str, Any]]) -> Markup:
+    """Draw the first rules between single items, of as many items as there is room for."""
+    items: dict[str, int] = {}
+    edges = []
+    for row in rules:
+        if len(row["antecedents"]) + len(row["consequents"]) > 2 or not _is_known(row):
+            continue
+        ends = [row["antecedents"][0], row["consequents"][0]]
+        if len({*items, *ends}) > _NODES:
+            continue
+        source, target = (items.setdefault(name, len(items)) for name in ends)
+        edges.append(Edge(source, target, row["confidence"], row["lift"], _name(row)))
+        if len(edges) == _EDGES:
+            break
+    return Markup(graph(list(items), edges))
+
+
+def _is_known(rule: Mapping[str, Any]) -> bool:
+    return rule["confidence"] is not None and rule["lift"] is not None
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    sides = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
+    return f"{' → '.join(sides)}: {_measures(row)}"
+
+
+def _measures(row: Mapping[str, Any]) -> str:
+    return f"confidence {min(max(row['confidence'], 0.0), 1.0):.1%}, lift {row['lift']:.2f}"
+
+
+def column_chart(
+    name: str,
+    column: Mapping[str, Any],
+    own: Sequence[tuple[str, Mapping[str, Any]]] = (),
+    reach: float = NORMAL,
+    most: int = MOST_VALUES,
+) -> str:
+    """Draw a column: its distribution function, with those of classes, or its commonest values with their shares."""
+    (shown,) = names([name])
+    if "edges" not in column:
+        rows = sorted(
+            (
+                Interval(str(value), part, max(part - reach * error, 0.0), min(part + reach * error, 1.0))
+                for value, part, error in zip(column["values"], column["share"], column["std_error"], strict=True)
+            ),
+            key=lambda row: -row.support,
+        )
+        return intervals(rows[:most], f"Shares of the values of {shown}")
+    band = column.get("distribution") or {"low": (), "high": ()}
+    lines = [(each["edges"], [0.0, *accumulate(each["share"])]) for each in (column, *(of for _, of in own))]
+    return curves(Curves(shown, lines, band["low"], band["high"]))
+
+
+# ---- pictures
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +536,106 @@ class Chart:
             raise FileError(f"{path} must end in .svg: a chart is SVG; browsers and drawing programs make others of it")
         with atomic_output(path, force=force) as stream:
             stream.write(f"{self.svg}\n".encode())
+
+
+def chart(
+    found: "AnyFrame | Distributions",
+    kind: str | None = None,
+    *,
+    rows: int | None = None,
+    column: str | None = None,
+) -> "Chart":
+    """Return a chart of what was found, as pages draw it: SVG that notebooks show, and that ``save`` writes to a file.
+
+    A selection of rows is drawn as any table, as ``ap.chart(itemsets[itemsets["length"] == 2])``; whoever draws
+    otherwise takes the tables' own ``ci_low`` and ``ci_high``.
+
+    Args:
+        found: a table as :func:`assocpriv.mine` or :func:`assocpriv.association_rules` returned it, or what
+            :func:`assocpriv.numeric.reconstruct` returned.
+        kind: of itemsets ``intervals`` (default) or ``sizes``, on a line for each size beside what can be told from
+            noise; of rules ``scatter`` (default; by support and confidence), ``graph`` or ``matrix``; of a column
+            nothing.
+        rows: at most so many, the surest: 30 intervals or 250 rules.
+        column: which one of several.
+
+    Raises:
+        EstimateError: another kind or column, or a table that was not found here.
+
+    >>> import assocpriv as ap
+    >>> plan = ap.plan(["tea", "milk", "rye"], 2, ap.Breach("5%", "50%"))
+    >>> itemsets = ap.mine(ap.randomize_baskets([{"tea"}] * 1000, plan), "50%")
+    >>> ap.chart(itemsets)
+    Chart(title='Supports with intervals of 95%')
+    """
+    draw: dict[str | None, Callable[..., Chart]]
+    if isinstance(found, Distributions):
+        draw, options = {None: _column_chart}, {"column": column}
+    else:
+        draw, options = {"intervals": _itemsets_chart, "sizes": _sizes_chart}, {}
+        if "antecedents" in getattr(found, "columns", ()):
+            draw = dict.fromkeys(("scatter", "graph", "matrix"), _rules_chart)
+            options = {"kind": kind or "scatter"}
+        kind = kind or next(iter(draw))
+    if kind not in draw:
+        kinds = ", ".join(filter(None, draw)) or "one kind"
+        raise EstimateError(f"there is no chart {kind!r} of this: it can be drawn as {kinds}")
+    if rows is not None and (not isinstance(rows, int) or rows < 1):
+        raise EstimateError(f"rows must be a number of at least 1, got {rows!r}")
+    return draw[kind](found, rows=rows, **options)
+
+
+def _itemsets_chart(table: "AnyFrame", rows: int | None) -> "Chart":
+    facts = mining_facts(table)
+    surest = Surest.of(LightFrame.of(table), rows or _INTERVALS)
+    items, *numbers = (surest.rows[name].tolist() for name in ("itemsets", "support", "ci_low", "ci_high"))
+    drawn = [
+        Interval(", ".join(sorted(each)), *row)
+        for each, *row in zip(items, *numbers, surest.sure.tolist(), strict=True)
+    ]
+    title = f"Supports with intervals of {100 * facts.errors.confidence_level:g}%"
+    said = f"{counted(facts.reports, 'report')}; minimum support {share(facts.min_support)}"
+    doubt = "may be chance" if facts.certain is None else "not certain"
+    said += "" if surest.sure.all() else f"; pale: {doubt}"
+    more = surest.finds - len(drawn)
+    return picture(intervals(drawn, title), [said + (f"; {more:,} more not drawn" if more else "")])
+
+
+def _sizes_chart(table: "AnyFrame", rows: int | None) -> "Chart":
+    frame = LightFrame.of(table)
+    said = [
+        "Each mark is an itemset by its support, on a logarithmic scale; pale ones may be chance.",
+        "Dashed: the least support that was asked for.",
+    ]
+    return picture(supports_chart(mining_facts(table).to_json()["levels"], marks_of(frame)[:rows]), said)
+
+
+def _rules_chart(table: "AnyFrame", rows: int | None, kind: str) -> "Chart":
+    check_rules(table)
+    first = rule_records(LightFrame.of(table).head(rows or _RULES))
+    draw, said = {
+        "scatter": (rules_chart, []),
+        "graph": (rules_graph, ["Rules between two items. Thick: high confidence."]),
+        "matrix": (rules_matrix, ["Large: high confidence."]),
+    }[kind]
+    (least, shade), *others = SHADED_LEGEND
+    return picture(draw(first), said, [(f"lift {least}", shade), *others])
+
+
+def _column_chart(found: "Distributions", rows: int | None, column: str | None) -> "Chart":
+    column = next(iter(found.columns)) if column is None and len(found.columns) == 1 else column
+    if column is None or column not in found.columns:
+        raise EstimateError(f"column must be one of {', '.join(map(repr, found.columns)) or 'none'}, got {column!r}")
+    one, level = found.columns[column], f"{100 * found.confidence_level:g}%"
+    own = [(value, of[column].record()) for value, of in found.classes.items() if column in of][:MOST_CLASSES]
+    most = rows or MOST_VALUES
+    drawn = column_chart(column, one.record(), own, errors_of(found.confidence_level), most)
+    if one.numbers is None:
+        more = max(len(one.values) - most, 0)
+        return picture(drawn, [f"Intervals of {level}" + (f"; {more:,} rarer values are not drawn" if more else "")])
+    said = f"Shares of people below a value. The curve lies within the grey band everywhere at once, with {level}."
+    lines = [(each, f"curve line{place}") for place, each in enumerate(names(value for value, _ in own), 1)]
+    return picture(drawn, [said], [("all", "curve"), *lines] if own else [])
 
 
 def picture(drawn: str, notes: Sequence[str] = (), keys: Sequence[tuple[str, str]] = ()) -> Chart:
@@ -447,274 +714,3 @@ def _filled(rules: str, colours: Mapping[str, str]) -> str:
         ]
         said.append(f"{','.join(inside)}{{{re.sub(r';background:[^;]*', '', body)}}}")
     return re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name.group(1)], "".join(said))
-
-
-SHADED_LEGEND = list(zip(LEGEND, SHADES, strict=True))
-_EDGES, _NODES = 40, 24  # of the graph
-_LEFTS, _RIGHTS = 20, 11  # of the matrix
-_BAR = 160  # pixels, of an interval drawn in a table
-
-
-def itemset_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what is shown of itemsets, all intervals on one scale; each says ``sure``, maybe ``true_support``."""
-    scale = max((min(row["ci_high"], 1.0) for row in rows), default=1.0) or 1.0
-    return [
-        {
-            "names": names(row["itemset"]),
-            "size": len(row["itemset"]),
-            "support": estimate(row["support"]),
-            "low": share(max(row["ci_low"], 0.0)),
-            "high": share(min(row["ci_high"], 1.0)),
-            "bar": _bar(row["ci_low"] / scale, row["ci_high"] / scale, row["support"] / scale),
-            "sure": bool(row["sure"]),
-            "truth": share(row["true_support"]) if "true_support" in row else "",
-        }
-        for row in rows
-    ]
-
-
-def _bar(low: float, high: float, middle: float | None) -> Markup:
-    """Draw an interval and the estimate in it, as an SVG path: unlike a style, no policy of a page forbids it."""
-    start, end = _pixel(low), _pixel(high)
-    tick = "" if middle is None else f"M{_pixel(middle)} 3v10"
-    return Markup(f"M{start} 8h{max(end - start, 1)}{tick}")
-
-
-def _pixel(part: float) -> int:
-    return round(_BAR * min(max(part, 0.0), 1.0))
-
-
-def rule_row(row: Mapping[str, Any], reach: float = NORMAL) -> dict[str, Any]:
-    """Return the row of a rule, its confidence with so many standard errors to each side."""
-    known = _is_known(row)
-    low, high = _confidence_interval(row, reach)
-    return {
-        "antecedent": names(row["antecedents"]),
-        "consequent": names(row["consequents"]),
-        "confidence": f"{min(max(row['confidence'], 0.0), 1.0):.1%}" if known else "not known",
-        "low": f"{low:.1%}",
-        "high": f"{high:.1%}",
-        "bar": _bar(low, high, row["confidence"] if known else None),
-        "support": estimate(row["support"]),
-        "lift": f"{row['lift']:.2f}" if known else "—",
-        "shade": shade(row["lift"] if known else math.nan),
-    }
-
-
-def _confidence_interval(row: Mapping[str, Any], reach: float) -> tuple[float, float]:
-    """Return the interval that the table has, or so many standard errors to each side."""
-    if row.get("confidence_ci_low") is not None:
-        return row["confidence_ci_low"], row["confidence_ci_high"]
-    error = row.get("confidence_std_error")
-    if row["confidence"] is None or error is None:
-        return 0.0, 1.0
-    low, high = (min(max(row["confidence"] + side * reach * error, 0.0), 1.0) for side in (-1, 1))
-    return low, high
-
-
-def supports_chart(levels: Sequence[Mapping[str, Any]], marks: Sequence[tuple[int, float, bool]]) -> Markup:
-    """Draw the supports of each size beside what was asked for and what can be told; marks: size, support, is sure."""
-    rows = []
-    for level in levels:
-        mine = [(support, sure) for size, support, sure in marks if size == level["size"]]
-        least = level["level_discoverable_support"]
-        least = None if least is None or least >= 1 else least
-        name = size_name(level["size"]).removeprefix("single ")
-        name = f"{level['size']} items" if name.startswith("itemsets of") else name
-        rows.append(Strip(name, [support for support, _ in mine], [bool(sure) for _, sure in mine], least,
-                                 level.get("min_support") or 0.0))  # fmt: skip
-    return Markup(strips(rows))
-
-
-def rules_chart(rules: Sequence[Mapping[str, Any]]) -> Markup:
-    """Draw rules by support and confidence."""
-    points = [Point(row["support"], row["confidence"], row["lift"], _name(row)) for row in rules if _is_known(row)]
-    return Markup(scatter(points))
-
-
-def _is_known(rule: Mapping[str, Any]) -> bool:
-    return rule["confidence"] is not None and rule["lift"] is not None
-
-
-def _name(row: Mapping[str, Any]) -> str:
-    sides = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
-    return f"{' → '.join(sides)}: {_measures(row)}"
-
-
-def _measures(row: Mapping[str, Any]) -> str:
-    return f"confidence {min(max(row['confidence'], 0.0), 1.0):.1%}, lift {row['lift']:.2f}"
-
-
-def rules_matrix(rules: Sequence[Mapping[str, Any]]) -> Markup:
-    """Draw the first rules by both sides, of as many sides as there is room for."""
-    lefts: dict[str, int] = {}
-    rights: dict[str, int] = {}
-    cells = []
-    for row in rules:
-        left, right = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
-        if not _is_known(row) or len({*lefts, left}) > _LEFTS or len({*rights, right}) > _RIGHTS:
-            continue
-        source, target = lefts.setdefault(left, len(lefts)), rights.setdefault(right, len(rights))
-        cells.append(Edge(source, target, row["confidence"], row["lift"], _measures(row)))
-        if len(cells) == _EDGES:
-            break
-    return Markup(matrix(list(lefts), list(rights), cells))
-
-
-def rules_graph(rules: Sequence[Mapping[str, Any]]) -> Markup:
-    """Draw the first rules between single items, of as many items as there is room for."""
-    items: dict[str, int] = {}
-    edges = []
-    for row in rules:
-        if len(row["antecedents"]) + len(row["consequents"]) > 2 or not _is_known(row):
-            continue
-        ends = [row["antecedents"][0], row["consequents"][0]]
-        if len({*items, *ends}) > _NODES:
-            continue
-        source, target = (items.setdefault(name, len(items)) for name in ends)
-        edges.append(Edge(source, target, row["confidence"], row["lift"], _name(row)))
-        if len(edges) == _EDGES:
-            break
-    return Markup(graph(list(items), edges))
-
-
-_INTERVALS, _RULES = 30, 250  # drawn in a chart
-MOST_CLASSES, MOST_VALUES = 5, 30  # shown of a column
-
-
-def chart(
-    found: "AnyFrame | Distributions",
-    kind: str | None = None,
-    *,
-    rows: int | None = None,
-    column: str | None = None,
-) -> "Chart":
-    """Return a chart of what was found, as pages draw it: SVG that notebooks show, and that ``save`` writes to a file.
-
-    A selection of rows is drawn as any table, as ``ap.chart(itemsets[itemsets["length"] == 2])``; whoever draws
-    otherwise takes the tables' own ``ci_low`` and ``ci_high``.
-
-    Args:
-        found: a table as :func:`assocpriv.mine` or :func:`assocpriv.association_rules` returned it, or what
-            :func:`assocpriv.numeric.reconstruct` returned.
-        kind: of itemsets ``intervals`` (default) or ``sizes``, on a line for each size beside what can be told from
-            noise; of rules ``scatter`` (default; by support and confidence), ``graph`` or ``matrix``; of a column
-            nothing.
-        rows: at most so many, the surest: 30 intervals or 250 rules.
-        column: which one of several.
-
-    Raises:
-        EstimateError: another kind or column, or a table that was not found here.
-
-    >>> import assocpriv as ap
-    >>> plan = ap.plan(["tea", "milk", "rye"], 2, ap.Breach("5%", "50%"))
-    >>> itemsets = ap.mine(ap.randomize_baskets([{"tea"}] * 1000, plan), "50%")
-    >>> ap.chart(itemsets)
-    Chart(title='Supports with intervals of 95%')
-    """
-
-    draw: dict[str | None, Callable[..., Chart]]
-    if isinstance(found, Distributions):
-        draw, options = {None: _column_chart}, {"column": column}
-    else:
-        draw, options = {"intervals": _itemsets_chart, "sizes": _sizes_chart}, {}
-        if "antecedents" in getattr(found, "columns", ()):
-            draw = dict.fromkeys(("scatter", "graph", "matrix"), _rules_chart)
-            options = {"kind": kind or "scatter"}
-        kind = kind or next(iter(draw))
-    if kind not in draw:
-        kinds = ", ".join(filter(None, draw)) or "one kind"
-        raise EstimateError(f"there is no chart {kind!r} of this: it can be drawn as {kinds}")
-    if rows is not None and (not isinstance(rows, int) or rows < 1):
-        raise EstimateError(f"rows must be a number of at least 1, got {rows!r}")
-    return draw[kind](found, rows=rows, **options)
-
-
-def _itemsets_chart(table: "AnyFrame", rows: int | None) -> "Chart":
-
-    facts = mining_facts(table)
-    surest = Surest.of(LightFrame.of(table), rows or _INTERVALS)
-    items, *numbers = (surest.rows[name].tolist() for name in ("itemsets", "support", "ci_low", "ci_high"))
-    drawn = [
-        Interval(", ".join(sorted(each)), *row)
-        for each, *row in zip(items, *numbers, surest.sure.tolist(), strict=True)
-    ]
-    title = f"Supports with intervals of {100 * facts.errors.confidence_level:g}%"
-    said = f"{counted(facts.reports, 'report')}; minimum support {share(facts.min_support)}"
-    doubt = "may be chance" if facts.certain is None else "not certain"
-    said += "" if surest.sure.all() else f"; pale: {doubt}"
-    more = surest.finds - len(drawn)
-    return picture(intervals(drawn, title), [said + (f"; {more:,} more not drawn" if more else "")])
-
-
-def _sizes_chart(table: "AnyFrame", rows: int | None) -> "Chart":
-
-    frame = LightFrame.of(table)
-    said = [
-        "Each mark is an itemset by its support, on a logarithmic scale; pale ones may be chance.",
-        "Dashed: the least support that was asked for.",
-    ]
-    return picture(supports_chart(mining_facts(table).to_json()["levels"], marks_of(frame)[:rows]), said)
-
-
-def _rules_chart(table: "AnyFrame", rows: int | None, kind: str) -> "Chart":
-
-    check_rules(table)
-    first = rule_records(LightFrame.of(table).head(rows or _RULES))
-    draw, said = {
-        "scatter": (rules_chart, []),
-        "graph": (rules_graph, ["Rules between two items. Thick: high confidence."]),
-        "matrix": (rules_matrix, ["Large: high confidence."]),
-    }[kind]
-    (least, shade), *others = SHADED_LEGEND
-    return picture(draw(first), said, [(f"lift {least}", shade), *others])
-
-
-def _column_chart(found: "Distributions", rows: int | None, column: str | None) -> "Chart":
-
-    column = next(iter(found.columns)) if column is None and len(found.columns) == 1 else column
-    if column is None or column not in found.columns:
-        raise EstimateError(f"column must be one of {', '.join(map(repr, found.columns)) or 'none'}, got {column!r}")
-    one, level = found.columns[column], f"{100 * found.confidence_level:g}%"
-    own = [(value, of[column].record()) for value, of in found.classes.items() if column in of][:MOST_CLASSES]
-    most = rows or MOST_VALUES
-    drawn = column_chart(column, one.record(), own, errors_of(found.confidence_level), most)
-    if one.numbers is None:
-        more = max(len(one.values) - most, 0)
-        return picture(drawn, [f"Intervals of {level}" + (f"; {more:,} rarer values are not drawn" if more else "")])
-    said = f"Shares of people below a value. The curve lies within the grey band everywhere at once, with {level}."
-    lines = [(each, f"curve line{place}") for place, each in enumerate(names(value for value, _ in own), 1)]
-    return picture(drawn, [said], [("all", "curve"), *lines] if own else [])
-
-
-def column_chart(
-    name: str,
-    column: Mapping[str, Any],
-    own: Sequence[tuple[str, Mapping[str, Any]]] = (),
-    reach: float = NORMAL,
-    most: int = MOST_VALUES,
-) -> str:
-    """Draw a column: its distribution function, with those of classes, or its commonest values with their shares."""
-    (shown,) = names([name])
-    if "edges" not in column:
-        rows = sorted(
-            (
-                Interval(str(value), part, max(part - reach * error, 0.0), min(part + reach * error, 1.0))
-                for value, part, error in zip(column["values"], column["share"], column["std_error"], strict=True)
-            ),
-            key=lambda row: -row.support,
-        )
-        return intervals(rows[:most], f"Shares of the values of {shown}")
-    band = column.get("distribution") or {"low": (), "high": ()}
-    lines = [(each["edges"], [0.0, *accumulate(each["share"])]) for each in (column, *(of for _, of in own))]
-    return curves(Curves(shown, lines, band["low"], band["high"]))
-
-
-def marks_of(frame: "LightFrame") -> list[tuple[int, float, bool]]:
-    """Return size, support and whether it is sure, of every find; of those that a chart would draw on one spot, one."""
-
-    finds, sure = shown_rows(frame)
-    size, support, sure = frame["length"][finds], frame["support"][finds], sure[finds]
-    spot = np.round(200 * np.log10(np.maximum(support, 1e-9))).astype(np.int64)
-    _, first = np.unique((size.astype(np.int64) * 2 + sure) * 10_000 + spot + 2_000, return_index=True)
-    return list(zip(size[first].tolist(), support[first].tolist(), sure[first].tolist(), strict=True))

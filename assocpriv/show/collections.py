@@ -1,12 +1,7 @@
-"""Files, collections, sending, campaigns.
+"""A collection, from its catalogue to its folder of reports, as text for a person or as JSON content.
 
-What a run of gather came to.
-
-What is told of a collection's keys and of its folder.
-
-What the door of sending answers: what became of a device's report, and of those that waited.
-
-Catalogues of names: what is odd about one. They get published, so their names may be shown.
+Catalogues: what is odd about one. They get published, so their names may be shown. Sending: what became of a device's
+report, and of those that waited. Gathering: what a run came to. Then a collection's keys, and what its folder holds.
 """
 
 from collections.abc import Sequence
@@ -25,9 +20,120 @@ if TYPE_CHECKING:
     from assocpriv.files.plans import CatalogueCheck
     from assocpriv.simulation.samples import CatalogueDraft, CatalogueUse
 
-
 _SHOWN = 20  # of what was refused
 _STREAM = "-"
+_NAMES_SHOWN = 5  # groups of twins
+
+
+# ---- catalogues
+
+
+def draft_record(draft: "CatalogueDraft", output: Any) -> dict[str, Any]:
+    """Return a draft as JSON content."""
+    return {
+        "items": len(draft.catalogue),
+        "baskets": draft.baskets,
+        "rare": draft.rare,
+        "rewritten": draft.rewritten,
+        "twins": [list(group) for group in draft.twins],
+        "names": list(draft.catalogue) if output is None else None,
+        "output": None if output is None else str(output),
+    }
+
+
+def draft_talk(draft: "CatalogueDraft") -> list[str]:
+    """Say what a catalogue was made of, and what to look at."""
+    lines = [f"{counted(draft.baskets, 'basket')}, {counted(len(draft.catalogue), 'item')}"]
+    if draft.rare:
+        lines.append(f"{counted(draft.rare, 'rarer name')} left out")
+    if draft.rewritten:
+        lines.append(
+            f"warning: {counted(draft.rewritten, 'name')} put into Unicode form NFC with single blanks; baskets that "
+            "write them otherwise do not match"
+        )
+    return [*lines, *_twin_lines(draft.twins)]
+
+
+def check_record(check: "CatalogueCheck", use: "CatalogueUse | None") -> dict[str, Any]:
+    """Return a check as JSON content."""
+    return {
+        "items": len(check.catalogue),
+        "odd": list(check.odd),
+        "twins": [list(group) for group in check.twins],
+        "baskets": None if use is None else use.baskets,
+        "unknown": None if use is None else use.unknown,
+        "unused": None if use is None else use.unused,
+    }
+
+
+def check_lines(check: "CatalogueCheck", use: "CatalogueUse | None") -> list[str]:
+    """Say what is odd about a catalogue, and how baskets fit it."""
+    lines = [f"{counted(len(check.catalogue), 'item')}, all names distinct"]
+    if check.odd:
+        lines.append(
+            f"warning: {counted(len(check.odd), 'name')} not in Unicode form NFC with single blanks, as "
+            f"{check.odd[0]!r}"
+        )
+    lines += _twin_lines(check.twins)
+    if not check.odd and not check.twins:
+        lines.append("no names that people may take for one")
+    if use is not None:
+        lines.append(
+            f"{counted(use.baskets, 'basket')}: {counted(use.unknown, 'item')} not in the catalogue; "
+            f"{counted(use.unused, 'name')} of it in none of them"
+        )
+    return lines
+
+
+def _twin_lines(twins: Sequence[tuple[str, ...]]) -> list[str]:
+    """Warn of names that people may take for one."""
+    if not twins:
+        return []
+    shown = [f"  {' | '.join(group)}" for group in twins[:_NAMES_SHOWN]]
+    more = [f"  … and {counted(len(twins) - _NAMES_SHOWN, 'group')} more"] if len(twins) > _NAMES_SHOWN else []
+    groups = counted(len(twins), "group")
+    return [
+        f"warning: {groups} of names differ in case, Unicode form or blanks only (shown, as a",
+        "catalogue gets published):",
+        *shown,
+        *more,
+    ]
+
+
+# ---- sending
+
+
+def sent_record(sent: SentReport) -> dict[str, Any]:
+    """Return what became of a report, for ``--json``."""
+    return {
+        **fields(sent, "state plan_id new report_bytes spent left"),
+        "amplification": sent.amplification and format_bound(sent.amplification),
+    }
+
+
+def sent_lines(sent: SentReport, url: str) -> list[str]:
+    """Say what became of a report."""
+    made = "a new report" if sent.new else "the report made before"
+    state = f"sent to {url}" if sent.state == "sent" else f"which {url} has already"
+    return [
+        f"{made}, {counted(sent.report_bytes, 'byte')}, {state}",
+        f"of plan {sent.plan_id[:16]}… this device has made {counted(sent.spent, 'report')}; left: {sent.left}",
+        *([sent.unbounded] if sent.unbounded else []),
+    ]
+
+
+def waiting_record(sent: SentWaiting) -> dict[str, Any]:
+    """Return what became of the reports that waited, for ``--json``."""
+    return fields(sent, "sent other_plans")
+
+
+def waiting_lines(sent: SentWaiting, url: str) -> list[str]:
+    """Say what became of the reports that waited."""
+    others = f"{counted(sent.other_plans, 'report')} of other plans, which are not collected there: kept"
+    return [f"{counted(sent.sent, 'report')} sent to {url}", *([others] if sent.other_plans else [])]
+
+
+# ---- gathering
 
 
 def gathered_record(done: Gathered) -> dict[str, Any]:
@@ -85,6 +191,9 @@ def _refused(refusal: Refusal) -> str:
     return f"left where it is: {name} {refusal.reason}"
 
 
+# ---- keys
+
+
 def key_record(key: SourceKey) -> dict[str, Any]:
     """Return what is kept of a key but its hash, for ``--json``."""
     return fields(key, "number name quota revoked")
@@ -104,6 +213,9 @@ def key_lines(keys: list[SourceKey]) -> list[str]:
         "  ".join([number.rjust(widths[0]), quota.rjust(widths[1]), state.ljust(widths[2]), name])
         for number, quota, state, name in [head, *rows]
     ]
+
+
+# ---- folders
 
 
 def status_record(found: CollectionStatus) -> dict[str, Any]:
@@ -139,108 +251,3 @@ def set_aside_lines(moved: int, key: int, data: Path, restore: bool) -> list[str
         f"{counted(moved, 'report')} of key {key} set aside; mine and the rest see them no more",
         f"to take none from it either: assocpriv collector keys revoke {data} {key}",
     ]
-
-
-def sent_record(sent: SentReport) -> dict[str, Any]:
-    """Return what became of a report, for ``--json``."""
-    return {
-        **fields(sent, "state plan_id new report_bytes spent left"),
-        "amplification": sent.amplification and format_bound(sent.amplification),
-    }
-
-
-def sent_lines(sent: SentReport, url: str) -> list[str]:
-    """Say what became of a report."""
-    made = "a new report" if sent.new else "the report made before"
-    state = f"sent to {url}" if sent.state == "sent" else f"which {url} has already"
-    return [
-        f"{made}, {counted(sent.report_bytes, 'byte')}, {state}",
-        f"of plan {sent.plan_id[:16]}… this device has made {counted(sent.spent, 'report')}; left: {sent.left}",
-        *([sent.unbounded] if sent.unbounded else []),
-    ]
-
-
-def waiting_record(sent: SentWaiting) -> dict[str, Any]:
-    """Return what became of the reports that waited, for ``--json``."""
-    return fields(sent, "sent other_plans")
-
-
-def waiting_lines(sent: SentWaiting, url: str) -> list[str]:
-    """Say what became of the reports that waited."""
-    others = f"{counted(sent.other_plans, 'report')} of other plans, which are not collected there: kept"
-    return [f"{counted(sent.sent, 'report')} sent to {url}", *([others] if sent.other_plans else [])]
-
-
-_NAMES_SHOWN = 5  # groups of twins
-
-
-def draft_talk(draft: "CatalogueDraft") -> list[str]:
-    """Say what a catalogue was made of, and what to look at."""
-    lines = [f"{counted(draft.baskets, 'basket')}, {counted(len(draft.catalogue), 'item')}"]
-    if draft.rare:
-        lines.append(f"{counted(draft.rare, 'rarer name')} left out")
-    if draft.rewritten:
-        lines.append(
-            f"warning: {counted(draft.rewritten, 'name')} put into Unicode form NFC with single blanks; baskets that "
-            "write them otherwise do not match"
-        )
-    return [*lines, *twin_lines(draft.twins)]
-
-
-def check_lines(check: "CatalogueCheck", use: "CatalogueUse | None") -> list[str]:
-    """Say what is odd about a catalogue, and how baskets fit it."""
-    lines = [f"{counted(len(check.catalogue), 'item')}, all names distinct"]
-    if check.odd:
-        lines.append(
-            f"warning: {counted(len(check.odd), 'name')} not in Unicode form NFC with single blanks, as "
-            f"{check.odd[0]!r}"
-        )
-    lines += twin_lines(check.twins)
-    if not check.odd and not check.twins:
-        lines.append("no names that people may take for one")
-    if use is not None:
-        lines.append(
-            f"{counted(use.baskets, 'basket')}: {counted(use.unknown, 'item')} not in the catalogue; "
-            f"{counted(use.unused, 'name')} of it in none of them"
-        )
-    return lines
-
-
-def twin_lines(twins: Sequence[tuple[str, ...]]) -> list[str]:
-    """Warn of names that people may take for one."""
-    if not twins:
-        return []
-    shown = [f"  {' | '.join(group)}" for group in twins[:_NAMES_SHOWN]]
-    more = [f"  … and {counted(len(twins) - _NAMES_SHOWN, 'group')} more"] if len(twins) > _NAMES_SHOWN else []
-    groups = counted(len(twins), "group")
-    return [
-        f"warning: {groups} of names differ in case, Unicode form or blanks only (shown, as a",
-        "catalogue gets published):",
-        *shown,
-        *more,
-    ]
-
-
-def draft_record(draft: "CatalogueDraft", output: Any) -> dict[str, Any]:
-    """Return a draft as JSON content."""
-    return {
-        "items": len(draft.catalogue),
-        "baskets": draft.baskets,
-        "rare": draft.rare,
-        "rewritten": draft.rewritten,
-        "twins": [list(group) for group in draft.twins],
-        "names": list(draft.catalogue) if output is None else None,
-        "output": None if output is None else str(output),
-    }
-
-
-def check_record(check: "CatalogueCheck", use: "CatalogueUse | None") -> dict[str, Any]:
-    """Return a check as JSON content."""
-    return {
-        "items": len(check.catalogue),
-        "odd": list(check.odd),
-        "twins": [list(group) for group in check.twins],
-        "baskets": None if use is None else use.baskets,
-        "unknown": None if use is None else use.unknown,
-        "unused": None if use is None else use.unused,
-    }

@@ -1,8 +1,7 @@
-"""Numbers, names and spans as people read them.
+"""Figures as people read them.
 
-Numbers as text: supports and other shares, figures of privacy, names of itemset sizes, cut tables; and records.
-
-Figures as people read them: shares, spans of time, names of items that may be anything.
+Supports and other shares, figures of privacy, spans of time, values of columns; names of itemset sizes and of items
+that may be anything; where a table is cut. Also records: attributes and figures as JSON content has them.
 """
 
 import math
@@ -15,6 +14,14 @@ from typing import Any
 from assocpriv.plans.catalogue import sort_key
 from assocpriv.promise.errors import counted
 from assocpriv.promise.numbers import PLAIN
+
+NORMAL = 1.96  # standard errors of an interval that holds 95%
+_MOST_LETTERS = 60  # of a name that are shown
+_SPANS = (("year", 365 * 86400.0), ("month", 30 * 86400.0), ("day", 86400.0), ("hour", 3600.0), ("minute", 60.0))
+_SIZES = {1: "single items", 2: "pairs", 3: "triples"}
+
+
+# ---- shares
 
 
 def percent(value: float, decimals: int = 3, width: int = 0) -> str:
@@ -53,9 +60,54 @@ def confidence_above(value: Fraction) -> str:
     return percent_up(float(value), 1)
 
 
+def share(value: float | None) -> str:
+    """Write a support, small ones with a digit more; what is no share is said to be none.
+
+    >>> [share(value) for value in (0.0693, 0.00123, 0.5, 1.2, None)]
+    ['6.93%', '0.123%', '50.00%', 'none', 'none']
+    """
+    return "none" if value is None or not -1 < value <= 1 else estimate(value)
+
+
+def estimate(value: float) -> str:
+    """Write an estimate of a support, which noise may push below 0 or beyond 100%.
+
+    >>> estimate(1.0039), estimate(-0.002)
+    ('100.39%', '-0.200%')
+    """
+    return f"{100 * value:.{2 if abs(value) >= 0.01 else 3}f}%"
+
+
+def discoverable(value: float | None) -> str:
+    """Write a support that can be discovered, or that there is none."""
+    return "none" if value is None or value >= 1 else percent(value)
+
+
+def errors_of(level: float) -> float:
+    """Return how many standard errors an interval of a confidence level reaches to each side.
+
+    >>> round(errors_of(0.95), 2), round(errors_of(0.999), 2)
+    (1.96, 3.29)
+    """
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+# ---- privacy
+
+
 def percent_within(value: Fraction, *, up: bool) -> str:
     """Write a belief with four digits, rounded up or down."""
     return written(100 * value, 4, up=up) + "%"
+
+
+def belief(value: Fraction, *, up: bool) -> str:
+    """Write a belief in percent, rounded against the promise, with two decimals at most.
+
+    >>> belief(Fraction(1, 20), up=False), belief(Fraction(2, 3), up=True)
+    ('5%', '66.67%')
+    """
+    hundredths = 10000 * value
+    return f"{(math.ceil(hundredths) if up else math.floor(hundredths)) / 100:g}%"
 
 
 def becomes(prior: Fraction, after: Fraction, promise: Fraction) -> str:
@@ -77,11 +129,6 @@ def chance_up(chance: Fraction) -> str:
         if (part := math.ceil(chance * whole)) < whole:
             return f"{part:,} in {whole:,}"
     return "certainty"
-
-
-def discoverable(value: float | None) -> str:
-    """Write a support that can be discovered, or that there is none."""
-    return "none" if value is None or value >= 1 else percent(value)
 
 
 def figure(value: Fraction | float) -> str:
@@ -109,59 +156,28 @@ def figure_up(value: float) -> str:
     return f"{math.ceil(value * 10**digits) / 10**digits:.6g}"
 
 
-def fields(thing: object, names: str) -> dict[str, Any]:
-    """Return attributes as JSON content under their own names, which stand with blanks between."""
-    return {name: getattr(thing, name) for name in names.split()}
+# no figure_up with four digits: that takes noise of floats for more (4.2384 is 4.23841) and writes 1e+06
+def short_figure_up(value: float) -> str:
+    """Write γ or ε with four digits, rounded up.
 
-
-def finite(by_size: dict[int, float]) -> dict[str, float | None]:
-    """Write figures by itemset size as JSON content, which has no infinity."""
-    return {str(k): value if math.isfinite(value) else None for k, value in by_size.items()}
-
-
-def listed(names: "frozenset[str] | list[str]") -> str:
-    """Name an itemset's items."""
-    return ", ".join(sorted(names, key=sort_key))
-
-
-def rest_line(total: int, top: int) -> list[str]:
-    """Say how many rows of a table are not shown, or that there are none."""
-    if not total:
-        return ["(none)"]
-    return [f"… and {total - top:,} more"] if total > top else []
-
-
-NORMAL = 1.96  # standard errors of an interval that holds 95%
-_MOST_LETTERS = 60  # of a name that are shown
-_SPANS = (("year", 365 * 86400.0), ("month", 30 * 86400.0), ("day", 86400.0), ("hour", 3600.0), ("minute", 60.0))
-_SIZES = {1: "single items", 2: "pairs", 3: "triples"}
-
-
-def errors_of(level: float) -> float:
-    """Return how many standard errors an interval of a confidence level reaches to each side.
-
-    >>> round(errors_of(0.95), 2), round(errors_of(0.999), 2)
-    (1.96, 3.29)
+    >>> short_figure_up(2.94444), short_figure_up(19.0)
+    ('2.945', '19')
     """
-    return NormalDist().inv_cdf((1 + level) / 2)
+    digits = 4 - math.floor(math.log10(value)) - 1
+    return f"{math.ceil(round(value * 10**digits, 6)) / 10**digits:.10g}"
 
 
-def share(value: float | None) -> str:
-    """Write a support, small ones with a digit more; what is no share is said to be none.
+# ---- other numbers
 
-    >>> [share(value) for value in (0.0693, 0.00123, 0.5, 1.2, None)]
-    ['6.93%', '0.123%', '50.00%', 'none', 'none']
+
+def number(value: float) -> str:
+    """Write a value of a column with four digits.
+
+    >>> number(85685.7), number(1105432.1), number(0.25)
+    ('85,690', '1,105,000', '0.25')
     """
-    return "none" if value is None or not -1 < value <= 1 else estimate(value)
-
-
-def estimate(value: float) -> str:
-    """Write an estimate of a support, which noise may push below 0 or beyond 100%.
-
-    >>> estimate(1.0039), estimate(-0.002)
-    ('100.39%', '-0.200%')
-    """
-    return f"{100 * value:.{2 if abs(value) >= 0.01 else 3}f}%"
+    short = float(f"{value:.4g}")
+    return f"{short:,.0f}" if abs(short) >= 1000 else f"{short:g}"
 
 
 def span(seconds: float) -> str:
@@ -190,6 +206,9 @@ def pace(per_second: float) -> str:
     return f"{round(per_second * 86400) or 'none'} a day"
 
 
+# ---- names
+
+
 def size_name(k: int) -> str:
     """Name itemsets by their size."""
     return _SIZES.get(k, f"itemsets of {k}")
@@ -202,31 +221,26 @@ def names(items: Iterable[str]) -> list[str]:
     ]
 
 
-def belief(value: Fraction, *, up: bool) -> str:
-    """Write a belief in percent, rounded against the promise, with two decimals at most.
-
-    >>> belief(Fraction(1, 20), up=False), belief(Fraction(2, 3), up=True)
-    ('5%', '66.67%')
-    """
-    hundredths = 10000 * value
-    return f"{(math.ceil(hundredths) if up else math.floor(hundredths)) / 100:g}%"
+def listed(names: "frozenset[str] | list[str]") -> str:
+    """Name an itemset's items."""
+    return ", ".join(sorted(names, key=sort_key))
 
 
-def short_figure_up(value: float) -> str:
-    """Write γ or ε with four digits, rounded up.
-
-    >>> figure_up(2.94444), figure_up(19.0)
-    ('2.945', '19')
-    """
-    digits = 4 - math.floor(math.log10(value)) - 1
-    return f"{math.ceil(round(value * 10**digits, 6)) / 10**digits:.10g}"
+def rest_line(total: int, top: int) -> list[str]:
+    """Say how many rows of a table are not shown, or that there are none."""
+    if not total:
+        return ["(none)"]
+    return [f"… and {total - top:,} more"] if total > top else []
 
 
-def number(value: float) -> str:
-    """Write a value of a column with four digits.
+# ---- records
 
-    >>> number(85685.7), number(1105432.1), number(0.25)
-    ('85,690', '1,105,000', '0.25')
-    """
-    short = float(f"{value:.4g}")
-    return f"{short:,.0f}" if abs(short) >= 1000 else f"{short:g}"
+
+def fields(thing: object, names: str) -> dict[str, Any]:
+    """Return attributes as JSON content under their own names, which stand with blanks between."""
+    return {name: getattr(thing, name) for name in names.split()}
+
+
+def finite(by_size: dict[int, float]) -> dict[str, float | None]:
+    """Write figures by itemset size as JSON content, which has no infinity."""
+    return {str(k): value if math.isfinite(value) else None for k, value in by_size.items()}

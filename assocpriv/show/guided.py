@@ -1,14 +1,9 @@
-"""Guided perturbation.
+"""Guided perturbation, as text for a person or as JSON content; how a plan of each kind is described.
 
-Guided perturbation as text and as JSON content: the miner's state, its guidance, and trials of both sides.
+What a plan promises (figures of privacy err against us), the miner's state and its guidance, what came of answering
+guidance, and trials of both sides.
 
-What came of answering guidance, as JSON content and as text.
-
-What a plan of guided perturbation promises, as JSON content and as text. Figures of privacy err against us.
-
-Kinds of plans: how a plan of each kind is described.
-
-A new kind is a line here; what it names is loaded when a plan of the kind is at hand.
+A new kind of plan is a line in ``KINDS``; what it names is loaded when a plan of the kind is at hand.
 """
 
 from collections.abc import Callable
@@ -28,6 +23,90 @@ from assocpriv.show.plans import promise_record
 if TYPE_CHECKING:
     from assocpriv.server.guided import MinerState
     from assocpriv.simulation.guided import PopulationTrial, Trial
+
+_INDENT = " " * 12
+_BASKETS = (  # (plan, reports) -> what so many reports can show; this as JSON content; and as text
+    "assocpriv.planning.discovery:foresee", "assocpriv.show.plans:plan_record",
+    "assocpriv.show.plans:plan_lines",
+)  # fmt: skip
+_TABLES = (
+    "assocpriv.planning.tables:foresee_table", "assocpriv.show.tables:plan_record",
+    "assocpriv.show.tables:plan_lines",
+)  # fmt: skip
+_GUIDED = (
+    "assocpriv.planning.tables:foresee_guided", "assocpriv.show.guided:plan_record",
+    "assocpriv.show.guided:plan_lines",
+)  # fmt: skip
+KINDS = {"select-a-size": _BASKETS, "fixed-size": _BASKETS, "table": _TABLES, "guided": _GUIDED}
+
+
+# ---- plans
+
+
+def plan_record(facts: GuidedFacts) -> dict[str, Any]:
+    """Return what a plan promises, for ``--json``."""
+    plan, gamma, together = facts.plan, facts.plan.amplification, facts.plan.composed_amplification
+    share = facts.random_share
+    return {
+        "plan_id": plan.plan_id,
+        "plan_kind": plan.kind,
+        "promise": plan.promise and promise_record(plan.promise),
+        "amplification_limit": plan.promise and format_fraction(plan.promise.amplification_limit),
+        "amplification": gamma and format_fraction(gamma),
+        "epsilon": None if gamma is None else epsilon(gamma),
+        "composed_amplification": together and format_fraction(together),
+        **fields(plan, "keep reports_per_person uncovered report_bytes width batch order"),
+        "random_share": None if share is None else float(share),
+        "mu": float(plan.mu),
+        "class": {"name": plan.label.name, "labels": list(plan.labels)},
+        "attributes": [{"name": column.name, "values": column.inputs} for column in plan.attributes],
+        "reports": facts.reports,
+        "guidances": facts.guidances,
+    }
+
+
+def plan_lines(facts: GuidedFacts) -> list[str]:
+    """Say what a plan promises."""
+    plan = facts.plan
+    names = [column.name for column in plan.attributes]
+    order = "magnitude" if plan.order == "magnitude" else "value, as the paper prints it"
+    return [
+        f"plan        {plan.plan_id}",
+        f"{_INDENT}{counted(len(names), 'attribute')} of {plan.width} values; a report has "
+        f"{counted(plan.report_bytes, 'byte')}",
+        *_promise_lines(facts),
+        f"attributes  {shortened(names)}",
+        f"in clear    the class {plan.label.name}: {shortened(plan.labels)}",
+        f"guidance    of eigenvalues above {percent_as_given(float(plan.mu))} of the largest, by {order};",
+        f"{_INDENT}new after every {counted(plan.batch, 'report')}, {counted(facts.guidances, 'time')} in "
+        f"{counted(facts.reports, 'report')}",
+    ]
+
+
+def _promise_lines(facts: GuidedFacts) -> list[str]:
+    plan, promise = facts.plan, facts.plan.promise
+    gamma, together = plan.amplification, plan.composed_amplification
+    if gamma is None or together is None or promise is None:
+        return []
+    who = "no report lifts a" if plan.reports_per_person == 1 else f"{plan.reports_per_person:,} reports lift no"
+    lines = [
+        f"promise     whatever the guidance: {who} belief from {percent_within(promise.prior, up=False)} to "
+        f"{percent_within(promise.posterior, up=True)},",
+        f"{_INDENT}{becomes(promise.prior, highest_posterior(promise.prior, together), promise.posterior)}",
+        f"{_INDENT}γ < {figure_up(float(promise.amplification_limit))}, ε = ln γ ≤ {figure_up(epsilon(together))}",
+    ]
+    if plan.reports_per_person > 1:
+        lines.append(f"{_INDENT}one report alone: γ ≤ {figure(gamma)}, ε ≤ {figure_up(epsilon(gamma))}")
+    return [*lines, f"kept        {_kept(facts)}"]
+
+
+def _kept(facts: GuidedFacts) -> str:
+    if facts.random_share is None:
+        return "by coins in every bit, as many as the guidance needs"
+    return f"by {figure(facts.random_share * 100)}% of reports that answer for a random tuple"
+
+
+# ---- the miner
 
 
 def start_record(state: "MinerState") -> dict[str, Any]:
@@ -105,6 +184,45 @@ def collect_lines(state: "MinerState") -> list[str]:
     left = state.published_at + state.plan.batch - state.tuples
     then = "new guidance is due" if state.is_due else f"new guidance after {counted(left, 'further tuple')}"
     return [f"received  {counted(state.tuples, 'tuple')}: {shares}", f"next      {then}"]
+
+
+# ---- answers
+
+
+def answer_record(done: AnswerCounts, plan: GuidedPlan) -> dict[str, Any]:
+    """Return what was answered, for ``--json``."""
+    sent = {"plan_id": plan.plan_id, "sent": done.records, "waiting": 0, "report_bytes": plan.report_bytes}
+    return sent | fields(done, "serial level clipped missing waited")
+
+
+def answer_lines(done: AnswerCounts, plan: GuidedPlan, output: Path) -> list[str]:
+    """Say what was answered."""
+    lines = [
+        f"{counted(done.records, 'report')} of {counted(plan.report_bytes, 'byte')} written to {output}: answers to "
+        f"guidance {done.serial}, level {done.level}"
+    ]
+    if done.missing:
+        lines.append(f"{counted(sum(done.missing.values()), 'missing value')} drawn uniformly")
+    if done.clipped:
+        lines.append(f"{counted(done.clipped, 'bit')} had a probability above 1, taken for 1")
+    if done.waited:
+        lines.append("no record waits any more; their key is gone")
+    if plan.amplification is None:
+        lines.append(f"no γ: {plan.unbounded}")
+    return lines
+
+
+def waiting_record(waiting: int, plan: GuidedPlan) -> dict[str, Any]:
+    """Return how many records wait, for ``--json``."""
+    return {"plan_id": plan.plan_id, "sent": 0, "waiting": waiting}
+
+
+def waiting_lines(waiting: int, folder: Path, reason: str) -> list[str]:
+    """Say why records wait, and where."""
+    return [f"{counted(waiting, 'record')} waiting in {folder}, encrypted; nothing was sent", reason]
+
+
+# ---- trials
 
 
 def trial_record(trial: "Trial") -> dict[str, Any]:
@@ -204,103 +322,7 @@ def population_lines(found: "PopulationTrial") -> list[str]:
     return lines + [f"{each.came:>8,} {each.received:>9,} {each.level:>6} {each.accuracy:>9.1%}" for each in tested]
 
 
-def answer_record(done: AnswerCounts, plan: GuidedPlan) -> dict[str, Any]:
-    """Return what was answered, for ``--json``."""
-    sent = {"plan_id": plan.plan_id, "sent": done.records, "waiting": 0, "report_bytes": plan.report_bytes}
-    return sent | fields(done, "serial level clipped missing waited")
-
-
-def answer_lines(done: AnswerCounts, plan: GuidedPlan, output: Path) -> list[str]:
-    """Say what was answered."""
-    lines = [
-        f"{counted(done.records, 'report')} of {counted(plan.report_bytes, 'byte')} written to {output}: answers to "
-        f"guidance {done.serial}, level {done.level}"
-    ]
-    if done.missing:
-        lines.append(f"{counted(sum(done.missing.values()), 'missing value')} drawn uniformly")
-    if done.clipped:
-        lines.append(f"{counted(done.clipped, 'bit')} had a probability above 1, taken for 1")
-    if done.waited:
-        lines.append("no record waits any more; their key is gone")
-    if plan.amplification is None:
-        lines.append(f"no γ: {plan.unbounded}")
-    return lines
-
-
-def waiting_record(waiting: int, plan: GuidedPlan) -> dict[str, Any]:
-    """Return how many records wait, for ``--json``."""
-    return {"plan_id": plan.plan_id, "sent": 0, "waiting": waiting}
-
-
-def waiting_lines(waiting: int, folder: Path, reason: str) -> list[str]:
-    """Say why records wait, and where."""
-    return [f"{counted(waiting, 'record')} waiting in {folder}, encrypted; nothing was sent", reason]
-
-
-_INDENT = " " * 12
-
-
-def plan_record(facts: GuidedFacts) -> dict[str, Any]:
-    """Return what a plan promises, for ``--json``."""
-    plan, gamma, together = facts.plan, facts.plan.amplification, facts.plan.composed_amplification
-    share = facts.random_share
-    return {
-        "plan_id": plan.plan_id,
-        "plan_kind": plan.kind,
-        "promise": plan.promise and promise_record(plan.promise),
-        "amplification_limit": plan.promise and format_fraction(plan.promise.amplification_limit),
-        "amplification": gamma and format_fraction(gamma),
-        "epsilon": None if gamma is None else epsilon(gamma),
-        "composed_amplification": together and format_fraction(together),
-        **fields(plan, "keep reports_per_person uncovered report_bytes width batch order"),
-        "random_share": None if share is None else float(share),
-        "mu": float(plan.mu),
-        "class": {"name": plan.label.name, "labels": list(plan.labels)},
-        "attributes": [{"name": column.name, "values": column.inputs} for column in plan.attributes],
-        "reports": facts.reports,
-        "guidances": facts.guidances,
-    }
-
-
-def plan_lines(facts: GuidedFacts) -> list[str]:
-    """Say what a plan promises."""
-    plan = facts.plan
-    names = [column.name for column in plan.attributes]
-    order = "magnitude" if plan.order == "magnitude" else "value, as the paper prints it"
-    return [
-        f"plan        {plan.plan_id}",
-        f"{_INDENT}{counted(len(names), 'attribute')} of {plan.width} values; a report has "
-        f"{counted(plan.report_bytes, 'byte')}",
-        *_promise_lines(facts),
-        f"attributes  {shortened(names)}",
-        f"in clear    the class {plan.label.name}: {shortened(plan.labels)}",
-        f"guidance    of eigenvalues above {percent_as_given(float(plan.mu))} of the largest, by {order};",
-        f"{_INDENT}new after every {counted(plan.batch, 'report')}, {counted(facts.guidances, 'time')} in "
-        f"{counted(facts.reports, 'report')}",
-    ]
-
-
-def _promise_lines(facts: GuidedFacts) -> list[str]:
-    plan, promise = facts.plan, facts.plan.promise
-    gamma, together = plan.amplification, plan.composed_amplification
-    if gamma is None or together is None or promise is None:
-        return []
-    who = "no report lifts a" if plan.reports_per_person == 1 else f"{plan.reports_per_person:,} reports lift no"
-    lines = [
-        f"promise     whatever the guidance: {who} belief from {percent_within(promise.prior, up=False)} to "
-        f"{percent_within(promise.posterior, up=True)},",
-        f"{_INDENT}{becomes(promise.prior, highest_posterior(promise.prior, together), promise.posterior)}",
-        f"{_INDENT}γ < {figure_up(float(promise.amplification_limit))}, ε = ln γ ≤ {figure_up(epsilon(together))}",
-    ]
-    if plan.reports_per_person > 1:
-        lines.append(f"{_INDENT}one report alone: γ ≤ {figure(gamma)}, ε ≤ {figure_up(epsilon(gamma))}")
-    return [*lines, f"kept        {_kept(facts)}"]
-
-
-def _kept(facts: GuidedFacts) -> str:
-    if facts.random_share is None:
-        return "by coins in every bit, as many as the guidance needs"
-    return f"by {figure(facts.random_share * 100)}% of reports that answer for a random tuple"
+# ---- kinds of plans
 
 
 class Description(NamedTuple):
@@ -308,21 +330,6 @@ class Description(NamedTuple):
 
     record: Callable[[], dict[str, Any]]
     lines: Callable[[], list[str]]
-
-
-_BASKETS = (  # (plan, reports) -> what so many reports can show; this as JSON content; and as text
-    "assocpriv.planning.discovery:foresee", "assocpriv.show.plans:plan_record",
-    "assocpriv.show.plans:plan_lines",
-)  # fmt: skip
-_TABLES = (
-    "assocpriv.planning.tables:foresee_table", "assocpriv.show.tables:plan_record",
-    "assocpriv.show.tables:plan_lines",
-)  # fmt: skip
-_GUIDED = (
-    "assocpriv.planning.tables:foresee_guided", "assocpriv.show.guided:plan_record",
-    "assocpriv.show.guided:plan_lines",
-)  # fmt: skip
-KINDS = {"select-a-size": _BASKETS, "fixed-size": _BASKETS, "table": _TABLES, "guided": _GUIDED}
 
 
 def describe_plan(plan: Any, reports: int) -> Description:

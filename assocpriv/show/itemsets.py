@@ -1,8 +1,7 @@
-"""Itemsets, rules, rounds.
+"""Itemsets with their rules, as text for a person or as JSON content.
 
-Itemsets and rules, mined or asked for: supports with errors and intervals, what is sure, what they are shares of.
-
-What rounds show, as text for a person and as JSON content: a next plan, combined tables, schedules tried.
+Mined or asked for: supports with errors and intervals, what is sure, what they are shares of. Of rounds: a next plan,
+combined tables, schedules tried.
 """
 
 import math
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-
 _MORE_COLUMNS = {
     "true_support": "true",
     "raw_support": "raw",
@@ -52,6 +50,14 @@ _NOT_TOLD = {
     "rule": "— with another interval: the whole rule is not told from nobody; its confidence lies in the interval",
 }
 _RULE_HEADER = f"{'confidence':>10} {'± error':>8} {'lift':>8} {'± error':>8} {'support':>8}"
+_SPLIT = {
+    "items": "for this plan",
+    "shortlist": "for the shortlist (refine)",
+    "itemsets": "for itemsets (refine --itemsets)",
+}
+
+
+# ---- itemsets
 
 
 def mined_record(mined: AnyFrame, wanted: ItemsetFilter = EVERYTHING) -> dict[str, Any]:
@@ -102,10 +108,10 @@ def _rest_lines(shown: LightFrame, wanted: ItemsetFilter, rows: "NDArray[np.int6
     parts = [f"{count:,} more {itemsets_of(k, count)}" for k, count in enumerate(missing.tolist()) if count]
     lines = [] if left.any() else ["(none)"]
     lines += [f"… and {', '.join(parts)}"] if parts else []
-    return lines + hidden_lines(len(shown) - int(left.sum()))
+    return lines + _hidden_lines(len(shown) - int(left.sum()))
 
 
-def hidden_lines(count: int) -> list[str]:
+def _hidden_lines(count: int) -> list[str]:
     """Say how many rows a filter hides."""
     return [f"hidden by the filters: {count:,} {'row' if count == 1 else 'rows'}"] if count else []
 
@@ -170,10 +176,6 @@ def _claim_lines(marked: tuple[int, int], certainty: tuple[float, int], what: st
     return [f"*: certain, {found:,} of {rests}; of {of_all}, on average at most {share} have a {false}"]
 
 
-def _entries_of(size: int, view: str) -> str:
-    return "sizes of baskets" if view == "sizes" else itemsets_of(size)
-
-
 def threshold_lines(facts: MiningFacts) -> list[str]:
     """Say which minimum support was taken where none was given, and of which sizes."""
     if facts.auto:
@@ -198,6 +200,10 @@ def threshold_lines(facts: MiningFacts) -> list[str]:
     return lines
 
 
+def _entries_of(size: int, view: str) -> str:
+    return "sizes of baskets" if view == "sizes" else itemsets_of(size)
+
+
 def _meaning_line(facts: "MiningFacts | AnswerFacts") -> str:
     """Say what the supports of a table of itemsets are shares of."""
     certain = facts.certain if isinstance(facts, MiningFacts) else None
@@ -218,6 +224,9 @@ def _block_lines(facts: "MiningFacts | AnswerFacts") -> list[str]:
     if facts.blocks.whole:
         lost = f"which takes less than {WHOLE_BELOW:g} standard errors from any support"
     return [f"each report is about one of {blocks.count:,} random blocks of {counted(about, 'item')}: {full}, {lost}"]
+
+
+# ---- rules
 
 
 def derived_record(itemsets: LightFrame, rules: LightFrame) -> dict[str, Any]:
@@ -249,7 +258,7 @@ def rule_lines(derived: AnyFrame, top: int) -> list[str]:
     lines += figures.rest_line(len(rules), top)
     if why := rules.attrs.get("assocpriv", {}).get("none"):
         lines[-1] += f": {why}"
-    lines += hidden_lines(rules.attrs.get("assocpriv", {}).get("hidden", 0))
+    lines += _hidden_lines(rules.attrs.get("assocpriv", {}).get("hidden", 0))
     if certain is not None:
         false = f"confidence below {figures.percent_as_given(certain['min_confidence'])}"
         claimed = certain["found"], int(rules["certain"][:top].sum())
@@ -272,6 +281,9 @@ def _rule_line(row: dict[Any, Any], not_told: str = "") -> str:
 def _sides(row: dict[Any, Any]) -> str:
     left, right = (figures.listed(row[side]) for side in ("antecedents", "consequents"))
     return f"{left} → {right}"
+
+
+# ---- questions
 
 
 def answer_record(answers: "AskOutcome") -> dict[str, Any]:
@@ -307,11 +319,7 @@ def answer_lines(answers: "AskOutcome") -> list[str]:
     return lines
 
 
-_SPLIT = {
-    "items": "for this plan",
-    "shortlist": "for the shortlist (refine)",
-    "itemsets": "for itemsets (refine --itemsets)",
-}
+# ---- the next round
 
 
 def refinement_record(refinement: Refinement, prospects: Prospects) -> dict[str, Any]:
@@ -330,15 +338,6 @@ def refinement_record(refinement: Refinement, prospects: Prospects) -> dict[str,
         },
         "people": refinement.people,
     }
-
-
-def _mining_line(prospects: Prospects) -> str:
-    names = {1: "itemsets"} if prospects.plan.view.kind == "itemsets" else {}
-    least = ", ".join(
-        f"{figures.percent_up(support)} for {names.get(k, itemsets_of(k))}"
-        for k, support in prospects.least_min_supports.items()
-    )
-    return f"            mine with a --min-support of at least {least}; with less, none of that size are reported"
 
 
 def refinement_lines(refinement: Refinement, prospects: Prospects) -> list[str]:
@@ -377,6 +376,18 @@ def _split_lines(refinement: Refinement) -> list[str]:
     return [f"people      {shares}; split them by chance, before the first of these rounds"]
 
 
+def _mining_line(prospects: Prospects) -> str:
+    names = {1: "itemsets"} if prospects.plan.view.kind == "itemsets" else {}
+    least = ", ".join(
+        f"{figures.percent_up(support)} for {names.get(k, itemsets_of(k))}"
+        for k, support in prospects.least_min_supports.items()
+    )
+    return f"            mine with a --min-support of at least {least}; with less, none of that size are reported"
+
+
+# ---- combined tables
+
+
 def combined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
     """Show what tables say together, and each table's own support and error."""
     facts = combined_records(frame.head(0))
@@ -399,6 +410,9 @@ def combined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
             text += " | " + " ".join(figures.percent_or_dash(row[name]) for name in names)
         lines.append(f"{text}  {figures.listed(row['itemsets'])}")
     return lines + figures.rest_line(len(frame), top)
+
+
+# ---- schedules of rounds
 
 
 def trial_record(trial: RoundsTrial) -> dict[str, Any]:
@@ -432,10 +446,6 @@ def trial_record(trial: RoundsTrial) -> dict[str, Any]:
     }
 
 
-def _found(trial: RoundsTrial) -> list[Itemset]:
-    return ranked(trial.proposed.known, len(trial.truth))
-
-
 def _schedule_record(tried: ScheduleTrial, proposed: bool) -> dict[str, Any]:
     return {
         "rounds": tried.count,
@@ -445,10 +455,6 @@ def _schedule_record(tried: ScheduleTrial, proposed: bool) -> dict[str, Any]:
         "seconds": tried.seconds,
         "steps": [_round_record(each) for each in tried.rounds],
     }
-
-
-def _pieces(plan: Plan) -> int:
-    return 1 if plan.view.blocks is None else plan.view.blocks.pieces
 
 
 def _round_record(each: RoundScore) -> dict[str, Any]:
@@ -518,3 +524,11 @@ def _found_lines(trial: RoundsTrial, rows: int) -> list[str]:
         cells = (known.support, math.sqrt(known.variance), true)
         lines.append(f"{' '.join(figures.percent_or_dash(cell) for cell in cells)}  {mark} {names}")
     return lines + (figures.rest_line(len(found), rows) if found else [])
+
+
+def _found(trial: RoundsTrial) -> list[Itemset]:
+    return ranked(trial.proposed.known, len(trial.truth))
+
+
+def _pieces(plan: Plan) -> int:
+    return 1 if plan.view.blocks is None else plan.view.blocks.pieces

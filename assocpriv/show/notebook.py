@@ -1,6 +1,7 @@
-"""What plans, finds, rules, audits, distributions and trees show of themselves in notebooks: small, without script.
+"""What results show of themselves in notebooks: small, without script.
 
-Each is one table with what it is of above and what it leaves out below. Colours are the notebook's own.
+Plans, finds, rules, audits, distributions, trees: each is one table with what it is of above and what it leaves out
+below. Colours are the notebook's own.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,9 @@
 """The page of whatever was found, or withheld: HTML in one piece."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
+from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +25,7 @@ from assocpriv.server.rules import rule_records, rules_of_table
 from assocpriv.server.selection import RuleFilter, Surest
 from assocpriv.server.supports import Respondents
 from assocpriv.show import sheets
-from assocpriv.show.charts import (
-    marks_of,
-)
+from assocpriv.show.charts import marks_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -62,7 +62,6 @@ def page(
         EstimateError: what was not found here, or two columns together.
         PlanError: another plan than that it was found with.
     """
-
     known = read_plan(plan) if isinstance(plan, str | Path) else plan
     thing: Any = _read(Path(found)) if isinstance(found, str | Path) else found
     if isinstance(thing, Distributions):
@@ -80,8 +79,6 @@ def page(
 
 def _read(path: Path) -> Any:
     """Return a tree, a record of distributions or of a suppression, or else a mined table."""
-    import json
-
     if path.suffix.lower() == ".json":
         try:
             content = json.loads(path.read_bytes())
@@ -96,7 +93,6 @@ def _read(path: Path) -> Any:
 
 
 def _record_page(record: dict[str, Any], plan: "PublishedPlan | None", title: str | None, name: str) -> str:
-
     if "joint" in record:
         raise EstimateError(
             f"{name} says how two columns are spread together; a page shows each by itself: leave --joint"
@@ -124,7 +120,6 @@ def _columns(plan: "PublishedPlan") -> "Collection[str]":
 
 
 def _tree_page(model: "TreeModel", plan: "PublishedPlan | None", title: str | None) -> str:
-
     if plan is not None and model.plan_id and plan.plan_id != model.plan_id:
         raise PlanError(f"the tree was grown with plan {model.plan_id[:12]}, and this is {plan.plan_id[:12]}")
     nodes = model.nodes
@@ -178,8 +173,6 @@ def _how_many(level: "Level", plan: "Plan | None") -> int:
 
     0 where none were counted, or where only the plan, which is not at hand, could say.
     """
-    from math import comb
-
     if level.status != "undecidable":
         return level.candidates
     return 0 if plan is None else comb(plan.n_items, level.size)
@@ -187,7 +180,6 @@ def _how_many(level: "Level", plan: "Plan | None") -> int:
 
 def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]]:
     """Return half and twice the ε of a plan, and from which support on as many people would show single items then."""
-
     if not plan.view.is_plain or plan.view.blocks is not None or plan.reports_per_person > 1:
         return []  # of these it depends on more than the promise
     found: list[tuple[str, float | None]] = []
@@ -221,7 +213,6 @@ def write_page(
         FileError: the file exists and ``force`` is not set, does not end in .html, or cannot be written; and as
             :func:`page`.
     """
-
     check_page(output, force=force)
     text = page(found, plan, **options)
     with atomic_output(output, force=force) as stream:
@@ -234,7 +225,6 @@ def check_page(output: str | Path, *, force: bool = False, inputs: Iterable[Path
     Raises:
         FileError: as :func:`write_page`, or it is one of ``inputs``.
     """
-
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise FileError(f"{output} must end in .html: a page is HTML")
     check_writable(output, force=force, inputs=inputs)

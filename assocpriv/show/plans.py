@@ -1,8 +1,7 @@
-"""Plans.
+"""Plans of baskets, as text for a person or as JSON content.
 
-What a plan promises and what so many reports of it can show, as text for a person and as JSON content.
-
-Sizes of baskets: what sampling them to M items loses, what each M would mean, and what reading left out.
+What a plan promises, what so many reports of it can show, and how far crafted ones move that. Of the sizes of baskets:
+what sampling them to M items loses, what each M would mean, and what reading left out.
 """
 
 import math
@@ -27,10 +26,24 @@ if TYPE_CHECKING:
     from assocpriv.records.basket_files import ReadCounts
     from assocpriv.simulation.samples import SamplePlan
 
-
 LOWEST, LEVEL = "lowest_discoverable_support", "level_discoverable_support"
 _ENTRIES, SIZES = {"items": "items", "itemsets": "itemsets"}, "sizes"
 _CODE_NAMES = {"none": "no code (one bit an item)", "bch": "BCH", "reed-solomon": "Reed–Solomon"}
+_ONE = {1: "single item", 2: "pair", 3: "triple"}
+_DISCOVERED = {False: ("itemset", "of its size", ""), True: ("class", "classes", "classes of sizes")}
+_FAR = 10  # times more reports than a sample has baskets, from which the number is likely no choice
+_SIZES_EXPLAINED = {
+    False: "longer: baskets with more than M items; surviving: what sampling to M leaves of the support of the most "
+    "frequent itemsets; discoverable: the lowest support from {reports} reports, within the M sampled items, and raw, "
+    "in whole baskets (the former over what survives)",
+    True: "blocks: parts of the catalogue, of which a report is about one; longer: baskets with more than M items of "
+    "it; surviving: what sampling to M leaves of the support of the most frequent itemsets; discoverable: the lowest "
+    "support from {reports} reports, within the M sampled items, and raw, in whole baskets (the former over what "
+    "survives)",
+}
+
+
+# ---- plans
 
 
 def plan_record(prospects: Prospects) -> dict[str, Any]:
@@ -55,7 +68,7 @@ def plan_record(prospects: Prospects) -> dict[str, Any]:
         **figures.fields(plan, "report_bits report_bytes"),
         "reports": prospects.reports,
         **_discoverable_record(prospects.discoverable),
-        "influence": influence_record(prospects),
+        "influence": _influence_record(prospects),
     }
 
 
@@ -75,46 +88,6 @@ def promise_record(promise: Breach) -> dict[str, str]:
 
 def _discoverable_record(limits: DiscoverableSupports) -> dict[str, dict[str, float | None]]:
     return {LOWEST: figures.finite(limits.lowest), LEVEL: figures.finite(limits.level)}
-
-
-def discovery_record(found: Discovery) -> dict[str, Any]:
-    """Return which support was to be discovered, of which itemset sizes, and what was solved for."""
-    support = format_fraction(found.support)
-    return {"discover": {"support": support, "itemset_sizes": list(found.targets), "solved_for": found.solved}}
-
-
-def discovery_lines(found: Discovery) -> list[str]:
-    """Say which reports or which promise a support needs."""
-    support, promise = figures.percent_as_given(float(found.support)), found.promise
-    if found.solved == REPORTS:
-        needs = f"{support} with {found.reports:,} reports (the plan for one fewer: not)"
-    else:
-        least = epsilon(promise.amplification_limit)
-        beliefs = (
-            f"{figures.percent_within(promise.prior, up=False)} → {figures.percent_within(promise.posterior, up=True)}"
-        )
-        stricter = f"(plan for {least - 1 / EPSILON_STEPS:.2f}: not)"
-        needs = f"{support} with {found.reports:,} reports, ε {least:.2f}, {beliefs} {stricter}"
-    sizes = _and([itemsets_of(k) for k in found.targets])
-    return [f"discover    {needs}", f"            for {sizes}, all of a size together"]
-
-
-def needed_record(needed: dict[int, int | None] | None) -> dict[str, Any]:
-    """Return how many reports of a plan discover a support, by itemset size, if that was asked."""
-    return {} if needed is None else {"reports_needed": {str(k): count for k, count in needed.items()}}
-
-
-def needed_lines(needed: dict[int, int | None] | None, support: str | None) -> list[str]:
-    """Say it."""
-    return [
-        f"discover    {support} takes {'more than 10^15 reports' if count is None else counted(count, 'report')} "
-        f"for {itemsets_of(k)}, all together"
-        for k, count in (needed or {}).items()
-    ]
-
-
-def _and(words: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def plan_lines(prospects: Prospects) -> list[str]:
@@ -182,58 +155,6 @@ def _one_of(k: int) -> str:
     return f"a {_ONE[k]}" if k in _ONE else f"{k} items"
 
 
-_ONE = {1: "single item", 2: "pair", 3: "triple"}
-
-
-def influence_record(prospects: Prospects) -> dict[str, Any]:
-    """Return how far crafted reports among N move estimates, by itemset size (docs/cli tells the fields)."""
-    return {
-        "targets_at_once": prospects.most_targets,
-        "itemsets": {
-            str(k): liars and figures.fields(liars, "one_report one_person") | {"one_percent": list(liars.one_percent)}
-            for k, liars in prospects.liars.items()
-        },
-    }
-
-
-def influence_lines(prospects: Prospects) -> list[str]:
-    """Say how far crafted reports among N move estimates."""
-    known = {str(k): liars for k, liars in prospects.liars.items() if liars is not None}
-    if not known:
-        return []
-    one = _alike([_most(liars.one_report) for liars in known.values()])
-    share = _alike([_changes(liars.one_percent) for liars in known.values()])
-    if prospects.plan.view.kind == SIZES:
-        moved, shown = "the share of a class", ("class", "classes")
-    else:
-        moved = f"the support of itemsets of {', '.join(known)} item{'s' * (list(known) != ['1'])}"
-        shown = ("item", "items")
-    targets, per_person = prospects.most_targets, prospects.plan.reports_per_person
-    several = f" (all {per_person} of one person that many times as far)"
-    return [
-        f"liars       one crafted report of {prospects.reports:,} moves {moved} "
-        f"by up to {one}{several * (per_person > 1)},",
-        f"            1% of them move it by {share}; each can show {targets:,} {shown[targets != 1]} at once",
-    ]
-
-
-def _most(change: float) -> str:
-    return figures.percent_as_given(change, 2) if change <= 1 else "more than 100%"
-
-
-def _changes(changes: Sequence[float]) -> str:
-    """Write how far estimates move down and up; beyond 100% a figure would say no more."""
-    if min(map(abs, changes)) > 1:
-        return "more than 100% either way"
-    return " … ".join(
-        f"{100 * each:+.3g}%" if abs(each) <= 1 else f"beyond {math.copysign(1, each):+.0%}" for each in changes
-    )
-
-
-def _alike(texts: list[str]) -> str:
-    return texts[0] if len(set(texts)) == 1 else ", ".join(texts)
-
-
 def _promise_lines(prospects: Prospects) -> list[str]:
     """Say what is promised of all reports of one person, and of one report where there may be several."""
     plan, together = prospects.plan, prospects.composed_amplification
@@ -283,9 +204,6 @@ def _discoverable_lines(prospects: Prospects) -> list[str]:
     ]
 
 
-_DISCOVERED = {False: ("itemset", "of its size", ""), True: ("class", "classes", "classes of sizes")}
-
-
 @dataclass(frozen=True, slots=True)
 class _Insertion:
     """How items that nobody has come into a report: its fields as JSON content, and two phrases of the text."""
@@ -310,7 +228,102 @@ def _fixed_size(plan: Plan) -> _Insertion:
 _INSERTION = {"select-a-size": _independent, "fixed-size": _fixed_size}  # by the kind of plan
 
 
-_FAR = 10  # times more reports than a sample has baskets, from which the number is likely no choice
+# ---- crafted reports
+
+
+def _influence_record(prospects: Prospects) -> dict[str, Any]:
+    """Return how far crafted reports among N move estimates, by itemset size (docs/cli tells the fields)."""
+    return {
+        "targets_at_once": prospects.most_targets,
+        "itemsets": {
+            str(k): liars and figures.fields(liars, "one_report one_person") | {"one_percent": list(liars.one_percent)}
+            for k, liars in prospects.liars.items()
+        },
+    }
+
+
+def influence_lines(prospects: Prospects) -> list[str]:
+    """Say how far crafted reports among N move estimates."""
+    known = {str(k): liars for k, liars in prospects.liars.items() if liars is not None}
+    if not known:
+        return []
+    one = _alike([_most(liars.one_report) for liars in known.values()])
+    share = _alike([_changes(liars.one_percent) for liars in known.values()])
+    if prospects.plan.view.kind == SIZES:
+        moved, shown = "the share of a class", ("class", "classes")
+    else:
+        moved = f"the support of itemsets of {', '.join(known)} item{'s' * (list(known) != ['1'])}"
+        shown = ("item", "items")
+    targets, per_person = prospects.most_targets, prospects.plan.reports_per_person
+    several = f" (all {per_person} of one person that many times as far)"
+    return [
+        f"liars       one crafted report of {prospects.reports:,} moves {moved} "
+        f"by up to {one}{several * (per_person > 1)},",
+        f"            1% of them move it by {share}; each can show {targets:,} {shown[targets != 1]} at once",
+    ]
+
+
+def _most(change: float) -> str:
+    return figures.percent_as_given(change, 2) if change <= 1 else "more than 100%"
+
+
+def _changes(changes: Sequence[float]) -> str:
+    """Write how far estimates move down and up; beyond 100% a figure would say no more."""
+    if min(map(abs, changes)) > 1:
+        return "more than 100% either way"
+    return " … ".join(
+        f"{100 * each:+.3g}%" if abs(each) <= 1 else f"beyond {math.copysign(1, each):+.0%}" for each in changes
+    )
+
+
+def _alike(texts: list[str]) -> str:
+    return texts[0] if len(set(texts)) == 1 else ", ".join(texts)
+
+
+# ---- discovery
+
+
+def discovery_record(found: Discovery) -> dict[str, Any]:
+    """Return which support was to be discovered, of which itemset sizes, and what was solved for."""
+    support = format_fraction(found.support)
+    return {"discover": {"support": support, "itemset_sizes": list(found.targets), "solved_for": found.solved}}
+
+
+def discovery_lines(found: Discovery) -> list[str]:
+    """Say which reports or which promise a support needs."""
+    support, promise = figures.percent_as_given(float(found.support)), found.promise
+    if found.solved == REPORTS:
+        needs = f"{support} with {found.reports:,} reports (the plan for one fewer: not)"
+    else:
+        least = epsilon(promise.amplification_limit)
+        beliefs = (
+            f"{figures.percent_within(promise.prior, up=False)} → {figures.percent_within(promise.posterior, up=True)}"
+        )
+        stricter = f"(plan for {least - 1 / EPSILON_STEPS:.2f}: not)"
+        needs = f"{support} with {found.reports:,} reports, ε {least:.2f}, {beliefs} {stricter}"
+    sizes = _and([itemsets_of(k) for k in found.targets])
+    return [f"discover    {needs}", f"            for {sizes}, all of a size together"]
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def needed_record(needed: dict[int, int | None] | None) -> dict[str, Any]:
+    """Return how many reports of a plan discover a support, by itemset size, if that was asked."""
+    return {} if needed is None else {"reports_needed": {str(k): count for k, count in needed.items()}}
+
+
+def needed_lines(needed: dict[int, int | None] | None, support: str | None) -> list[str]:
+    """Say it."""
+    return [
+        f"discover    {support} takes {'more than 10^15 reports' if count is None else counted(count, 'report')} "
+        f"for {itemsets_of(k)}, all together"
+        for k, count in (needed or {}).items()
+    ]
+
+
+# ---- sizes of baskets
 
 
 def sample_lines(done: "SamplePlan", reports: int, *, by_default: bool = False) -> list[str]:
@@ -318,7 +331,7 @@ def sample_lines(done: "SamplePlan", reports: int, *, by_default: bool = False) 
 
     Also what so few reports could show, where the sample is far below a number of reports that is a default.
     """
-    sizes = size_lines(done.size_rows, reports) if done.size_rows else []
+    sizes = _size_lines(done.size_rows, reports) if done.size_rows else []
     if done.sample is None or done.loss is None:
         return sizes
     counts = _count_lines(done.sample.counts, done.sample.empty, done.plan)
@@ -343,6 +356,22 @@ def outcome_lines(counts: "ReadCounts", empty: int, loss: SamplingLoss, plan: "P
     return [*_count_lines(counts, empty, plan), *loss_lines(loss)]
 
 
+def _count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
+    """Say what was left out or merged of a file; ``empty`` baskets came out empty."""
+    parts = [
+        (counts.unknown_dropped, "items outside the catalogue dropped"),
+        (counts.repeats_merged, "repeated items merged"),
+        (counts.empty_kept, "empty baskets kept"),
+    ]
+    lines = [f"{number:,} {what}" for number, what in parts if number]
+    emptied = empty - counts.empty_kept
+    if emptied and plan.view.kind == "items":  # with other kinds it says nothing about the format
+        line = f"{emptied:,} of {counts.baskets:,} baskets hold none of the catalogue's items"
+        # where a plan leaves names out, as a short list does, that is no sign of a wrong format
+        lines.append(line if plan.view.others == "drop" else f"warning: {line}; check the format")
+    return lines
+
+
 def loss_lines(loss: SamplingLoss) -> list[str]:
     """Say how many baskets are sampled and what share of support that loses."""
     lines, warning = describe_loss(loss)
@@ -365,7 +394,7 @@ def size_records(rows: "Sequence[SizeRow]") -> list[dict[str, Any]]:
     ]
 
 
-def size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
+def _size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
     """Show what each transaction size would mean for baskets like a sample's."""
     largest, in_blocks = max(rows[0].surviving), any(row.pieces > 1 for row in rows)
     names = ["singles", "pairs", "triples", *(f"k={k}" for k in range(4, largest + 1))][:largest]
@@ -390,30 +419,3 @@ def size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
             + ("  ← proposed" if row.proposed else "")
         )
     return [*lines, _SIZES_EXPLAINED[in_blocks].format(reports=f"{reports:,}")]
-
-
-_SIZES_EXPLAINED = {
-    False: "longer: baskets with more than M items; surviving: what sampling to M leaves of the support of the most "
-    "frequent itemsets; discoverable: the lowest support from {reports} reports, within the M sampled items, and raw, "
-    "in whole baskets (the former over what survives)",
-    True: "blocks: parts of the catalogue, of which a report is about one; longer: baskets with more than M items of "
-    "it; surviving: what sampling to M leaves of the support of the most frequent itemsets; discoverable: the lowest "
-    "support from {reports} reports, within the M sampled items, and raw, in whole baskets (the former over what "
-    "survives)",
-}
-
-
-def _count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
-    """Say what was left out or merged of a file; ``empty`` baskets came out empty."""
-    parts = [
-        (counts.unknown_dropped, "items outside the catalogue dropped"),
-        (counts.repeats_merged, "repeated items merged"),
-        (counts.empty_kept, "empty baskets kept"),
-    ]
-    lines = [f"{number:,} {what}" for number, what in parts if number]
-    emptied = empty - counts.empty_kept
-    if emptied and plan.view.kind == "items":  # with other kinds it says nothing about the format
-        line = f"{emptied:,} of {counts.baskets:,} baskets hold none of the catalogue's items"
-        # where a plan leaves names out, as a short list does, that is no sign of a wrong format
-        lines.append(line if plan.view.others == "drop" else f"warning: {line}; check the format")
-    return lines

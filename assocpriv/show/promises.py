@@ -1,10 +1,7 @@
-"""Promises and their cost, in words.
+"""Promises in words, as text for a person or as JSON content; every figure errs against us.
 
-Promises in plain words, with what each costs, as text for a person and as JSON content. Figures err against us.
-
-All that a plan's γ proves about privacy, as text for a person and as JSON content. Every figure errs against us.
-
-What a plan promises, in sentences for anybody.
+What a plan promises, in sentences for anybody; promises in plain words with what each costs; and all that a plan's γ
+proves about privacy, or that several plans prove together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,6 +33,56 @@ from assocpriv.show.terminal import paragraph_width
 
 _WIDTH, _SAID = 80, 82  # columns: of paragraphs, and of sentences, so that those to choose from stay on a line
 _BELIEFS = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 2))
+_OF_ONE_PLAN = (
+    "             Instead: a promise for all R reports (plan --reports-per-person R), a",
+    "             smaller ε for all, or other people each time.",
+)
+_OF_SEVERAL = (
+    "             To promise less: a smaller ε for each plan, or other people for each; a",
+    "             device keeps a limit over all plans (report --prior --posterior).",
+)
+_USELESS = 99**2  # γ with which a belief of 1% may become 99%
+
+
+# ---- sentences
+
+
+def promise_sentences(plan: PublishedPlan) -> list[str]:
+    """Say what a plan promises, in words, and what lies outside it."""
+    sentences = []
+    if plan.promise is not None:
+        before, after = belief(plan.promise.prior, up=False), belief(plan.promise.posterior, up=True)
+        seen = "all that the person sends" if plan.reports_per_person > 1 else "the person’s report"
+        sentences.append(
+            f"Somebody thinks that something about a person is {before} likely, and then sees {seen}: that cannot make "
+            f"it {after} likely, whatever the thing is, and whatever else is known."
+        )
+    gamma = plan.amplification
+    if gamma is None:
+        sentences.append(f"{plan.unbounded[:1].upper()}{plan.unbounded[1:]}.")
+    else:
+        sentences.append(
+            f"In figures: γ is at most {short_figure_up(float(gamma))} and ε at most "
+            f"{short_figure_up(epsilon(gamma))}, for each report; a person may send "
+            f"{counted(plan.reports_per_person, 'report')}."
+        )
+    if plan.uncovered:
+        sentences.append(f"Outside the promise: {plan.uncovered}.")
+    return sentences
+
+
+def bound_clause(plan: PublishedPlan | None) -> str:
+    """Say, after that a page tells no more of a person than the report did, whether a promise bounds that."""
+    if plan is None:
+        return ", and that is what its plan’s promise bounds (see above)"
+    if plan.amplification is None:
+        return "; but no promise bounds that (see above)"
+    if plan.uncovered:
+        return ", and the promise bounds that, but for what lies outside it (see above)"
+    return ", and that is what the promise bounds"
+
+
+# ---- costs
 
 
 def explain_record(explained: baskets.WorkedPromises) -> dict[str, Any]:
@@ -131,14 +178,13 @@ def _name(promise: Breach) -> str:
 
 def _sentence(promise: Breach, plan: Plan | None) -> str:
     """Say what the promise makes of one belief, in words for those who will report."""
-    after = chance_up(highest_posterior(_BELIEFS[0], promise.amplification_limit))
     what, then, later = "you buy X", "then ", ""
     if plan is not None:
         if plan.view.kind == SIZES:
             what = f"you bought {plan.catalogue[plan.n_items // 2]} things"
         if plan.reports_per_person > 1:
             then, later = "", f" after all {plan.reports_per_person:,} reports"
-    return f'Who thinks "1 in 100 that {what}" {then}thinks at most {after}{later}.'
+    return f'Who thinks "1 in 100 that {what}" {then}thinks at most {_after(promise.amplification_limit)}{later}.'
 
 
 def _belief_line(promise: Breach) -> str:
@@ -172,7 +218,7 @@ def _weekly_lines(ways: tuple[baskets.WeeklyWay, ...]) -> list[str]:
         "",
         f"- All report every week, and the promise is for one report. {baskets.WEEKS} of them have",
         f"  γ < {figure(everybody.limit)} and ε < {figure(epsilon(everybody.limit))} together: 1 in 100 becomes",
-        f"  {_after(everybody)}. Nothing useful is promised.",
+        f"  {_after(everybody.limit)}. Nothing useful is promised.",
         f"- All report every week, and the promise is for all {baskets.WEEKS} (--reports-per-person {baskets.WEEKS}).",
         f"  Each report has ε < {figure(epsilon(covered.each_limit))}. A week shows {_shows(covered.levels)}.",
         f"- Other people each week, {fresh.weekly_reports:,} of them, each once: the promise stands as it is.",
@@ -180,8 +226,9 @@ def _weekly_lines(ways: tuple[baskets.WeeklyWay, ...]) -> list[str]:
     ]
 
 
-def _after(way: baskets.WeeklyWay) -> str:
-    return chance_up(highest_posterior(_BELIEFS[0], way.limit))
+def _after(amplification: Fraction) -> str:
+    """Write what a belief of 1 in 100 becomes at most."""
+    return chance_up(highest_posterior(_BELIEFS[0], amplification))
 
 
 def _shows(levels: baskets.Levels) -> str:
@@ -199,16 +246,7 @@ def _advice_lines() -> list[str]:
     ]
 
 
-_SMALL = Fraction(1, 100)
-_OF_ONE_PLAN = (
-    "             Instead: a promise for all R reports (plan --reports-per-person R), a",
-    "             smaller ε for all, or other people each time.",
-)
-_OF_SEVERAL = (
-    "             To promise less: a smaller ε for each plan, or other people for each; a",
-    "             device keeps a limit over all plans (report --prior --posterior).",
-)
-_USELESS = 99**2  # γ with which a belief of 1% may become 99%
+# ---- proofs
 
 
 def privacy_record(privacy: Privacy) -> dict[str, Any]:
@@ -315,9 +353,47 @@ def _below(plan: PublishedPlan, part: Together) -> str:
 
 def _beyond(part: Together) -> list[str]:
     """Say what is left beyond what a plan promises."""
-    after = chance_up(highest_posterior(_SMALL, part.amplification))
     nothing = " Nothing useful is promised." * (part.amplification > _USELESS)
-    return [f"             A belief of 1 in 100 may become {after}.{nothing}"]
+    return [f"             A belief of 1 in 100 may become {_after(part.amplification)}.{nothing}"]
+
+
+def _information_lines(privacy: Privacy) -> list[str]:
+    """Show worst-case and mutual information."""
+    plan, limit = privacy.plan, figure(privacy.one.information_limit)
+    lines = [
+        "information  in bits: WI and IWI of the report that tells most, I on average",
+        f"             of one report, whatever the prior: WI and IWI ≤ {limit} (log2 γ ≤ "
+        f"{figure(privacy.one.log_amplification_bits)}), I ≤ {figure(privacy.mutual_limit)}",
+    ]
+    if privacy.together.reports > 1:
+        limit = figure(privacy.together.information_limit)
+        lines.append(f"             of {privacy.together.reports} reports, whatever the prior: WI and IWI ≤ {limit}")
+    of_block = "" if plan.view.blocks is None else " of the part drawn"
+    part = privacy.information
+    entries = ("item" if part.basket_size == 1 else "items") + of_block
+    sign, note = ("", "") if part.exact else ("≤ ", " (bounds: the code has too many seeds to go through)")
+    figures = [("WI", part.worst), ("IWI", part.inverse_worst), ("I", part.mutual)]
+    told = ", ".join(f"{name} {sign}{figure(value)}" for name, value in figures)
+    return [
+        *lines,
+        f"             of one, all transactions of {part.basket_size} {entries} equally likely: {told}{note}",
+    ]
+
+
+def _shuffled_lines(privacy: Privacy) -> list[str]:
+    """Say what a trusted channel would add."""
+    if privacy.central is None:
+        return []
+    of_each = f", {privacy.together.reports} reports of each," if privacy.together.reports > 1 else ""
+    return [
+        "in addition, NOT part of the promise, and only if a channel that you trust hides who sent which report:",
+        f"shuffled     reports of {privacy.people:,} people{of_each} are ({figure(privacy.central.epsilon)}, "
+        f"{privacy.central.delta!r})-differentially private for each person ({privacy.central.method}); "
+        "if the channel leaks, the above is all there is",
+    ]
+
+
+# ---- several plans
 
 
 def budget_record(budget: Budget) -> dict[str, Any]:
@@ -369,74 +445,3 @@ def _promised(budget: Budget, names: Mapping[str, str]) -> dict[Fraction, str]:
         if answers.plan.promise and (belief := answers.plan.promise.posterior) not in usual:
             found[belief] = f"{found[belief]}, {name}" if belief in found else f"posterior of {name}"
     return found
-
-
-def _information_lines(privacy: Privacy) -> list[str]:
-    """Show worst-case and mutual information."""
-    plan, limit = privacy.plan, figure(privacy.one.information_limit)
-    lines = [
-        "information  in bits: WI and IWI of the report that tells most, I on average",
-        f"             of one report, whatever the prior: WI and IWI ≤ {limit} (log2 γ ≤ "
-        f"{figure(privacy.one.log_amplification_bits)}), I ≤ {figure(privacy.mutual_limit)}",
-    ]
-    if privacy.together.reports > 1:
-        limit = figure(privacy.together.information_limit)
-        lines.append(f"             of {privacy.together.reports} reports, whatever the prior: WI and IWI ≤ {limit}")
-    of_block = "" if plan.view.blocks is None else " of the part drawn"
-    part = privacy.information
-    entries = ("item" if part.basket_size == 1 else "items") + of_block
-    sign, note = ("", "") if part.exact else ("≤ ", " (bounds: the code has too many seeds to go through)")
-    figures = [("WI", part.worst), ("IWI", part.inverse_worst), ("I", part.mutual)]
-    told = ", ".join(f"{name} {sign}{figure(value)}" for name, value in figures)
-    return [
-        *lines,
-        f"             of one, all transactions of {part.basket_size} {entries} equally likely: {told}{note}",
-    ]
-
-
-def _shuffled_lines(privacy: Privacy) -> list[str]:
-    """Say what a trusted channel would add."""
-    if privacy.central is None:
-        return []
-    of_each = f", {privacy.together.reports} reports of each," if privacy.together.reports > 1 else ""
-    return [
-        "in addition, NOT part of the promise, and only if a channel that you trust hides who sent which report:",
-        f"shuffled     reports of {privacy.people:,} people{of_each} are ({figure(privacy.central.epsilon)}, "
-        f"{privacy.central.delta!r})-differentially private for each person ({privacy.central.method}); "
-        "if the channel leaks, the above is all there is",
-    ]
-
-
-def promise_sentences(plan: PublishedPlan) -> list[str]:
-    """Say what a plan promises, in words, and what lies outside it."""
-    sentences = []
-    if plan.promise is not None:
-        before, after = belief(plan.promise.prior, up=False), belief(plan.promise.posterior, up=True)
-        seen = "all that the person sends" if plan.reports_per_person > 1 else "the person’s report"
-        sentences.append(
-            f"Somebody thinks that something about a person is {before} likely, and then sees {seen}: that cannot make "
-            f"it {after} likely, whatever the thing is, and whatever else is known."
-        )
-    gamma = plan.amplification
-    if gamma is None:
-        sentences.append(f"{plan.unbounded[:1].upper()}{plan.unbounded[1:]}.")
-    else:
-        sentences.append(
-            f"In figures: γ is at most {short_figure_up(float(gamma))} and ε at most "
-            f"{short_figure_up(epsilon(gamma))}, for each report; a person may send "
-            f"{counted(plan.reports_per_person, 'report')}."
-        )
-    if plan.uncovered:
-        sentences.append(f"Outside the promise: {plan.uncovered}.")
-    return sentences
-
-
-def bound_clause(plan: PublishedPlan | None) -> str:
-    """Say, after that a page tells no more of a person than the report did, whether a promise bounds that."""
-    if plan is None:
-        return ", and that is what its plan’s promise bounds (see above)"
-    if plan.amplification is None:
-        return "; but no promise bounds that (see above)"
-    if plan.uncovered:
-        return ", and the promise bounds that, but for what lies outside it (see above)"
-    return ", and that is what the promise bounds"

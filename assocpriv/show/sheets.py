@@ -1,17 +1,13 @@
 """Pages in one file, made of plain figures.
 
-Pages in one file: their frame, style and script, and that they load nothing from elsewhere.
+They share frame, style and script, and load nothing from elsewhere. A page forbids itself to
+(content-security-policy); its one script, which sorts and filters, is allowed by its hash. It holds no report, no
+basket and no record.
 
-A page forbids itself to (content-security-policy); its one script, which sorts and filters, is allowed by its hash. It
-is made of plain figures, and holds no report, no basket and no record.
-
-Pages of distributions, trees and suppression.
-
-A page of reconstructed distributions: how the values of each column are spread, and how sure that is.
-
-A page of a decision tree that was grown on reports: its questions and answers, as nested lists.
-
-A page of a suppression: what was withheld, why, and the information that is left. It stays with the owner.
+A page of a mined table, or of rounds side by side: what was found, and how sure that is. Of reconstructed
+distributions: how the values of each column are spread, and how sure that is. Of a decision tree that was grown on
+reports: its questions and answers, as nested lists. Of a suppression: what was withheld, why, and the information that
+is left; it stays with the owner.
 """
 
 import base64
@@ -32,6 +28,23 @@ from assocpriv.show import charts
 from assocpriv.show.figures import NORMAL, errors_of, estimate, names, number, share, size_name
 from assocpriv.show.promises import bound_clause, promise_sentences
 
+_MOST_BYTES = 300_000  # of a page; where names are long it shows fewer rows
+MOST_ITEMSETS, MOST_RULES = 1000, 250  # to show, the surest of them
+_MOST_ROWS, _MOST_DRAWN = 500, 15  # of a table, in a chart
+_MOST_COLUMNS = 40  # shown
+_MOST_LINES = 400  # of a tree
+_STATUS = {
+    "decided": "what was found can be believed",
+    "uncertain": "some of what was found may be chance",
+    "undecidable": "too small a support was asked for to be told from these reports",
+}
+_TITLE = "What each round says of the most frequent itemsets, with intervals of 95%"
+_METHODS = {"smooth": "the smoothest curve that the reports bear out", "least-squares": "unbiased least squares"}
+_Record = Mapping[str, Any]
+
+
+# ---- the frame
+
 
 def templates(*packages: str) -> Environment:
     """Return the templates of packages, and those that all pages share; what they are given is escaped."""
@@ -44,7 +57,7 @@ def templates(*packages: str) -> Environment:
 _TEMPLATES = templates()
 
 
-def sheet(template: str, title: str, answer: str, view: Mapping[str, Any]) -> str:
+def _sheet(template: str, title: str, answer: str, view: Mapping[str, Any]) -> str:
     """Return a page, HTML: its title, what it answers first, and the template's sections of a view."""
     script = _TEMPLATES.get_template("mined.js").render()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -57,8 +70,7 @@ def drawn(chart: Callable[..., str], *given: Any) -> Markup:
     return Markup(chart(*given))
 
 
-MOST_ITEMSETS, MOST_RULES = 1000, 250  # to show, the surest of them
-_MOST_BYTES = 300_000  # of a page; where names are long it shows fewer rows
+# ---- mined tables
 
 
 @dataclass(frozen=True)
@@ -130,7 +142,7 @@ def _page(found: Found) -> str:
         "matrix": charts.rules_matrix(found.rules),
         "legend": charts.SHADED_LEGEND,
     }
-    return sheet("mined.html", found.title, _mined_answer(found), view)
+    return _sheet("mined.html", found.title, _mined_answer(found), view)
 
 
 def _asked(facts: Mapping[str, Any]) -> str:
@@ -176,22 +188,14 @@ def _has_limit(level: Mapping[str, Any]) -> bool:
     return bool(level["candidates"]) or level["status"] == "undecidable"
 
 
-_STATUS = {
-    "decided": "what was found can be believed",
-    "uncertain": "some of what was found may be chance",
-    "undecidable": "too small a support was asked for to be told from these reports",
-}
-
-
-MOST_ROWS, MOST_DRAWN = 500, 15
-Row = Mapping[str, Any]
+# ---- rounds
 
 
 def combined_page(record: Mapping[str, Any], title: str) -> str:
     """Return the page of what ``combine`` writes as JSON."""
     tables, rows = record["tables"], record["itemsets"]
     different = apart(rows, tables)
-    shown = [_row(row, len(tables)) | {"apart": each} for row, each in zip(rows[:MOST_ROWS], different, strict=False)]
+    shown = [_row(row, len(tables)) | {"apart": each} for row, each in zip(rows[:_MOST_ROWS], different, strict=False)]
     together = sum(row["support"] is not None for row in rows)
     averaged = sum(row["support"] is not None and _tellers(row, len(tables)) > 1 for row in rows)
     view = {
@@ -199,29 +203,26 @@ def combined_page(record: Mapping[str, Any], title: str) -> str:
         "notes": record["notes"],
         "corrected": bool(record["corrected"]),
         "rows": shown,
-        "more_rows": max(len(rows) - MOST_ROWS, 0),
+        "more_rows": max(len(rows) - _MOST_ROWS, 0),
         "together": together,
         "apart": sum(different),
-        "chart": drawn(charts.rounds, [_drawing(row, len(tables)) for row in rows[:MOST_DRAWN]], _TITLE),
-        "drawn": min(len(rows), MOST_DRAWN),
+        "chart": drawn(charts.rounds, [_drawing(row, len(tables)) for row in rows[:_MOST_DRAWN]], _TITLE),
+        "drawn": min(len(rows), _MOST_DRAWN),
         "promise": [],
         "bound": bound_clause(None),
         "plan_id": "",
     }
-    return sheet("combined.html", title, _combined_answer(tables, len(rows), averaged, sum(different)), view)
+    return _sheet("combined.html", title, _combined_answer(tables, len(rows), averaged, sum(different)), view)
 
 
-_TITLE = "What each round says of the most frequent itemsets, with intervals of 95%"
-
-
-def _combined_answer(tables: Sequence[Row], itemsets: int, averaged: int, apart: int) -> str:
+def _combined_answer(tables: Sequence[_Record], itemsets: int, averaged: int, apart: int) -> str:
     reports = sum(table["reports"] for table in tables)
     said = f"{counted(len(tables), 'table')} of {reports:,} reports name {counted(itemsets, 'itemset')}"
     said += f"; {averaged:,} are averages of several" if averaged < itemsets else ", all averages of several"
     return f"{said}; {apart:,} differ between tables by more than chance." if apart else f"{said}."
 
 
-def apart(rows: Sequence[Row], tables: Sequence[Row]) -> list[bool]:
+def apart(rows: Sequence[_Record], tables: Sequence[_Record]) -> list[bool]:
     """Tell of each itemset whether two tables of one plan differ by more than chance, in 5% of collections at one.
 
     Errors are for the populations that people were drawn from. All differences are told from 0 at once (Bonferroni).
@@ -233,7 +234,7 @@ def apart(rows: Sequence[Row], tables: Sequence[Row]) -> list[bool]:
     return [any(_differ(each, tables, pair, reach) for pair in some) for each, some in zip(said, known, strict=True)]
 
 
-def _differ(said: Sequence[Any], tables: Sequence[Row], pair: Sequence[int], reach: float) -> bool:
+def _differ(said: Sequence[Any], tables: Sequence[_Record], pair: Sequence[int], reach: float) -> bool:
     variance = 0.0
     for at in pair:
         support, error = said[at]
@@ -243,7 +244,7 @@ def _differ(said: Sequence[Any], tables: Sequence[Row], pair: Sequence[int], rea
     return bool(abs(first - second) > reach * math.sqrt(variance))
 
 
-def _table(number: int, table: Row) -> dict[str, str]:
+def _table(number: int, table: _Record) -> dict[str, str]:
     return {
         "name": f"Table {number}",
         "shade": f"line{(number - 1) % 5 + 1}",
@@ -256,7 +257,7 @@ def _table(number: int, table: Row) -> dict[str, str]:
     }
 
 
-def _row(row: Row, tables: int) -> dict[str, Any]:
+def _row(row: _Record, tables: int) -> dict[str, Any]:
     support, error = row["support"], row["std_error"]
     return {
         "names": names(row["itemset"]),
@@ -266,7 +267,7 @@ def _row(row: Row, tables: int) -> dict[str, Any]:
     }
 
 
-def _each(row: Row, tables: int) -> list[tuple[float | None, float | None]]:
+def _each(row: _Record, tables: int) -> list[tuple[float | None, float | None]]:
     """Return the support and standard error that each table has of an itemset."""
     return [(row[f"support_{number}"], row[f"std_error_{number}"]) for number in range(1, tables + 1)]
 
@@ -280,12 +281,12 @@ def _said(support: float | None, error: float | None) -> str:
     return "not listed" if support is None or error is None else f"{estimate(support)} ± {estimate(_reach(error))}"
 
 
-def _tellers(row: Row, tables: int) -> int:
+def _tellers(row: _Record, tables: int) -> int:
     """Return how many tables say something of an itemset."""
     return sum(None not in each for each in _each(row, tables))
 
 
-def _drawing(row: Row, tables: int) -> charts.Rounds:
+def _drawing(row: _Record, tables: int) -> charts.Rounds:
     lines = [
         None if support is None or error is None else (support - _reach(error), support, support + _reach(error))
         for support, error in _each(row, tables)
@@ -293,8 +294,7 @@ def _drawing(row: Row, tables: int) -> charts.Rounds:
     return charts.Rounds(", ".join(names(row["itemset"])), lines)
 
 
-_MOST_COLUMNS = 40  # shown
-_METHODS = {"smooth": "the smoothest curve that the reports bear out", "least-squares": "unbiased least squares"}
+# ---- distributions
 
 
 def spread_page(record: Mapping[str, Any], title: str, plan: PublishedPlan | None) -> str:
@@ -314,7 +314,7 @@ def spread_page(record: Mapping[str, Any], title: str, plan: PublishedPlan | Non
         "bound": bound_clause(plan),
         "plan_id": "" if plan is None else plan.plan_id,
     }
-    return sheet("spread.html", title, _spread_answer(record), view)
+    return _sheet("spread.html", title, _spread_answer(record), view)
 
 
 def _spread_answer(record: Mapping[str, Any]) -> str:
@@ -360,7 +360,7 @@ def _quantile(quantile: Mapping[str, Any]) -> str:
     return f"{100 * quantile['level']:g}% below {number(quantile['value'])} ({between})"
 
 
-MOST_LINES = 400
+# ---- decision trees
 
 
 class Line(NamedTuple):
@@ -375,7 +375,7 @@ class Line(NamedTuple):
 
 def tree_page(facts: Mapping[str, Any], lines: Sequence[Line], title: str, plan: PublishedPlan | None) -> str:
     """Return the page; ``facts`` are ``class``, ``classes``, ``records``, ``shares``, ``undecidable``, ``method``."""
-    shown = lines[:MOST_LINES]
+    shown = lines[:_MOST_LINES]
     view = {
         "facts": facts,
         "classes": facts["classes"],
@@ -396,7 +396,7 @@ def tree_page(facts: Mapping[str, Any], lines: Sequence[Line], title: str, plan:
         "bound": bound_clause(plan),
         "plan_id": facts["plan_id"],
     }
-    return sheet("tree.html", title, _tree_answer(facts, lines), view)
+    return _sheet("tree.html", title, _tree_answer(facts, lines), view)
 
 
 def _likeliest(classes: Sequence[str], shares: Sequence[float]) -> str:
@@ -412,26 +412,26 @@ def _tree_answer(facts: Mapping[str, Any], lines: Sequence[Line]) -> str:
     return f"{records} tell {facts['class']} by a tree of {counted(leaves, 'answer')}."
 
 
-Record = Mapping[str, Any]
+# ---- suppression
 
 
-def withheld_page(record: Record, title: str) -> str:
+def withheld_page(record: _Record, title: str) -> str:
     """Return the page of what ``suppress --report`` writes: of a table, or of baskets."""
     bounds = [_bound(each) for each in record["bounds"]]
     rows = list(_withheld(record))
     kept = list(_kept(record))
     view = {
-        "bounds": bounds[:MOST_ROWS],
-        "more_bounds": max(len(bounds) - MOST_ROWS, 0),
-        "rows": rows[:MOST_ROWS],
-        "more_rows": max(len(rows) - MOST_ROWS, 0),
+        "bounds": bounds[:_MOST_ROWS],
+        "more_bounds": max(len(bounds) - _MOST_ROWS, 0),
+        "rows": rows[:_MOST_ROWS],
+        "more_rows": max(len(rows) - _MOST_ROWS, 0),
         "kept": kept,
         "class_name": record.get("class") or "",
     }
-    return sheet("withheld.html", title, _withheld_answer(record, len(rows)), view)
+    return _sheet("withheld.html", title, _withheld_answer(record, len(rows)), view)
 
 
-def _withheld_answer(record: Record, withheld: int) -> str:
+def _withheld_answer(record: _Record, withheld: int) -> str:
     bounds = counted(len(record["bounds"]), "inference")
     below = "stays below its bound" if len(record["bounds"]) == 1 else "stay below their bounds"
     cells = record["cells"]
@@ -449,7 +449,7 @@ def _side(side: Any) -> str:
     return ", ".join(map(str, side))
 
 
-def _bound(bound: Record) -> dict[str, str]:
+def _bound(bound: _Record) -> dict[str, str]:
     about = f"{bound['column']} = {bound['value']}" if "column" in bound else _side(bound["sensitive"])
     before, after = (_percent(bound.get(name)) for name in ("before", "after"))
     return {"name": f"{_side(bound['channel'])} → {about}", "most": _percent(bound["confidence"]),
@@ -460,14 +460,14 @@ def _percent(value: float | None) -> str:
     return "—" if value is None else f"{value:.1%}"
 
 
-def _withheld(record: Record) -> Iterator[dict[str, str]]:
+def _withheld(record: _Record) -> Iterator[dict[str, str]]:
     for each in record.get("suppressed", ()):
         yield _withheld_row(f"{each['column']} = {each['value']}", each)
     for each in record.get("dropped", ()):
         yield _withheld_row(str(each["item"]), each)
 
 
-def _withheld_row(name: str, each: Record) -> dict[str, str]:
+def _withheld_row(name: str, each: _Record) -> dict[str, str]:
     told = each.get("inference")
     if told is None:
         return {"name": name, "cells": f"{each['cells']:,}", "why": "", "would": ""}
@@ -480,7 +480,7 @@ def _withheld_row(name: str, each: Record) -> dict[str, str]:
     return {"name": name, "cells": f"{each['cells']:,}", "why": why, "would": would}
 
 
-def _kept(record: Record) -> Iterator[dict[str, str]]:
+def _kept(record: _Record) -> Iterator[dict[str, str]]:
     """Yield what is left of each column's information, or of each item's."""
     for name, bits in record.get("information", {}).items():
         yield _part(name, bits["before"], bits["after"])

@@ -1,8 +1,7 @@
-"""What was withheld.
+"""Suppression as text: what data tell above their bounds, what was withheld so that they do not.
 
-What a table tells above its bounds, and what was suppressed so that it does not, as text.
-
-What baskets tell above templates over items, and what was dropped so that they do not, as text.
+Of a table: patterns of values, and the values suppressed. Of baskets, above templates over items: patterns of items,
+and the items dropped.
 """
 
 from collections import defaultdict
@@ -19,10 +18,12 @@ if TYPE_CHECKING:
     from assocpriv.suppress.baskets import ItemInference
     from assocpriv.suppress.inferences import Inference
     from assocpriv.suppress.release import Check, Publication
-    from assocpriv.suppress.templates import Bound
-
+    from assocpriv.suppress.templates import Bound, ItemBound
 
 _MOST = 20  # lines of a list, and values of a line
+
+
+# ---- tables
 
 
 def check_lines(found: "Check") -> list[str]:
@@ -37,10 +38,8 @@ def check_lines(found: "Check") -> list[str]:
     )
     for bound in list(bounds)[:_MOST]:
         own = [each for each in found.violations if each.bound == bound]
-        lines += ["", *_heading(bound, "pattern")]
-        lines += [
-            f"  {confidence_above(each.confidence):>10}  {each.support:>7,}  {_pattern(each)}" for each in own[:_MOST]
-        ]
+        lines += ["", *_heading(bound, "records  pattern")]
+        lines += [_row(each, _pattern(each)) for each in own[:_MOST]]
         lines += [f"  … and {len(own) - _MOST:,} more (--json)"] if len(own) > _MOST else []
     return [*lines, *_more_bounds(bounds)]
 
@@ -98,10 +97,9 @@ def _reasons(done: "Publication") -> Iterable[str]:
         if found is None:
             silent[each.column].append(value)
         else:
-            share = f"{confidence_above(found.confidence):>10}  {found.support:>7,}"
-            telling[found.bound].append(f"  {share}  {each.column} = {value}: {_pattern(found)}")
+            telling[found.bound].append(_row(found, f"{each.column} = {value}: {_pattern(found)}"))
     for bound, lines in list(telling.items())[:_MOST]:
-        yield from ("", *_heading(bound, "value shown: pattern"), *lines[:_MOST])
+        yield from ("", *_heading(bound, "records  value shown: pattern"), *lines[:_MOST])
         if len(lines) > _MOST:
             yield f"  … and {len(lines) - _MOST:,} more (--report, --json)"
     yield from _more_bounds(telling)
@@ -110,10 +108,6 @@ def _reasons(done: "Publication") -> Iterable[str]:
         more = f" and {len(values) - _MOST:,} more" if len(values) > _MOST else ""
         about = "of the class" if done.class_column else "more"
         yield f"  {column} = {', '.join(values[:_MOST])}{more}: nothing {about}"
-
-
-def _heading(bound: "Bound", last: str) -> list[str]:
-    return [f"{bound}, at most {_given(bound.confidence)}", f"  confidence  records  {last}"]
 
 
 def _more_bounds(bounds: "Collection[Bound]") -> list[str]:
@@ -132,12 +126,7 @@ def _value(value: str | None) -> str:
     return "(missing)" if value is None else value
 
 
-def _share(value: Fraction) -> str:
-    return percent(float(value), 1)
-
-
-def _given(value: Fraction) -> str:
-    return percent_as_given(float(value))
+# ---- baskets
 
 
 def item_check_lines(found: "BasketCheck") -> list[str]:
@@ -146,11 +135,8 @@ def item_check_lines(found: "BasketCheck") -> list[str]:
     lines += ["no inference is above its bound"] * found.passed
     for bound in dict.fromkeys(each.bound for each in found.inferences):
         own = [each for each in found.inferences if each.bound == bound]
-        lines += ["", f"{bound}, at most {_given(bound.confidence)}", "  confidence  baskets  pattern"]
-        lines += [
-            f"  {confidence_above(each.confidence):>10}  {each.support:>7,}  {_item_pattern(each)}"
-            for each in own[:_MOST]
-        ]
+        lines += ["", *_heading(bound, "baskets  pattern")]
+        lines += [_row(each, _item_pattern(each)) for each in own[:_MOST]]
         lines += _more(own)
     return lines
 
@@ -190,3 +176,22 @@ def _item_pattern(found: "ItemInference") -> str:
     pairs = list(zip(found.bound.channel, found.pattern, strict=True))
     names = [item if flag else f"no {item}" for item, flag in pairs if flag is not None]
     return ", ".join(names) or "(any basket)"
+
+
+# ---- both
+
+
+def _heading(bound: "Bound | ItemBound", columns: str) -> list[str]:
+    return [f"{bound}, at most {_given(bound.confidence)}", f"  confidence  {columns}"]
+
+
+def _row(found: "Inference | ItemInference", said: str) -> str:
+    return f"  {confidence_above(found.confidence):>10}  {found.support:>7,}  {said}"
+
+
+def _share(value: Fraction) -> str:
+    return percent(float(value), 1)
+
+
+def _given(value: Fraction) -> str:
+    return percent_as_given(float(value))

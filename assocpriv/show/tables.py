@@ -1,12 +1,7 @@
-"""Table plans, distributions and trees.
+"""Tables of numbers or categories, as text for a person or as JSON content.
 
-What a plan of a table promises, column by column, as JSON content and as text. Figures of privacy err against us.
-
-Reconstructed distributions as text: bars, mean and quantiles.
-
-What randomizing a table came to, as text and as JSON content.
-
-Decision trees, and what predicting came to, as text and as JSON content.
+What a plan promises, column by column (figures of privacy err against us); what randomizing a table came to;
+reconstructed distributions, with bars, mean and quantiles; decision trees, and what predicting by them came to.
 """
 
 from collections import Counter
@@ -34,10 +29,24 @@ if TYPE_CHECKING:
     from assocpriv.plans.tree_model import TreeModel
     from assocpriv.records.tables import TableCounts
 
-
 _INDENT = " " * 12
 _MOST_COSTS = 4  # shown
 _SCALES = {GAUSSIAN: "σ", UNIFORM: "noise up to ±", MEMBERSHIP: "classes of width"}
+_ROWS, _BAR = 10, 30  # rows of a number's histogram, and characters of its longest bar
+_PAIRS = 20  # of two columns shown as text
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_BASES = {
+    "least-squares": "Bands and quantiles assume nothing but even spread within intervals (unbiased least squares).",
+    "smooth": "Behind Gaussian noise bands and quantiles assume an evenly rough log-density; not for narrow peaks.",
+}
+_MOST_LINES = 30  # of a tree shown as text
+_UNDECIDABLE = [
+    "undecidable: by reports that it was not grown on, a tree is hardly better than the commonest class, or worse;",
+    "a single leaf is written. Gather more reports, or choose fewer columns or a weaker promise",
+]
+
+
+# ---- plans
 
 
 def plan_record(facts: TableFacts) -> dict[str, Any]:
@@ -202,13 +211,37 @@ def _widths(facts: ColumnFacts) -> str:
     )
 
 
-_ROWS, _BAR = 10, 30  # rows of a number's histogram, and characters of its longest bar
-_PAIRS = 20  # of two columns shown as text
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
-_BASES = {
-    "least-squares": "Bands and quantiles assume nothing but even spread within intervals (unbiased least squares).",
-    "smooth": "Behind Gaussian noise bands and quantiles assume an evenly rough log-density; not for narrow peaks.",
-}
+# ---- randomizing
+
+
+def outcome_record(done: "TableCounts", plan: "TablePlan") -> dict[str, Any]:
+    """Return it as JSON content."""
+    return {
+        "plan_id": plan.plan_id,
+        "reports": done.records,
+        "report_bytes": plan.report_bytes,
+        "clipped": done.clipped,
+        "missing": done.missing,
+    }
+
+
+def outcome_lines(done: "TableCounts", plan: "TablePlan") -> list[str]:
+    """Return what is to be said on standard error: what happened to values, and what the plan does not promise."""
+    lines = [_by_column(done.clipped, "clipped to the range")] if done.clipped else []
+    lines += [_by_column(done.missing, "missing")] if done.missing else []
+    if plan.amplification is None:
+        lines.append("the plan states no γ: its noise promises privacy on average, not for every record")
+    elif plan.uncovered:
+        lines.append(f"γ does not cover {plan.uncovered}")
+    return lines
+
+
+def _by_column(counts: Mapping[str, int], what: str) -> str:
+    listed = ", ".join(f"{count:,} of {name}" for name, count in counts.items())
+    return f"{counted(sum(counts.values()), 'value')} {what}: {listed}"
+
+
+# ---- distributions
 
 
 def distribution_lines(found: Distributions) -> list[str]:
@@ -319,38 +352,7 @@ def _joint_lines(joint: JointDistribution) -> list[str]:
     return [*head, *lines, *([f"… and {rest:,} more pairs"] if rest else [])]
 
 
-def outcome_record(done: "TableCounts", plan: "TablePlan") -> dict[str, Any]:
-    """Return it as JSON content."""
-    return {
-        "plan_id": plan.plan_id,
-        "reports": done.records,
-        "report_bytes": plan.report_bytes,
-        "clipped": done.clipped,
-        "missing": done.missing,
-    }
-
-
-def outcome_lines(done: "TableCounts", plan: "TablePlan") -> list[str]:
-    """Return what is to be said on standard error: what happened to values, and what the plan does not promise."""
-    lines = [_by_column(done.clipped, "clipped to the range")] if done.clipped else []
-    lines += [_by_column(done.missing, "missing")] if done.missing else []
-    if plan.amplification is None:
-        lines.append("the plan states no γ: its noise promises privacy on average, not for every record")
-    elif plan.uncovered:
-        lines.append(f"γ does not cover {plan.uncovered}")
-    return lines
-
-
-def _by_column(counts: Mapping[str, int], what: str) -> str:
-    listed = ", ".join(f"{count:,} of {name}" for name, count in counts.items())
-    return f"{counted(sum(counts.values()), 'value')} {what}: {listed}"
-
-
-MOST_LINES = 30  # of a tree shown as text
-_UNDECIDABLE = [
-    "undecidable: by reports that it was not grown on, a tree is hardly better than the commonest class, or worse;",
-    "a single leaf is written. Gather more reports, or choose fewer columns or a weaker promise",
-]
+# ---- decision trees
 
 
 def tree_record(model: "TreeModel") -> dict[str, Any]:
@@ -374,8 +376,8 @@ def tree_text(model: "TreeModel", lines: list[str]) -> list[str]:
     root = model.nodes[0]
     shares = ", ".join(f"{name} {share:.1%}" for name, share in zip(model.classes, root.shares, strict=True))
     pruned = model.grown_leaves - model.n_leaves
-    shown = lines[:MOST_LINES]
-    more = [f"… and {counted(len(lines) - MOST_LINES, 'more line')}"] if len(lines) > MOST_LINES else []
+    shown = lines[:_MOST_LINES]
+    more = [f"… and {counted(len(lines) - _MOST_LINES, 'more line')}"] if len(lines) > _MOST_LINES else []
     return [
         *shown,
         *more,
@@ -386,6 +388,9 @@ def tree_text(model: "TreeModel", lines: list[str]) -> list[str]:
         f"size      {counted(model.n_leaves, 'leaf').replace('leafs', 'leaves')}, depth {model.depth}"
         + (f"; {pruned:,} of {model.grown_leaves:,} pruned" if pruned else ""),
     ]
+
+
+# ---- predictions
 
 
 def prediction_record(counts: "PredictionCounts", output: str) -> dict[str, Any]:

@@ -1,14 +1,12 @@
-"""Tables, bars and progress on a terminal.
+"""The look of a result on a terminal, with the progress towards it.
 
-What a result looks like on a terminal: intervals drawn as bars, heads in bold, what may be nothing pale.
+Intervals are drawn as bars, heads in bold, what may be nothing pale. A picture is made of the text it stands in and
+says nothing that the text does not; in a pipe or a file there is none. Tables are known by their head, as names of
+items can look like anything. Colours follow NO_COLOR (no-color.org), CLICOLOR and CLICOLOR_FORCE
+(bixense.com/clicolors), and a TERM that has none.
 
-A picture is made of the text it stands in and says nothing that the text does not; in a pipe or a file there is none.
-Tables are known by their head, as names of items can look like anything. Colours follow NO_COLOR (no-color.org),
-CLICOLOR and CLICOLOR_FORCE (bixense.com/clicolors), and a TERM that has none.
-
-Progress on a terminal, for anything that takes more than two seconds.
-
-Progress in notebooks and scripts by tqdm, for the ``progress`` of any function here.
+Progress is shown for anything that takes more than two seconds: a line on a terminal; in notebooks and scripts, for
+the ``progress`` of any function here, a bar by tqdm.
 """
 
 import contextlib
@@ -36,18 +34,13 @@ _LEAST, _MOST, _WITH_LONG_NAMES = 8, 30, 16  # characters of a bar
 _NAMES = 24  # columns that names have at least beside a bar; longer ones go on below
 _LEAST_COLUMN = 20  # columns that a table's last column must have for what is broken to stand below it
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_PATIENCE_SECONDS, _BETWEEN_SECONDS = 2.0, 0.2  # before a bar comes, before it changes
+_SOON = 0.1  # seconds of a stage that say nothing of its rate yet
+_WIDTH = 24  # characters of a bar of progress
+_IN_BYTES = {"reading"}  # stages that count bytes, shown in megabytes
 
 
-class Styled(NamedTuple):
-    """A line, how it is shown, and below which column it goes on where it is too long."""
-
-    text: str
-    style: dict[str, Any]
-    hang: int | None = None
-
-    def shown(self, part: str, *, coloured: bool) -> str:
-        """Return a part of the line as it goes to the terminal."""
-        return click.style(part, **self.style) if coloured and self.style else part
+# ---- streams
 
 
 def is_terminal(stream: IO[str]) -> bool:
@@ -73,6 +66,21 @@ def can_draw(stream: IO[str]) -> bool:
 def paragraph_width(usual: int) -> int:
     """Return how wide paragraphs of a result are set: as usual, or as wide as a terminal that is narrower."""
     return min(usual, get_terminal_size().columns) if is_terminal(sys.stdout) else usual
+
+
+# ---- lines
+
+
+class Styled(NamedTuple):
+    """A line, how it is shown, and below which column it goes on where it is too long."""
+
+    text: str
+    style: dict[str, Any]
+    hang: int | None = None
+
+    def shown(self, part: str, *, coloured: bool) -> str:
+        """Return a part of the line as it goes to the terminal."""
+        return click.style(part, **self.style) if coloured and self.style else part
 
 
 def harmless(text: str) -> str:
@@ -117,6 +125,35 @@ def fitted(line: str, width: int, hang: int | None = None) -> list[str]:
     return parts
 
 
+def talk(line: str, word: str, stream: IO[str], **style: Any) -> list[str]:
+    """Return what a person is told after a word (none: ""), which has a style where the stream shows it."""
+    whole = f"{word} {line}" if word else line
+    if not is_terminal(stream):
+        return [whole]
+    first, *rest = fitted(harmless(whole), get_terminal_size().columns, 2)
+    if word and has_colours(stream):
+        first = click.style(word, **style) + first.removeprefix(word)
+    return [first, *rest]
+
+
+# ---- tables
+
+
+def decorated(lines: Sequence[str], width: int, *, bars: bool = True) -> Iterator[Styled]:
+    """Yield lines as a terminal of some width shows them, with a bar behind each interval where there is room."""
+    table, is_doubtful = None, False
+    for place, line in enumerate(lines):
+        if table is not None and table.is_row(line):
+            yield table.shown(line, {"dim": True} if is_doubtful or line.endswith(_DOUBTFUL) else {})
+        elif head := _HEAD.match(line):
+            below = list(takewhile(lambda other: not _HEAD.match(other), lines[place + 1 :]))
+            table = _Table.of(line, head.end(), below, width if bars else 0)
+            yield table.shown(line, {"bold": True})
+        else:
+            is_doubtful = table is not None and line == "not certain:"
+            yield Styled(line, {})
+
+
 @dataclass(frozen=True, slots=True)
 class _Table:
     """Where a table's intervals end and its last column starts, how long its bars are (0: none), and their scale."""
@@ -157,32 +194,6 @@ class _Table:
         return drawn(low, float(estimate.group()) / self.most if estimate else None, high, self.room)
 
 
-def talk(line: str, word: str, stream: IO[str], **style: Any) -> list[str]:
-    """Return what a person is told after a word (none: ""), which has a style where the stream shows it."""
-    whole = f"{word} {line}" if word else line
-    if not is_terminal(stream):
-        return [whole]
-    first, *rest = fitted(harmless(whole), get_terminal_size().columns, 2)
-    if word and has_colours(stream):
-        first = click.style(word, **style) + first.removeprefix(word)
-    return [first, *rest]
-
-
-def decorated(lines: Sequence[str], width: int, *, bars: bool = True) -> Iterator[Styled]:
-    """Yield lines as a terminal of some width shows them, with a bar behind each interval where there is room."""
-    table, is_doubtful = None, False
-    for place, line in enumerate(lines):
-        if table is not None and table.is_row(line):
-            yield table.shown(line, {"dim": True} if is_doubtful or line.endswith(_DOUBTFUL) else {})
-        elif head := _HEAD.match(line):
-            below = list(takewhile(lambda other: not _HEAD.match(other), lines[place + 1 :]))
-            table = _Table.of(line, head.end(), below, width if bars else 0)
-            yield table.shown(line, {"bold": True})
-        else:
-            is_doubtful = table is not None and line == "not certain:"
-            yield Styled(line, {})
-
-
 def drawn(low: float, middle: float | None, high: float, room: int) -> str:
     """Draw an interval and the estimate in it, if there is one, all shares of the scale.
 
@@ -201,11 +212,7 @@ def _place(share: float, room: int) -> int:
     return round(min(max(share, 0.0), 1.0) * (room - 1))
 
 
-_PATIENCE_SECONDS = 2.0
-_BETWEEN_SECONDS = 0.2
-_SOON = 0.1  # seconds of a stage that say nothing of its rate yet
-_WIDTH = 24
-_IN_BYTES = {"reading"}  # stages that count bytes, shown in megabytes
+# ---- progress
 
 
 class Progress:
@@ -227,7 +234,7 @@ class Progress:
         late = now - self._began > _PATIENCE_SECONDS and now - self._shown > _BETWEEN_SECONDS
         if late and 0 <= done < total and self._may_show():
             self._shown = now
-            self._show(line_of(stage, (done, total), now - self._started, in_bytes or stage in _IN_BYTES))
+            self._show(_line_of(stage, (done, total), now - self._started, in_bytes or stage in _IN_BYTES))
         elif done >= total:
             self.make_room()
 
@@ -247,7 +254,7 @@ class Progress:
         def tick() -> None:
             wait = _PATIENCE_SECONDS
             while not done.wait(wait):
-                cls._show(f"{what} … {in_words(monotonic() - started)}")
+                cls._show(f"{what} … {_in_words(monotonic() - started)}")
                 wait = 1.0
 
         ticking = Thread(target=tick, daemon=True)
@@ -278,12 +285,12 @@ class Progress:
             Progress._visible = False
 
 
-def line_of(stage: str, steps: tuple[int, int], seconds: float, in_bytes: bool) -> str:
+def _line_of(stage: str, steps: tuple[int, int], seconds: float, in_bytes: bool) -> str:
     """Say how far a stage is, at which rate, and how long it still takes at that.
 
-    >>> line_of("counting", (2, 8), 4.0, False)
+    >>> _line_of("counting", (2, 8), 4.0, False)
     'counting [######------------------]  25%  0.5/s  12 s left'
-    >>> line_of("reading", (0, 8), 4.0, True)
+    >>> _line_of("reading", (0, 8), 4.0, True)
     'reading [------------------------]   0%'
     """
     done, total = steps
@@ -293,13 +300,13 @@ def line_of(stage: str, steps: tuple[int, int], seconds: float, in_bytes: bool) 
         return bar
     rate = done / seconds
     speed = f"{rate / 1e6:,.1f} MB/s" if in_bytes else f"{rate:,.{0 if rate >= 10 else 1}f}/s"
-    return f"{bar}  {speed}  {in_words((total - done) / rate)} left"
+    return f"{bar}  {speed}  {_in_words((total - done) / rate)} left"
 
 
-def in_words(seconds: float) -> str:
+def _in_words(seconds: float) -> str:
     """Write a time as it is said.
 
-    >>> in_words(12.3), in_words(200), in_words(7500)
+    >>> _in_words(12.3), _in_words(200), _in_words(7500)
     ('12 s', '3 min 20 s', '2 h 05 min')
     """
     whole = round(seconds)

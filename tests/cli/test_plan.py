@@ -4,7 +4,7 @@ Tests of the command plan: what a plan says, which requests are refused, and pla
 
 Tests of the command refine.
 
-Tests of the command catalogue, and of its door.
+Tests of the command catalogue, and of its front.
 
 Commands on a plan with blocks, as a newcomer types them: randomize, mine, rules, ask, inspect, gather.
 """

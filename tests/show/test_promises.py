@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from command_line import PROMISE, run
+from command_line import PROMISE, make_baskets, run
 
 from assocpriv.show.plans import _changes, _most
 from assocpriv.show.terminal import fitted
@@ -41,11 +41,13 @@ def test_an_explanation_is_of_all_reports(plans: Path) -> None:
     assert "one report" not in said.split("What a belief")[0]
 
 
-def test_a_plan_of_sizes_is_described_as_one(plans: Path, home: Path, tmp_path: Path) -> None:
+def test_a_plan_of_sizes_is_described_as_one(plans: Path, tmp_path: Path) -> None:
     """It asks for the size: no item is sampled and no size hidden; nor in what is mined of its reports."""
     said = run("inspect", plans / "sizes.json").stdout
     assert "asks for the size of a basket, and nothing else, in 28 classes: 0, 1, 2, 3, 4, 5," in said
-    run("randomize", home / "b.dat", "--plan", plans / "sizes.json", "-o", tmp_path / "r.parquet")
+    baskets = tmp_path / "b.dat"
+    baskets.write_text("".join(f"{' '.join(map(str, basket))}\n" for basket in make_baskets()))
+    run("randomize", baskets, "--plan", plans / "sizes.json", "-o", tmp_path / "r.parquet")
     mined = run("mine", tmp_path / "r.parquet", "--min-support", "auto").stdout
     assert "supports are shares of baskets by their size" in mined
     for word in ("hidden", "sampled", "single items", "transaction"):
