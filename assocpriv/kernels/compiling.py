@@ -1,4 +1,4 @@
-"""How kernels are compiled: by numba, when they are first called, and kept for later processes.
+"""Compiled kernels: made by numba when they are first called, kept for later processes.
 
 Numba keeps code by the function that it is made of, and notices a change of that function's own file only. So the
 folder that it is told to use is named by a digest of all files of kernels, and of numba's settings: another source is

@@ -1,17 +1,13 @@
-"""Reports to bitmaps to counts.
+"""Counting in bitmaps: reports become bitmaps, of which bits set are counted.
 
-Reports -> bitmaps, and the counts of items on the way.
+Bit i of a bitmap is bit i mod 64 of word i div 64. Single items are counted on the way to bitmaps, itemsets by the bits
+set in several rows at once.
 
-Bit i of a bitmap is bit i mod 64 of word i div 64.
+Block by block it is the bits set in all or some of an itemset's rows, in the blocks that hold it. A segment is a run of
+words that belong to one block's reports. Its rows are short, so those of the candidates' items are first copied beside
+each other.
 
-Itemsets counted in bitmaps: the bits set in several rows at once.
-
-Itemsets counted block by block: the bits set in all or some of an itemset's rows, in the blocks that hold it.
-
-A segment is a run of words that belong to one block's reports. Its rows are short, so those of the candidates' items
-are first copied beside each other.
-
-Histograms of the codes in reports of tables.
+Reports of tables need no bitmaps: histograms count their codes.
 """
 
 from typing import Any
@@ -31,6 +27,13 @@ _MASKS = (  # halves of what is exchanged when bits are transposed
     np.uint64(0x00000000FFFFFFFF), np.uint64(0x0000FFFF0000FFFF), np.uint64(0x00FF00FF00FF00FF),
     np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x3333333333333333), np.uint64(0x5555555555555555),
 )  # fmt: skip
+NOTES = 48  # numbers that a count makes notes of
+_LEFT, _RIGHT, _RUNS, _ENDS, _TARGETS, _FOUND = 0, 4, 8, 12, 16, 32  # where they begin among the notes
+FIELDS = 5  # of an axis, in this order
+_OFFSET, _WIDE, _CODES, _PLACES, _AT = range(FIELDS)
+
+
+# ---- bitmaps
 
 
 @kernel
@@ -191,8 +194,7 @@ def fill_rows(offsets: Ints, items: Ints, row_of_item: Ints, rows: Words) -> Non
                 rows[block, row, word] |= U1 << np.uint64(t % 64)
 
 
-NOTES = 48  # numbers that a count makes notes of
-_LEFT, _RIGHT, _RUNS, _ENDS, _TARGETS, _FOUND = 0, 4, 8, 12, 16, 32  # where they begin among the notes
+# ---- itemsets
 
 
 @kernel
@@ -350,6 +352,9 @@ def _add_pairs(i: int, j: int, n_rows: int, notes: Ints, counts: Ints) -> None:
                 counts[first + i + a] += notes[_FOUND + 4 * a + b]
 
 
+# ---- blocks
+
+
 @kernel
 def count_block_items(rows: Words, segments: Ints, members: Ints, sums: Ints) -> None:
     """Add to sums[c] how many reports tell of item c, and how many of them show it; arrays as below."""
@@ -498,8 +503,7 @@ def _shown_by_both(bits: Words, one: int, other: int, n_words: int) -> int:
     return total
 
 
-FIELDS = 5  # of an axis, in this order
-_OFFSET, _WIDE, _CODES, _PLACES, _AT = range(FIELDS)
+# ---- histograms
 
 
 @kernel

@@ -1,12 +1,9 @@
-"""Draws from words, seeds, ranks.
+"""Draws from words that are given: whole numbers, seeds of a code, ranks of sets.
 
-Words of 64 bits, for the other kernels: constants, and how many bits are set.
+Words of 64 bits make draws as promise/entropy.py makes them; ``state`` is [words used, status].
 
-Draws from words that are given, as promise/entropy.py makes them; ``state`` is [words used, status].
-
-Seeds whose inner products with some items' columns are as wanted: linear equations over two elements.
-
-Sets of items as ranks: reports of a fixed size, 64 at a time (promise/numbers.py has the formula).
+Seeds whose inner products with some items' columns are as wanted solve linear equations over two elements. Reports of a
+fixed size are ranks of sets of items, 64 at a time (promise/numbers.py has the formula).
 """
 
 from typing import Any
@@ -24,6 +21,13 @@ ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 _PAIRS, _FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
 _OCTETS, _EACH = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
 _U2, _U4, _U56 = np.uint64(2), np.uint64(4), np.uint64(56)
+OUT_OF_WORDS = 1
+_U32, _LOW32 = np.uint64(32), np.uint64(0xFFFFFFFF)
+_WORD_BITS = np.uint64(64)
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads keys over slots
+
+
+# ---- words
 
 
 @kernel
@@ -33,10 +37,6 @@ def popcount(word: Any) -> Any:
     word = (word & _FOURS) + (word >> _U2 & _FOURS)
     word = (word + (word >> _U4)) & _OCTETS
     return np.int64(word * _EACH >> _U56)
-
-
-OUT_OF_WORDS = 1
-_U32, _LOW32 = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 @kernel
@@ -84,8 +84,7 @@ def high_word(left: Any, right: Any) -> Any:
     return (left >> _U32) * (right >> _U32) + (middle >> _U32) + (other >> _U32)
 
 
-_WORD_BITS = np.uint64(64)
-_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads keys over slots
+# ---- seeds
 
 
 @kernel
@@ -184,6 +183,9 @@ def mend_seed(equations: Words, pivots: Ints, slot: int, sums: Words, vector: Wo
         vector[word] ^= flips
 
 
+# ---- ranks
+
+
 @kernel
 def unrank_reports(ranks: Words, binomials: Words, scratch: Words, widths: Ints, planes: Words) -> None:
     """Write the bitmap of every item, planes (blocks, items, words), from the ranks of sets of ℓ items, (n, w).
@@ -230,7 +232,7 @@ def take_item(binomials: Words, item: int, width: int, missing: Words, rest: Wor
     for i in range(64):
         scratch[borrow, i] = U0
     for part in range(width):
-        look_up(binomials, item, part, missing, scratch, value)
+        _look_up(binomials, item, part, missing, scratch, value)
         for i in range(64):
             left, less = rest[part, i], scratch[value, i]
             scratch[part, i] = left - less - scratch[borrow, i]
@@ -248,7 +250,7 @@ def take_item(binomials: Words, item: int, width: int, missing: Words, rest: Wor
 
 
 @kernel
-def look_up(binomials: Words, item: int, part: int, numbers: Words, values: Words, row: int) -> None:
+def _look_up(binomials: Words, item: int, part: int, numbers: Words, values: Words, row: int) -> None:
     """Write to a row of values what the table has of an item and each of 64 numbers.
 
     This stands in a loop of its own, as only the other ones become instructions on vectors.
@@ -296,7 +298,7 @@ def rank_shown(shown: Words, binomials: Words, widths: Ints, numbers: Words, ran
             scratch[0, i] = U0 - (plane >> np.uint64(i) & U1)
             scratch[carry, i] = U0
         for part in range(widths[item]):
-            look_up(binomials, item, part, numbers, scratch, value)
+            _look_up(binomials, item, part, numbers, scratch, value)
             for i in range(64):
                 added = scratch[value, i] & scratch[0, i]
                 total = ranks[part, i] + added

@@ -1,12 +1,10 @@
-"""Work on all cores; what this machine has.
-
-Work on all cores, in order, reading ahead only a little: kernels release the interpreter's lock.
+"""Work on all cores, in order, reading ahead only a little: kernels release the interpreter's lock.
 
 Ctrl-C reaches Python between two of its own instructions, so the main thread waits for a fraction of a second at a
 time. Who interrupts it waits for work that has begun; what takes long is therefore done in steps, between which it can
 be stopped.
 
-What this machine has: cores, memory, caches. Only speed depends on it, never a result.
+What this machine has (cores, memory, caches) decides the speed alone, never a result.
 """
 
 import contextlib
@@ -26,6 +24,13 @@ if TYPE_CHECKING:
 _Input = TypeVar("_Input")
 _Output = TypeVar("_Output")
 _WAIT_SECONDS = 0.25
+_L1_BYTES, _L2_BYTES = 32 << 10, 512 << 10  # where a system does not tell
+LEAST_MEMORY = 64 << 20  # a job may hold
+_CGROUP = Path("/sys/fs/cgroup")
+_most_cores: int | None = None  # that a process of somebody else's was given
+
+
+# ---- work
 
 
 def map_ahead(
@@ -112,12 +117,7 @@ def add_up(
     return total
 
 
-_L1_BYTES, _L2_BYTES = 32 << 10, 512 << 10  # where a system does not tell
-LEAST_MEMORY = 64 << 20  # a job may hold
-_CGROUP = Path("/sys/fs/cgroup")
-
-
-_most_cores: int | None = None  # that a process of somebody else's was given
+# ---- machine
 
 
 def cores() -> int:

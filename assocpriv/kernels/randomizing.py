@@ -1,13 +1,13 @@
-"""Records to reports, with the words given.
+"""Randomizing with the random words given: records become reports exactly as the one-report client draws them.
 
-Transactions -> reports with the random words given, drawing exactly as the one-report client does.
+Draws take words as promise/entropy.py does; ``state`` is [words used, status].
 
-Both kernels take transactions (transaction t is items[offsets[t] : offsets[t+1]], increasing), random words, tables of
-the plan, and ``shape``, its numbers. They write the m items of each transaction to ``reports``: fitted (n, m), and
-reports (n, w). They return (transactions done, words they used, status), and stop before one that the words do not
-suffice for. Draws take words as promise/entropy.py does; ``state`` is [words used, status].
+Both kernels of baskets take transactions (transaction t is items[offsets[t] : offsets[t+1]], increasing), random words,
+tables of the plan, and ``shape``, its numbers. They write the m items of each transaction to ``fitted``, (n, m), and
+its report to ``reports``, (n, w). They return (transactions done, words they used, status), and stop before one that
+the words do not suffice for.
 
-Records of a table -> inputs -> reports with the random words given, drawn exactly as the one-report client does.
+A record of a table becomes inputs, one a column, and then a report.
 """
 
 from typing import Any
@@ -41,6 +41,9 @@ from assocpriv.kernels.draws import (
 
 DEPENDENT_COLUMNS = 2
 _FEW_SUBSETS = 64  # which are compared with a draw all at once sooner than by bisection
+FIELDS = 12  # of a column's row of numbers, in this order
+_FORM, _INPUTS, _OUTPUTS, _WIDTH, _HIGH, _LOW, _TOTAL, _AT, _UNASKED, _BYTES, _GUIDE, _SHIFT = range(FIELDS)
+CLEAR, EVEN_NOISE, WEIGHTED_NOISE, WINDOW = range(4)
 
 
 # ---- draws
@@ -136,7 +139,7 @@ def _add_product(factor: Any, place: int, row: int, bounds: Words, n_words: int,
     product[place + n_words] = carry
 
 
-# ---- reports
+# ---- transactions
 
 
 @kernel
@@ -331,9 +334,7 @@ def _is_reached(cumulative: Words, row: int, drawn: Words) -> Any:
     return reached
 
 
-FIELDS = 12  # of a column's row of numbers, in this order
-_FORM, _INPUTS, _OUTPUTS, _WIDTH, _HIGH, _LOW, _TOTAL, _AT, _UNASKED, _BYTES, _GUIDE, _SHIFT = range(FIELDS)
-CLEAR, EVEN_NOISE, WEIGHTED_NOISE, WINDOW = range(4)
+# ---- records
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Progressive disclosure on distinct records: leaves of a partition are split, and candidates weighed.
+"""Progressive disclosure on distinct records: leaves of a partition split, candidates weighed.
 
 Rows are the distinct records of an inference channel. A leaf is a run of rows that look alike as long as suppressed
 values cannot be told apart. ``ends``, int64 (rows,), has at the first row of each leaf the row after its last one; that

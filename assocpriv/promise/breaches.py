@@ -1,4 +1,4 @@
-"""Breach levels and amplification: what a promise allows a reader of one report to learn.
+"""Privacy breaches: what a promise of amplification allows a reader of one report to learn.
 
 A randomizer is at most γ-amplifying if p[x1 → y] ≤ γ·p[x2 → y] for all inputs x1, x2 and outputs y, which is ε-local
 differential privacy with ε = ln γ. An upward ρ1 → ρ2 breach: a property held with prior probability ≤ ρ1 has posterior

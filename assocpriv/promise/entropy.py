@@ -1,4 +1,4 @@
-"""Where random draws come from: one protocol, and the only source that may feed a client.
+"""Entropy, where random draws come from: one protocol with the only source that may feed a client.
 
 Every draw is made of 64-bit words, and how many words a draw takes is part of the definition: the compiled
 bulk path reads the same words in the same order and must give the same reports.

@@ -1,4 +1,4 @@
-"""Mutual and worst-case information: how much a report tells about a private value, on average and at worst.
+"""Information: how much a report tells about a private value, on average (mutual) or at worst (worst-case).
 
 X is the private value with its prior P, Y the report, KL(A ‖ B) = Σ A log(A/B):
 

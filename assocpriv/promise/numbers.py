@@ -1,4 +1,4 @@
-"""Whole numbers: as people give and read them, and as ranks of sets in the combinatorial number system.
+"""Whole numbers: as people give or read them, as ranks of sets in the combinatorial number system.
 
 The set c_0 < c_1 < … < c_{ℓ−1} has the rank Σ_i C(c_i, i+1): its place, from 0, among all sets of ℓ numbers in order
 of Σ 2^{c_i}, the largest member first. The sets of numbers below n have the ranks 0 … C(n,ℓ) − 1: reports of a fixed

@@ -1,15 +1,14 @@
-"""Level-wise mining on estimates: which itemsets are frequent, and which questions the reports cannot decide.
+"""Apriori on estimates: level by level, which itemsets are frequent, as far as the reports can decide it.
 
-Counting is a backend's business (counting/backend.py); this module decides.
-With s_min the minimum support, a candidate goes on when ŝ ≥ s_min − σ̂ and is frequent when ŝ ≥ s_min. Each candidate
-costs one new count: the sums C_j over its smaller subsets follow from those of its (k−1)-subsets, each C_j being met
-k − j times (counting/sums.py).
+Counting is a backend's business (counting.py); what counts decide is said here. With s_min the minimum support, a
+candidate goes on when ŝ ≥ s_min − σ̂ and is frequent when ŝ ≥ s_min. Each candidate costs one new count: the sums C_j
+over its smaller subsets follow from those of its (k−1)-subsets, each C_j being met k − j times (counting.py).
 
-A level is undecidable when s_min < 2σ_k(0): an itemset of whose items nobody has any would then pass with more
-than 2%. Nothing is reported as frequent there; if a larger size can be decided all its candidates go on uncut.
-A level counts as decided when s_min is at least the support from which on finds among all candidates counted can be
-believed (limits.py), z standard errors. Where other transactions hold some of the items, errors can be larger than any
-plan foresees. So s_min must also be at least z − 0.5 of the standard errors measured on the candidates near s_min.
+A level is undecidable when s_min < 2σ_k(0): an itemset of whose items nobody has any would then pass with more than 2%.
+Nothing is reported as frequent there; if a larger size can be decided all its candidates go on uncut. A level counts as
+decided when s_min is at least the support from which on finds among all candidates counted can be believed
+(intervals.py), z standard errors. Where other transactions hold some of the items, errors can be larger than any plan
+foresees. So s_min must also be at least z − 0.5 of the standard errors measured on the candidates near s_min.
 
 With blocks fewer reports tell of larger itemsets, and not of all alike. A size is decided by how many tell of at least
 99 of 100 of its itemsets; those in fewer blocks are left out, and counted.
@@ -37,7 +36,7 @@ from assocpriv.server.supports import (
 
 UNDECIDABLE_BELOW = 2.0  # standard errors
 STATUSES = ("decided", "uncertain", "undecidable")
-MEASURED_HIGH = 0.5  # standard errors: measured ones are estimates and may be a little high
+_MEASURED_HIGH = 0.5  # standard errors: measured ones are estimates and may be a little high
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class Level:
     @property
     def needed_support(self) -> float:
         """The least s_min at which this size would be decided, were its errors and candidates those of now."""
-        return max(self.level_discoverable_support, (self.errors - MEASURED_HIGH) * self.std_error)
+        return max(self.level_discoverable_support, (self.errors - _MEASURED_HIGH) * self.std_error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +187,7 @@ def account_for_steps(
     for k in range(1, max_itemset + 1):
         step, support = next(ahead, None), min_support(k)
         if step is None or step.estimates is None:
-            level = undecidable_level(respondents, n_items, k, support, len(step.counted) if step else 0)
+            level = _undecidable_level(respondents, n_items, k, support, len(step.counted) if step else 0)
         else:
             level = account_for(step.estimates, step.chosen, respondents, k, support)
         levels.append(replace(level, left_out=step.left_out) if step else level)
@@ -197,7 +196,7 @@ def account_for_steps(
             survivors.append(step.survivors)
             frequent.append(nobody if step.estimates is None else step.estimates.support[step.chosen] >= support)
         del step  # candidates that do not go on make room for the next ones
-    return close_under_subsets(survivors, frequent, respondents), levels
+    return _close_under_subsets(survivors, frequent, respondents), levels
 
 
 def passing(estimates: SupportEstimates, min_support: float) -> NDArray[np.bool_]:
@@ -249,7 +248,9 @@ def count_candidates(source: Source, candidates: NDArray[np.int64], smaller: Can
     return Candidates(candidates, source[0].sums(candidates, smaller))
 
 
-def undecidable_level(respondents: Respondents, n_items: int, k: int, min_support: float, candidates: int = 0) -> Level:
+def _undecidable_level(
+    respondents: Respondents, n_items: int, k: int, min_support: float, candidates: int = 0
+) -> Level:
     """Account for a size about which nothing can be decided: by the plan alone, for all itemsets of that size."""
     foreseen = foreseen_error(respondents, k, min_support)
     limits = _limits(respondents, k, comb(n_items, k))
@@ -307,7 +308,7 @@ def join_candidates(
     return candidates[alive]
 
 
-def close_under_subsets(
+def _close_under_subsets(
     survivors: list[Candidates], frequent: list[NDArray[np.bool_]], respondents: Respondents
 ) -> list[ItemsetEstimates]:
     """Leave the frequent itemsets and all subsets of frequent ones."""

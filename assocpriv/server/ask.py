@@ -1,8 +1,8 @@
-"""Any itemset's support from stored reports, without mining: each question costs its own counts and nothing else.
+"""Any itemset's support from stored reports, without mining: each question costs its own counts alone.
 
 What is asked is fixed before the reports are looked at, so errors and intervals hold as they stand. Whoever asks a
 thousand questions and keeps the best answers has chosen, though: beside the lowest discoverable support of one itemset
-stand those of all that were asked, and of all that could have been (estimates/limits.py).
+stand those of all that were asked, and of all that could have been (intervals.py).
 """
 
 import math

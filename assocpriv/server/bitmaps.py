@@ -1,4 +1,6 @@
-"""Bitmaps: who shows which item. Checks and allocates for the kernels.
+"""Bitmaps of reports: which of them show which item.
+
+The kernels get here what they need checked, and allocated.
 
 A bitmap lies in blocks of a few thousand transactions, uint64 (blocks, rows, words): row i of a block holds one item
 over its transactions, so that the rows counted together stand together in cache. Transaction t is bit t mod 64 of

@@ -1,17 +1,15 @@
-"""Moments, bands and quantiles of a distribution.
+"""Confidence bands of a distribution: what histograms of released codes surely say of it.
 
-Mean and variance of a column from its histogram of released codes: unbiased, whatever the distribution.
+**Moments.** Mean and variance of a column are unbiased, whatever the distribution. They are linear in the released
+codes: there are weights c_k(y) of the codes with E[c_k(y) | x] = x^k for a value in cell x, k = 0, 1, 2, and 0 for a
+missing one. They are combinations of 1, y, y² and of "the value is missing": of additive noise the moments are
+subtracted; under a window E[y | x] is affine in x, and E[y² | x] quadratic. With S_k the mean of c_k over the reports,
+mean = S₁/S₀ and variance = S₂/S₀ − mean²; their errors follow by the delta method from the histogram itself. Of classes
+of several cells only the mean of their midpoints is known, and how far the mean is from it at most: half a class; of
+the variance within classes nothing.
 
-They are linear in the released codes: there are weights c_k(y) of the codes with E[c_k(y) | x] = x^k for a value in
-cell x, k = 0, 1, 2, and 0 for a missing one. They are combinations of 1, y, y² and of "the value is missing": of
-additive noise the moments are subtracted; under a window E[y | x] is affine in x, and E[y² | x] quadratic. With S_k the
-mean of c_k over the reports, mean = S₁/S₀ and variance = S₂/S₀ − mean²; their errors follow by the delta method from
-the histogram itself. Of classes of several cells only the mean of their midpoints is known, and how far the mean is
-from it at most: half a class; of the variance within classes nothing.
-
-What is sure of a distribution: unbiased shares with their covariance, simultaneous bands, intervals of quantiles.
-
-Weighted least squares invert the channel: with rates r of the bins and W = diag(1 / (A f)) at an estimate f,
+**Least squares.** Shares with their covariance: weighted least squares invert the channel. With rates r of the bins and
+W = diag(1 / (A f)) at an estimate f,
 
     f̂ = G r,  G = (Aᵀ W A)⁻¹ Aᵀ W,      Cov f̂ = (G diag(r) Gᵀ − f̂ f̂ᵀ) / N
 
@@ -19,13 +17,13 @@ f̂ is unbiased whatever the weights, since G A = 1; shares may come out negativ
 but that values lie evenly within an interval. It is used where the channel is well invertible: windows, randomized
 response, uniform noise, values as they are; of classes wider than an interval only the edges of the classes are known.
 Gaussian noise wipes out all but a few frequencies, and least squares would say nothing: there bands come from the
-smooth estimate's covariance, and rest on its assumption (smooth.py).
+smooth estimate's covariance, and rest on its assumption (smoothing.py).
 
-The distribution function at the edges is linear in the shares. Its band is F̂ ± c·se, c the 95% point of the largest |z|
-of a normal vector of that covariance. The true function rises from 0 to 1, so both sides may be made to rise and cut
-off at 0 and 1: nothing that covered it before fails to afterwards. Where no rising function fits, or a share lies far
-below 0, values do not lie evenly within intervals, as where many are equal: the band is then all that its ups and downs
-reach, and quantiles are told to whole intervals.
+**Bands.** The distribution function at the edges is linear in the shares. Its simultaneous band is F̂ ± c·se, c the 95%
+point of the largest |z| of a normal vector of that covariance. The true function rises from 0 to 1, so both sides may
+be made to rise and cut off at 0 and 1: nothing that covered it before fails to afterwards. Where no rising function
+fits, or a share lies far below 0, values do not lie evenly within intervals, as where many are equal: the band is then
+all that its ups and downs reach, and quantiles are told to whole intervals.
 
 A bin that nobody is seen in has no error by the formula, but may have some next time: two reports more in each bin
 stand for that, as in the interval of Agresti and Coull (American Statistician 1998). Bins that tell the same are one.
@@ -38,6 +36,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.columns import Clear, NumberColumn
+
+_DRAWS = 4000  # of the largest |z|; its 95% point is then known to 0.02
+_NO_SPREAD = 1e-7  # of the largest variance, added to each: noise enough that rounding leaves a root
+_REGULAR = 1e-3  # of the largest pivot of a Cholesky factor, the least of a matrix that is inverted as it is
+_SEED = 0x5EED  # fixed: equal reports give equal bands; no report depends on it
+_EVEN = 0.02  # of even shares that the estimate is mixed with where it sets weights, so that none is infinite
+_FLOOR = 0.3  # of the largest standard error, the least that a band takes anywhere: in tails, where few reports lie and
+# errors are smallest, the normal approximation errs. A smooth estimate's band is as wide everywhere, as its bias is
+MORE_REPORTS = 2  # in each bin, as standard errors see it
+_LEAST_SHARE = 2.7  # standard errors below 0: of 100 even intervals one is in about 5% of cases
+_ROUNDING = 1e-9  # by which both sides of a band may cross
+_LEAST_SMOOTH = 0.7  # likewise for quantiles of a smooth estimate; tuned on Beta(5, 2) and the plateau
+
+
+# ---- moments
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -113,17 +126,7 @@ def estimate_moments(counts: ClassCounts, column: NumberColumn) -> Moments | Non
     return Moments(of_column, (span**2 * spread, span**2 * float(errors[1])), unknown)
 
 
-_DRAWS = 4000  # of the largest |z|; its 95% point is then known to 0.02
-_NO_SPREAD = 1e-7  # of the largest variance, added to each: noise enough that rounding leaves a root
-_REGULAR = 1e-3  # of the largest pivot of a Cholesky factor, the least of a matrix that is inverted as it is
-_SEED = 0x5EED  # fixed: equal reports give equal bands; no report depends on it
-_EVEN = 0.02  # of even shares that the estimate is mixed with where it sets weights, so that none is infinite
-_FLOOR = 0.3  # of the largest standard error, the least that a band takes anywhere: in tails, where few reports lie and
-# errors are smallest, the normal approximation errs. A smooth estimate's band is as wide everywhere, as its bias is
-MORE_REPORTS = 2  # in each bin, as standard errors see it
-_LEAST_SHARE = 2.7  # standard errors below 0: of 100 even intervals one is in about 5% of cases
-_ROUNDING = 1e-9  # by which both sides of a band may cross
-_LEAST_SMOOTH = 0.7  # likewise for quantiles of a smooth estimate; tuned on Beta(5, 2) and the plateau
+# ---- least squares
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -192,6 +195,9 @@ def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     except np.linalg.LinAlgError:
         pass
     return np.asarray(np.linalg.pinv(matrix, rcond=1e-10, hermitian=True), dtype=np.float64)
+
+
+# ---- bands
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -263,6 +269,9 @@ def _reach(
     low, high = np.where(inner, low, 1.0), np.where(inner, high, 0.0)
     low[0], high[-1] = 0.0, 1.0
     return np.minimum.accumulate(np.clip(low, 0, 1)[::-1])[::-1], np.maximum.accumulate(np.clip(high, 0, 1))
+
+
+# ---- quantiles
 
 
 def quantile_interval(band: Band, edges: NDArray[np.float64], share: float, z: float) -> tuple[float, float]:

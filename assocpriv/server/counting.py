@@ -1,31 +1,23 @@
-"""How many reports show an itemset, in memory or block by block.
+"""Counts of itemsets: how many reports show all the items of each.
 
-Which reports are counted, and how many of them at a time.
+A backend returns integers; what they mean for supports is decided elsewhere (supports.py), so counts split over
+machines add up to the same result. Mining is handed one. The local backend here goes over the reports part by part,
+expanding only the items asked for, while the next parts are read.
 
-All reports count, or the 3 of every ten that choose itemsets, or the 7 that test them (itemsets/sample_splitting.py).
+**Parts.** All reports count, or the 3 of every ten that choose itemsets, or the 7 that test them (false_discovery.py).
 Which 3 is a fixed pseudo-random function of their position: it follows no order that reports may have been kept in, and
 the same files in the same order are always split alike.
 
-What counters of itemsets give to estimation: sums over subsets, and counts of every subset.
+**Subsets.** Estimation needs sums over an itemset's subsets, and counts of every subset. Where each report tells of
+every itemset, all of that follows from one count of each itemset, once it is known of its subsets
+(:class:`CountsOfAll`). Where a report tells of a block alone it does not: a subset lies in more blocks, and what is
+needed of it is counted in those blocks that hold the whole itemset (:class:`BlockCounter`).
 
-Where each report tells of every itemset, all that is needed follows from one count of each itemset, once it is known of
-its subsets (:class:`CountsOfAll`). Where a report tells of a block alone it does not: a subset lies in more blocks, and
-what is needed of it is counted in those blocks that hold the whole itemset (block_counter.py).
-
-Counting where each report tells of a random block of the catalogue.
-
-Reports are sorted by their block, each block's beginning at a whole word of the bitmaps; all blocks share one operator
-and generator, so that the places of a block are expanded as items are elsewhere, once for the reports of all blocks. An
-itemset is then counted in the blocks that hold it whole (kernels/counting.py).
-
-Reports that take less than half of the memory are read once and kept as they were sorted. Otherwise every call reads
-them again, as many at a time as fit.
-
-Counting, and nothing else: how many reports show all the items of an itemset.
-
-A backend returns integers; what they mean for supports is decided in itemsets/ and estimates/, so counts split over
-machines add up to the same result. Mining is handed one. The local backend here goes over the reports part by part,
-expanding only the items asked for, while the next parts are read.
+**Blocks.** Where each report tells of a random block of the catalogue, reports are sorted by their block, each block's
+beginning at a whole word of the bitmaps; all blocks share one operator and generator, so that the places of a block are
+expanded as items are elsewhere, once for the reports of all blocks. An itemset is then counted in the blocks that hold
+it whole (kernels/counting.py). Reports that take less than half of the memory are read once and kept as they were
+sorted. Otherwise every call reads them again, as many at a time as fit.
 """
 
 from abc import ABC, abstractmethod
@@ -46,10 +38,17 @@ from assocpriv.plans.transition import SupportModel
 from assocpriv.plans.view import NUMBER_BYTES, BlockTable
 from assocpriv.server.bitmaps import ItemTables, Rows, SupersetCounter, form_of, items_of, places_in, planes_of
 
-SELECTING, OUT_OF = 3, 10
+Ints = NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
-LEAST_PART = 1 << 12
+SELECTING, _OUT_OF = 3, 10
+_LEAST_PART = 1 << 12
 _MOST_PART = 1 << 17  # reports; long enough a task for handing it to a thread to cost nothing
+_SEGMENTS_AT_ONCE = 64  # between which a thread can be stopped
+MOST_CANDIDATES = 20_000_000
+_CANDIDATE_BYTES = 200  # measured: what one takes while it is joined, estimated and chosen
+
+
+# ---- parts of reports
 
 
 class Part(Enum):
@@ -87,7 +86,7 @@ class ReportPart:
         return self.reports.plan
 
     def __len__(self) -> int:
-        selecting = n_choosing(self.first + len(self.reports)) - n_choosing(self.first)
+        selecting = _n_choosing(self.first + len(self.reports)) - _n_choosing(self.first)
         return selecting if self.selecting else len(self.reports) - selecting
 
     def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
@@ -120,10 +119,10 @@ class BlockItems:
             yield np.ascontiguousarray(packed[:, NUMBER_BYTES:])
 
 
-def n_choosing(count: int) -> int:
+def _n_choosing(count: int) -> int:
     """Return how many of the first ``count`` reports choose."""
-    whole, rest = divmod(count, OUT_OF)
-    return whole * SELECTING + int(choosing(whole * OUT_OF, rest).sum())
+    whole, rest = divmod(count, _OUT_OF)
+    return whole * SELECTING + int(choosing(whole * _OUT_OF, rest).sum())
 
 
 def choosing(first: int, count: int) -> NDArray[np.bool_]:
@@ -134,11 +133,11 @@ def choosing(first: int, count: int) -> NDArray[np.bool_]:
     >>> [int(choosing(10 * ten, 10).sum()) for ten in range(4)]
     [3, 3, 3, 3]
     """
-    ten, place = np.divmod(np.arange(first, first + count, dtype=np.uint64), np.uint64(OUT_OF))
+    ten, place = np.divmod(np.arange(first, first + count, dtype=np.uint64), np.uint64(_OUT_OF))
     mixed = (ten + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    turned = (place + (mixed ^ mixed >> np.uint64(31)) % np.uint64(OUT_OF)) % np.uint64(OUT_OF)
+    turned = (place + (mixed ^ mixed >> np.uint64(31)) % np.uint64(_OUT_OF)) % np.uint64(_OUT_OF)
     chosen: NDArray[np.bool_] = turned < SELECTING
     return chosen
 
@@ -150,7 +149,10 @@ def part_size(n_total: int, n_rows: int, memory_bytes: int) -> int:
     """
     fitting = memory_bytes // (8 * cores()) * 8 // max(n_rows, 1)  # a part waits while one is counted
     wanted = min(_MOST_PART, fitting, n_total // (2 * cores()))
-    return max(1, wanted // LEAST_PART) * LEAST_PART
+    return max(1, wanted // _LEAST_PART) * _LEAST_PART
+
+
+# ---- counters
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +163,13 @@ class Candidates:
     show all of them; C_0 is how many tell of the itemset.
     """
 
-    itemsets: NDArray[np.int64]
-    sums: NDArray[np.int64]
+    itemsets: Ints
+    sums: Ints
 
     def __len__(self) -> int:
         return len(self.itemsets)
 
-    def among(self, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> "Candidates":
+    def among(self, chosen: Ints | NDArray[np.bool_]) -> "Candidates":
         """Return some of them."""
         return Candidates(self.itemsets[chosen], self.sums[chosen])
 
@@ -187,10 +189,10 @@ class ItemsetCounter(Protocol):
     def blocks(self) -> AskedReports | None:
         """Of which itemsets the reports tell; None where each tells of all."""
 
-    def sums(self, itemsets: NDArray[np.int64], smaller: Candidates, /) -> NDArray[np.int64]:
+    def sums(self, itemsets: Ints, smaller: Candidates, /) -> Ints:
         """Return C_0 … C_k, int64 (itemsets, k + 1), given those of all subsets one smaller."""
 
-    def subsets(self, itemsets: NDArray[np.int64], /) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+    def subsets(self, itemsets: Ints, /) -> tuple[Ints, Ints]:
         """Return c_D and N_D of all subsets D by mask, bit i being item i, int64 (itemsets, 2^k) each.
 
         c_D are reports that tell of the whole itemset and show all of D, N_D all reports that tell of D. Items here are
@@ -212,10 +214,10 @@ class CountsOfAll(ABC):
         """Number of reports N."""
 
     @abstractmethod
-    def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    def count(self, itemsets: Ints) -> Ints:
         """Return the number of reports showing all items of each itemset, int64 (candidates,)."""
 
-    def sums(self, itemsets: NDArray[np.int64], smaller: Candidates, /) -> NDArray[np.int64]:
+    def sums(self, itemsets: Ints, smaller: Candidates, /) -> Ints:
         """Return C_0 … C_k from the sums of the (k−1)-subsets and one count of each itemset."""
         k = itemsets.shape[1]
         sums = np.zeros((len(itemsets), k + 1), dtype=np.int64)
@@ -226,7 +228,7 @@ class CountsOfAll(ABC):
             sums[:, k] = self.count(itemsets)
         return sums
 
-    def subsets(self, itemsets: NDArray[np.int64], /) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def subsets(self, itemsets: Ints, /) -> tuple[Ints, Ints]:
         """Return c_D of all subsets, each counted once however often it occurs; N_D is N."""
         k = itemsets.shape[1]
         counts = np.zeros((len(itemsets), 1 << k), dtype=np.int64)
@@ -241,7 +243,7 @@ class CountsOfAll(ABC):
         return counts, np.full_like(counts, self.n_reports)
 
 
-def find_itemsets(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+def find_itemsets(known: Ints, wanted: Ints) -> Ints:
     """Return the position of each wanted itemset, int64 (wanted, k), among those known, which are in order, else −1."""
     if not len(known) or not len(wanted):
         return np.full(len(wanted), -1, dtype=np.int64)
@@ -260,7 +262,121 @@ def _number(itemsets: NDArray[Any], base: int) -> NDArray[Any]:
     return numbers
 
 
-Ints = NDArray[np.int64]
+def _teller(progress: Progress | None, what: str, n_reports: int) -> Callable[[float], None] | None:
+    """Return what is called with the number of reports done, parts of reports as shares of theirs."""
+    return progress and (lambda done: progress(what, min(round(done), n_reports), n_reports))
+
+
+# ---- reports of all items
+
+
+class _Part(NamedTuple):
+    """Some reports as bit planes, or as bitmaps of items."""
+
+    n_reports: int
+    rows: Rows
+
+
+class LocalCounter(CountsOfAll):
+    """Counts on this machine's cores, holding about ``memory_bytes`` of reports and bitmaps at a time.
+
+    Reports that take less than half of it are read once and kept, as bit planes. Of more reports the bitmaps of the
+    items that itemsets are made of are kept, if these fit: with Apriori no larger itemset has other items. Otherwise
+    every call reads the reports again. Progress is called with (what is done, reports done, reports).
+    """
+
+    def __init__(self, reports: Packed, *, memory_bytes: int | None = None, progress: Progress | None = None) -> None:
+        self._reports = reports
+        self._memory_bytes = default_memory() if memory_bytes is None else memory_bytes
+        self._progress = progress
+        self._planes: list[_Part] = []
+        self._rows: list[_Part] = []
+        self._row_items = np.empty(0, dtype=np.int64)
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports N."""
+        return len(self._reports)
+
+    def count(self, itemsets: Ints) -> Ints:
+        """Return the number of reports showing all items of each itemset, as :class:`ItemsetCounter`."""
+        items = items_of(itemsets)
+        what = f"counting itemsets of {itemsets.shape[1]}"
+        if self._rows and np.isin(items, self._row_items).all():
+            supersets = SupersetCounter(places_in(self._row_items, itemsets), len(self._row_items))
+            count = _in_reports(lambda part, to: supersets.count_in_steps(part.rows, to), supersets.work)
+            return add_up(count, self._rows, len(itemsets), _teller(self._progress, what, self.n_reports))
+        tables = ItemTables(self._reports.plan, items)
+        if itemsets.shape[1] == 1:
+            count = _in_reports(lambda part, to: tables.count_in_steps(part.rows, part.n_reports, to), tables.work)
+            return self._add_up_planes(count, 0, what, len(items))[places_in(items, itemsets[:, 0])]
+        return self._count_itemsets(tables, items, itemsets, what)
+
+    def _count_itemsets(self, tables: ItemTables, items: Ints, itemsets: Ints, what: str) -> Ints:
+        supersets = SupersetCounter(places_in(items, itemsets), len(items))
+        keep, parts = not self._fits(form_of(self._reports.plan).n_planes) and self._fits(len(items)), []
+
+        def count(part: _Part, counts: Ints) -> Iterator[int]:
+            rows = tables.empty_rows(part.rows)
+            yield from tables.expand_in_steps(part.rows, part.n_reports, rows)
+            yield from supersets.count_in_steps(rows, counts)
+            if keep:
+                parts.append(_Part(part.n_reports, rows))
+
+        self._rows = []
+        work = _in_reports(count, tables.work + supersets.work)
+        counts = self._add_up_planes(work, len(items), what, len(itemsets))
+        self._rows, self._row_items = parts, items
+        return counts
+
+    def _fits(self, n_rows: int) -> bool:
+        """Tell whether bitmaps of so many rows over all reports take at most half of the memory."""
+        return n_rows * self.n_reports // 8 <= self._memory_bytes // 2
+
+    def _add_up_planes(self, count: "_Count", n_rows: int, what: str, n_counts: int) -> Ints:
+        """Add up counts over all reports, given as planes; ``n_rows`` bitmaps are made of each part on the way."""
+        size = part_size(self.n_reports, n_rows + form_of(self._reports.plan).n_planes, self._memory_bytes)
+        tell = _teller(self._progress, what, self.n_reports)
+        if self._planes:
+            return add_up(count, _cut(self._planes, size), n_counts, tell)
+        keep, parts = self._fits(form_of(self._reports.plan).n_planes), []
+
+        def count_packed(packed: NDArray[np.uint8], counts: Ints) -> Iterator[float]:
+            part = _Part(len(packed), planes_of(packed, self._reports.plan))
+            yield 0.0
+            yield from count(part, counts)
+            if keep:
+                parts.append(part)
+
+        counts = add_up(count_packed, self._reports.batches(size), n_counts, tell)
+        self._planes = parts
+        return counts
+
+
+_Count = Callable[[_Part, Ints], Iterator[float]]
+
+
+def _in_reports(count: Callable[[_Part, Ints], Iterator[int]], work: int) -> _Count:
+    """Count a part, and tell how much is done in reports; ``work`` is how many words are combined for each of a row."""
+
+    def run(part: _Part, counts: Ints) -> Iterator[float]:
+        words = max(1, work * part.rows.shape[0] * part.rows.shape[2])
+        for done in count(part, counts):
+            yield done / words * part.n_reports
+
+    return run
+
+
+def _cut(parts: list[_Part], size: int) -> Iterator[_Part]:
+    """Cut planes into parts of about ``size`` reports, whole blocks."""
+    for n_reports, planes in parts:
+        block = planes.shape[2] * WORD_BITS
+        step = max(1, size // block)
+        for first in range(0, len(planes), step):
+            yield _Part(min(step * block, n_reports - first * block), planes[first : first + step])
+
+
+# ---- reports of blocks
 
 
 class _Sorted(NamedTuple):
@@ -323,7 +439,7 @@ class BlockCounter:
         return self.count_slots(itemsets, np.bitwise_count(np.arange(1 << itemsets.shape[1])).astype(np.int64))
 
     def subsets(self, itemsets: Ints, /) -> tuple[Ints, Ints]:
-        """Return c_D and N_D of all subsets, as :class:`assocpriv.server.counting.ItemsetCounter`."""
+        """Return c_D and N_D of all subsets, as :class:`ItemsetCounter`."""
         k = itemsets.shape[1]
         ordered = np.sort(itemsets, axis=1)
         distinct, where = np.unique(ordered, axis=0, return_inverse=True)
@@ -371,7 +487,7 @@ class BlockCounter:
             yield from self._kept
             return
         width = self._reports.plan.report_bytes
-        size = max(LEAST_PART, self._memory_bytes // 4 // width)  # sorting takes two copies
+        size = max(_LEAST_PART, self._memory_bytes // 4 // width)  # sorting takes two copies
         kept: list[_Sorted] = []
         for packed in self._reports.batches(size):
             blocks = np.ascontiguousarray(packed[:, :NUMBER_BYTES]).view("<u2")[:, 0]
@@ -409,8 +525,8 @@ class BlockCounter:
                 count(rows, np.ascontiguousarray(some), members, sums)
                 yield float(some[:, 3].sum())
 
-        what = f"counting itemsets of {itemsets.shape[1]}"
-        return add_up(run, self._tasks(), len(itemsets) * n_slots, self._teller(what)).reshape(len(itemsets), n_slots)
+        tell = _teller(self._progress, f"counting itemsets of {itemsets.shape[1]}", self.n_reports)
+        return add_up(run, self._tasks(), len(itemsets) * n_slots, tell).reshape(len(itemsets), n_slots)
 
     def _counting(self, itemsets: Ints, n_items: int, slots: Ints) -> Callable[..., None]:
         """Return the kernel with what all reports are counted with."""
@@ -453,13 +569,6 @@ class BlockCounter:
         flat = np.flatnonzero(asked)
         return np.stack([numbers.ravel()[flat], flat % numbers.shape[1]]), np.append(0, np.cumsum(asked.sum(axis=1)))
 
-    def _teller(self, what: str) -> Callable[[float], None] | None:
-        progress = self._progress
-        return progress and (lambda done: progress(what, min(round(done), self.n_reports), self.n_reports))
-
-
-_SEGMENTS_AT_ONCE = 64  # between which a thread can be stopped
-
 
 def _segments(task: _Task) -> _Segments:
     """Lay out some reports so that each block's begin at a whole word."""
@@ -489,8 +598,7 @@ def _in_panels(segments: _Segments, ends: Ints, panel_words: int) -> Ints:
     return np.stack(table, axis=1).astype(np.int64)
 
 
-MOST_CANDIDATES = 20_000_000
-_CANDIDATE_BYTES = 200  # measured: what one takes while it is joined, estimated and chosen
+# ---- backends
 
 
 class CountingBackend(Protocol):
@@ -513,109 +621,6 @@ def most_candidates(memory_bytes: int | None, n_counts: int) -> int:
     if memory_bytes is None:  # what is free at the moment decides how fast, not whether
         return MOST_CANDIDATES
     return min(MOST_CANDIDATES, memory_bytes // 4 // (_CANDIDATE_BYTES + 8 * n_counts))
-
-
-class _Part(NamedTuple):
-    """Some reports as bit planes, or as bitmaps of items."""
-
-    n_reports: int
-    rows: Rows
-
-
-class LocalCounter(CountsOfAll):
-    """Counts on this machine's cores, holding about ``memory_bytes`` of reports and bitmaps at a time.
-
-    Reports that take less than half of it are read once and kept, as bit planes. Of more reports the bitmaps of the
-    items that itemsets are made of are kept, if these fit: with Apriori no larger itemset has other items. Otherwise
-    every call reads the reports again. Progress is called with (what is done, reports done, reports).
-    """
-
-    def __init__(self, reports: Packed, *, memory_bytes: int | None = None, progress: Progress | None = None) -> None:
-        self._reports = reports
-        self._memory_bytes = default_memory() if memory_bytes is None else memory_bytes
-        self._progress = progress
-        self._planes: list[_Part] = []
-        self._rows: list[_Part] = []
-        self._row_items = np.empty(0, dtype=np.int64)
-
-    @property
-    def n_reports(self) -> int:
-        """Number of reports N."""
-        return len(self._reports)
-
-    def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of reports showing all items of each itemset, as :class:`ItemsetCounter`."""
-        items = items_of(itemsets)
-        what = f"counting itemsets of {itemsets.shape[1]}"
-        if self._rows and np.isin(items, self._row_items).all():
-            supersets = SupersetCounter(places_in(self._row_items, itemsets), len(self._row_items))
-            count = _in_reports(lambda part, to: supersets.count_in_steps(part.rows, to), supersets.work)
-            return add_up(count, self._rows, len(itemsets), self._teller(what))
-        tables = ItemTables(self._reports.plan, items)
-        if itemsets.shape[1] == 1:
-            count = _in_reports(lambda part, to: tables.count_in_steps(part.rows, part.n_reports, to), tables.work)
-            return self._add_up_planes(count, 0, what, len(items))[places_in(items, itemsets[:, 0])]
-        return self._count_itemsets(tables, items, itemsets, what)
-
-    def _count_itemsets(
-        self, tables: ItemTables, items: NDArray[np.int64], itemsets: NDArray[np.int64], what: str
-    ) -> NDArray[np.int64]:
-        supersets = SupersetCounter(places_in(items, itemsets), len(items))
-        keep, parts = not self._fits(form_of(self._reports.plan).n_planes) and self._fits(len(items)), []
-
-        def count(part: _Part, counts: NDArray[np.int64]) -> Iterator[int]:
-            rows = tables.empty_rows(part.rows)
-            yield from tables.expand_in_steps(part.rows, part.n_reports, rows)
-            yield from supersets.count_in_steps(rows, counts)
-            if keep:
-                parts.append(_Part(part.n_reports, rows))
-
-        self._rows = []
-        work = _in_reports(count, tables.work + supersets.work)
-        counts = self._add_up_planes(work, len(items), what, len(itemsets))
-        self._rows, self._row_items = parts, items
-        return counts
-
-    def _fits(self, n_rows: int) -> bool:
-        """Tell whether bitmaps of so many rows over all reports take at most half of the memory."""
-        return n_rows * self.n_reports // 8 <= self._memory_bytes // 2
-
-    def _add_up_planes(self, count: "_Count", n_rows: int, what: str, n_counts: int) -> NDArray[np.int64]:
-        """Add up counts over all reports, given as planes; ``n_rows`` bitmaps are made of each part on the way."""
-        size = part_size(self.n_reports, n_rows + form_of(self._reports.plan).n_planes, self._memory_bytes)
-        if self._planes:
-            return add_up(count, _cut(self._planes, size), n_counts, self._teller(what))
-        keep, parts = self._fits(form_of(self._reports.plan).n_planes), []
-
-        def count_packed(packed: NDArray[np.uint8], counts: NDArray[np.int64]) -> Iterator[float]:
-            part = _Part(len(packed), planes_of(packed, self._reports.plan))
-            yield 0.0
-            yield from count(part, counts)
-            if keep:
-                parts.append(part)
-
-        counts = add_up(count_packed, self._reports.batches(size), n_counts, self._teller(what))
-        self._planes = parts
-        return counts
-
-    def _teller(self, what: str) -> Callable[[float], None] | None:
-        """Return what is called with the number of reports done, parts of reports as shares of theirs."""
-        progress = self._progress
-        return progress and (lambda done: progress(what, min(round(done), self.n_reports), self.n_reports))
-
-
-_Count = Callable[[_Part, NDArray[np.int64]], Iterator[float]]
-
-
-def _in_reports(count: Callable[[_Part, NDArray[np.int64]], Iterator[int]], work: int) -> _Count:
-    """Count a part, and tell how much is done in reports; ``work`` is how many words are combined for each of a row."""
-
-    def run(part: _Part, counts: NDArray[np.int64]) -> Iterator[float]:
-        words = max(1, work * part.rows.shape[0] * part.rows.shape[2])
-        for done in count(part, counts):
-            yield done / words * part.n_reports
-
-    return run
 
 
 @dataclass(frozen=True, slots=True)
@@ -654,12 +659,3 @@ def counter_of(
     """Return the counter of reports: those of blocks tell of some itemsets alone."""
     kind = LocalCounter if reports.plan.view.blocks is None else BlockCounter
     return kind(reports, memory_bytes=memory_bytes, progress=progress)
-
-
-def _cut(parts: list[_Part], size: int) -> Iterator[_Part]:
-    """Cut planes into parts of about ``size`` reports, whole blocks."""
-    for n_reports, planes in parts:
-        block = planes.shape[2] * WORD_BITS
-        step = max(1, size // block)
-        for first in range(0, len(planes), step):
-            yield _Part(min(step * block, n_reports - first * block), planes[first : first + step])

@@ -1,15 +1,18 @@
-"""Reports that no honest people sent.
+"""Crafted reports: which collections no honest people could have sent, whatever their baskets.
 
-Which collections of reports no honest people could have sent, whatever their baskets.
-
-Sees reports only. Every padded transaction holds exactly M of the n items (dummies included), and given the
-transactions reports are independent. So for every data set:
+Sees reports and their plan only. Every padded transaction holds exactly M of the n items (dummies included), and given
+the transactions reports are independent. So for every data set:
 
 1. *Totals.* A transaction holds C(M, k) itemsets of k items, so the estimates of all of them add up to that. A report
    showing W of n items adds g_k(W) = Σ_x C(W, x) C(n−W, k−x) q[x], and E g_k(W) = C(M, k): k = 1 tests the mean of W,
    k = 2 its variance. Var g_k is that of independent insertion where any M + 2k items are independent, and otherwise at
    most (max g_k − E)(E − min g_k) (Bhatia and Davis). Void for reports of a fixed size, where W = ℓ.
-2. *Repeats.* Reports repeat each other no more often than the likeliest one's probability allows (repeats.py).
+2. *Repeats.* Reports repeat each other no more often than the likeliest one's probability allows. No report has a
+   probability above p = max_j w_j/2^s (w_j the likelihoods over those of a uniform seed, s the seed's bits; for reports
+   without a code and of a fixed size see :func:`likeliest_report`). So a report repeats an earlier one with a chance of
+   at most (number of earlier ones)·p, whatever these are, and the number of repeats is not above that of independent
+   events of these chances, with the mean C(N, 2)·p. Some report occurs c times with a chance of at most
+   C(N, c)·p^(c−1), and at most (number of reports there are)·P(Bin(N, p) ≥ c).
 3. *Partial supports.* s_l, the share of transactions holding exactly l of A's items, is not negative. A report showing
    l' of them adds Y_l(l') = Σ_b (−1)^(b−l) C(b, l) Σ_x C(l', x) C(k−l', b−x) q_b[x] to N·ŝ_l: row l of P⁻¹, written
    with the q_b of itemsets of b items. Its variance is at most the largest over what a transaction may hold.
@@ -17,35 +20,21 @@ transactions reports are independent. So for every data set:
 With blocks a report is one of its block's items whatever the block, so 1 and 2 go over all reports without the blocks'
 numbers, and 3 over those whose blocks hold the itemset, given which these are. And
 
-4. *Blocks.* Devices draw them, each with the same chance. A crafted report can choose a block that tells of its target
-   (influence.py), so no block may have more reports than Chernoff's bound allows the fullest.
+4. *Blocks.* Devices draw them, each with the same chance. A crafted report can choose a block that tells of its target,
+   so no block may have more reports than Chernoff's bound allows the fullest.
 
 P-values are upper bounds for any N, without approximations (of 1 and 3 by Bernstein's inequality). A test flags below
 its share of one false-alarm rate for all tests together.
+
+Seeds are not tested apart: for all linear functions λ of a seed, Σ_λ≠0 (E (−1)^λ(ξ))² = 2^s Σ_ξ P(ξ)² − 1 (Parseval),
+so biases of seed bits, or of random functions of them, are faint views of what repeats show.
 
 **What no test sees.** False baskets that are honestly randomized, and crafted reports that, mixed with the honest ones,
 look like those of some baskets: at ρ = 1/2 with the likelier reports keeping all M items, reports that always show A
 look like baskets holding A, of max q times as many people. A clean check proves nothing.
 
-Source: Boucheron, Lugosi, Massart, Concentration Inequalities, 2013, chapter 2 (Bernstein); the rest is ours.
-
-How often reports repeat each other, and how often those of honest people may, whatever their baskets.
-
-Sees reports only. No report has a probability above p = max_j w_j/2^s (w_j the likelihoods over those of a uniform
-seed, s the seed's bits; for reports without a code and of a fixed size see below). Given the transactions reports are
-independent, so a report repeats an earlier one with a chance of at most (number of earlier ones)·p, whatever these are,
-and the number of repeats is not above that of independent events of these chances, with the mean C(N, 2)·p. Some report
-occurs c times with a chance of at most C(N, c)·p^(c−1), and at most (number of reports there are)·P(Bin(N, p) ≥ c).
-
-For all linear functions λ of a seed, Σ_λ≠0 (E (−1)^λ(ξ))² = 2^s Σ_ξ P(ξ)² − 1 (Parseval): biases of seed bits, or of
-random functions of them, are faint views of what repeats show. So they are not tested apart.
-
-Source: Boucheron, Lugosi, Massart, Concentration Inequalities, 2013, chapter 2 (Chernoff's bound); the rest is ours.
-
-How far crafted reports can move estimates, and how many targets one hits.
-
-Sees plans only. A report cannot be checked, and a crafted one weighs more than an honest one. With q the values that a
-report can add to N·ŝ of an itemset of k items (plans/transition.py):
+**How far they move estimates** follows from the plan alone. A report cannot be checked, and a crafted one weighs more
+than an honest one. With q the values that a report can add to N·ŝ of an itemset of k items (plans/transition.py):
 
     one report replaced      moves ŝ by at most (max q − min q) / N
     one report added         by (q_l − ŝ) / (N + 1)
@@ -54,17 +43,19 @@ report can add to N·ŝ of an itemset of k items (plans/transition.py):
 Somebody who may send R reports moves R times as much. An *honest* liar, who randomizes a false basket as the plan says,
 moves ŝ by at most 1/N on average, so max q is what crafting gains over that.
 
-**Blocks.** A liar chooses the block, one that holds the target: of the N_A reports that tell of it, for which N stands
+With blocks a liar chooses the block, one that holds the target: of the N_A reports that tell of it, for which N stands
 above, all the crafted ones are. One report moves ŝ by (max q − min q)/N_A, at g pieces about g^k times as much as
 without blocks, and a share f of all reports is f·N among (1 − f)·N_A + f·N, most of them if f exceeds g^−k. Where they
-are about one block the check tells (checks.py); spread over all blocks that hold the target they may be too few in
-each.
+are about one block the check tells (4); spread over all blocks that hold the target they may be too few in each.
 
 **How many targets one report hits.** With a code an item is present where r linear functions of the seed, read as a
 number, are below a. Any ``Generator.independent_items(r)`` items can be given any pattern; and as the functions have no
 constant term, the seed 0 shows *all* items. So does a report of ones without a code. A report of a fixed size shows ℓ.
 Items whose functions have rank h are all shown by at least 2^(s−h) of the 2^s seeds, so that crafted reports of some
 targets need not be copies of each other.
+
+Source: Boucheron, Lugosi, Massart, Concentration Inequalities, 2013, chapter 2 (Bernstein, Chernoff's bound); the rest
+is ours.
 """
 
 import math
@@ -93,29 +84,11 @@ from assocpriv.server.supports import partial_counts
 
 FALSE_ALARM = 1e-3  # of all tests together, whatever the honest people's baskets
 _LEAST_P = 1e-300
-MOST_PAIRS = 1_000_000  # above, pairs are tested only where they are named
+_MOST_PAIRS = 1_000_000  # above, pairs are tested only where they are named
 _LARGEST_TOTAL = 2
-_NUMBERS_AT_ONCE = 1 << 20
-
-
-def partial_support_rows(operator: AnyOperator, k: int) -> list[list[Fraction]]:
-    """Return P⁻¹ for itemsets of k items: [l][l'] is what a report showing l' of them adds to N·ŝ_l.
-
-    Raises:
-        EstimateError: nothing can be learned about itemsets of some size up to k.
-    """
-    model = SupportModel.of(operator)
-    rows = [(Fraction(1),), *(model.row(b) for b in range(1, k + 1))]
-    numbers = range(k + 1)
-
-    def of_subsets(b: int, shown: int) -> Fraction:
-        return sum((comb(shown, x) * comb(k - shown, b - x) * q for x, q in enumerate(rows[b])), Fraction(0))
-
-    def added(held: int, subsets: list[Fraction]) -> Fraction:
-        return sum(((-1) ** (b - held) * comb(b, held) * subsets[b] for b in range(held, k + 1)), Fraction(0))
-
-    by_shown = [[of_subsets(b, shown) for b in numbers] for shown in numbers]
-    return [[added(held, subsets) for subsets in by_shown] for held in numbers]
+_Seen = tuple[str, str, float]  # name, what was seen, logarithm of the p-value
+_ROWS_AT_ONCE = 1 << 17  # reports
+_PERCENT = Fraction(1, 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +115,6 @@ class CraftedCheck:
     def flagged(self) -> bool:
         """Tell whether any test flags."""
         return any(test.flagged for test in self.tests)
-
-
-_Seen = tuple[str, str, float]  # name, what was seen, logarithm of the p-value
 
 
 def check_reports(
@@ -216,7 +186,7 @@ def _bernsteins(
 
 def _totals(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
     plan = reports.plan
-    if shown_by_all(plan) is not None:
+    if _shown_by_all(plan) is not None:
         return
     weights = weight_counts(reports, memory_bytes)
     for k in range(1, min(_LARGEST_TOTAL, plan.itemset_size) + 1):
@@ -312,114 +282,26 @@ def _repeats(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
     yield "copies of one report", copies, log_copies_chance(reports.plan, n, most)
 
 
-# ---- blocks
-
-
-def _blocks_chosen(reports: Packed) -> Iterator[_Seen]:
-    """Look for a block that more reports are about than devices would have drawn."""
-    form = reports.plan.form
-    if not isinstance(form, BlockForm):
-        return
-    counts = np.zeros(form.blocks.count, dtype=np.int64)
-    for packed in reports.batches(_NUMBERS_AT_ONCE):
-        counts += np.bincount(form.numbers(packed), minlength=len(counts))
-    most, expected = int(counts.max()), len(reports) / len(counts)
-    said = f"{most:,} reports are about one of {len(counts):,} blocks, {expected:,.4g} on average"
-    yield "reports about one block", said, math.log(len(counts)) + log_tail(most, expected)
-
-
-# ---- partial supports
-
-
-def _negatives(backend: LocalBackend, itemsets: Sequence[NDArray[np.int64]]) -> Iterator[_Seen]:
-    plan = backend.plan
-    for rows, sums in _counted(backend, itemsets):
-        try:
-            added = partial_support_rows(plan.operator, rows.shape[1])
-        except EstimateError:  # the plan tells nothing of this size
-            continue
-        yield _least_likely(plan, added, rows, sums)
-
-
-def _counted(
-    backend: LocalBackend, itemsets: Sequence[NDArray[np.int64]]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield itemsets of each size, (itemsets, k), and C_0 … C_k of each, (itemsets, k + 1): estimates/supports.py."""
-    plan, source, done = backend.plan, backend.open(), 1
-    items = np.arange(plan.padded_items, dtype=np.int64)[:, None]
-    singles = count_candidates(source, items, count_nothing(respondents_of(source)))
-    yield items, singles.sums
-    if plan.itemset_size > 1 and 0 < comb(plan.n_items, 2) <= MOST_PAIRS:
-        done, pairs = 2, np.column_stack(np.triu_indices(plan.n_items, 1))
-        yield pairs, count_candidates(source, pairs, singles).sums
-    for k in range(done + 1, plan.itemset_size + 1):
-        named = [rows for rows in itemsets if rows.shape[1] == k and len(rows)]
-        if named:
-            yield np.concatenate(named), count_subsets(source, np.concatenate(named)).sums()
-
-
-def _least_likely(
-    plan: Plan, added: list[list[Fraction]], itemsets: NDArray[np.int64], sums: NDArray[np.int64]
-) -> _Seen:
-    """Find the partial support that is the least likely to be so negative."""
-    k, told = itemsets.shape[1], sums[:, 0] > 0  # with blocks some lie in none
-    itemsets, sums = itemsets[told], sums[told]
-    n_reports = sums[:, 0]
-    estimates = partial_counts(sums) @ np.array(added, dtype=np.float64).T / n_reports[:, None]
-    worst = [_worst_case(plan.operator, added[held], held) for held in range(k + 1)]
-    places = [
-        int(np.lexsort((column, _bernsteins(-column, *bounds, n_reports)))[0])
-        for column, bounds in zip(estimates.T, worst, strict=True)
-    ]
-    least = [float(estimates[place, held]) for held, place in enumerate(places)]
-    logs = [
-        _bernstein(-low, *bounds, int(n_reports[place]))
-        for low, place, bounds in zip(least, places, worst, strict=True)
-    ]
-    held = min(range(k + 1), key=lambda held: (logs[held], least[held]))
-    place = places[held]
-    real = [int(item) for item in itemsets[place] if item < plan.n_items]
-    names = ", ".join(sorted(names_of(plan.catalogue, plan.view, tuple(real)))) if real else "(a dummy)"
-    holding = ("not hold item", "hold item")[held] if k == 1 else f"hold {held} of the {k} items"
-    said = f"{least[held]:.3%} of the baskets would {holding} {names}"
-    tested = (comb(plan.n_items, k) if k > 1 else plan.padded_items) * (k + 1)
-    return f"shares of baskets holding 0 … {k} of {k} items", said, math.log(tested) + logs[held]
-
-
-def _worst_case(operator: AnyOperator, added: Sequence[Fraction], held: int) -> tuple[float, float]:
-    """Return, over all baskets, the largest variance of a report's part in ŝ_l, and the furthest below its mean."""
-    k = len(added) - 1
-    matrix = transition_matrix(operator, k)
-    variances = [
-        sum((matrix[to][inside] * value**2 for to, value in enumerate(added)), Fraction(0)) - int(inside == held)
-        for inside in range(k + 1)
-    ]
-    return float(max(variances)), float(1 - min(added))
-
-
-_ROWS_AT_ONCE = 1 << 17
-
-
-def shown_by_all(plan: Plan) -> int | None:
-    """Return ℓ, the number of items that every report shows; None where it varies."""
-    return plan.fixed.report_size if plan.kind == "fixed-size" else None
-
-
-def _report_count(plan: Plan) -> int:
-    shown = shown_by_all(plan)
-    return 1 << plan.report_bits if shown is None else comb(plan.padded_items, shown)
-
-
 def likeliest_report(plan: Plan) -> Fraction:
     """Return p, the largest probability that any basket gives any report of a plan.
 
     Attained by baskets of at most M items; a sampled one is a mixture.
     """
-    if shown_by_all(plan) is None and plan.generator.is_seedless:  # reports of noise alone are not equally likely
+    if _shown_by_all(plan) is None and plan.generator.is_seedless:  # reports of noise alone are not equally likely
         operator, rho = plan.independent, plan.independent.default_probability
         kept = Fraction(max(operator.keep_weights), operator.total)
         return kept * max(rho, 1 - rho) ** (plan.padded_items - operator.size)
     return max(plan.operator.normalized_likelihoods) / _report_count(plan)
+
+
+def _report_count(plan: Plan) -> int:
+    shown = _shown_by_all(plan)
+    return 1 << plan.report_bits if shown is None else comb(plan.padded_items, shown)
+
+
+def _shown_by_all(plan: Plan) -> int | None:
+    """Return ℓ, the number of items that every report shows; None where it varies."""
+    return plan.fixed.report_size if plan.kind == "fixed-size" else None
 
 
 def log_copies_chance(plan: Plan, n_reports: int, most: int) -> float:
@@ -474,7 +356,112 @@ def _hash(keys: NDArray[np.void] | NDArray[np.uint64]) -> NDArray[np.int64]:
     return (octets @ places >> 16) & 0xFFFF
 
 
-_PERCENT = Fraction(1, 100)
+# ---- blocks
+
+
+def _blocks_chosen(reports: Packed) -> Iterator[_Seen]:
+    """Look for a block that more reports are about than devices would have drawn."""
+    form = reports.plan.form
+    if not isinstance(form, BlockForm):
+        return
+    counts = np.zeros(form.blocks.count, dtype=np.int64)
+    for packed in reports.batches(_ROWS_AT_ONCE):
+        counts += np.bincount(form.numbers(packed), minlength=len(counts))
+    most, expected = int(counts.max()), len(reports) / len(counts)
+    said = f"{most:,} reports are about one of {len(counts):,} blocks, {expected:,.4g} on average"
+    yield "reports about one block", said, math.log(len(counts)) + log_tail(most, expected)
+
+
+# ---- partial supports
+
+
+def _negatives(backend: LocalBackend, itemsets: Sequence[NDArray[np.int64]]) -> Iterator[_Seen]:
+    plan = backend.plan
+    for rows, sums in _counted(backend, itemsets):
+        try:
+            added = partial_support_rows(plan.operator, rows.shape[1])
+        except EstimateError:  # the plan tells nothing of this size
+            continue
+        yield _least_likely(plan, added, rows, sums)
+
+
+def partial_support_rows(operator: AnyOperator, k: int) -> list[list[Fraction]]:
+    """Return P⁻¹ for itemsets of k items: [l][l'] is what a report showing l' of them adds to N·ŝ_l.
+
+    Raises:
+        EstimateError: nothing can be learned about itemsets of some size up to k.
+    """
+    model = SupportModel.of(operator)
+    rows = [(Fraction(1),), *(model.row(b) for b in range(1, k + 1))]
+    numbers = range(k + 1)
+
+    def of_subsets(b: int, shown: int) -> Fraction:
+        return sum((comb(shown, x) * comb(k - shown, b - x) * q for x, q in enumerate(rows[b])), Fraction(0))
+
+    def added(held: int, subsets: list[Fraction]) -> Fraction:
+        return sum(((-1) ** (b - held) * comb(b, held) * subsets[b] for b in range(held, k + 1)), Fraction(0))
+
+    by_shown = [[of_subsets(b, shown) for b in numbers] for shown in numbers]
+    return [[added(held, subsets) for subsets in by_shown] for held in numbers]
+
+
+def _counted(
+    backend: LocalBackend, itemsets: Sequence[NDArray[np.int64]]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield itemsets of each size, (itemsets, k), and C_0 … C_k of each, (itemsets, k + 1): supports.py."""
+    plan, source, done = backend.plan, backend.open(), 1
+    items = np.arange(plan.padded_items, dtype=np.int64)[:, None]
+    singles = count_candidates(source, items, count_nothing(respondents_of(source)))
+    yield items, singles.sums
+    if plan.itemset_size > 1 and 0 < comb(plan.n_items, 2) <= _MOST_PAIRS:
+        done, pairs = 2, np.column_stack(np.triu_indices(plan.n_items, 1))
+        yield pairs, count_candidates(source, pairs, singles).sums
+    for k in range(done + 1, plan.itemset_size + 1):
+        named = [rows for rows in itemsets if rows.shape[1] == k and len(rows)]
+        if named:
+            yield np.concatenate(named), count_subsets(source, np.concatenate(named)).sums()
+
+
+def _least_likely(
+    plan: Plan, added: list[list[Fraction]], itemsets: NDArray[np.int64], sums: NDArray[np.int64]
+) -> _Seen:
+    """Find the partial support that is the least likely to be so negative."""
+    k, told = itemsets.shape[1], sums[:, 0] > 0  # with blocks some lie in none
+    itemsets, sums = itemsets[told], sums[told]
+    n_reports = sums[:, 0]
+    estimates = partial_counts(sums) @ np.array(added, dtype=np.float64).T / n_reports[:, None]
+    worst = [_worst_case(plan.operator, added[held], held) for held in range(k + 1)]
+    places = [
+        int(np.lexsort((column, _bernsteins(-column, *bounds, n_reports)))[0])
+        for column, bounds in zip(estimates.T, worst, strict=True)
+    ]
+    least = [float(estimates[place, held]) for held, place in enumerate(places)]
+    logs = [
+        _bernstein(-low, *bounds, int(n_reports[place]))
+        for low, place, bounds in zip(least, places, worst, strict=True)
+    ]
+    held = min(range(k + 1), key=lambda held: (logs[held], least[held]))
+    place = places[held]
+    real = [int(item) for item in itemsets[place] if item < plan.n_items]
+    names = ", ".join(sorted(names_of(plan.catalogue, plan.view, tuple(real)))) if real else "(a dummy)"
+    holding = ("not hold item", "hold item")[held] if k == 1 else f"hold {held} of the {k} items"
+    said = f"{least[held]:.3%} of the baskets would {holding} {names}"
+    tested = (comb(plan.n_items, k) if k > 1 else plan.padded_items) * (k + 1)
+    return f"shares of baskets holding 0 … {k} of {k} items", said, math.log(tested) + logs[held]
+
+
+def _worst_case(operator: AnyOperator, added: Sequence[Fraction], held: int) -> tuple[float, float]:
+    """Return, over all baskets, the largest variance of a report's part in ŝ_l, and the furthest below its mean."""
+    k = len(added) - 1
+    matrix = transition_matrix(operator, k)
+    variances = [
+        sum((matrix[to][inside] * value**2 for to, value in enumerate(added)), Fraction(0)) - int(inside == held)
+        for inside in range(k + 1)
+    ]
+    return float(max(variances)), float(1 - min(added))
+
+
+# ---- influence
 
 
 @dataclass(frozen=True, slots=True)
@@ -523,7 +510,7 @@ def influence_of(plan: Plan, k: int) -> Influence | None:
 
 def most_targets(plan: Plan) -> int:
     """Return how many real items one crafted report can show at once."""
-    return min(plan.asked_items, shown_by_all(plan) or plan.asked_items)
+    return min(plan.asked_items, _shown_by_all(plan) or plan.asked_items)
 
 
 @dataclass(frozen=True, slots=True)

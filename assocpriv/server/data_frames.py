@@ -1,4 +1,4 @@
-"""Mined tables and rules as data frames that show themselves in notebooks; else they are pandas' own."""
+"""Data frames of mined tables or rules, which show themselves in notebooks; else they are pandas' own."""
 
 from typing import Any, ClassVar
 

@@ -1,19 +1,13 @@
-"""Columns reconstructed, by class and jointly.
+"""Distributions of the columns of a table, reconstructed from its released codes.
 
-Reconstructed distributions: what is known of a column, as data, tables and JSON content.
+They are those over all records, by class, or of two columns together. What is estimated of a column, and where:
 
-From an estimate of shares to all that is said of a column: errors, bands, quantiles, mean and variance.
-
-Distributions of the columns of a table from its released codes: over all records, by class, and of two together.
-
-What is estimated of a column, and where:
-
-    share of each interval or value, by one of METHODS    smooth.py, likelihood.py, iterated_bayes.py, bands.py
-    its standard error                                    where nothing is smoothed: of least squares (bands.py)
-                                                          otherwise sqrt(V + (share − m)²), the root of the expected
-                                                          squared error; m and V are of the posterior of smooth.py
-    band of the distribution function, quantiles          bands.py
-    mean, variance                                        moments.py: unbiased, and smooth estimates play no part
+    share of each interval or value    by one of METHODS (smoothing.py, maximum_likelihood.py, confidence_bands.py)
+    its standard error                 where nothing is smoothed: of least squares (confidence_bands.py);
+                                       otherwise sqrt(V + (share − m)²), the root of the expected squared error;
+                                       m and V are of the posterior of smoothing.py
+    band of the distribution function  confidence_bands.py; so are quantiles
+    mean, variance                     confidence_bands.py: unbiased, and smooth estimates play no part
 
 By default numbers behind noise are estimated by ``smooth``: in bench accuracy it errs least in nearly every cell. What
 is released as it is, is counted; named values are estimated by maximum likelihood.
@@ -54,7 +48,18 @@ if TYPE_CHECKING:
     from assocpriv.server.spark import SparkReports
 
 
-UNBIASED, SMOOTH = "least-squares", "smooth"  # what bands and quantiles rest on
+_UNBIASED, _SMOOTH = "least-squares", "smooth"  # what bands and quantiles rest on
+AUTO = "auto"
+METHODS = (AUTO, "smooth", "em", "ems", "bayes", "least-squares")
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+Progress = Callable[[int, int], None]
+_MOST_TOGETHER = 256  # inputs of two columns together: their covariance is a matrix of so many rows
+_MOST_VALUES = 40  # of a column that is one of two, so that the other keeps ten intervals
+_BINS_EACH = 4  # an interval, of a column that is one of two
+_SINGLE = ("ems", "bayes", "least-squares")  # methods for one column at a time
+
+
+# ---- results
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,9 +280,7 @@ def _fields(thing: Figure | Quantile | None) -> dict[str, float] | None:
     return None if thing is None else {name: getattr(thing, name) for name in thing.__slots__}
 
 
-AUTO = "auto"
-METHODS = (AUTO, "smooth", "em", "ems", "bayes", "least-squares")
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+# ---- questions
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -287,141 +290,6 @@ class Estimate:
     method: str
     shares: NDArray[np.float64]
     posterior: confidence_bands.LinearEstimate | None
-
-
-def method_of(method: str, column: Column) -> str:
-    """Return the method for a column, where the one asked for is of no use to it another.
-
-    Named values are in no order that could be smoothed; values in clear, or classes of them, are counted.
-    """
-    if not isinstance(column, NumberColumn):
-        return method if method == "least-squares" else "em"
-    if method == "least-squares" and isinstance(column.law, GaussianNoise):
-        method = AUTO  # it would say nothing
-    if method != AUTO:
-        return method
-    return "em" if isinstance(column.law, Clear) else "smooth"
-
-
-def few_reports(n_reports: int, channel: CoarseChannel) -> str:
-    """Say why so many reports tell nothing of a column, or nothing."""
-    if n_reports <= 0:
-        return "no report answers it"
-    if n_reports < channel.n_values:
-        what = "intervals" if channel.ordered else "values"
-        return f"{channel.n_values} {what} are more than its {counted(n_reports, 'report')}; plan fewer of them"
-    return ""
-
-
-def describe(
-    estimate: Estimate, counts: confidence_bands.ClassCounts, channel: CoarseChannel, level: float
-) -> Distribution:
-    """Return what is known of a column's values, and of the share that is missing."""
-    n, z = channel.n_values, float(normal_quantile(level))
-    basis = _basis(estimate, counts, channel)
-    shares, errors = _shares(estimate, basis, counts, n, numbered=channel.edges is not None)
-    numbers = None
-    if channel.edges is not None:
-        numbers = _numbers(shares, basis.among(n), counts, channel, (level, z))
-    return Distribution(
-        channel.column.name,
-        estimate.method,
-        round(float(counts.values.sum())),
-        shares,
-        errors,
-        _missing(basis, z) if channel.column.optional else None,
-        () if numbers is not None else channel.column.values,  # type: ignore[attr-defined]
-        numbers,
-    )
-
-
-def _basis(
-    estimate: Estimate, counts: confidence_bands.ClassCounts, channel: CoarseChannel
-) -> confidence_bands.LinearEstimate:
-    """Return what bands and quantiles rest on: least squares, but behind Gaussian noise the posterior."""
-    if isinstance(channel.column.law, GaussianNoise) and estimate.posterior is not None:
-        return estimate.posterior
-    bins = [channel.bin_counts(each) for each in (counts.values, counts.squares)]
-    near = np.maximum(estimate.shares, 0) / np.maximum(estimate.shares, 0).sum()
-    return confidence_bands.least_squares(bins[0], bins[1], counts.n_reports, channel.matrix, near)
-
-
-def _shares(
-    estimate: Estimate,
-    basis: confidence_bands.LinearEstimate,
-    counts: confidence_bands.ClassCounts,
-    n_values: int,
-    *,
-    numbered: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the shares among the values that are there, and their standard errors."""
-    found, whole = basis.among(n_values), estimate.shares[:n_values].sum()
-    if estimate.method == "least-squares" or whole <= 0:
-        return found.shares, found.errors
-    shares = estimate.shares[:n_values] / whole
-    if estimate.posterior is None:
-        return shares, found.errors
-    posterior = estimate.posterior.among(n_values)
-    errors = np.hypot(posterior.errors, shares - posterior.shares)
-    if numbered:
-        return shares, errors
-    few = np.sqrt(confidence_bands.MORE_REPORTS * counts.squares.sum() / counts.n_reports) / counts.values.sum()
-    return shares, np.maximum(errors, few)  # of a value that nobody in the class has shown
-
-
-def _missing(basis: confidence_bands.LinearEstimate, z: float) -> Figure:
-    whole = basis.among(len(basis.shares))
-    return _figure(float(whole.shares[-1]), float(whole.errors[-1]), z, 0.0, 1.0)
-
-
-def _numbers(
-    shares: NDArray[np.float64],
-    basis: confidence_bands.LinearEstimate,
-    counts: confidence_bands.ClassCounts,
-    channel: CoarseChannel,
-    confidence: tuple[float, float],
-) -> Numbers:
-    """Return what only numbers have."""
-    column, edges, (level, z) = channel.column, channel.edges, confidence
-    assert isinstance(column, NumberColumn)
-    assert edges is not None
-    band = confidence_bands.distribution_band(basis, channel.known_edges, level)
-    moments = confidence_bands.estimate_moments(counts, column)
-    if isinstance(column.law, Clear):
-        codes = np.linspace(float(column.low), float(column.high), column.law.outputs + 1)
-        ends = [confidence_bands.counted_interval(counts, codes, share, z) for share in QUANTILES]
-    else:
-        ends = [confidence_bands.quantile_interval(band, edges, share, z) for share in QUANTILES]
-    quantiles = (
-        Quantile(share, confidence_bands.quantile(shares, edges, share), *each)
-        for share, each in zip(QUANTILES, ends, strict=True)
-    )
-    low, high = float(column.low), float(column.high)
-    return Numbers(
-        edges,
-        band.low,
-        band.high,
-        UNBIASED if basis.is_unbiased else SMOOTH,
-        None if moments is None else _figure(*moments.of_mean, z, low, high, moments.mean_unknown),
-        None
-        if moments is None or moments.of_variance is None
-        else _figure(*moments.of_variance, z, 0.0, ((high - low) / 2) ** 2),
-        tuple(quantiles),
-    )
-
-
-def _figure(value: float, error: float, z: float, least: float, most: float, unknown: float = 0.0) -> Figure:
-    """Return a figure; what it cannot be is cut off its interval, not off its value."""
-    half = z * error + unknown
-    low, high = (min(max(end, least), most) for end in (value - half, value + half))
-    return Figure(value, error, low, high)
-
-
-Progress = Callable[[int, int], None]
-_MOST_TOGETHER = 256  # inputs of two columns together: their covariance is a matrix of so many rows
-_MOST_VALUES = 40  # of a column that is one of two, so that the other keeps ten intervals
-_BINS_EACH = 4  # an interval, of a column that is one of two
-_SINGLE = ("ems", "bayes", "least-squares")  # methods for one column at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,6 +314,9 @@ class Question:
             raise EstimateError("ask for joint or by, one at a time")
         if self.joint is not None and self.method in _SINGLE:
             raise EstimateError(f"method {self.method} takes one column at a time; joint takes smooth or em")
+
+
+# ---- reconstruction
 
 
 def reconstruct(
@@ -497,7 +368,7 @@ def _class_place(plan: TablePlan, name: str) -> int:
 def _whole(column: Column, counts: NDArray[np.int64], method: str, level: float) -> Distribution:
     """Return the distribution of a column over all records."""
     channel, n = coarse_channel(column), int(counts.sum())
-    why = few_reports(n, channel)
+    why = _few_reports(n, channel)
     if why:
         raise EstimateError(f"column {column.name}: {why}")
     return describe(
@@ -510,10 +381,10 @@ def _whole(column: Column, counts: NDArray[np.int64], method: str, level: float)
 
 def _estimate(counts: NDArray[np.float64], channel: CoarseChannel, method: str) -> Estimate:
     """Return shares by a method, and the posterior that their errors come from."""
-    chosen = method_of(method, channel.column)
+    chosen = _method_of(method, channel.column)
     bins, matrix, row = channel.bin_counts(counts), channel.matrix, channel.ordered
     posterior = None
-    if row and not _is_counted(channel.column):
+    if row and not isinstance(channel.column.law, Clear):
         joined, chances = channel.joined(bins)
         found = smooth_shares(joined[:, None], chances, ordered=(row, 0))
         posterior = confidence_bands.LinearEstimate(found.shares[:, 0], found.covariance, is_unbiased=False)
@@ -526,8 +397,28 @@ def _estimate(counts: NDArray[np.float64], channel: CoarseChannel, method: str) 
     return Estimate(chosen, shares, posterior)
 
 
-def _is_counted(column: Column) -> bool:
-    return isinstance(column.law, Clear)
+def _method_of(method: str, column: Column) -> str:
+    """Return the method for a column, where the one asked for is of no use to it another.
+
+    Named values are in no order that could be smoothed; values in clear, or classes of them, are counted.
+    """
+    if not isinstance(column, NumberColumn):
+        return method if method == "least-squares" else "em"
+    if method == "least-squares" and isinstance(column.law, GaussianNoise):
+        method = AUTO  # it would say nothing
+    if method != AUTO:
+        return method
+    return "em" if isinstance(column.law, Clear) else "smooth"
+
+
+def _few_reports(n_reports: int, channel: CoarseChannel) -> str:
+    """Say why so many reports tell nothing of a column, or nothing."""
+    if n_reports <= 0:
+        return "no report answers it"
+    if n_reports < channel.n_values:
+        what = "intervals" if channel.ordered else "values"
+        return f"{channel.n_values} {what} are more than its {counted(n_reports, 'report')}; plan fewer of them"
+    return ""
 
 
 def _by_class(
@@ -537,7 +428,7 @@ def _by_class(
     assert isinstance(by, CategoryColumn)
     classes: dict[str, dict[str, Distribution]] = {value: {} for value in by.values}
     left_out: dict[str, str] = {}
-    among = _apart if _is_counted(by) else _together
+    among = _apart if isinstance(by.law, Clear) else _together
 
     def work(part: tuple[Column, NDArray[np.int64]]) -> "list[Distribution | str]":
         column, counts = part
@@ -564,7 +455,7 @@ def _apart(
     """Return the distribution of a column within each class that is released in clear, or why not."""
     channel, found = coarse_channel(column), []
     for each in counts.T[: by.inputs]:
-        why = few_reports(int(each.sum()), channel)
+        why = _few_reports(int(each.sum()), channel)
         found.append(why or _whole(column, each, method, level))
     return found
 
@@ -577,11 +468,11 @@ def _together(
         raise EstimateError(f"method {method} takes no protected class; take smooth, em or least-squares")
     second = transition(by)
     channel = _shared_grid(column, second.shape[1])
-    estimates = _pair(counts, channel, coarse_channel(by), method_of(method, column))
+    estimates = _pair(counts, channel, coarse_channel(by), _method_of(method, column))
     found: list[Distribution | str] = []
     for row, estimate in zip(np.linalg.inv(second)[: by.inputs], estimates, strict=False):
         mine = confidence_bands.ClassCounts(counts @ row, counts @ row**2, int(counts.sum()))
-        why = few_reports(round(mine.values.sum()), channel)
+        why = _few_reports(round(mine.values.sum()), channel)
         found.append(why or describe(estimate, mine, channel, level))
     return found
 
@@ -665,3 +556,110 @@ def _joint_shares(
         shares[values] / whole,
         errors,
     )
+
+
+# ---- description
+
+
+def describe(
+    estimate: Estimate, counts: confidence_bands.ClassCounts, channel: CoarseChannel, level: float
+) -> Distribution:
+    """Return what is known of a column's values, and of the share that is missing."""
+    n, z = channel.n_values, float(normal_quantile(level))
+    basis = _basis(estimate, counts, channel)
+    shares, errors = _shares(estimate, basis, counts, n, numbered=channel.edges is not None)
+    numbers = None
+    if channel.edges is not None:
+        numbers = _numbers(shares, basis.among(n), counts, channel, (level, z))
+    return Distribution(
+        channel.column.name,
+        estimate.method,
+        round(float(counts.values.sum())),
+        shares,
+        errors,
+        _missing(basis, z) if channel.column.optional else None,
+        () if numbers is not None else channel.column.values,  # type: ignore[attr-defined]
+        numbers,
+    )
+
+
+def _basis(
+    estimate: Estimate, counts: confidence_bands.ClassCounts, channel: CoarseChannel
+) -> confidence_bands.LinearEstimate:
+    """Return what bands and quantiles rest on: least squares, but behind Gaussian noise the posterior."""
+    if isinstance(channel.column.law, GaussianNoise) and estimate.posterior is not None:
+        return estimate.posterior
+    bins = [channel.bin_counts(each) for each in (counts.values, counts.squares)]
+    near = np.maximum(estimate.shares, 0) / np.maximum(estimate.shares, 0).sum()
+    return confidence_bands.least_squares(bins[0], bins[1], counts.n_reports, channel.matrix, near)
+
+
+def _shares(
+    estimate: Estimate,
+    basis: confidence_bands.LinearEstimate,
+    counts: confidence_bands.ClassCounts,
+    n_values: int,
+    *,
+    numbered: bool,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the shares among the values that are there, and their standard errors."""
+    found, whole = basis.among(n_values), estimate.shares[:n_values].sum()
+    if estimate.method == "least-squares" or whole <= 0:
+        return found.shares, found.errors
+    shares = estimate.shares[:n_values] / whole
+    if estimate.posterior is None:
+        return shares, found.errors
+    posterior = estimate.posterior.among(n_values)
+    errors = np.hypot(posterior.errors, shares - posterior.shares)
+    if numbered:
+        return shares, errors
+    few = np.sqrt(confidence_bands.MORE_REPORTS * counts.squares.sum() / counts.n_reports) / counts.values.sum()
+    return shares, np.maximum(errors, few)  # of a value that nobody in the class has shown
+
+
+def _missing(basis: confidence_bands.LinearEstimate, z: float) -> Figure:
+    whole = basis.among(len(basis.shares))
+    return _figure(float(whole.shares[-1]), float(whole.errors[-1]), z, 0.0, 1.0)
+
+
+def _numbers(
+    shares: NDArray[np.float64],
+    basis: confidence_bands.LinearEstimate,
+    counts: confidence_bands.ClassCounts,
+    channel: CoarseChannel,
+    confidence: tuple[float, float],
+) -> Numbers:
+    """Return what only numbers have."""
+    column, edges, (level, z) = channel.column, channel.edges, confidence
+    assert isinstance(column, NumberColumn)
+    assert edges is not None
+    band = confidence_bands.distribution_band(basis, channel.known_edges, level)
+    moments = confidence_bands.estimate_moments(counts, column)
+    if isinstance(column.law, Clear):
+        codes = np.linspace(float(column.low), float(column.high), column.law.outputs + 1)
+        ends = [confidence_bands.counted_interval(counts, codes, share, z) for share in _QUANTILES]
+    else:
+        ends = [confidence_bands.quantile_interval(band, edges, share, z) for share in _QUANTILES]
+    quantiles = (
+        Quantile(share, confidence_bands.quantile(shares, edges, share), *each)
+        for share, each in zip(_QUANTILES, ends, strict=True)
+    )
+    low, high = float(column.low), float(column.high)
+    return Numbers(
+        edges,
+        band.low,
+        band.high,
+        _UNBIASED if basis.is_unbiased else _SMOOTH,
+        None if moments is None else _figure(*moments.of_mean, z, low, high, moments.mean_unknown),
+        None
+        if moments is None or moments.of_variance is None
+        else _figure(*moments.of_variance, z, 0.0, ((high - low) / 2) ** 2),
+        tuple(quantiles),
+    )
+
+
+def _figure(value: float, error: float, z: float, least: float, most: float, unknown: float = 0.0) -> Figure:
+    """Return a figure; what it cannot be is cut off its interval, not off its value."""
+    half = z * error + unknown
+    low, high = (min(max(end, least), most) for end in (value - half, value + half))
+    return Figure(value, error, low, high)

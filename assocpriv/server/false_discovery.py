@@ -1,14 +1,13 @@
-"""What may be claimed of many estimates: thresholds, splitting, false discoveries.
+"""False discoveries among many estimates: which finds can be believed.
 
-Mining without a given minimum support: the lowest that can be believed, or the itemsets of the largest estimates.
+**The lowest support that can be believed**, where no minimum support is given. A size is decided from the support that
+its candidates and its measured errors need (Level.needed_support), so each size has a minimum of its own: the least at
+which it is decided, and no less than that of the size before, so that what is found has subsets that could be found. A
+size that would need 100% is left out.
 
-**The lowest that can be believed.** A size is decided from the support that its candidates and its measured errors need
-(Level.needed_support), so each size has a minimum of its own: the least at which it is decided, and no less than that
-of the size before, so that what is found has subsets that could be found. A size that would need 100% is left out.
-
-**The largest estimates.** With b the K-th largest estimate of the sizes counted so far, no itemset below b is wanted,
-so a candidate of the next size needs subsets that go on at b. Estimates below 2σ_k(0) are not taken for anything: of a
-size, only what reaches that is listed.
+**The largest estimates**, likewise. With b the K-th largest estimate of the sizes counted so far, no itemset below b is
+wanted, so a candidate of the next size needs subsets that go on at b. Estimates below 2σ_k(0) are not taken for
+anything: of a size, only what reaches that is listed.
 
 **Ranks.** Intervals that cover the supports of all C candidates at once with probability 1 − α are those of level
 1 − α/C. So A's rank lies between 1 + the number of candidates whose intervals lie above A's, and C − the number of
@@ -16,24 +15,22 @@ those whose lie below it: for all A at once, with probability 1 − α at least,
 the same reports, from their subsets' estimates; the tests simulate it. What was not counted has no rank. Source: Klein,
 Wright, Wieczorek, A joint confidence region for an overall ranking of populations, J. R. Stat. Soc. C 2020.
 
-Sample splitting and false-discovery control: what may be claimed where reports choose the itemsets and test them.
-
-What looks frequent in some reports looks so partly by chance, so the same reports cannot test it as if it had been
-fixed beforehand. Two ways:
+**Where reports choose the itemsets and test them.** What looks frequent in some reports looks so partly by chance, so
+the same reports cannot test it as if it had been fixed beforehand. Two ways:
 
     split   3 of every 10 reports choose the candidates; the other 7 alone measure and test them. The n hypotheses are
             the candidates: given the reports that chose, they are fixed.
     all     all reports choose and test; the hypotheses are all itemsets up to the largest size, Σ_k C(items, k), and
             those that were not found count as p = 1.
 
-Reports are randomized independently, so given the transactions both parts (counting/backend.py) are independent. The
-people who test are a sample of all, so errors, intervals and tests of ``split`` are those for a population that they
-were drawn from. They hold for the people whose reports were collected too, who are nearer.
+Reports are randomized independently, so given the transactions both parts (counting.py) are independent. The people who
+test are a sample of all, so errors, intervals and tests of ``split`` are those for a population that they were drawn
+from. They hold for the people whose reports were collected too, who are nearer.
 
 The hypothesis to be rejected for an itemset is "its support is below S"; its p-value is the probability, if the support
-were S, of an estimate at least as large as the one observed (estimates/tails.py). Among the itemsets called frequent,
-the expected share of false ones stays below a level by the rule of Benjamini and Hochberg: with p-values
-p_(1) ≤ p_(2) ≤ … of n hypotheses, reject the i smallest for the largest i with p_(i) ≤ i/n · level.
+were S, of an estimate at least as large as the one observed (intervals.py). Among the itemsets called frequent, the
+expected share of false ones stays below a level by the rule of Benjamini and Hochberg: with p-values p_(1) ≤ p_(2) ≤ …
+of n hypotheses, reject the i smallest for the largest i with p_(i) ≤ i/n · level.
 
 Sources: Cox, A note on data-splitting for the evaluation of significance levels, Biometrika 1975; Benjamini, Hochberg,
 Controlling the false discovery rate, J. R. Stat. Soc. B 1995; Benjamini, Yekutieli, The control of the false discovery
@@ -64,6 +61,10 @@ from assocpriv.server.intervals import (
 from assocpriv.server.supports import Respondents, SupportEstimates, estimate_supports
 
 _STEPS = 30  # two or three do, unless errors grow with the support that is looked at
+SPLIT, ALL = "split", "all"
+
+
+# ---- thresholds
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,9 @@ def mine_largest(source: Source, n_items: int, top: int, max_itemset: int, most_
     return Mined(found, levels, min(support, 1.0), ranked)
 
 
+# ---- ranks
+
+
 def rank_sets(
     mined: Mined, respondents: Respondents, confidence_level: float, *, population: bool
 ) -> list[NDArray[np.int64]]:
@@ -216,7 +220,7 @@ def _places_of(mined: Mined, support: NDArray[np.float64], ends: NDArray[np.floa
     return ranks
 
 
-SPLIT, ALL = "split", "all"
+# ---- false discoveries
 
 
 def parse_certainty(certain: "float | str | None", certain_by: str) -> Fraction | None:

@@ -1,36 +1,27 @@
-"""Where classes differ; the guidance to publish.
-
-Sums of released tuples, and what they are an unbiased estimate of where the plan mixes in chance.
-
-A plan without a promise releases R(t) itself. Under a promise kept by ``tuple`` a report is R(u), of a uniformly random
-tuple u, with probability q, so that E[r'r] = (1 − q)·E[R(t)'R(t)] + q·U with U = E[R(u)'R(u)], which the guidance
-alone decides. Under one kept by ``bits`` each bit is that of R(t) with probability 1 − λ, else a fair coin's:
-(r_j − λ/2)/(1 − λ) is unbiased for R(t)_j, independently for every bit, and its square is not needed, as a bit is its
-own square.
-
-Where the classes differ: the eigen decomposition of sums of released tuples, and how much of it is asked for.
-
-With A_c the sum of R'R over the released tuples of class c, two classes differ in A = A_0 − A_1 = V Σ V'. The paper
-takes the k* eigenvectors of its largest eigenvalues; ordered by value, what class 1 has more of is left out, so that
-|σ| is the order by default. More than two classes differ in Σ_c (A_c − Ā)², Ā the mean of the A_c, and σ is the square
-root of its eigenvalues: for two classes Σ_c (A_c − Ā)² = A²/2, the same vectors, in the order of |σ|.
-
-Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, section 4.1.
-
-The miner's state: the sums of what came in, and the guidance that it asks for.
+"""Guided perturbation at the miner: from released tuples to the guidance that asks for the next ones.
 
 The miner keeps no tuple: of w columns in all it keeps w² sums for each class (equation 4), and the guidance that may
 still be answered. Guidance is published again once per batch of tuples, so that nobody can take a single person's
 tuple out of the difference of two. Tuples of the start, random ones or of people who do not mind, stay among the sums.
 
-Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, section 4.1.
+**Sums** of r'r over released tuples are an unbiased estimate also where the plan mixes in chance. A plan without a
+promise releases R(t) itself. Under a promise kept by ``tuple`` a report is R(u), of a uniformly random tuple u, with
+probability q, so that E[r'r] = (1 − q)·E[R(t)'R(t)] + q·U with U = E[R(u)'R(u)], which the guidance alone decides.
+Under one kept by ``bits`` each bit is that of R(t) with probability 1 − λ, else a fair coin's: (r_j − λ/2)/(1 − λ) is
+unbiased for R(t)_j, independently for every bit, and its square is not needed, as a bit is its own square.
 
-Released tuples as what scikit-learn's estimators are fitted on; they need no knowledge of the plan.
+**Where the classes differ** is in the eigen decomposition of the sums. With A_c the sum of R'R over the released tuples
+of class c, two classes differ in A = A_0 − A_1 = V Σ V'. The paper takes the k* eigenvectors of its largest
+eigenvalues; ordered by value, what class 1 has more of is left out, so that |σ| is the order by default. More than two
+classes differ in Σ_c (A_c − Ā)², Ā the mean of the A_c, and σ is the square root of its eigenvalues: for two classes
+Σ_c (A_c − Ā)² = A²/2, the same vectors, in the order of |σ|.
 
-Every estimator takes X and y as they are. Under a promise they hold what the plan mixes in as well, and a classifier
-learns through it. Naive Bayes uses shares of single bits alone, of which that can be taken out again.
+**Classifiers** of scikit-learn's are fitted on released tuples, and need no knowledge of the plan: every estimator
+takes X and y as they are. Under a promise they hold what the plan mixes in as well, and a classifier learns through it.
+Naive Bayes uses shares of single bits alone, of which that can be taken out again.
 
-Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, sections 3 and 6.
+Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, section 4.1; of
+classifiers sections 3 and 6.
 """
 
 import hashlib
@@ -58,6 +49,15 @@ if TYPE_CHECKING:
 
 
 _TUPLES = 1 << 12  # of which U is a mean: all of them where there are no more
+BY_VALUE = "value"
+_DIGITS = 9
+RECENT = 32  # guidances that may still be answered: 3,200 tuples at the usual batch
+_AT_ONCE = 1 << 16
+_LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
+CLASSIFIERS = ("tree", "naive-bayes", "logistic")
+
+
+# ---- sums
 
 
 def class_sums(
@@ -135,8 +135,7 @@ def random_products(plan: GuidedPlan, guidance: Guidance) -> NDArray[np.float64]
     return products
 
 
-BY_VALUE = "value"
-_DIGITS = 9
+# ---- spectra
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -184,9 +183,7 @@ def _difference(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     return total
 
 
-RECENT = 32  # guidances that may still be answered: 3,200 tuples at the usual batch
-_AT_ONCE = 1 << 16
-_LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
+# ---- state
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -349,8 +346,7 @@ def _new_digests(state: MinerState, paths: Iterable[Path]) -> list[str]:
     known = set(state.collected)
     digests = []
     for path in paths:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = _digest(path)
         if digest in known:
             raise WireError(f"{path} was collected before; its tuples would count twice, nothing was added")
         known.add(digest)
@@ -360,8 +356,12 @@ def _new_digests(state: MinerState, paths: Iterable[Path]) -> list[str]:
 
 def is_collected(state: MinerState, path: Path) -> bool:
     """Tell whether a file has been collected before."""
+    return _digest(path) in state.collected
+
+
+def _digest(path: Path) -> str:
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() in state.collected
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _by_guidance(
@@ -389,7 +389,7 @@ def _unknown(serial: int, last: int) -> str:
     )
 
 
-CLASSIFIERS = ("tree", "naive-bayes", "logistic")
+# ---- classifiers
 
 
 def new_classifier(name: str, tuples: int) -> Any:

@@ -1,13 +1,10 @@
-"""Histograms and values as released.
+"""Histograms of released codes: all that is kept of the reports of a table.
 
-Histograms of released codes: all that is kept of the reports of a table.
+Sees reports only. One pass over them, on all cores, whatever is asked for; memory is that of the histograms, on each
+core. They hold every code of a column, that of a missing value and that of not being asked included, and count each
+report once.
 
-One pass over the reports, on all cores, whatever is asked for; memory is that of the histograms, on each core. They
-hold every code of a column, that of a missing value and that of not being asked included, and count each report once.
-
-Released values as people read them: what reports of a table say, undisturbed by any estimate.
-
-This module sees reports only.
+Released values are what the codes say as people read them, undisturbed by any estimate.
 """
 
 import math
@@ -35,6 +32,9 @@ if TYPE_CHECKING:
 MOST_CELLS = 1 << 24  # of all histograms together; each core has its own
 _BATCH = 1 << 18  # reports
 _STEP = 1 << 16  # reports; a step of work after which it can be stopped
+
+
+# ---- histograms
 
 
 def table_plan(reports: "Reports | SparkReports") -> TablePlan:
@@ -166,10 +166,18 @@ def _count(
     return add_up(work, parts, n_counts, progress), not wrong.is_set()
 
 
-_RECORDS_AT_ONCE = 1 << 17
+# ---- values
 
 
-def released_frame(reports: "Reports") -> "pd.DataFrame":
+def released_codes(reports: Reports, plan: TablePlan) -> list[NDArray[np.unsignedinteger]]:
+    """Return the codes of every column, (n,) each: two bytes a record and column at most."""
+    places = range(len(plan.columns))
+    parts = [[plan.codes(packed, place).copy() for place in places] for packed in reports.batches(_BATCH)]
+    empty = np.empty(0, dtype=np.uint16)
+    return [np.concatenate([part[place] for part in parts] or [empty]) for place in places]
+
+
+def released_frame(reports: Reports) -> "pd.DataFrame":
     """Return what reports of a table say, a row a report and a column a column.
 
     A number is the middle of the released cell, or class, in the column's unit; noise can lead outside its range. A
@@ -182,13 +190,8 @@ def released_frame(reports: "Reports") -> "pd.DataFrame":
     import pandas as pd
 
     plan = reports.plan.as_a(TablePlan)
-    parts = [
-        [plan.codes(packed, place).copy() for place in range(len(plan.columns))]
-        for packed in reports.batches(_RECORDS_AT_ONCE)
-    ]
     columns: dict[str, Any] = {}
-    for place, column in enumerate(plan.columns):
-        codes = np.concatenate([part[place] for part in parts]) if parts else np.empty(0, dtype=np.uint8)
+    for place, (column, codes) in enumerate(zip(plan.columns, released_codes(reports, plan), strict=True)):
         columns[column.name] = released_values(column)[np.minimum(codes, column.law.outputs)]
         unasked = plan.unasked_code(place)
         if unasked is not None:

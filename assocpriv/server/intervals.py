@@ -1,10 +1,8 @@
-"""Intervals and tests of supports.
+"""Confidence intervals of estimated supports, without the normal approximation where few reports decide.
 
-Tail probabilities and intervals of estimated supports, without the normal approximation.
-
-For an itemset of k items let l be how many a transaction holds, l' how many its report
-shows, P[l',l] the transition matrix, q the last row of P⁻¹ and s_l the share of transactions holding l. A report adds
-q[l'] to T = N·ŝ, and with M_l(θ) = Σ_l' P[l',l] exp(θ q[l']) the cumulant generating function of T is exactly
+**Tails.** For an itemset of k items let l be how many a transaction holds, l' how many its report shows, P[l',l] the
+transition matrix, q the last row of P⁻¹ and s_l the share of transactions holding l. A report adds q[l'] to T = N·ŝ,
+and with M_l(θ) = Σ_l' P[l',l] exp(θ q[l']) the cumulant generating function of T is exactly
 
     K(θ) = N Σ_l s_l log M_l(θ)         given the transactions at hand
     K(θ) = N log Σ_l s_l M_l(θ)         for transactions drawn from a population with these shares
@@ -33,18 +31,17 @@ Sources: Daniels, Tail probability approximations, Int. Stat. Rev. 1987 (steps: 
 Inference on full or partial parameters, Biometrika 1986 (r*, the form of the Lugannani–Rice formula that stays in
 [0, 1]). Shares and blurred steps are ours.
 
-Intervals of estimated supports: score intervals where few reports decide, normal ones where these agree.
-
-The interval ŝ ± zσ̂ takes ŝ for normal. T = N·ŝ is a sum of values of q, so one report
-changes it by no more than 2·max|q|, and in standard errors of T that is twice
+**Intervals.** Score intervals invert these tails. The interval ŝ ± zσ̂ takes ŝ for normal: it stands in where both
+agree. T = N·ŝ is a sum of values of q, so one report changes it by no more than 2·max|q|, and in standard errors of T
+that is twice
 
     J = max|q| / (N·σ̂)
 
-|skewness of T| ≤ 2J, and the ends of score intervals (tails.py) and normal ones differ by about (2z² + 1)/6 times the
-skewness, in standard errors, plus half a step of T, again at most J. At J = 0.01 a 95% interval's ends are off by 0.04
-standard errors at most, usually by half of that, and its two sides miss in 2.5 ± 0.25% of cases. J² is about one over
-the number of reports that show the rarest pattern that matters, so 0.01 stands for 10,000 such reports. Above it, score
-intervals are taken.
+|skewness of T| ≤ 2J, and the ends of score intervals and normal ones differ by about (2z² + 1)/6 times the skewness, in
+standard errors, plus half a step of T, again at most J. At J = 0.01 a 95% interval's ends are off by 0.04 standard
+errors at most, usually by half of that, and its two sides miss in 2.5 ± 0.25% of cases. J² is about one over the number
+of reports that show the rarest pattern that matters, so 0.01 stands for 10,000 such reports. Above it, score intervals
+are taken.
 
 Score intervals take the other shares from the same reports. Of fewer than 50 these say little, and intervals that
 exclude what lies within two standard errors were seen; there an interval holds both.
@@ -54,11 +51,10 @@ Both are cut to what a support can be, from 0 to 1.
 With blocks N is N_A, how many reports tell of the itemset. Score intervals for the transactions at hand are then those
 for the population, which are a little longer: the people asked are drawn from those at hand.
 
-From which support on the finds of a whole itemset size can be believed.
-
-EGS03's lowest discoverable support (section 5) is four standard errors of *one* itemset. Of c candidates that nobody
-has, about c·Φ(−4) pass it by chance: ten of 330,000. So a size has a second figure, ours, for all of its candidates:
-the support which fewer than one of c empty ones is expected to reach in a hundred collections. Both of these must hold:
+**From which support on the finds of a whole itemset size can be believed.** EGS03's lowest discoverable support
+(section 5) is four standard errors of *one* itemset. Of c candidates that nobody has, about c·Φ(−4) pass it by chance:
+ten of 330,000. So a size has a second figure, ours, for all of its candidates: the support which fewer than one of c
+empty ones is expected to reach in a hundred collections. Both of these must hold:
 
     s ≥ z·σ_k(s)                     with c·Φ(−z) = 0.01, and z ≥ 4: the paper's figure is never undercut
     c·P(ŝ ≥ s | nobody has any of the items) ≤ 0.01
@@ -76,9 +72,8 @@ what is looked for. The tests simulate it.
 Candidates of whose items somebody has some have larger errors than any plan foresees: apriori.py compares the plan's
 figure with the errors measured.
 
-The normal distribution's tails: of few values without scipy, whose loading takes longer than they do.
-
-Both are as exact as the C library's erfc, and agree with scipy's to some units in the last place.
+**The normal distribution's tails** are had without scipy where values are few: its loading takes longer than they do.
+Both ways are as exact as the C library's erfc, and agree to some units in the last place.
 """
 
 import math
@@ -114,6 +109,17 @@ _SCORE_STEPS = 80
 _LARGEST_SCORE = 37.0
 _GRID = 64
 Floats = NDArray[np.float64]
+NORMAL_UP_TO = 0.01  # J
+LONGER_BY = 0.25  # standard errors
+_FEW_REPORTS = 50
+FALSE_ITEMSETS = 0.01  # expected a collection, of one itemset size: one in a hundred collections
+# tail probabilities were up to 1% too low here, beside sums of the binomial law; this makes them 2% lower
+_SAFETY = 0.005  # standard errors
+_MANY = 1 << 13  # values from which on loading scipy pays, where they come a few times
+_ROOT_HALF = math.sqrt(0.5)
+
+
+# ---- laws
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +308,9 @@ class _Law:
         return theta, k0, k2
 
 
+# ---- tails
+
+
 def upper_tail(observed: Observed, supports: ArrayLike, *, population: bool) -> NDArray[np.float64]:
     """Return P(ŝ ≥ the ŝ observed), float64 (itemsets,), if the supports were these. Errs upwards where ŝ is coarse.
 
@@ -325,14 +334,14 @@ def upper_tail(observed: Observed, supports: ArrayLike, *, population: bool) -> 
     return result
 
 
-def empty_limit(observed: Observed, score: float) -> float:
+def _empty_limit(observed: Observed, score: float) -> float:
     """Return the least estimate that an itemset of whose items nobody has any reaches with at most Φ(−score).
 
     The itemset's law follows from the plan alone: of what is observed, of one itemset, only the operator and the number
     of reports matter. The score z is above 0, as 4 for a probability of 3.2e-5.
 
     >>> coin = Observed(np.array([[40, 60]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
-    >>> round(empty_limit(coin, 2.0), 2)  # 60 heads or more: 0.0284; 61: 0.0176, an estimate of 0.44
+    >>> round(_empty_limit(coin, 2.0), 2)  # 60 heads or more: 0.0284; 61: 0.0176, an estimate of 0.44
     0.42
     """
     _check(observed)
@@ -411,9 +420,7 @@ def _where_score_is(score: float, fit: _Fit, total: Floats, span: Floats, *, pop
     return support
 
 
-NORMAL_UP_TO = 0.01  # J
-LONGER_BY = 0.25  # standard errors
-_FEW_REPORTS = 50
+# ---- intervals
 
 
 def read_share(value: "float | str", what: str) -> Fraction:
@@ -446,7 +453,7 @@ class ErrorOptions:
 
 
 def observed_of(sums: NDArray[np.int64], model: SupportModel) -> Observed:
-    """Return what reports show of itemsets of one size, for tails.py; sums are C_0 … C_k, int64 (itemsets, k + 1).
+    """Return what reports show of itemsets of one size; sums are C_0 … C_k, int64 (itemsets, k + 1).
 
     Raises:
         EstimateError: the operator says nothing of this size.
@@ -502,9 +509,7 @@ def support_intervals(
     return ends
 
 
-FALSE_ITEMSETS = 0.01  # expected a collection, of one itemset size: one in a hundred collections
-# tail probabilities of tails.py were up to 1% too low here, beside sums of the binomial law; this makes them 2% lower
-_SAFETY = 0.005  # standard errors
+# ---- discoverable supports
 
 
 def errors_for(candidates: int) -> float:
@@ -526,7 +531,7 @@ def level_discoverable_support(respondents: Respondents, k: int, candidates: int
     if not 0 < support < math.inf:
         return support
     nobody = np.array([[respondents.reports_of(k), *[0] * k]], dtype=np.int64)
-    return max(support, empty_limit(observed_of(nobody, respondents.model), errors + _SAFETY))
+    return max(support, _empty_limit(observed_of(nobody, respondents.model), errors + _SAFETY))
 
 
 def errors_of(respondents: Respondents, k: int, support: float, candidates: int) -> float:
@@ -556,8 +561,7 @@ def discoverable_supports(plan: Plan, reports: int) -> DiscoverableSupports:
     )
 
 
-_MANY = 1 << 13  # values from which on loading scipy pays, where they come a few times
-_ROOT_HALF = math.sqrt(0.5)
+# ---- normal distribution
 
 
 def lower_tails(scores: ArrayLike) -> NDArray[np.float64]:

@@ -1,19 +1,14 @@
-"""The table of itemsets and its facts.
+"""Itemsets that were mined, as a table that carries its facts.
 
-What a table says of the blocks that its reports are about, and whether its supports are those of whole baskets.
+A table has mlxtend's columns ``support`` and ``itemsets`` and is closed under taking subsets. With its facts each
+itemset's ``count`` gives the joint covariance of supports that rules need.
 
-Facts of mined itemsets: which plan and reports they come from, what was asked for, and what each size could decide.
+Facts say which plan and reports the itemsets come from, what was asked for, what each size could decide, and, of
+reports about blocks, whether supports are those of whole baskets. A table carries them as JSON content in
+``attrs["assocpriv"]``, which pandas copies wherever the table goes, and its files carry the same (files/itemsets.py).
+Code reads them as :class:`MiningFacts`; how they are written is known here alone.
 
-A table carries them as JSON content in ``attrs["assocpriv"]``, which pandas copies wherever the table goes, and its
-files carry the same (frames.py). Code reads them as :class:`MiningFacts`; how they are written is known here alone.
-
-Mined itemsets as a table, in memory and in files.
-
-A table has mlxtend's columns ``support`` and ``itemsets`` and is closed under taking subsets. With its facts (facts.py)
-each itemset's ``count`` gives the joint covariance of supports that rules need. Files carry the same
-(files/itemsets.py).
-
-Frequent itemsets with counts, as miners of plain baskets give them.
+Other programs may read the frequent itemsets with counts, as miners of plain baskets give them.
 """
 
 import csv
@@ -64,6 +59,25 @@ if TYPE_CHECKING:
 
 
 _SURELY = 2.0  # standard errors
+VERSION = 3
+_BLOCK_VERSION = 4  # of tables of plans with blocks, whose rows say how many reports tell of them
+_PLAIN: dict[Any, Any] = {str: str, int: int, float: int | float, bool: bool}
+_MAY_BE_UNKNOWN = ("std_error", "lowest_discoverable_support", "level_discoverable_support")
+_Frame = TypeVar("_Frame", LightFrame, "pd.DataFrame")
+ATTRIBUTE = "assocpriv"
+COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "frequent", "count"]
+CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
+RANKS = ["rank", "rank_low", "rank_high"]  # where the largest estimates were asked for
+BLOCKS = ["reports", "sampling_loss", SUBSET_COUNTS]  # of plans with blocks
+CORRECTED = ["corrected_support", "corrected_std_error", "model_error", "corrected_low", "corrected_high"]
+_NUMBERS = dict.fromkeys(
+    ("support", "std_error", "ci_low", "ci_high", "p_value", "sampling_loss", *CORRECTED), np.float64
+)
+_TYPES: dict[str, Any] = _NUMBERS | dict.fromkeys(("frequent", "certain"), np.bool_)
+_KINDS = {np.float64: "fiu", np.bool_: "b", np.int64: "iu"}  # of numbers that a column may be made of
+
+
+# ---- facts of blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +151,7 @@ def facts_of_blocks(source: Source, plan: Plan) -> BlockFacts | None:
     return BlockFacts(asked, held, at_most)
 
 
-VERSION = 3
-BLOCK_VERSION = 4  # of tables of plans with blocks, whose rows say how many reports tell of them
-_PLAIN: dict[Any, Any] = {str: str, int: int, float: int | float, bool: bool}
-_MAY_BE_UNKNOWN = ("std_error", "lowest_discoverable_support", "level_discoverable_support")
+# ---- facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +164,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """What is claimed of itemsets called certain, and what it rests on (sample_splitting.py).
+    """What is claimed of itemsets called certain, and what it rests on (false_discovery.py).
 
     ``level`` is 1 less the share of false ones allowed, ``by`` is ``split`` or ``all``. Itemsets of up to ``largest``
     of ``items`` were chosen by ``selecting_reports``; ``hypotheses`` of them count as tested.
@@ -217,7 +228,7 @@ class MiningFacts:
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts as JSON content; what does not apply is left out."""
-        content: dict[str, Any] = {"format": FORMAT, "version": VERSION if self.blocks is None else BLOCK_VERSION}
+        content: dict[str, Any] = {"format": FORMAT, "version": VERSION if self.blocks is None else _BLOCK_VERSION}
         content |= {name: getattr(self, name) for name in ("plan_id", "transaction_size", "itemset_size", "reports")}
         content |= {"operator": self.operator.to_json()}
         content |= {"min_support": self.min_support, "meaning": f"supports are {meaning(self)}"}
@@ -377,18 +388,10 @@ def _reach(level: Level) -> str:
     return f"{spread}{lowest:.2%} is the lowest discoverable of one itemset, {asked} {believed}"
 
 
-_Frame = TypeVar("_Frame", LightFrame, "pd.DataFrame")
-ATTRIBUTE = "assocpriv"
-COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "frequent", "count"]
-CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
-RANKS = ["rank", "rank_low", "rank_high"]  # where the largest estimates were asked for
-BLOCKS = ["reports", "sampling_loss", SUBSET_COUNTS]  # of plans with blocks
-CORRECTED = ["corrected_support", "corrected_std_error", "model_error", "corrected_low", "corrected_high"]
-_NUMBERS = dict.fromkeys(
-    ("support", "std_error", "ci_low", "ci_high", "p_value", "sampling_loss", *CORRECTED), np.float64
-)
-_TYPES: dict[str, Any] = _NUMBERS | dict.fromkeys(("frequent", "certain"), np.bool_)
 _TYPES |= dict.fromkeys(("length", "count", "reports", *RANKS), np.int64)
+
+
+# ---- tables
 
 
 def itemset_frame(
@@ -457,9 +460,6 @@ def _empty_frame(facts: MiningFacts) -> LightFrame:
     return LightFrame({name: np.empty(0, dtype=_TYPES.get(name, object)) for name in _columns_of(facts)})
 
 
-_KINDS = {np.float64: "fiu", np.bool_: "b", np.int64: "iu"}  # of numbers that a column may be made of
-
-
 def _typed(frame: LightFrame) -> LightFrame:
     """Return a table with columns of the types that they have; ValueError where one holds anything else."""
     for name, kind in _TYPES.items():
@@ -481,7 +481,7 @@ def mining_facts(frame: AnyFrame) -> MiningFacts:
 
 def _read_facts(content: Any) -> MiningFacts:
     known = isinstance(content, dict) and content.get("format") == FORMAT
-    if not known or content.get("version") != (BLOCK_VERSION if "blocks" in content else VERSION):
+    if not known or content.get("version") != (_BLOCK_VERSION if "blocks" in content else VERSION):
         raise EstimateError(
             "this table does not carry the plan, the number of reports and the counts that standard errors "
             "need; take it as assocpriv.mine returned it or read_itemsets read it"
@@ -519,6 +519,29 @@ def subsets_of(frame: LightFrame) -> Callable[[NDArray[np.int64]], SubsetCounts]
         return SubsetCounts(shown, asked)
 
     return of_blocks
+
+
+def sizes_of(frame: AnyFrame) -> NDArray[np.int64]:
+    """Return k of each itemset, int64 (rows,): 1 where an entry of the catalogue is an itemset by itself."""
+    sizes = np.asarray(frame["length"], dtype=np.int64)
+    return np.ones_like(sizes) if mining_facts(frame).are_entries else sizes
+
+
+def sure_rows(frame: AnyFrame) -> NDArray[np.bool_]:
+    """Tell which itemsets' estimates nobody's itemset would have but in one of a hundred collections, bool (rows,).
+
+    The estimate is at least the support from which the finds of its size can be believed, and at least as many of its
+    own standard errors (server/intervals.py).
+    """
+    sizes, support = sizes_of(frame), np.asarray(frame["support"], dtype=np.float64)
+    errors, sure = np.asarray(frame["std_error"], dtype=np.float64), np.zeros(len(frame), dtype=np.bool_)
+    for level in mining_facts(frame).levels:
+        least = np.maximum(level.level_discoverable_support, level.errors * errors)
+        sure |= (sizes == level.size) & (support >= least)
+    return sure
+
+
+# ---- files
 
 
 def write_itemsets(frame: AnyFrame, path: str | Path, *, force: bool = False) -> None:
@@ -614,26 +637,6 @@ def _check_blocks(frame: LightFrame, facts: MiningFacts) -> None:
         whole = len(counts) == 1 << size and all(0 <= int(each) <= reports for each in counts)
         if not whole or (counts[0], counts[-1]) != (reports, count):
             raise EstimateError("the counts of an itemset's subsets are out of range")
-
-
-def sizes_of(frame: AnyFrame) -> NDArray[np.int64]:
-    """Return k of each itemset, int64 (rows,): 1 where an entry of the catalogue is an itemset by itself."""
-    sizes = np.asarray(frame["length"], dtype=np.int64)
-    return np.ones_like(sizes) if mining_facts(frame).are_entries else sizes
-
-
-def sure_rows(frame: AnyFrame) -> NDArray[np.bool_]:
-    """Tell which itemsets' estimates nobody's itemset would have but in one of a hundred collections, bool (rows,).
-
-    The estimate is at least the support from which the finds of its size can be believed, and at least as many of its
-    own standard errors (server/intervals.py).
-    """
-    sizes, support = sizes_of(frame), np.asarray(frame["support"], dtype=np.float64)
-    errors, sure = np.asarray(frame["std_error"], dtype=np.float64), np.zeros(len(frame), dtype=np.bool_)
-    for level in mining_facts(frame).levels:
-        least = np.maximum(level.level_discoverable_support, level.errors * errors)
-        sure |= (sizes == level.size) & (support >= least)
-    return sure
 
 
 def frequent_counts(itemsets: "pd.DataFrame") -> Iterator[tuple[tuple[str, ...], int]]:

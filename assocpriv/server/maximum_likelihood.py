@@ -1,18 +1,12 @@
-"""Iterated Bayes and maximum likelihood through a channel.
+"""Maximum likelihood of a distribution seen through a channel, by EM, by smoothed EM or by iterated Bayes.
 
-The reconstruction of AS00, section 3: iterated Bayes on interval midpoints, with their rule for stopping.
+**Channels.** Cost must not grow with a plan's cells: neighbouring intervals are merged until there are few enough to
+compute with, and neighbouring codes into bins, where noise is wide against a bin in any case. Neither makes an estimate
+wrong, for the chances of the bins follow exactly from those of the codes; what is lost is where within a bin a report
+lay.
 
-    Pr'(I_p) = (1/N) Σ_s N(I_s) · f_Y(m(I_s) − m(I_p)) Pr(I_p) / Σ_t f_Y(m(I_s) − m(I_t)) Pr(I_t)
-
-N(I_s) released values lie in interval I_s, intervals of released values having the width of the others and reaching
-beyond their range; m is the midpoint, f_Y the density of the noise. It stops when the χ² statistic between successive
-estimates is below 1% of the threshold of its test. What is no additive noise has no density at midpoints: there the
-chances of whole intervals take its place.
-
-Maximum likelihood of a distribution seen through a channel, by EM, and EM with smoothing.
-
-With counts n_y of N released codes and A[y, i] = P(y | input i), the log-likelihood Σ_y n_y log (A f)_y is concave in
-the shares f. One step of EM:
+**EM.** With counts n_y of N released codes and A[y, i] = P(y | input i), the log-likelihood Σ_y n_y log (A f)_y is
+concave in the shares f. One step of EM:
 
     f_i ← f_i · g_i,   g_i = (1/N) Σ_y n_y A[y, i] / (A f)_y
 
@@ -24,13 +18,14 @@ to be near its maximum: as it is concave, no distribution has a log-likelihood h
 With smoothing each step of EM is followed by an average of neighbours with weights 1, 2, 1, until the log-likelihood
 changes by less than 1/1000. EMS: Silverman, Jones, Wilson and Nychka, JRSS B 1990; Li et al., SIGMOD 2020, section 5.5.
 
-AS00 stop early instead, where χ² between successive estimates is below 1% of a threshold.
+**Iterated Bayes** is the reconstruction of AS00, section 3, on interval midpoints, with their rule for stopping early:
 
-A column's channel on grids coarse enough to compute with, whatever the plan's.
+    Pr'(I_p) = (1/N) Σ_s N(I_s) · f_Y(m(I_s) − m(I_p)) Pr(I_p) / Σ_t f_Y(m(I_s) − m(I_t)) Pr(I_t)
 
-Cost must not grow with a plan's cells: neighbouring intervals are merged until there are few enough, and neighbouring
-codes into bins, where noise is wide against a bin in any case. Neither makes an estimate wrong, for the chances of the
-bins follow exactly from those of the codes; what is lost is where within a bin a report lay.
+N(I_s) released values lie in interval I_s, intervals of released values having the width of the others and reaching
+beyond their range; m is the midpoint, f_Y the density of the noise. It stops when the χ² statistic between successive
+estimates is below 1% of the threshold of its test. What is no additive noise has no density at midpoints: there the
+chances of whole intervals take its place.
 """
 
 from dataclasses import dataclass
@@ -40,35 +35,10 @@ from numpy.typing import NDArray
 
 from assocpriv.plans.columns import Column, Noise, NumberColumn, transition
 
-
-def iterated_bayes(counts: NDArray[np.float64], column: NumberColumn) -> NDArray[np.float64]:
-    """Return the shares of the plan's intervals, and of a missing value if there may be one, float64 (inputs,).
-
-    ``counts`` are those of the column's codes, float64 (codes,).
-    """
-    return stopped_early(*_midpoint_densities(counts, column))
-
-
-def _midpoint_densities(
-    counts: NDArray[np.float64], column: NumberColumn
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the counts of intervals of released values, and the density of each for every interval of values."""
-    law, group = column.law, column.inputs // column.intervals
-    if not isinstance(law, Noise):
-        return counts, transition(column)
-    beyond = -(-law.largest // group)  # intervals on either side
-    padded = np.zeros((column.intervals + 2 * beyond) * group)
-    padded[beyond * group - law.largest :][: law.outputs] = counts[: law.outputs]
-    seen = padded.reshape(-1, group).sum(axis=1)
-    weights = np.diff(np.append(0, np.array(law.cumulative, dtype=np.float64))) / law.cumulative[-1]
-    shift = (np.arange(len(seen))[:, None] - beyond - np.arange(column.intervals)) * group + law.largest
-    density = np.where((shift >= 0) & (shift < len(weights)), group * weights[np.clip(shift, 0, len(weights) - 1)], 0.0)
-    if column.optional:
-        seen, density = np.append(seen, counts[-1]), np.pad(density, (0, 1))
-        density[-1, -1] = 1
-    return seen, density
-
-
+_MOST_INTERVALS = 100  # AS00, section 3.2
+_SAME = 1e-12
+MOST_BINS = 600  # against all codes, least squares lose 2 to 4% in the distribution function, at 200 up to the double
+FEW_BINS = 200  # smooth estimates lose at most 0.5% by them: 10 to 100% privacy, square waves of ε 0.5 to 4
 _NEAR = 1e-3  # of the maximum of the log-likelihood; a standard error away it is lower by 1/2
 _MOST_ROUNDS = 2000  # of two steps and an extrapolation
 _EMS_CHANGE = 1e-3  # Li et al., section 6.1
@@ -77,6 +47,90 @@ _LEAST = 1e-300  # so that a share that reaches 0 does not divide 0 by 0
 _STOP_LEVEL, _STOP_PART = 0.95, 0.01  # of the χ² test; of its threshold (AS00, sections 3.2 and 5.1)
 _STOP_STEPS = 10_000
 _STEPS_BACK = 0.1  # of a share of EM's own step, the least that an extrapolation leaves
+
+
+# ---- channels
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CoarseChannel:
+    """What a column's release does to its distribution.
+
+    ``matrix`` is P(bin | interval or value), float64 (bins, inputs), a missing value being the last input where there
+    may be one; ``bin_of`` the bin of each code, int64 (codes,), increasing; ``edges`` those of the intervals, float64
+    (intervals + 1,), None for named values; ``group`` how many of the plan's intervals make up one, but for the last.
+    """
+
+    column: Column
+    matrix: NDArray[np.float64]
+    bin_of: NDArray[np.int64]
+    edges: NDArray[np.float64] | None
+    group: int
+
+    @property
+    def n_values(self) -> int:
+        """Number of intervals or values: all inputs but that of a missing value."""
+        return int(self.matrix.shape[1]) - self.column.optional
+
+    @property
+    def ordered(self) -> int:
+        """Number of inputs that lie in a row: the intervals of a number."""
+        return 0 if self.edges is None else self.n_values
+
+    @property
+    def places(self) -> "NDArray[np.float64] | tuple[str, ...]":
+        """The edges of the intervals, or the named values."""
+        return self.column.values if self.edges is None else self.edges  # type: ignore[attr-defined]
+
+    @property
+    def known_edges(self) -> NDArray[np.bool_]:
+        """Edges that the channel does not blot out, bool (intervals + 1,): all but those within a class of values."""
+        inner = (np.abs(np.diff(self.matrix[:, : self.ordered], axis=1)) > _SAME).any(axis=0)
+        return np.concatenate([[True], inner, [True]])
+
+    def merged(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return shares of the plan's intervals as those of the merged ones."""
+        if self.group == 1:
+            return shares
+        row = len(shares) - self.column.optional
+        joined = np.add.reduceat(shares[:row], np.arange(0, row, self.group))
+        return np.concatenate([joined, shares[row:]])
+
+    def bin_counts(self, counts: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return counts of codes, (codes, …), as counts of bins."""
+        starts = np.flatnonzero(np.diff(self.bin_of, prepend=-1))
+        return np.add.reduceat(np.asarray(counts, dtype=np.float64), starts, axis=0)
+
+    def joined(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return counts of bins, (bins,), and the matrix, with neighbours joined to about as many as FEW_BINS.
+
+        A missing value's bin stays apart.
+        """
+        row = len(counts) - self.column.optional
+        starts = np.array([*range(0, row, -(-row // FEW_BINS)), *[row] * self.column.optional])
+        return np.add.reduceat(counts, starts), np.add.reduceat(self.matrix, starts, axis=0)
+
+
+def coarse_channel(column: Column, most_intervals: int = _MOST_INTERVALS, most_bins: int = MOST_BINS) -> CoarseChannel:
+    """Return a column's channel on at most so many intervals and about so many bins."""
+    fine = transition(column)
+    if not isinstance(column, NumberColumn):
+        return CoarseChannel(column, fine, np.arange(column.codes), None, 1)
+    group = -(-column.intervals // most_intervals)
+    width = -(-column.law.outputs // most_bins)
+    starts = np.arange(0, column.intervals, group)
+    sizes = np.diff(starts, append=column.intervals)
+    merged = np.add.reduceat(fine[:, : column.intervals], starts, axis=1) / sizes
+    bin_of = np.arange(column.codes) // width
+    if column.optional:
+        merged = np.concatenate([merged, fine[:, -1:]], axis=1)
+        bin_of[-1] = bin_of[-2] + 1
+    matrix = np.add.reduceat(merged, np.flatnonzero(np.diff(bin_of, prepend=-1)), axis=0)
+    edges = np.append(column.interval_edges[starts], column.interval_edges[-1])
+    return CoarseChannel(column, matrix, bin_of, edges, group)
+
+
+# ---- maximum likelihood
 
 
 def maximize(
@@ -145,6 +199,26 @@ def _smoothed(step: _Step, shares: NDArray[np.float64], ordered: int) -> NDArray
     return shares
 
 
+def average_neighbours(shares: NDArray[np.float64], ordered: int) -> NDArray[np.float64]:
+    """Return shares with the first ``ordered`` averaged with weights 1, 2, 1; their sum stays the same.
+
+    At the ends the weights are 2 and 1.
+
+    >>> average_neighbours(np.array([0, 0.5, 0, 0, 0.5]), 4).round(3)
+    array([0.154, 0.231, 0.115, 0.   , 0.5  ])
+    """
+    row = shares[:ordered]
+    if ordered < 2 or row.sum() <= 0:
+        return shares
+    padded = np.concatenate([[0.0], row, [0.0]])
+    smooth = (padded[:-2] + 2 * row + padded[2:]) / 4
+    smooth[[0, -1]] *= 4 / 3
+    return np.concatenate([smooth * (row.sum() / smooth.sum()), shares[ordered:]])
+
+
+# ---- iterated Bayes
+
+
 def stopped_early(counts: NDArray[np.int64] | NDArray[np.float64], chances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the shares at which χ² between successive steps of EM falls below 1% of a threshold.
 
@@ -168,102 +242,29 @@ def stopped_early(counts: NDArray[np.int64] | NDArray[np.float64], chances: NDAr
     return shares
 
 
-def average_neighbours(shares: NDArray[np.float64], ordered: int) -> NDArray[np.float64]:
-    """Return shares with the first ``ordered`` averaged with weights 1, 2, 1; their sum stays the same.
+def iterated_bayes(counts: NDArray[np.float64], column: NumberColumn) -> NDArray[np.float64]:
+    """Return the shares of the plan's intervals, and of a missing value if there may be one, float64 (inputs,).
 
-    At the ends the weights are 2 and 1.
-
-    >>> average_neighbours(np.array([0, 0.5, 0, 0, 0.5]), 4).round(3)
-    array([0.154, 0.231, 0.115, 0.   , 0.5  ])
+    ``counts`` are those of the column's codes, float64 (codes,).
     """
-    row = shares[:ordered]
-    if ordered < 2 or row.sum() <= 0:
-        return shares
-    padded = np.concatenate([[0.0], row, [0.0]])
-    smooth = (padded[:-2] + 2 * row + padded[2:]) / 4
-    smooth[[0, -1]] *= 4 / 3
-    return np.concatenate([smooth * (row.sum() / smooth.sum()), shares[ordered:]])
+    return stopped_early(*_midpoint_densities(counts, column))
 
 
-MOST_INTERVALS = 100  # AS00, section 3.2
-_SAME = 1e-12
-MOST_BINS = 600  # against all codes, least squares lose 2 to 4% in the distribution function, at 200 up to the double
-FEW_BINS = 200  # smooth estimates lose at most 0.5% by them: 10 to 100% privacy, square waves of ε 0.5 to 4
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class CoarseChannel:
-    """What a column's release does to its distribution.
-
-    ``matrix`` is P(bin | interval or value), float64 (bins, inputs), a missing value being the last input where there
-    may be one; ``bin_of`` the bin of each code, int64 (codes,), increasing; ``edges`` those of the intervals, float64
-    (intervals + 1,), None for named values; ``group`` how many of the plan's intervals make up one, but for the last.
-    """
-
-    column: Column
-    matrix: NDArray[np.float64]
-    bin_of: NDArray[np.int64]
-    edges: NDArray[np.float64] | None
-    group: int
-
-    @property
-    def n_values(self) -> int:
-        """Number of intervals or values: all inputs but that of a missing value."""
-        return int(self.matrix.shape[1]) - self.column.optional
-
-    @property
-    def ordered(self) -> int:
-        """Number of inputs that lie in a row: the intervals of a number."""
-        return 0 if self.edges is None else self.n_values
-
-    @property
-    def places(self) -> "NDArray[np.float64] | tuple[str, ...]":
-        """The edges of the intervals, or the named values."""
-        return self.column.values if self.edges is None else self.edges  # type: ignore[attr-defined]
-
-    @property
-    def known_edges(self) -> NDArray[np.bool_]:
-        """Edges that the channel does not blot out, bool (intervals + 1,): all but those within a class of values."""
-        inner = (np.abs(np.diff(self.matrix[:, : self.ordered], axis=1)) > _SAME).any(axis=0)
-        return np.concatenate([[True], inner, [True]])
-
-    def merged(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return shares of the plan's intervals as those of the merged ones."""
-        if self.group == 1:
-            return shares
-        row = len(shares) - self.column.optional
-        joined = np.add.reduceat(shares[:row], np.arange(0, row, self.group))
-        return np.concatenate([joined, shares[row:]])
-
-    def bin_counts(self, counts: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return counts of codes, (codes, …), as counts of bins."""
-        starts = np.flatnonzero(np.diff(self.bin_of, prepend=-1))
-        return np.add.reduceat(np.asarray(counts, dtype=np.float64), starts, axis=0)
-
-    def joined(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return counts of bins, (bins,), and the matrix, with neighbours joined to about as many as FEW_BINS.
-
-        A missing value's bin stays apart.
-        """
-        row = len(counts) - self.column.optional
-        starts = np.array([*range(0, row, -(-row // FEW_BINS)), *[row] * self.column.optional])
-        return np.add.reduceat(counts, starts), np.add.reduceat(self.matrix, starts, axis=0)
-
-
-def coarse_channel(column: Column, most_intervals: int = MOST_INTERVALS, most_bins: int = MOST_BINS) -> CoarseChannel:
-    """Return a column's channel on at most so many intervals and about so many bins."""
-    fine = transition(column)
-    if not isinstance(column, NumberColumn):
-        return CoarseChannel(column, fine, np.arange(column.codes), None, 1)
-    group = -(-column.intervals // most_intervals)
-    width = -(-column.law.outputs // most_bins)
-    starts = np.arange(0, column.intervals, group)
-    sizes = np.diff(starts, append=column.intervals)
-    merged = np.add.reduceat(fine[:, : column.intervals], starts, axis=1) / sizes
-    bin_of = np.arange(column.codes) // width
+def _midpoint_densities(
+    counts: NDArray[np.float64], column: NumberColumn
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the counts of intervals of released values, and the density of each for every interval of values."""
+    law, group = column.law, column.inputs // column.intervals
+    if not isinstance(law, Noise):
+        return counts, transition(column)
+    beyond = -(-law.largest // group)  # intervals on either side
+    padded = np.zeros((column.intervals + 2 * beyond) * group)
+    padded[beyond * group - law.largest :][: law.outputs] = counts[: law.outputs]
+    seen = padded.reshape(-1, group).sum(axis=1)
+    weights = np.diff(np.append(0, np.array(law.cumulative, dtype=np.float64))) / law.cumulative[-1]
+    shift = (np.arange(len(seen))[:, None] - beyond - np.arange(column.intervals)) * group + law.largest
+    density = np.where((shift >= 0) & (shift < len(weights)), group * weights[np.clip(shift, 0, len(weights) - 1)], 0.0)
     if column.optional:
-        merged = np.concatenate([merged, fine[:, -1:]], axis=1)
-        bin_of[-1] = bin_of[-2] + 1
-    matrix = np.add.reduceat(merged, np.flatnonzero(np.diff(bin_of, prepend=-1)), axis=0)
-    edges = np.append(column.interval_edges[starts], column.interval_edges[-1])
-    return CoarseChannel(column, matrix, bin_of, edges, group)
+        seen, density = np.append(seen, counts[-1]), np.pad(density, (0, 1))
+        density[-1, -1] = 1
+    return seen, density

@@ -1,11 +1,7 @@
-"""From reports to a table of itemsets.
+"""Mining: from a collection of reports to a table of frequent itemsets.
 
-What may be asked of reports: checked when it is stated, and against the plan before anything is counted.
-
-Mining: from a collection of reports to a table of frequent itemsets.
-
-What is wanted is in requests.py, how itemsets are found in apriori.py and thresholds.py, what a table says in frames.py
-and facts.py.
+What is wanted is checked when it is stated, and against the plan before anything is counted. How itemsets are found is
+in apriori.py and false_discovery.py, what a table says in itemsets.py.
 """
 
 from dataclasses import dataclass, field, replace
@@ -26,6 +22,10 @@ from assocpriv.server.counting import CountingBackend, Part, Source
 from assocpriv.server.intervals import ErrorOptions, read_share
 
 AUTO = "auto"
+Columns = list[dict[str, NDArray[Any]]]  # of each size
+
+
+# ---- requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def check_max_itemset(plan: Plan, max_itemset: int | None) -> int:
     return largest_size
 
 
-Columns = list[dict[str, NDArray[Any]]]  # of each size
+# ---- mining
 
 
 def mine(backend: CountingBackend, request: MiningRequest) -> LightFrame:
@@ -141,7 +141,7 @@ def mine(backend: CountingBackend, request: MiningRequest) -> LightFrame:
         measurement.source[0].n_reports,
         plan.operator,
         measurement.mined.min_support,
-        # those who test are a sample of all (sample_splitting.py)
+        # those who test are a sample of all (false_discovery.py)
         replace(request.errors, population=request.errors.population or request.is_split),
         tuple(measurement.mined.levels),
         view=plan.view.kind,

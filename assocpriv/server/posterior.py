@@ -1,11 +1,10 @@
-"""What is to be expected of supports (redone by a later issue).
+"""Posteriors of supports: what all rounds of reports let expect of them, with what may be published.
 
-What sampling long transactions to M items lost, and an estimate of the supports before it.
-
-A transaction of c > M items keeps a k-itemset with probability κ(c) = C(M,k)/C(c,k), so what reports estimate without
-bias is s' = Σ_c P(c)·P(A ⊆ t | c)·κ(c) (κ = 1 up to M), less than the support s = Σ_c P(c)·P(A ⊆ t | c). With the
-distribution of sizes known from reports (never from raw data) one number an itemset is left to guess, how P(A ⊆ t | c)
-grows with c. The model: every k-subset of a transaction is A with the same small probability θ,
+**What sampling lost.** A transaction of c > M items keeps a k-itemset with probability κ(c) = C(M,k)/C(c,k), so what
+reports estimate without bias is s' = Σ_c P(c)·P(A ⊆ t | c)·κ(c) (κ = 1 up to M), less than the support
+s = Σ_c P(c)·P(A ⊆ t | c). With the distribution of sizes known from reports (never from raw data) one number an itemset
+is left to guess, how P(A ⊆ t | c) grows with c. The model: every k-subset of a transaction is A with the same small
+probability θ,
 
     P(A ⊆ t | c) = 1 − (1 − θ)^C(c,k)
 
@@ -15,30 +14,24 @@ left as bias, in either direction (bench/accuracy), and no standard error covers
 Where sizes are hidden, the dummies tell them: dummy d is in the padded transaction iff it holds at most M − 1 − d
 items, so their supports are the distribution function of the size up to M − 1.
 
-What several rounds of reports say of itemsets: estimates by round, which of them may be published, one ranking.
+**Rounds.** An estimate is a support with the variance of its error, the bias that undoing the sampling may leave
+included. Two estimates of the same support from different people are averaged, each weighted by the inverse of its
+variance. What is asked about in a later round was chosen because earlier estimates of it came out high: of thousands of
+noisy items the largest are mostly noise. The average of all rounds ranks, after shrinking, which allows for that.
+Published is what is unbiased given the choice (:func:`after_choice`), with errors that hold, whatever ranked it.
 
-An estimate is a support with the variance of its error, the bias that undoing the sampling may leave included. Two
-estimates of the same support from different people are averaged, each weighted by the inverse of its variance.
-
-What is asked about in a later round was chosen because earlier estimates of it came out high: of thousands of noisy
-items the largest are mostly noise. The average of all rounds ranks, after shrinking, which allows for that
-(shrinking.py). Published is what is unbiased given the choice (:func:`after_choice`).
-
-What is to be expected of supports, which ranks: estimates shrunk toward what other itemsets let expect.
-
-Items are many and most of them rare; how their supports are distributed is estimated from all of them (Prior). Pairs
-are many and noisy, so a pair is shrunk toward the product of its items' supports with a lift of LIFT on average, spread
-as widely as it is large, or less widely where all pairs that were measured tell so; or, for a few pairs in a hundred
-that are patterns, toward any support that their items allow. Which of the two it is, the estimate tells by its
-likelihood (Bayes). Both remain, as two modes: a pair may be unlikely to be frequent and yet worth asking about. An
-itemset of k ≥ 3 items is guessed from its subsets: the geometric mean of the most that they allow and the least of
+**Shrinking** draws estimates toward what other itemsets let expect. Items are many and most of them rare; how their
+supports are distributed is estimated from all of them (Prior). Pairs are many and noisy, so a pair is shrunk toward the
+product of its items' supports with a lift of LIFT on average, spread as widely as it is large, or less widely where all
+pairs that were measured tell so; or, for a few pairs in a hundred that are patterns, toward any support that their
+items allow. Which of the two it is, the estimate tells by its likelihood (Bayes). Both remain, as two modes: a pair may
+be unlikely to be frequent and yet worth asking about. An itemset of k ≥ 3 items is guessed from its subsets: the
+geometric mean of the most that they allow and the least of
 
     s(A∖i)·s(A∖j) / s(A∖ij),    i, j ∈ A,
 
 the support were i and j independent given the rest; what was measured is averaged with the guess in the same way. All
 this lowers the error of a ranking, and it is no longer unbiased.
-
-What is published of itemsets after rounds: supports with errors that hold, whatever ranked them.
 """
 
 import math
@@ -61,10 +54,30 @@ Floats = NDArray[np.float64]
 # what tables of several rounds state. One number for the three: over Groceries, T10I4D100K and generated baskets
 # (300,000 people, three rounds, ε = 1 and ln 19, three seeds) .3 as the weight finds .780 of the top 64, .5 finds .793,
 # with a standard error of .008 of the difference; 1.0 for the choice of M had cost 15 to 25 points. Rounds publish
-# all of the change (published.py): a choice should be near the best, an interval should hold.
+# all of the change (:func:`published`): a choice should be near the best, an interval should hold.
 LEFT_BIAS = 0.5
 _LARGEST_SIZE = 200
 _THETA = np.geomspace(1e-12, 1.0, 2048)[:-1]
+Itemset = tuple[int, ...]
+_LEAST_VARIANCE = 1e-10  # a variance is never taken for zero
+_FAR = 8.0  # standard deviations: beyond, the tail of a normal law is taken by its asymptote
+# how much likelier a pair is than its items' product, for shrinking pairs and for planning to ask about them; 1.5 for
+# planning finds .793 of the top 64 and 1.3 finds .796 (data and noise as of LEFT_BIAS)
+LIFT = 1.3
+MOST_GUESSED = 5_000  # itemsets of one size, those of the largest upper bounds
+_POOL = 3  # as many times the itemsets wanted are items that pairs are made of
+_EXPLORED = 0.5  # itemsets grow where they may have this share of the support of the last wanted one
+_PATTERNS = 0.02  # share of pairs that are more than chance
+_SPREAD = 0.8  # of a pair's support around its guess, relative
+_LARGER_PATTERNS = 0.2  # of larger itemsets whose subsets are all frequent
+_CLOSER = 0.5  # of a larger itemset's
+_SCALES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.125)  # times these spreads: reports tell which
+_POINTS, _STEPS, _CLEAR = 161, 200, 8.0
+_LEVEL = 0.95
+_REACH = normal_quantile(_LEVEL)
+
+
+# ---- sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +207,6 @@ class SizeShares:
             counts[:, :1] *= 1 - chance
         shares = self.shares @ counts
         return SizeShares(np.arange(len(shares)), shares / shares.sum())
-
-    def surviving(self, m: int, k: int) -> Floats:
-        """Return κ(c) for every size: the share of its k-itemsets that a transaction sampled to m items keeps."""
-        return kept_shares(self.sizes, m, k)
 
     def left(self, sampling: Sampling, k: int, support: float = 0.0) -> float:
         """Return which share of an itemset's support is left of what is asked about, k items being held by this model.
@@ -387,9 +396,7 @@ def fit_sizes(shares: Floats, errors: Floats, bounds: NDArray[np.int64]) -> Size
     return SizeShares(sizes, smooth / smooth.sum())
 
 
-Itemset = tuple[int, ...]
-LEAST_VARIANCE = 1e-10  # a variance is never taken for zero
-_FAR = 8.0  # standard deviations: beyond, the tail of a normal law is taken by its asymptote
+# ---- rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,7 +422,7 @@ class Estimate:
             return 0.0
         modes = self.modes or ((1.0, self.expected, self.spread),)
         return sum(
-            p * math.erfc((least - mean) / math.sqrt(2 * max(var, LEAST_VARIANCE))) / 2 for p, mean, var in modes
+            p * math.erfc((least - mean) / math.sqrt(2 * max(var, _LEAST_VARIANCE))) / 2 for p, mean, var in modes
         )
 
 
@@ -462,7 +469,7 @@ def average(estimates: Sequence[Average]) -> Average:
     >>> average([Average(0.25, 1.0), Average(0.75, 1.0)])
     Average(support=0.5, variance=0.5, bias=0.0, change=0.0)
     """
-    weights = [1 / max(each.error, LEAST_VARIANCE) for each in estimates]
+    weights = [1 / max(each.error, _LEAST_VARIANCE) for each in estimates]
     shares = [weight / sum(weights) for weight in weights]
     return Average(
         sum(share * each.support for share, each in zip(shares, estimates, strict=True)),
@@ -516,7 +523,7 @@ def after_choice(before: Average, now: Average, cut: float) -> Average:
     mean = average([before, now])
     if cut == -math.inf:
         return mean
-    earlier, later = max(before.error, LEAST_VARIANCE), max(now.error, LEAST_VARIANCE)
+    earlier, later = max(before.error, _LEAST_VARIANCE), max(now.error, _LEAST_VARIANCE)
     both = math.sqrt(earlier + later)
     w = (mean.support - cut) * both / earlier
     ratio = _density_over_tail(w)
@@ -534,19 +541,10 @@ def _density_over_tail(w: float) -> float:
 
 
 Measure = Callable[[list[Itemset]], dict[Itemset, Average]]
-# how much likelier a pair is than its items' product, for shrinking pairs and for planning to ask about them; 1.5 for
-# planning finds .793 of the top 64 and 1.3 finds .796 (data and noise as of LEFT_BIAS in sampling_model.py)
-LIFT = 1.3
-MOST_GUESSED = 5_000  # itemsets of one size, those of the largest upper bounds
-_POOL = 3  # as many times the itemsets wanted are items that pairs are made of
-_EXPLORED = 0.5  # itemsets grow where they may have this share of the support of the last wanted one
-_PATTERNS = 0.02  # share of pairs that are more than chance
-_SPREAD = 0.8  # of a pair's support around its guess, relative
-_LARGER_PATTERNS = 0.2  # of larger itemsets whose subsets are all frequent
-_CLOSER = 0.5  # of a larger itemset's
-_SCALES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.125)  # times these spreads: reports tell which
 _UNMEASURED = Average(0.0, 100.0)  # tells nothing
-_POINTS, _STEPS, _CLEAR = 161, 200, 8.0
+
+
+# ---- shrinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -604,7 +602,7 @@ class Shrunk:
         from scipy.special import ndtr
 
         near, far = (
-            ndtr((mean - least) / np.sqrt(np.maximum(variance, LEAST_VARIANCE)))
+            ndtr((mean - least) / np.sqrt(np.maximum(variance, _LEAST_VARIANCE)))
             for mean, variance in ((self.near, self.near_variance), (self.far, self.far_variance))
         )
         chances: Floats = np.where(least > self.most, 0.0, self.odds * far + (1 - self.odds) * near)
@@ -614,7 +612,7 @@ class Shrunk:
         """Return them with means and variances; what is published is not known yet."""
         mean = self.odds * self.far + (1 - self.odds) * self.near
         square = self.odds * (self.far**2 + self.far_variance) + (1 - self.odds) * (self.near**2 + self.near_variance)
-        spread = np.maximum(square - mean**2, LEAST_VARIANCE)
+        spread = np.maximum(square - mean**2, _LEAST_VARIANCE)
         columns = (mean, spread, self.most, self.odds, self.near, self.near_variance, self.far, self.far_variance)
         return [
             Estimate(m, v, m, v, ((1 - p, near, nv), (p, far, fv)), most)
@@ -631,9 +629,9 @@ def shrunk(supports: Floats, variances: Floats, bounds: Bounds, patterns: float)
     from scipy.special import erf
 
     guess, spread, least, most = bounds.guess, bounds.spread, bounds.least, bounds.most
-    noise, total = np.sqrt(variances), variances + spread**2 + LEAST_VARIANCE
-    precision = 1 / variances + 1 / (spread**2 + LEAST_VARIANCE)
-    near = (supports / variances + guess / (spread**2 + LEAST_VARIANCE)) / precision
+    noise, total = np.sqrt(variances), variances + spread**2 + _LEAST_VARIANCE
+    precision = 1 / variances + 1 / (spread**2 + _LEAST_VARIANCE)
+    near = (supports / variances + guess / (spread**2 + _LEAST_VARIANCE)) / precision
     near_likelihood = _density((supports - guess) / np.sqrt(total)) / np.sqrt(total)
     # a pattern: normal around what was measured, cut to what is possible
     low, high = (least - supports) / noise, (most - supports) / noise
@@ -641,7 +639,7 @@ def shrunk(supports: Floats, variances: Floats, bounds: Bounds, patterns: float)
     slope = np.clip((_density(low) - _density(high)) / inside, -1e100, 1e100)
     far = np.clip(supports + noise * slope, least, most)
     shape = 1 + (low * _density(low) - high * _density(high)) / inside - slope**2
-    far_variance = np.clip(variances * shape, LEAST_VARIANCE, (most - least) ** 2 / 12 + LEAST_VARIANCE)
+    far_variance = np.clip(variances * shape, _LEAST_VARIANCE, (most - least) ** 2 / 12 + _LEAST_VARIANCE)
     odds = patterns * inside / np.maximum(most - least, 1e-6)
     likelihood = odds + (1 - patterns) * near_likelihood + 1e-300
     return Shrunk(np.clip(near, least, most), 1 / precision, far, far_variance, odds / likelihood, most, likelihood)
@@ -665,7 +663,7 @@ class Prior:
     def of(cls, supports: Floats, variances: Floats) -> "Prior":
         """Return the distribution under which estimates of *all* items are likeliest (Kiefer and Wolfowitz 1956)."""
         # beyond some standard errors an estimate speaks for itself; all such supports count as one
-        grid = np.linspace(0.0, _CLEAR * float(np.sqrt(variances.max(initial=LEAST_VARIANCE))), _POINTS)
+        grid = np.linspace(0.0, _CLEAR * float(np.sqrt(variances.max(initial=_LEAST_VARIANCE))), _POINTS)
         # estimates half a step of the grid apart are taken together: tens of thousands become some hundreds
         places = np.rint(np.minimum(supports, grid[-1]) / (grid[1] / 2))
         distinct, group = np.unique(places, return_inverse=True)
@@ -683,7 +681,7 @@ class Prior:
         likelihoods = _likelihoods(self.grid, supports, variances) * self.weights
         likelihoods /= likelihoods.sum(axis=1, keepdims=True)
         mean = likelihoods @ self.grid
-        spread = np.maximum(likelihoods @ self.grid**2 - mean**2, 0.0) + LEAST_VARIANCE
+        spread = np.maximum(likelihoods @ self.grid**2 - mean**2, 0.0) + _LEAST_VARIANCE
         clear = supports + 2 * np.sqrt(variances) > self.grid[-1]
         return np.where(clear, supports, mean), np.where(clear, variances, spread)
 
@@ -822,8 +820,7 @@ def _joined(level: Sequence[Itemset]) -> list[Itemset]:
     return [a for a in larger if all(part in given for part in combinations(a, len(a) - 1))]
 
 
-_LEVEL = 0.95
-_REACH = normal_quantile(_LEVEL)
+# ---- publication
 
 
 def published(known: Knowledge, evidence: Evidence) -> Knowledge:

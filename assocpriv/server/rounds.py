@@ -1,11 +1,9 @@
-"""Tables of several rounds as one.
-
-Tables of several rounds as one: supports side by side, and averaged where they estimate the same thing.
+"""Rounds put together: supports of several tables side by side, averaged where they estimate the same thing.
 
 Sees mined tables only. Reports of other people to the same plan estimate the same support, that within at most M
 sampled entries, and so may be averaged. Reports to different plans do not: M differs, and what it is sampled from. A
 distribution of sizes (of a sizes plan's table, from reports too) allows to correct each table's supports for what
-sampling lost (sampling_model.py), and to average those:
+sampling lost (posterior.py), and to average those:
 
     x_i   corrected support of table i,  v_i  variance of its error for the population
     b_i   half of the correction: r_i·m/2, where r_i = 1 − (support as mined)/x_i is the share that sampling lost and m
@@ -19,9 +17,8 @@ the population that all were drawn from: v_i contains s(1 − s)/N_i also where 
 at hand. An itemset that a table lacks was below its minimum support there, which is not counted: near it supports come
 out high.
 
-Synthetic holdings: which entries of a later round's catalogue a basket holds, drawn from estimates alone.
-
-No basket is seen: items are drawn along the tree of the strongest pairs that are known of (Chow and Liu 1968). What the
+**Synthetic holdings** say which entries of a later round's catalogue a basket holds, drawn from estimates alone. No
+basket is seen: items are drawn along the tree of the strongest pairs that are known of (Chow and Liu 1968). What the
 later round's reports show then weighs these baskets: whoever holds a pattern holds all entries that are parts of it, so
 that sampling takes more from those than from others, and earlier rounds may not have seen the pattern.
 """
@@ -52,6 +49,19 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 _LEAST_VARIANCE = 1e-18  # where reports are not noisy at all
 _ALIKE = 3  # itemsets with equal counts from equally many reports: the same reports
+# Of what undoing the sampling of entries changes, this much may be wrong, as a weight beside noise. On 15 generated
+# sets of seven families (300,000 people, ln 19 and 1, one seed) the root mean square error of the true top 64 was .15
+# to .7 of it where it was half a standard error or more, and .5 to 4.4 before reports weighed the baskets. With .5 a
+# pattern's estimates counted for too little: on 11 sets precision .716 against .744.
+FITTED_BIAS = 0.25
+_BASKETS = 20_000
+_MOST_TILT = 3.0
+_LEAST_LEFT = 0.1  # share of an entry's support: what is lost beyond, no model tells
+_LEAST_ERROR = 1e-6
+_STEPS = 200
+
+
+# ---- sizes
 
 
 def histogram_of_table(frame: "pd.DataFrame") -> posterior.Histogram:
@@ -135,6 +145,9 @@ def _entries(facts: MiningFacts) -> int:
     return next((level.candidates for level in facts.levels if level.size == 1), 1 << 30)
 
 
+# ---- correction
+
+
 def undo_table(frame: "pd.DataFrame", sizes: posterior.SizeShares) -> tuple[Floats, Floats]:
     """Return a table's supports before transactions of these sizes were sampled, and the factors of their errors.
 
@@ -176,6 +189,9 @@ def correct_table(frame: "pd.DataFrame", histogram: posterior.Histogram) -> "pd.
         ends[0] = np.clip(between[0], 0.0, 1.0)
     columns = undone, errors * factors, posterior.LEFT_BIAS * np.abs(undone - support), *ends
     return with_facts(frame.assign(**dict(zip(CORRECTED, columns, strict=True))), replace(facts, corrected=True))
+
+
+# ---- combination
 
 
 def combine_tables(frames: "Sequence[pd.DataFrame]", sizes: posterior.SizeShares | None = None) -> "pd.DataFrame":
@@ -384,16 +400,7 @@ def write_combined(frame: "pd.DataFrame", path: str | Path, *, force: bool = Fal
     write_plain(plain, ["itemsets"], text, path, force=force)
 
 
-# Of what undoing the sampling of entries changes, this much may be wrong, as a weight beside noise. On 15 generated
-# sets of seven families (300,000 people, ln 19 and 1, one seed) the root mean square error of the true top 64 was .15
-# to .7 of it where it was half a standard error or more, and .5 to 4.4 before reports weighed the baskets. With .5 a
-# pattern's estimates counted for too little: on 11 sets precision .716 against .744.
-FITTED_BIAS = 0.25
-_BASKETS = 20_000
-_MOST_TILT = 3.0
-_LEAST_LEFT = 0.1  # share of an entry's support: what is lost beyond, no model tells
-_LEAST_ERROR = 1e-6
-_STEPS = 200
+# ---- synthetic holdings
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,71 +507,6 @@ def surviving_shares(
     return holdings.surviving(sampling)
 
 
-def _nearest_weights(weights: Floats, means: "csr_array", told: Floats, errors: Floats) -> Floats:
-    """Return weights, nearest to given ones by relative entropy, under which means come near to what is told.
-
-    ``means`` are what each basket adds to them, (baskets, means), ``errors`` the standard errors of what is told.
-    Weights are multiplied by e^(λ·means), where λ has the least log-partition function − λ·told + Σ (error·λ)²/2.
-
-    Source: maximum entropy with a Gaussian prior, Chen and Rosenfeld, A survey of smoothing techniques, 2000.
-    """
-    from scipy.optimize import minimize
-
-    start = np.log(np.maximum(weights / weights.sum(), 1e-300))
-    errors = np.maximum(errors, _LEAST_ERROR)
-    scale = np.sqrt(np.clip(told * (1 - told), 0.0, None) + errors**2)  # so that all means weigh alike
-
-    def tilted(steps: Floats) -> tuple[Floats, float]:
-        logs = start + means @ (steps / scale)
-        most = float(logs.max())
-        parts = np.exp(logs - most)
-        return parts / parts.sum(), most + math.log(parts.sum())
-
-    def misfit(steps: Floats) -> tuple[float, Floats]:
-        shares, partition = tilted(steps)
-        tilt = steps / scale
-        value = partition - tilt @ told + ((errors * tilt) ** 2).sum() / 2
-        return float(value), (means.T @ shares - told + errors**2 * tilt) / scale
-
-    found = minimize(misfit, np.zeros(len(told)), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
-    nearest: Floats = tilted(found.x)[0] * weights.sum()
-    return nearest
-
-
-def _tilted(weights: Floats, values: NDArray[np.int64], mean: float) -> Floats:
-    """Return weights times e^(θ·value), of the same sum, under which values have a mean if θ need not go far."""
-    scale = max(float(values.std()), 1e-9)
-
-    def tilted(theta: float) -> Floats:
-        tilt: Floats = weights * np.exp(np.clip(theta * (values - values.mean()) / scale, -50.0, 50.0))
-        tilt *= weights.sum() / tilt.sum()
-        return tilt
-
-    low, high = -_MOST_TILT, _MOST_TILT
-    for _ in range(40):
-        middle = (low + high) / 2
-        if tilted(middle) @ values < mean * weights.sum():
-            low = middle
-        else:
-            high = middle
-    return tilted((low + high) / 2)
-
-
-def _of_sizes(
-    baskets: NDArray[np.bool_], single: Floats, sizes: posterior.SizeShares, rng: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Return baskets of these sizes, the longest as the longest: items are added, or left out, as they are popular."""
-    quantiles = (np.arange(len(baskets)) + 0.5) / len(baskets)
-    place = np.minimum(np.searchsorted(np.cumsum(sizes.shares), quantiles), len(sizes.sizes) - 1)
-    wanted = np.empty(len(baskets), dtype=np.int64)
-    wanted[np.argsort(baskets.sum(axis=1) + rng.random(len(baskets)))] = sizes.sizes[place]
-    keys = np.log(single / (1 - single)) + rng.gumbel(size=baskets.shape) + 1e3 * baskets
-    ranks = np.empty(baskets.shape, dtype=np.int64)
-    np.put_along_axis(ranks, np.argsort(-keys, axis=1), np.arange(baskets.shape[1])[None, :], axis=1)
-    held: NDArray[np.bool_] = ranks < wanted[:, None]
-    return held
-
-
 def surviving_entries(
     own: Mapping[frozenset[str], tuple[float, float]],
     others: Mapping[frozenset[str], float],
@@ -630,3 +572,68 @@ def _tree_baskets(
         without = np.clip((single[item] - joint[parent, item]) / (1 - single[parent]), 0.0, 1.0)
         baskets[:, item] = rng.random(count) < np.where(baskets[:, parent], with_it, without)
     return baskets
+
+
+def _tilted(weights: Floats, values: NDArray[np.int64], mean: float) -> Floats:
+    """Return weights times e^(θ·value), of the same sum, under which values have a mean if θ need not go far."""
+    scale = max(float(values.std()), 1e-9)
+
+    def tilted(theta: float) -> Floats:
+        tilt: Floats = weights * np.exp(np.clip(theta * (values - values.mean()) / scale, -50.0, 50.0))
+        tilt *= weights.sum() / tilt.sum()
+        return tilt
+
+    low, high = -_MOST_TILT, _MOST_TILT
+    for _ in range(40):
+        middle = (low + high) / 2
+        if tilted(middle) @ values < mean * weights.sum():
+            low = middle
+        else:
+            high = middle
+    return tilted((low + high) / 2)
+
+
+def _of_sizes(
+    baskets: NDArray[np.bool_], single: Floats, sizes: posterior.SizeShares, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Return baskets of these sizes, the longest as the longest: items are added, or left out, as they are popular."""
+    quantiles = (np.arange(len(baskets)) + 0.5) / len(baskets)
+    place = np.minimum(np.searchsorted(np.cumsum(sizes.shares), quantiles), len(sizes.sizes) - 1)
+    wanted = np.empty(len(baskets), dtype=np.int64)
+    wanted[np.argsort(baskets.sum(axis=1) + rng.random(len(baskets)))] = sizes.sizes[place]
+    keys = np.log(single / (1 - single)) + rng.gumbel(size=baskets.shape) + 1e3 * baskets
+    ranks = np.empty(baskets.shape, dtype=np.int64)
+    np.put_along_axis(ranks, np.argsort(-keys, axis=1), np.arange(baskets.shape[1])[None, :], axis=1)
+    held: NDArray[np.bool_] = ranks < wanted[:, None]
+    return held
+
+
+def _nearest_weights(weights: Floats, means: "csr_array", told: Floats, errors: Floats) -> Floats:
+    """Return weights, nearest to given ones by relative entropy, under which means come near to what is told.
+
+    ``means`` are what each basket adds to them, (baskets, means), ``errors`` the standard errors of what is told.
+    Weights are multiplied by e^(λ·means), where λ has the least log-partition function − λ·told + Σ (error·λ)²/2.
+
+    Source: maximum entropy with a Gaussian prior, Chen and Rosenfeld, A survey of smoothing techniques, 2000.
+    """
+    from scipy.optimize import minimize
+
+    start = np.log(np.maximum(weights / weights.sum(), 1e-300))
+    errors = np.maximum(errors, _LEAST_ERROR)
+    scale = np.sqrt(np.clip(told * (1 - told), 0.0, None) + errors**2)  # so that all means weigh alike
+
+    def tilted(steps: Floats) -> tuple[Floats, float]:
+        logs = start + means @ (steps / scale)
+        most = float(logs.max())
+        parts = np.exp(logs - most)
+        return parts / parts.sum(), most + math.log(parts.sum())
+
+    def misfit(steps: Floats) -> tuple[float, Floats]:
+        shares, partition = tilted(steps)
+        tilt = steps / scale
+        value = partition - tilt @ told + ((errors * tilt) ** 2).sum() / 2
+        return float(value), (means.T @ shares - told + errors**2 * tilt) / scale
+
+    found = minimize(misfit, np.zeros(len(told)), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
+    nearest: Floats = tilted(found.x)[0] * weights.sum()
+    return nearest

@@ -1,12 +1,7 @@
-"""Association rules with errors.
+"""Association rules of mined itemsets: which there are, with metrics that tell how sure they are.
 
-Association rules from mined itemsets: which there are, their metrics, and the table they are put into.
-
-A rule is known by the table's rows of its sides until the frame is made; estimates/confidences.py says how sure it is.
-
-Confidence and lift of rules: standard errors, tests and intervals.
-
-For a rule A → C with B = A ∪ C and estimates b, a, c of the supports of B, A, C:
+A rule is known by the table's rows of its sides until the frame is made. Of its confidence and lift there are standard
+errors, tests and intervals. For a rule A → C with B = A ∪ C and estimates b, a, c of the supports of B, A, C:
 
     confidence = b/a, lift = b/(a·c)
     Var(confidence) ≈ (V_bb − 2 conf V_ab + conf² V_aa) / a²
@@ -67,10 +62,15 @@ from assocpriv.server.supports import (
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Counts = NDArray[np.int64]
+Three = tuple[Floats, Floats, Floats]
 LEAST_SUPPORT = 2.0  # standard errors: a side not told from 0 says nothing about a share of it
 SIDES = ["antecedents", "consequents"]
 NEEDS_ITEMS = "rules compare an itemset with its subsets, from a plan that asks for items"
 ERRORS = ["support_std_error", "confidence_std_error", "lift_std_error"]
+
+
+# ---- rules
 
 
 def check_rules(table: AnyFrame) -> None:
@@ -124,6 +124,15 @@ def derive_rules(
         said |= {"none": _why_none(itemsets, wanted or RuleFilter(), 0.0 if n_rules else threshold)}
     rules.attrs[ATTRIBUTE] = said
     return rules
+
+
+def rules_of_table(
+    itemsets: AnyFrame, min_confidence: "float | str", certain: "float | str | None", wanted: RuleFilter
+) -> LightFrame:
+    """Derive the rules that a filter wants, as :func:`assocpriv.association_rules`, without pandas."""
+    mining_facts(itemsets)  # refuses what is no such table
+    given = None if wanted == RuleFilter() else wanted
+    return derive_rules(LightFrame.of(itemsets), min_confidence, certain=certain, wanted=given)
 
 
 def _why_none(itemsets: LightFrame, wanted: RuleFilter, threshold: float) -> str:
@@ -230,13 +239,13 @@ def empty_rules(numbers: Sequence[str]) -> LightFrame:
 def rule_frame(sides: Sequence[Any], supports: tuple[Floats, Floats, Floats], errors: Sequence[Floats]) -> LightFrame:
     """Put rules into a table: antecedents and consequents, metrics, and standard errors."""
     columns = dict(zip(SIDES, map(as_column, sides), strict=True))
-    return LightFrame(columns | rule_metrics(*supports) | dict(zip(ERRORS, errors, strict=True)))
+    return LightFrame(columns | _rule_metrics(*supports) | dict(zip(ERRORS, errors, strict=True)))
 
 
-def rule_metrics(b: Floats, a: Floats, c: Floats) -> dict[str, Floats]:
+def _rule_metrics(b: Floats, a: Floats, c: Floats) -> dict[str, Floats]:
     """Compute mlxtend's metrics from supports of A ∪ C, A and C, float64 arrays of one shape; a, c > 0.
 
-    >>> metrics = rule_metrics(np.array([0.25]), np.array([0.5]), np.array([0.5]))
+    >>> metrics = _rule_metrics(np.array([0.25]), np.array([0.5]), np.array([0.5]))
     >>> metrics["confidence"].tolist(), metrics["lift"].tolist()
     ([0.5], [1.0])
     """
@@ -284,8 +293,7 @@ def write_rules(rules: AnyFrame, path: str | Path, *, force: bool = False) -> No
     write_plain(rules, SIDES, as_json, path, force=force)
 
 
-Counts = NDArray[np.int64]
-Three = tuple[Floats, Floats, Floats]
+# ---- errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,12 +405,3 @@ def _exactly(counts: Counts) -> Counts:
         without = [mask for mask in range(counts.shape[1]) if not mask >> i & 1]
         exact[:, without] -= exact[:, [mask | 1 << i for mask in without]]
     return exact
-
-
-def rules_of_table(
-    itemsets: "AnyFrame", min_confidence: "float | str", certain: "float | str | None", wanted: "RuleFilter"
-) -> "LightFrame":
-    """Derive the rules that a filter wants, as :func:`association_rules`, without pandas."""
-    mining_facts(itemsets)  # refuses what is no such table
-    given = None if wanted == RuleFilter() else wanted
-    return derive_rules(LightFrame.of(itemsets), min_confidence, certain=certain, wanted=given)

@@ -1,4 +1,4 @@
-"""Which rows of a table are shown: filters, orders, and some rows of every itemset size where not all are shown.
+"""Selection of the rows to show: filters, orders, some rows of every itemset size where not all are shown.
 
 Filters look at estimates of what was mined and tested already; no claim changes with them. What is called certain was
 so among all hypotheses, and its share of false ones is one among *all* that are called certain: of those that a filter

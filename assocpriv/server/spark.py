@@ -1,7 +1,7 @@
-"""Reports that Spark's tasks read, and count by the code that counts here; the counts are added up.
+"""Counts by Spark: its tasks read the reports, counted by the same code as here.
 
 Reports are in files, which the tasks open themselves, or in a column of a DataFrame. They are never collected: what
-comes back are whole numbers, so results are the local backend's to the last integer.
+comes back are whole numbers, which are added up, so results are the local backend's to the last integer.
 """
 
 import math

@@ -1,9 +1,7 @@
-"""Superset counts to supports and variances.
+"""Supports of itemsets from superset counts, with their variances.
 
-Supports from superset counts, with their variances.
-
-For an itemset A of k items let Z_A be the value q[l'] of plans/transition.py, an unbiased
-estimate from one report of whether its transaction holds A. With means over the N reports:
+For an itemset A of k items let Z_A be the value q[l'] of plans/transition.py, an unbiased estimate from one report of
+whether its transaction holds A. With means over the N reports:
 
     ŝ(A)                = mean Z_A
     Cov(ŝ(A), ŝ(B))     ≈ (mean Z_A Z_B − mean Z_{A∪B}) / N             for the N transactions at hand
@@ -44,10 +42,9 @@ Without blocks N_A = N_B = N_AB = n = N, and this is what stands above.
 
 Source: ESAG02, section 4 (estimator and variance).
 
-What supports lose where people hold more than M entries of their block, told from the dummies of reports.
-
-Of a block somebody holds |T| entries and reports M of them, all if there are no more; shorter ones are filled up with
-dummies, so that dummy d is in the transaction iff |T| ≤ M − 1 − d. The supports of the dummies so are those of
+**What supports lose** where people hold more than M entries of their block the dummies of reports tell. Of a block
+somebody holds |T| entries and reports M of them, all if there are no more; shorter ones are filled up with dummies, so
+that dummy d is in the transaction iff |T| ≤ M − 1 − d. The supports of the dummies so are those of
 
     P(|T| ≥ j) = 1 − s(dummy M − j),     j = 1 … M.
 
@@ -79,6 +76,12 @@ from assocpriv.plans.transition import ERRORS_OF_ONE, SupportModel, lowest_suppo
 from assocpriv.promise.errors import EstimateError
 
 FEW_REPORTS = 0.1  # of a standard error: where one report can change an estimate by more, few reports decide
+WHOLE_BELOW = 0.25  # standard errors: a bias of so much leaves 94 of 100 intervals for 95 right
+_MOST_RATIO = 0.9  # beyond it long baskets decide, of which nothing is known
+_TERMS, _NEGLIGIBLE = 200, 1e-12
+
+
+# ---- supports
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +223,8 @@ def foreseen_error(respondents: Respondents, k: int, support: float) -> float:
 def lowest_discoverable_support(respondents: Respondents, k: int, errors: float = ERRORS_OF_ONE) -> float:
     """Return the support s that is so many of its standard errors, s = zσ_k(s): LDS_k with four (EGS03, section 5).
 
-    It is that of one itemset named beforehand; among many, some that nobody has exceed it (limits.py). May exceed 1 or
-    be infinite: then nothing of this size can be discovered from these reports.
+    It is that of one itemset named beforehand; among many, some that nobody has exceed it (intervals.py). May exceed 1
+    or be infinite: then nothing of this size can be discovered from these reports.
     """
     outside, inside, drawn = _foreseen_variances(respondents, k)
     if outside == math.inf:
@@ -260,6 +263,9 @@ def partial_counts(subset_sums: NDArray[np.int64]) -> NDArray[np.int64]:
     k = subset_sums.shape[1] - 1
     invert = [[(-1) ** (j - p) * comb(j, p) if j >= p else 0 for p in range(k + 1)] for j in range(k + 1)]
     return np.asarray(subset_sums @ np.array(invert, dtype=np.int64))
+
+
+# ---- covariances
 
 
 def subset_sums(counts: NDArray[np.int64], mask: int) -> NDArray[np.int64]:
@@ -333,9 +339,7 @@ def normal_quantile(confidence_level: float) -> float:
     return NormalDist().inv_cdf((1 + confidence_level) / 2)
 
 
-WHOLE_BELOW = 0.25  # standard errors: a bias of so much leaves 94 of 100 intervals for 95 right
-_MOST_RATIO = 0.9  # beyond it long baskets decide, of which nothing is known
-_TERMS, _NEGLIGIBLE = 200, 1e-12
+# ---- sampling loss
 
 
 @dataclass(frozen=True, slots=True)

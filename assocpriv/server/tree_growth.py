@@ -1,14 +1,11 @@
-"""Positions of columns, corrected; growth, with evidence or without.
+"""Growth of decision trees from released codes, over positions whose counts are the reconstructed ones.
 
-What trees know of a column: its positions (intervals or values), and how a released code speaks of them.
+What trees know of a column is its positions, and how a released code speaks of them. A *position* is an interval of
+numbers or a value of a category, counted from 0; NaN stands for a missing value. Splits lie between positions, so edges
+of intervals are all the thresholds that a tree can have.
 
-A *position* is an interval of numbers or a value of a category, counted from 0; NaN stands for a missing value. Splits
-lie between positions, so edges of intervals are all the thresholds that a tree can have.
-
-From released codes to positions whose counts are the reconstructed ones.
-
-The shares of all positions are reconstructed from a histogram of codes. Records are then given positions so that each
-gets its share of them, with as little change as possible:
+**Corrected positions.** The shares of all positions are reconstructed from a histogram of codes. Records are then given
+positions so that each gets its share of them, with as little change as possible:
 
 * numbers: released values are sorted, and the lowest N·Pr(I₁) get the first interval, and so on (AS00, section 4.2);
   equal ones are taken in random order;
@@ -20,23 +17,23 @@ gets its share of them, with as little change as possible:
 
 Random order is numpy's with a seed: the reports are what they are, nobody's privacy depends on it.
 
-Trees over positions: grown by scikit-learn, by class counts at every node; Local reconstructs at nodes on the way.
-
-Source: AS00, section 4.2. *Global* reconstructs each column once over all records, *by-class* once for each class,
-*local* for each class at every node. Which split is best is scikit-learn's to say, by the gini index, in all of them.
-
-How much of the difference between classes, in one column, the released codes bear out.
-
-A distribution that is reconstructed for each class by itself fits that class's noise. A column with many values, few
-answers or a strong promise then tells classes apart that do not differ, and a tree splits by it first. The released
-codes say how much of that can be true: with n_ky codes y in class k, and e_ky what there would be if classes did not
-differ, χ² = Σ (n_ky − e_ky)²/e_ky has the mean d = (classes − 1)(codes seen − 1) where they do not. So the shares
-f_k of a class become f + λ(f_k − f), f those of all classes together, with
+**Evidence.** How much of the difference between classes, in one column, do the released codes bear out? A distribution
+that is reconstructed for each class by itself fits that class's noise. A column with many values, few answers or a
+strong promise then tells classes apart that do not differ, and a tree splits by it first. The released codes say how
+much of that can be true: with n_ky codes y in class k, and e_ky what there would be if classes did not differ, χ² = Σ
+(n_ky − e_ky)²/e_ky has the mean d = (classes − 1)(codes seen − 1) where they do not. So the shares f_k of a class
+become f + λ(f_k − f), f those of all classes together, with
 
     λ = 1 − d/χ² where χ² is above the quantile of LEVEL, else 0,
 
 the rule of James and Stein (1961) for how far estimates are moved to a common mean. Where noise is small against what
 classes differ by, λ is near 1, and nothing changes.
+
+**Growth** over positions is scikit-learn's, by class counts at every node. *Global* reconstructs each column once over
+all records, *by-class* once for each class, *local* for each class at every node on the way. Which split is best is
+scikit-learn's to say, by the gini index, in all of them.
+
+Source: AS00, section 4.2.
 """
 
 from collections.abc import Sequence
@@ -51,6 +48,17 @@ from assocpriv.plans.tables import TablePlan
 from assocpriv.plans.tree_model import CategoryInput, Input, NumberInput
 from assocpriv.server.histograms import release_grid
 from assocpriv.server.maximum_likelihood import maximize, stopped_early
+
+Codes = NDArray[np.unsignedinteger]
+METHODS = ("by-class", "global", "local", "randomized")
+_LEAST_RECONSTRUCTED = 300  # records of a class; of 300, 1,000, 3,000 and 10,000 best on F2 and F3 at 100% privacy
+EVERY = 1 << 20  # above all positions: a split by which all values but missing ones go left
+Positions = NDArray[np.float32]
+LEVEL = 0.9  # of the χ² test; one column in ten that tells nothing passes, most of those moved half the way
+MOST_BINS = 8  # of codes; neighbours in a row are joined, for noise is wide and few records bear out few bins
+
+
+# ---- channels
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +131,7 @@ def _extended(column: NumberColumn) -> tuple[NDArray[np.float64], NDArray[np.int
     return np.array(edges), intervals - lowest
 
 
-Codes = NDArray[np.unsignedinteger]
+# ---- positions
 
 
 def correct(
@@ -230,10 +238,81 @@ def _fewest_moves(codes: Codes, shares: NDArray[np.float64], rng: np.random.Gene
     return positions
 
 
-METHODS = ("by-class", "global", "local", "randomized")
-LEAST_RECONSTRUCTED = 300  # records of a class; of 300, 1,000, 3,000 and 10,000 best on F2 and F3 at 100% privacy
-EVERY = 1 << 20  # above all positions: a split by which all values but missing ones go left
-Positions = NDArray[np.float32]
+# ---- evidence
+
+
+def class_shares(codes: Codes, labels: NDArray[np.int64], channel: Channel) -> dict[int, NDArray[np.float64]]:
+    """Return the reconstructed shares of each class, float64 (inputs,), moved to those of all by what is borne out.
+
+    ``codes`` are of one column, (n,), ``labels`` the classes, int64 (n,). A class that nobody of was asked has those of
+    all; if nobody was asked at all, there are none.
+    """
+    assert channel.matrix is not None
+    counts = codes_by_class(codes, labels, channel)
+    every = sum(counts.values(), np.zeros(len(channel.matrix), dtype=np.int64))
+    if not every.any():
+        return {}
+    weight = borne_out(np.array(list(counts.values())), in_a_row=channel.edges is not None)
+    together = reconstruct(every, channel)
+    return {
+        k: together + weight * (reconstruct(found, channel) - together) if weight and found.any() else together
+        for k, found in counts.items()
+    }
+
+
+def codes_by_class(codes: Codes, labels: NDArray[np.int64], channel: Channel) -> dict[int, NDArray[np.int64]]:
+    """Return how often each code was released in each class, int64 (codes,), of who was asked."""
+    assert channel.matrix is not None
+    n = len(channel.matrix)
+    found = {k: np.bincount(codes[labels == k], minlength=n) for k in np.unique(labels).tolist()}
+    return {k: counts[:n] for k, counts in found.items()}
+
+
+def borne_out(counts: NDArray[np.int64], *, in_a_row: bool) -> float:
+    """Return λ of counts of codes by class, int64 (classes, codes).
+
+    >>> borne_out(np.array([[50, 52], [49, 50]]), in_a_row=False)
+    0.0
+    >>> round(borne_out(np.array([[500, 100], [100, 500]]), in_a_row=False), 3)
+    0.998
+    """
+    from scipy.special import chdtri
+
+    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+    if in_a_row and counts.shape[1] > MOST_BINS:
+        counts = _in_bins(counts)
+    freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
+    if freedom == 0:
+        return 0.0
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    distance = float(((counts - expected) ** 2 / expected).sum())
+    return 1 - freedom / distance if distance > chdtri(freedom, 1 - LEVEL) else 0.0
+
+
+def _in_bins(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return counts with neighbours joined into bins of about equally many records."""
+    so_far = np.cumsum(counts.sum(axis=0))
+    bins = np.minimum((so_far - 1) * MOST_BINS // so_far[-1], MOST_BINS - 1)
+    starts = np.flatnonzero(np.diff(bins, prepend=-1))
+    joined: NDArray[np.int64] = np.add.reduceat(counts, starts, axis=1)
+    return joined
+
+
+def _correct_classes(
+    codes: Codes, labels: NDArray[np.int64], channel: Channel, rng: np.random.Generator
+) -> NDArray[np.float32]:
+    """Return the positions of records, float32 (n,), reconstructed by class; ``codes`` (n,), ``labels`` int64 (n,)."""
+    if channel.matrix is None:
+        return as_released(codes, channel)
+    shares = class_shares(codes, labels, channel)
+    found = np.empty(len(codes), dtype=np.float32)
+    for k in np.unique(labels).tolist():
+        rows = np.flatnonzero(labels == k)
+        found[rows] = correct(codes[rows], channel, rng, shares.get(k))
+    return found
+
+
+# ---- growth
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +358,7 @@ def corrected_positions(
     found = np.empty((len(labels), len(codes)), dtype=np.float32, order="F")
     for place, (column, channel) in enumerate(zip(codes, channels, strict=True)):
         by_class = method != "global"
-        found[:, place] = correct_classes(column, labels, channel, rng) if by_class else correct(column, channel, rng)
+        found[:, place] = _correct_classes(column, labels, channel, rng) if by_class else correct(column, channel, rng)
     return found
 
 
@@ -323,7 +402,7 @@ class LocalGrowth:
         channels: Sequence[Channel],
         n_classes: int,
         rng: np.random.Generator,
-        least: int = LEAST_RECONSTRUCTED,
+        least: int = _LEAST_RECONSTRUCTED,
     ) -> None:
         self.codes, self.labels, self.channels = codes, labels, channels
         self.n_classes, self.rng, self.least = n_classes, rng, least
@@ -348,96 +427,21 @@ class LocalGrowth:
         parts = [
             self.grow(rows[side], positions[side], used | {root.feature}, limits.below()) for side in (left, ~left)
         ]
-        return joined(root, *parts)
+        return _joined(root, *parts)
 
     def _again(
         self, rows: NDArray[np.int64], labels: NDArray[np.int64], positions: Positions, places: set[int]
     ) -> Positions:
         found = positions.copy(order="F")
         for place in sorted(places):
-            found[:, place] = correct_classes(self.codes[place][rows], labels, self.channels[place], self.rng)
+            found[:, place] = _correct_classes(self.codes[place][rows], labels, self.channels[place], self.rng)
         return found
 
 
-def joined(root: Branch, left: Tree, right: Tree) -> Tree:
+def _joined(root: Branch, left: Tree, right: Tree) -> Tree:
     """Return the tree of a node and the trees below it."""
     return [replace(root, right=1 + len(left)), *_moved(left, 1), *_moved(right, 1 + len(left))]
 
 
 def _moved(tree: Tree, by: int) -> Tree:
     return [branch if branch.feature < 0 else replace(branch, right=branch.right + by) for branch in tree]
-
-
-LEVEL = 0.9  # of the χ² test; one column in ten that tells nothing passes, most of those moved half the way
-MOST_BINS = 8  # of codes; neighbours in a row are joined, for noise is wide and few records bear out few bins
-
-
-def class_shares(codes: Codes, labels: NDArray[np.int64], channel: Channel) -> dict[int, NDArray[np.float64]]:
-    """Return the reconstructed shares of each class, float64 (inputs,), moved to those of all by what is borne out.
-
-    ``codes`` are of one column, (n,), ``labels`` the classes, int64 (n,). A class that nobody of was asked has those of
-    all; if nobody was asked at all, there are none.
-    """
-    assert channel.matrix is not None
-    counts = codes_by_class(codes, labels, channel)
-    every = sum(counts.values(), np.zeros(len(channel.matrix), dtype=np.int64))
-    if not every.any():
-        return {}
-    weight = borne_out(np.array(list(counts.values())), in_a_row=channel.edges is not None)
-    together = reconstruct(every, channel)
-    return {
-        k: together + weight * (reconstruct(found, channel) - together) if weight and found.any() else together
-        for k, found in counts.items()
-    }
-
-
-def codes_by_class(codes: Codes, labels: NDArray[np.int64], channel: Channel) -> dict[int, NDArray[np.int64]]:
-    """Return how often each code was released in each class, int64 (codes,), of who was asked."""
-    assert channel.matrix is not None
-    n = len(channel.matrix)
-    found = {k: np.bincount(codes[labels == k], minlength=n) for k in np.unique(labels).tolist()}
-    return {k: counts[:n] for k, counts in found.items()}
-
-
-def borne_out(counts: NDArray[np.int64], *, in_a_row: bool) -> float:
-    """Return λ of counts of codes by class, int64 (classes, codes).
-
-    >>> borne_out(np.array([[50, 52], [49, 50]]), in_a_row=False)
-    0.0
-    >>> round(borne_out(np.array([[500, 100], [100, 500]]), in_a_row=False), 3)
-    0.998
-    """
-    from scipy.special import chdtri
-
-    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
-    if in_a_row and counts.shape[1] > MOST_BINS:
-        counts = _joined(counts)
-    freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
-    if freedom == 0:
-        return 0.0
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
-    distance = float(((counts - expected) ** 2 / expected).sum())
-    return 1 - freedom / distance if distance > chdtri(freedom, 1 - LEVEL) else 0.0
-
-
-def _joined(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return counts with neighbours joined into bins of about equally many records."""
-    so_far = np.cumsum(counts.sum(axis=0))
-    bins = np.minimum((so_far - 1) * MOST_BINS // so_far[-1], MOST_BINS - 1)
-    starts = np.flatnonzero(np.diff(bins, prepend=-1))
-    joined: NDArray[np.int64] = np.add.reduceat(counts, starts, axis=1)
-    return joined
-
-
-def correct_classes(
-    codes: Codes, labels: NDArray[np.int64], channel: Channel, rng: np.random.Generator
-) -> NDArray[np.float32]:
-    """Return the positions of records, float32 (n,), reconstructed by class; ``codes`` (n,), ``labels`` int64 (n,)."""
-    if channel.matrix is None:
-        return as_released(codes, channel)
-    shares = class_shares(codes, labels, channel)
-    found = np.empty(len(codes), dtype=np.float32)
-    for k in np.unique(labels).tolist():
-        rows = np.flatnonzero(labels == k)
-        found[rows] = correct(codes[rows], channel, rng, shares.get(k))
-    return found

@@ -1,6 +1,6 @@
-"""Pruning, recounting, held-out records.
+"""Pruning of decision trees, from the leaves up: what their records do not bear out becomes a leaf.
 
-Pruning from the leaves up: a node stays split where that is the cheaper description of its records.
+A node stays split where that is the cheaper description of its records.
 
 * By description length, as AS00 does it (Mehta, Agrawal, Rissanen, SLIQ, EDBT 1996, section 4.2): a leaf costs 1 for
   being one, and 1 for each record that is not of its class; a split costs 1 for being one, its test, and its two parts.
@@ -10,12 +10,11 @@ Pruning from the leaves up: a node stays split where that is the cheaper descrip
 
 Equal costs are for the leaf.
 
-How many records of each class lie in the boxes of a grown tree: by EM over its leaves.
-
-Growth gives every record one position in each column by its own code alone, so a box of several columns holds records
-that do not belong there. Here each class is a mixture of the tree's leaves. Within a leaf columns are independent, and
-each is distributed as in the whole class, cut to the leaf's box. With P(box_u | code) and P(box_u) of column u in the
-class, the likelihood of a record in leaf ℓ is, but for a factor of its own,
+**Recount.** How many records of each class lie in the boxes of a grown tree is found by EM over its leaves. Growth
+gives every record one position in each column by its own code alone, so a box of several columns holds records that do
+not belong there. Here each class is a mixture of the tree's leaves. Within a leaf columns are independent, and each is
+distributed as in the whole class, cut to the leaf's box. With P(box_u | code) and P(box_u) of column u in the class,
+the likelihood of a record in leaf ℓ is, but for a factor of its own,
 
     L_ℓ = Π_u P(box_u | code_u) / P(box_u)
 
@@ -23,10 +22,9 @@ over the columns u that lead to ℓ. A step of EM is p_ℓ ← p_ℓ · mean ove
 independent columns, p_ℓ = Π_u P(box_u), and is stopped early, as the reconstruction of columns is in AS00: what is
 likeliest of all fits noise. A column that nobody answers with another leaves the start as it is.
 
-Whether a tree tells more than the commonest class does: asked of records that it was not grown on.
-
-A tree under a strong promise fits noise, and by its own records it seems sure all the same. So records are divided in
-two halves at random. On each half a tree is grown, and its leaves are recounted from the other half: noise that one
+**Held-out records.** Whether a tree tells more than the commonest class does is asked of records that it was not grown
+on. A tree under a strong promise fits noise, and by its own records it seems sure all the same. So records are divided
+in two halves at random. On each half a tree is grown, and its leaves are recounted from the other half: noise that one
 half has and the other has not makes splits there no better than none. The recount takes columns that nobody answered
 together as independent within a class; where they are not it promises too much, so a gain counts from LEAST_GAIN on.
 
@@ -45,6 +43,16 @@ from numpy.typing import NDArray
 from assocpriv.server import tree_growth
 
 PRUNINGS = ("description-length", "cost-complexity", "none")
+STEPS = 15  # of 5, 15 and 60; chosen on 50,000 records of F2 and F3 at 100% privacy
+MOST_RECORDS = 50_000  # of a class, chosen at random: what bounds time and memory
+_LEAST = 1e-9  # records in a leaf, so that shares can be taken of it
+_Allowed = dict[int, NDArray[np.bool_]]  # by column, which of its inputs a leaf takes
+LEAST_GAIN = 0.05  # of the errors that the commonest class makes; .1 does as well on Adult at ε = 1 and 1.5
+SURE = 0.9  # of a difference between classes
+GrowOn = Callable[[Sequence[tree_growth.Codes], NDArray[np.int64]], tuple[tree_growth.Tree, list[tree_growth.Channel]]]
+
+
+# ---- pruning
 
 
 def prune(
@@ -96,10 +104,7 @@ def prune_by_complexity(tree: tree_growth.Tree, alpha: float) -> tree_growth.Tre
     return prune(tree, cost, lambda _: 0.0)
 
 
-STEPS = 15  # of 5, 15 and 60; chosen on 50,000 records of F2 and F3 at 100% privacy
-MOST_RECORDS = 50_000  # of a class, chosen at random: what bounds time and memory
-_LEAST = 1e-9  # records in a leaf, so that shares can be taken of it
-Allowed = dict[int, NDArray[np.bool_]]  # by column, which of its inputs a leaf takes
+# ---- recount
 
 
 @dataclass(frozen=True)
@@ -149,7 +154,7 @@ def recount(
         rows = np.flatnonzero(labels == k)
         some = rng.permutation(rows)[:MOST_RECORDS]
         shares = {place: of_class[k] for place, of_class in known.items() if of_class}
-        found = leaf_shares([column[some] for column in codes], channels, leaves, shares)
+        found = _leaf_shares([column[some] for column in codes], channels, leaves, shares)
         for leaf, share in zip(leaves, found, strict=True):
             counts[leaf][k] += len(rows) * share
     filled = list(tree)
@@ -161,10 +166,10 @@ def recount(
     return filled
 
 
-def leaf_shares(
+def _leaf_shares(
     codes: Sequence[tree_growth.Codes],
     channels: Sequence[tree_growth.Channel],
-    leaves: dict[int, Allowed],
+    leaves: dict[int, _Allowed],
     inputs: Mapping[int, NDArray[np.float64]],
 ) -> NDArray[np.float64]:
     """Return which share of one class's records each leaf has, float64 (leaves,); codes are a column's each, (n,).
@@ -193,9 +198,9 @@ def leaf_shares(
     return shares
 
 
-def _leaves(tree: tree_growth.Tree, channels: Sequence[tree_growth.Channel]) -> dict[int, Allowed]:
+def _leaves(tree: tree_growth.Tree, channels: Sequence[tree_growth.Channel]) -> dict[int, _Allowed]:
     """Return what every leaf takes of the columns that lead to it, bool (positions + 1,), missing values last."""
-    reached: dict[int, Allowed] = {0: {}}
+    reached: dict[int, _Allowed] = {0: {}}
     for place, branch in enumerate(tree):
         if branch.feature >= 0:
             above, channel = reached.pop(place), channels[branch.feature]
@@ -208,9 +213,7 @@ def _leaves(tree: tree_growth.Tree, channels: Sequence[tree_growth.Channel]) -> 
     return reached
 
 
-LEAST_GAIN = 0.05  # of the errors that the commonest class makes; .1 does as well on Adult at ε = 1 and 1.5
-SURE = 0.9  # of a difference between classes
-GrowOn = Callable[[Sequence[tree_growth.Codes], NDArray[np.int64]], tuple[tree_growth.Tree, list[tree_growth.Channel]]]
+# ---- held-out records
 
 
 def in_doubt(

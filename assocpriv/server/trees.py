@@ -1,16 +1,13 @@
-"""Decision trees from released tables.
+"""Decision trees from the reports of a table: grown on released values, applied to raw ones.
 
-From codes and classes to a finished tree: positions, growth, pruning, and the shares of the true classes.
+From codes and classes to a finished tree there are positions and growth (tree_growth.py), pruning (tree_pruning.py),
+and the shares of the true classes. The trees are a scikit-learn estimator, too.
 
-A protected class. Symmetric randomized response of K classes turns the share p of a class, in any part of the table,
-into l + (h − l)·p, where h and l are the probabilities of releasing the own class and each other one. Every gini index
-is then 1 − Σ(l + (h − l)p)² = a constant − (h − l)²·Σp², and constants cancel from a split's gain: all gains are the
-true ones times (h − l)². So the tree grows on the released classes, and the shares of its nodes are inverted
+**A protected class.** Symmetric randomized response of K classes turns the share p of a class, in any part of the
+table, into l + (h − l)·p, where h and l are the probabilities of releasing the own class and each other one. Every gini
+index is then 1 − Σ(l + (h − l)p)² = a constant − (h − l)²·Σp², and constants cancel from a split's gain: all gains are
+the true ones times (h − l)². So the tree grows on the released classes, and the shares of its nodes are inverted
 afterwards.
-
-The trees as a scikit-learn estimator: grown on released values, applied to raw ones.
-
-A decision tree from the reports of a table.
 """
 
 import contextlib
@@ -30,14 +27,18 @@ from assocpriv.plans.columns import CategoryColumn, Column, LabelColumn, NumberC
 from assocpriv.plans.tables import TablePlan, shortened
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server import tree_growth, tree_pruning
-from assocpriv.server.histograms import release_grid
+from assocpriv.server.histograms import release_grid, released_codes
 
-LARGEST_LEAST_LEAF = 100  # records; the points that an interval has on average in AS00, section 4.2
+_LARGEST_LEAST_LEAF = 100  # records; the points that an interval has on average in AS00, section 4.2
+ASKED = " asked"  # ends the name of released_frame's column that says whether a column was asked
+
+
+# ---- requests
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRequest:
-    """How a tree is grown; see :class:`assocpriv.server.trees.ReleasedTreeClassifier`.
+    """How a tree is grown; see :class:`ReleasedTreeClassifier`.
 
     Raises:
         EstimateError: a word that is none of those known, or a number out of range.
@@ -66,7 +67,7 @@ class TreeRequest:
 
     def limits(self, n_records: int) -> tree_growth.Limits:
         """Return the limits of growth on so many records."""
-        leaf = self.min_samples_leaf or min(LARGEST_LEAST_LEAF, max(1, n_records // 1000))
+        leaf = self.min_samples_leaf or min(_LARGEST_LEAST_LEAF, max(1, n_records // 1000))
         return tree_growth.Limits(self.max_depth, self.min_samples_split, leaf, self.seed)
 
 
@@ -97,6 +98,58 @@ class ClassColumn:
             shares = np.clip((shares - low) / (high - low), 0, 1)
             shares /= shares.sum()
         return tuple(shares.tolist())
+
+
+# ---- growth
+
+
+def grow_tree(reports: Reports, class_column_name: str | None, request: TreeRequest) -> tree_model.TreeModel:
+    """Grow a tree on reports; those without a class, or that did not answer it, are left out.
+
+    Raises:
+        PlanError: reports of another kind, or no column of this name.
+        EstimateError: a column that can be no class, or what :func:`build` refuses.
+    """
+    plan = reports.plan.as_a(TablePlan)
+    at = _class_place(plan, class_column_name)
+    places = [place for place in range(len(plan.columns)) if place != at]
+    every = released_codes(reports, plan)
+    labels = every[at]
+    known = labels < plan.columns[at].law.outputs
+    codes = [every[place] if known.all() else every[place][known] for place in places]
+    channels = [tree_growth.channel_of(plan, place, corrected=request.method != "randomized") for place in places]
+    target = ClassColumn.of(class_column(plan, at))
+    return build(codes, labels[known].astype(np.int64), channels, target, request, plan.plan_id)
+
+
+def _class_place(plan: TablePlan, name: str | None) -> int:
+    """Return the position of the column that is the class: by name, or the only label.
+
+    Raises:
+        PlanError: there is no such column.
+        EstimateError: it is one of numbers, may be missing under protection, or there are several labels or none.
+    """
+    if name is None:
+        labels = [column.name for column in plan.columns if isinstance(column, LabelColumn)]
+        if len(labels) != 1:
+            raise EstimateError(f"the plan has {len(labels)} labels; name the column that is the class")
+        name = labels[0]
+    place = plan.place_of(name)
+    class_column(plan, place)
+    return place
+
+
+def class_column(plan: TablePlan, place: int) -> CategoryColumn:
+    """Return the column at a position if it can be a class; EstimateError says why not."""
+    column = plan.columns[place]
+    if not isinstance(column, CategoryColumn):
+        raise EstimateError(f"column {column.name} holds numbers; a class is a label or a category")
+    if column.optional and column.is_protected:
+        raise EstimateError(
+            f"column {column.name} is protected and may be missing, so who has no class is not known; trees learn a "
+            "class that nobody leaves out"
+        )
+    return column
 
 
 def build(
@@ -267,7 +320,7 @@ def node_of(
     )
 
 
-ASKED = " asked"  # ends the name of released_frame's column that says whether a column was asked
+# ---- scikit-learn
 
 
 class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -349,7 +402,7 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def _fit_plan(self, plan: TablePlan, X: Any, y: ArrayLike, request: TreeRequest) -> None:
         TablePlan.of(plan)
-        at = class_place(plan, self.label)
+        at = _class_place(plan, self.label)
         places = [place for place in range(len(plan.columns)) if place != at]
         corrected = request.method != "randomized"
         channels = [tree_growth.channel_of(plan, place, corrected=corrected) for place in places]
@@ -414,36 +467,6 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def class_place(plan: TablePlan, name: str | None) -> int:
-    """Return the position of the column that is the class: by name, or the only label.
-
-    Raises:
-        PlanError: there is no such column.
-        EstimateError: it is one of numbers, may be missing under protection, or there are several labels or none.
-    """
-    if name is None:
-        labels = [column.name for column in plan.columns if isinstance(column, LabelColumn)]
-        if len(labels) != 1:
-            raise EstimateError(f"the plan has {len(labels)} labels; name the column that is the class")
-        name = labels[0]
-    place = plan.place_of(name)
-    class_column(plan, place)
-    return place
-
-
-def class_column(plan: TablePlan, place: int) -> CategoryColumn:
-    """Return the column at a position if it can be a class; EstimateError says why not."""
-    column = plan.columns[place]
-    if not isinstance(column, CategoryColumn):
-        raise EstimateError(f"column {column.name} holds numbers; a class is a label or a category")
-    if column.optional and column.is_protected:
-        raise EstimateError(
-            f"column {column.name} is protected and may be missing, so who has no class is not known; trees learn a "
-            "class that nobody leaves out"
-        )
-    return column
 
 
 def _as_they_are(X: NDArray[np.float64], names: list[str]) -> tuple[list[tree_growth.Channel], list[tree_growth.Codes]]:
@@ -546,34 +569,3 @@ def _labels(y: ArrayLike, target: ClassColumn, n: int) -> NDArray[np.int64]:
     if not (places >= 0).all():
         raise EstimateError(f"y has {int((~(places >= 0)).sum())} values that are no class of {target.name}")
     return places.astype(np.int64)
-
-
-_BATCH = 1 << 18
-
-
-def grow_tree(reports: Reports, class_column_name: str | None, request: TreeRequest) -> tree_model.TreeModel:
-    """Grow a tree on reports; those without a class, or that did not answer it, are left out.
-
-    Raises:
-        PlanError: reports of another kind, or no column of this name.
-        EstimateError: a column that can be no class, or what :func:`build` refuses.
-    """
-    plan = reports.plan.as_a(TablePlan)
-    at = class_place(plan, class_column_name)
-    places = [place for place in range(len(plan.columns)) if place != at]
-    every = released_codes(reports, plan)
-    labels = every[at]
-    known = labels < plan.columns[at].law.outputs
-    codes = [every[place] if known.all() else every[place][known] for place in places]
-    channels = [tree_growth.channel_of(plan, place, corrected=request.method != "randomized") for place in places]
-    target = ClassColumn.of(class_column(plan, at))
-    return build(codes, labels[known].astype(np.int64), channels, target, request, plan.plan_id)
-
-
-def released_codes(reports: Reports, plan: TablePlan) -> list[NDArray[np.unsignedinteger]]:
-    """Return the codes of every column, (n,) each: two bytes a record and column at most."""
-    parts = [
-        [plan.codes(packed, place).copy() for place in range(len(plan.columns))] for packed in reports.batches(_BATCH)
-    ]
-    empty = [np.empty(0, dtype=np.uint16) for _ in plan.columns]
-    return [np.concatenate([part[place] for part in parts] or [empty[place]]) for place in range(len(plan.columns))]

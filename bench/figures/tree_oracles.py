@@ -19,8 +19,9 @@ from assocpriv.plans.columns import NumberColumn
 from assocpriv.plans.tables import TablePlan
 from assocpriv.plans.tree_model import TreeModel
 from assocpriv.server import tree_growth, tree_pruning, trees
+from assocpriv.server.histograms import released_codes
 from assocpriv.server.tree_growth import Channel, channel_of
-from assocpriv.server.trees import TreeRequest, grow_tree, released_codes
+from assocpriv.server.trees import TreeRequest, grow_tree
 from assocpriv.simulation.synthetic import CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from bench.figures.trees import NOISES, Row, accuracy, generated_columns, noisy_plan, release
 
@@ -40,10 +41,7 @@ def oracle_rows(seed: int, *, records: int = 100_000, privacy: int = 100) -> Ite
             shared = {"function": function, "noise": noise, "privacy": privacy, "seed": seed}
             raw, labels = raw_positions(train, plan), np.array([CLASSES.index(word) for word in train[LABEL]])
             yield shared | {"method": "by-class", "accuracy": accuracy(reports, "by-class", test)[0]}
-            with (
-                patch.object(tree_growth, "class_shares", _truth(raw)),
-                patch.object(tree_pruning, "class_shares", _truth(raw)),
-            ):
+            with patch.object(tree_growth, "class_shares", _truth(raw)):
                 known = grow_tree(reports, LABEL, TreeRequest())
             yield shared | {"method": "by-class, true distributions", "accuracy": _right(known, test)}
             codes = released_codes(reports, plan)
@@ -83,8 +81,8 @@ def _true_splits(
     channels = [channel_of(plan, place) for place in range(len(raw))]
     positions = np.stack(list(raw.values()), axis=1).astype(np.float32)
     grown = tree_growth.grow(positions, labels, len(CLASSES), request.limits(len(labels)))
-    counted = tree_pruning.recount(trees.prune_by_description(grown, ()), codes[:-1], labels, channels, rng)
-    tree = trees.prune_by_description(counted, ())
+    counted = tree_pruning.recount(tree_pruning.prune_by_description(grown, ()), codes[:-1], labels, channels, rng)
+    tree = tree_pruning.prune_by_description(counted, ())
     target = trees.ClassColumn(LABEL, CLASSES)
     nodes = tuple(trees.node_of(branch, channels, {}, target) for branch in tree)
     return TreeModel(LABEL, CLASSES, tuple(channel.column for channel in channels), nodes, "by-class", len(nodes))

@@ -1,8 +1,6 @@
-"""Tests of counting: whole, in parts and block by block.
+"""Counting gives what looking at the reports one by one gives, however they are cut or stored.
 
-The local backend counts what looking at the reports one by one counts, however they are cut and stored.
-
-Counting in reports of blocks: the same integers as a count report by report, whatever cores and memory there are.
+Of reports of blocks, too, the integers are those of a count report by report, whatever cores and memory there are.
 """
 
 from collections.abc import Sequence

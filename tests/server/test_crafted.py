@@ -1,9 +1,7 @@
-"""Tests of what tells reports that no honest people sent.
+"""Crafted reports: what liars can do to estimates, exactly; and the tests for such reports.
 
-What liars can do to estimates, exactly; and the tests for crafted reports: never wrong about honest people but for
-the stated rate, whatever their baskets, and right about planted attacks.
-
-Crafted reports of plans with blocks: what one is worth where liars choose the block, and which are found.
+These are never wrong about honest people but for the stated rate, whatever their baskets, and right about planted
+attacks. With blocks: what a report is worth where liars choose the block, and which are found.
 """
 
 import json

@@ -1,10 +1,7 @@
-"""Tests of what may be claimed of many estimates.
+"""Claims about many estimates: what can be believed, the largest ones with the ranks they may have, false discoveries.
 
-Mining without a given minimum support: what can be believed, the largest estimates, and the ranks these may have.
-
-Intervals and certainty of mined tables, through the shipping pipeline.
-
-Tests of p-values and of the control of false discoveries.
+Mining without a given minimum support, p-values, the control of false discoveries, and, through the shipping
+pipeline, intervals and certainty of mined tables.
 """
 
 import re
@@ -542,8 +539,8 @@ def test_bad_requests_are_refused(plan: Plan, reports: Reports) -> None:
 def test_intervals_cover_where_few_reports_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the known bad case (triples, ρ = 7/256, N = 20,000) the table's 95% intervals cover.
 
-    Ten triples of 0.5% each beside baskets of two items; 2.5 to 3.5% miss on each side (tails.py). Normal intervals do
-    not cover with the root of the unbiased variance; with the standard errors of the table they do, and are too long.
+    Ten triples of 0.5% each beside baskets of two items; 2.5 to 3.5% miss on each side (intervals.py). Normal intervals
+    do not cover with the root of the unbiased variance; with the table's standard errors they do, and are too long.
     """
     plan = make_plan(30, 5, Breach("1%", "80%"), reports=20_000, code="none", kind="independent")
     assert plan.independent.default_probability == 7 / 256

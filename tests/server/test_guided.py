@@ -1,10 +1,7 @@
-"""Tests of the miner's side of guided perturbation.
+"""Guided perturbation at the miner: sums without bias, where classes differ, the state.
 
-Tests that what a promise mixes in is taken out without bias, over all reports there can be.
-
-Tests of where classes differ: order, level, and more than two classes.
-
-Tests of the miner's state: what it adds up, when it publishes, and what it refuses.
+What a promise mixes in is taken out over all reports there can be. Spectra have an order and a level, also of more
+than two classes. The state adds up, publishes, and refuses what it must.
 """
 
 from dataclasses import replace

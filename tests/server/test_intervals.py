@@ -1,10 +1,7 @@
-"""Tests of intervals, of tails and of what can be told from noise.
+"""Intervals with their tails: against exact laws by convolution, and by simulated counts.
 
-Tests of tails and intervals: against exact laws by convolution, and by simulated counts.
-
-From which support on a whole size's finds can be believed: exact tails, brute force and many empty collections.
-
-Tests of the normal distribution's tails against scipy, for few and for many values.
+From which support on a whole size's finds can be believed: exact tails, brute force and many empty collections. The
+normal distribution's tails are scipy's, for few and for many values.
 """
 
 from fractions import Fraction

@@ -1,8 +1,6 @@
-"""Tests of tables of itemsets, also of blocks and for other programs.
+"""Tables of itemsets with their facts, also as other programs have them: the same itemsets, counts and measures.
 
-Tables, rules and answers of plans with blocks: how many reports tell of what, and what sampling takes.
-
-Mined tables as other programs have them: the same itemsets, counts and measures.
+Of plans with blocks tables, rules and answers: how many reports tell of what, and what sampling takes.
 """
 
 from collections.abc import Sequence

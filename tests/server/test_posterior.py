@@ -1,14 +1,9 @@
-"""Tests of what is to be expected of supports.
+"""Posteriors of supports: sampling undone, rounds averaged, estimates shrunk, what may be published.
 
-Supports before sampling: errors that hold where the model does, and bounds where it does not.
-
-Tests of what several rounds know together: averages, what may be published after a choice, rankings.
-
-What is published: fresh estimates with the whole correction in their errors, or what subsets allow.
-
-Tests of undoing the sampling: the model's own baskets give exact answers, real ones the right direction.
-
-Tests of what is expected of supports: shrinking, guesses from subsets, two modes, growth.
+Supports before sampling have errors that hold where the model does, and bounds where it does not: the model's own
+baskets give exact answers, real ones the right direction. Several rounds give averages, rankings, and estimates that
+may be published after a choice: fresh ones with the whole correction in their errors, or what subsets allow.
+Shrinking is tested by guesses from subsets, two modes, growth.
 """
 
 import math
@@ -418,7 +413,7 @@ def test_negative_estimates_are_scaled_as_small_ones() -> None:
 def test_kept_shares_by_counting() -> None:
     """κ is the share of a transaction's k-itemsets that lie within m sampled items, by counting samples."""
     for k in (1, 2):
-        for size, kept in zip(MIXED.sizes.tolist(), MIXED.surviving(3, k).tolist(), strict=True):
+        for size, kept in zip(MIXED.sizes.tolist(), kept_shares(MIXED.sizes, 3, k).tolist(), strict=True):
             if size <= 3:
                 assert kept == 1.0
                 continue

@@ -1,6 +1,4 @@
-"""Tests of tables of several rounds as one.
-
-Combining rounds: inverse variances exactly, what may not be averaged, corrections, histograms, files.
+"""Rounds put together: inverse variances exactly, what may not be averaged, corrections, histograms, files.
 
 Synthetic holdings have the supports that are known, and tell what sampling leaves of itemsets as entries.
 """

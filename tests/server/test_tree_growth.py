@@ -14,7 +14,7 @@ from assocpriv.plans.columns import CategoryColumn, Clear, LabelColumn, Window
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.tables import TableOptions, stream_table
-from assocpriv.server import trees
+from assocpriv.server import tree_pruning
 from assocpriv.server.tree_growth import Branch, borne_out, channel_of, class_shares, reconstruct
 from assocpriv.server.tree_pruning import held_out_gain, in_doubt
 from assocpriv.simulation.enumeration import SeededEntropy
@@ -93,8 +93,8 @@ def test_a_tree_in_doubt_stands_by_what_it_gains(
 ) -> None:
     """Of a quarter of errors a gain of a twentieth is wanted, 0.0125; less makes a leaf, if pruning may."""
     reports = released(records(rng, 20_000, tells=True), many_columns(60), 0)
-    monkeypatch.setattr(trees, "in_doubt", lambda *_: True)
-    monkeypatch.setattr(trees, "held_out_gain", lambda *_: gain)
+    monkeypatch.setattr(tree_pruning, "in_doubt", lambda *_: True)
+    monkeypatch.setattr(tree_pruning, "held_out_gain", lambda *_: gain)
     model = grow_tree(reports, "class")
     assert (model.undecidable, model.n_leaves == 1) == (leaf, leaf)
     assert grow_tree(reports, "class", pruning="none").n_leaves > 1
