@@ -20,8 +20,17 @@ if TYPE_CHECKING:
     from assocpriv.plans.guided import GuidedPlan, category, class_label, number
     from assocpriv.plans.guided import guided_plan as plan
     from assocpriv.promise.breaches import Breach
-    from assocpriv.server.guided import CLASSIFIERS, MinerState, collect, naive_bayes, publish, released_tuples, train
-    from assocpriv.server.guided_state import read_state, write_state
+    from assocpriv.server.guided import (
+        CLASSIFIERS,
+        MinerState,
+        collect,
+        naive_bayes,
+        publish,
+        read_state,
+        released_tuples,
+        train,
+        write_state,
+    )
     from assocpriv.simulation.guided import PopulationTrial, Trial
 
 
@@ -43,9 +52,9 @@ _HOMES = {
     "assocpriv.plans.guided": ("category", "class_label", "number", "GuidedPlan", "guided_plan as plan"),
     "assocpriv.plans.guidance": ("Guidance",),
     "assocpriv.server.guided": (
-        "MinerState", "collect", "publish", "CLASSIFIERS", "naive_bayes", "released_tuples", "train",
+        "CLASSIFIERS", "MinerState", "collect", "naive_bayes", "publish", "read_state", "released_tuples", "train",
+        "write_state",
     ),
-    "assocpriv.server.guided_state": ("read_state", "write_state"),
 }  # fmt: skip
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -118,8 +127,7 @@ def publish_file(state: str | Path, output: str | Path, *, force: bool = False) 
     """
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.plans import write_guidance
-    from assocpriv.server.guided import publish
-    from assocpriv.server.guided_state import read_state, replace_state
+    from assocpriv.server.guided import publish, read_state, replace_state
 
     check_writable(output, force=force, inputs=[Path(state)])
     before = read_state(state)
@@ -144,8 +152,7 @@ def collect_files(reports: "str | Path | Sequence[str | Path]", state: str | Pat
         WireError: a file that is named was collected before, or its reports answer guidance not known; a damaged one.
     """
     from assocpriv.files.reports import MESSAGE_ENDING, read_messages, read_reports
-    from assocpriv.server.guided import collect
-    from assocpriv.server.guided_state import read_state, replace_state
+    from assocpriv.server.guided import collect, read_state, replace_state
 
     before = done = read_state(state)
     paths = [Path(path) for path in ([reports] if isinstance(reports, str | Path) else reports)]

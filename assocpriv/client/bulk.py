@@ -180,7 +180,7 @@ class BulkRandomizer:
 
     def randomize(self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy) -> RandomizedChunk:
         """Randomize transactions with the words given first, then with further words of ``entropy``."""
-        from assocpriv.kernels.draws import OUT_OF_WORDS
+        from assocpriv.kernels.words import OUT_OF_WORDS
 
         n_words = -(-self.plan.report_bits // WORD_BITS)
         reports = np.zeros((len(baskets), n_words), dtype=np.uint64)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.kernels.compiling import kernel
-from assocpriv.kernels.draws import ONES, U0, U1, Ints, Words, popcount
+from assocpriv.kernels.words import ONES, U0, U1, Ints, Words, popcount
 
 Entries = NDArray[np.uint16]
 

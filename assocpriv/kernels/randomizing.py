@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from assocpriv.kernels.compiling import kernel
-from assocpriv.kernels.draws import (
+from assocpriv.kernels.words import (
     ONES,
     OUT_OF_WORDS,
     U0,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from assocpriv.kernels.compiling import kernel
-from assocpriv.kernels.draws import Ints
+from assocpriv.kernels.words import Ints
 
 CANDIDATE, SUPPRESSED, DISCLOSED = range(3)
 

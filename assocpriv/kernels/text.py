@@ -3,7 +3,7 @@
 from typing import Any
 
 from assocpriv.kernels.compiling import kernel
-from assocpriv.kernels.draws import Ints
+from assocpriv.kernels.words import Ints
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 

@@ -81,7 +81,7 @@ def form_of(plan: Plan) -> PlaneForm:
 
 def _unranked_planes(plan: Plan, packed: NDArray[np.uint8]) -> Rows:
     """Return the bitmaps of all items, of reports which are ranks of sets."""
-    from assocpriv.kernels.draws import unrank_reports
+    from assocpriv.kernels.words import unrank_reports
 
     binomials = binomial_words(plan.padded_items, plan.fixed.report_size)
     octets = np.zeros((len(packed), 8 * binomials.shape[2]), dtype=np.uint8)

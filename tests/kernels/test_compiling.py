@@ -221,7 +221,7 @@ def test_all_kernels_lie_where_the_digest_looks() -> None:
 GALOIS = "from assocpriv.plans.generator import primitive_polynomial\nprint(primitive_polynomial(40))"
 NAMES = "config.BOUNDSCHECK, config.DISABLE_JIT, config.CHROME_TRACE, int(config.OPT), config.CACHE_DIR"
 COMPILE = f"""
-from assocpriv.kernels.draws import popcount
+from assocpriv.kernels.words import popcount
 import json, numpy
 popcount(numpy.uint64(3))
 from numba import config, njit

@@ -23,9 +23,9 @@ from assocpriv.kernels.counting import (
     fill_rows,
     transpose_reports,
 )
-from assocpriv.kernels.draws import OUT_OF_WORDS
 from assocpriv.kernels.randomizing import find_cells
 from assocpriv.kernels.text import replace_cells
+from assocpriv.kernels.words import OUT_OF_WORDS
 from assocpriv.plans.columns import Clear, GaussianNoise, NumberColumn, UniformNoise, Window
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach

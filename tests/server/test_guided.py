@@ -27,11 +27,13 @@ from assocpriv.server.guided import (
     publish,
     random_products,
     random_start,
+    read_state,
     released_tuples,
+    replace_state,
     spectrum,
     start,
+    write_state,
 )
-from assocpriv.server.guided_state import read_state, replace_state, write_state
 from assocpriv.simulation.enumeration import SeededEntropy
 
 
@@ -302,7 +304,7 @@ def test_a_state_too_large_to_read_is_not_written(tmp_path, monkeypatch):
     path = tmp_path / "state.json"
     write_state(random_start(PLAN, 1), path)
     before = path.read_bytes()
-    monkeypatch.setattr("assocpriv.server.guided_state._LARGEST_FILE", len(before))
+    monkeypatch.setattr("assocpriv.server.guided._LARGEST_FILE", len(before))
     assert read_state(path).tuples == 0
     with pytest.raises(FileError, match="too large to read again"):
         write_state(publish(random_start(PLAN, 1)), path, force=True)

@@ -17,7 +17,7 @@ from quiet import mine
 from assocpriv.client.baskets import Randomizer, SetDraws
 from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.kernels.draws import OUT_OF_WORDS, unrank_reports
+from assocpriv.kernels.words import OUT_OF_WORDS, unrank_reports
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import (
     FixedSizeDesign,

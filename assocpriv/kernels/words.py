@@ -1,4 +1,4 @@
-"""Draws from words that are given: whole numbers, seeds of a code, ranks of sets.
+"""Words of entropy that are given: drawn from as whole numbers, seeds of a code, ranks of sets.
 
 Words of 64 bits make draws as promise/entropy.py makes them; ``state`` is [words used, status].
 
