@@ -1,8 +1,7 @@
-"""Which store a folder has, and what an operator does to it.
+"""The folder of a collection, as an operator finds it.
 
-What an operator does to the folder of a collection that nobody serves, and what the folder tells at any time.
-
-Which store a folder has: SQLite in it, or PostgreSQL.
+What it holds can be told at any time. It is sealed, closed, or rid of the reports of one key only while nobody serves
+it. Its reports are kept in SQLite, which is in the folder, or in PostgreSQL.
 """
 
 import fcntl
@@ -22,6 +21,8 @@ from assocpriv.files.open_reports import PLAN_FILE, epoch_files, read_mark, read
 from assocpriv.files.plans import read_plan
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import FileError
+
+SQLITE = "sqlite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ def _is_served(folder: Path) -> bool:
     return False
 
 
-SQLITE = "sqlite"
+# ---- the store of a folder
 
 
 def open_store(

@@ -1,8 +1,11 @@
-"""Single reports in files become a collection (shrinks with a later issue).
+"""Single reports in files or a stream, gathered into a collection.
 
-Files taken from an inbox: a hidden folder in it, ``.taking-…``, locked while its gatherer lives.
+A report is added exactly once, whenever a gatherer dies and however many work at a time. Which bytes are a report is
+checked, and of several plans only a report's length tells which is its. Memory is bounded: 64 MiB of reports, or four
+million, at a time.
 
-A file is taken by a rename, so of several gatherers one has it. What becomes of a batch, and what is on disk when:
+Files are taken from an inbox into a batch, a hidden folder in it, ``.taking-…``, locked while its gatherer lives. A
+file is taken by a rename, so of several gatherers one has it. What becomes of a batch, and what is on disk when:
 
     1. begin    the folder is made, then its mark: which collection its files are for
     2. take     files are renamed into it, one by one
@@ -17,13 +20,6 @@ they go back.
 
 A folder is opened once, and its files are reached through the descriptor alone: whoever may write to the inbox can put
 a link in its place, but nothing elsewhere is then moved or removed. A folder of another user is passed over.
-
-Single reports: which bytes are one, and of which plan. Only a report's length tells plans apart.
-
-Gather single reports: the files of inboxes, or a stream, into a collection.
-
-A report is added exactly once, whenever a gatherer dies and however many work at a time (taking.py says how). Memory is
-bounded: 64 MiB of reports, or four million, at a time.
 """
 
 import contextlib
@@ -34,7 +30,6 @@ import re
 import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -66,6 +61,18 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _MARK_FLAGS = os.O_RDWR | os.O_CREAT | _NO_LINK
 _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 _NOT_FREE = {errno.EEXIST, errno.ENOENT, errno.EWOULDBLOCK, errno.ENOTDIR, errno.ELOOP}
+
+_MOST_NAMED = 100  # of what is refused
+_REPORT_FLAGS = os.O_RDONLY | _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+_BLOCK = 1 << 26  # bytes of reports that are held, and brought into random order, at a time
+_MOST_ROWS = 1 << 22  # of them
+_STREAM = "-"
+_ID_DIGITS = 12  # of a plan's id, that name its folder
+Progress = Callable[[str, int, int], None]
+
+
+# ---- batches of files
 
 
 class Batch:
@@ -183,17 +190,17 @@ class Batch:
             self._lock = self.opened = -1
 
 
-def batch_folders(inbox: Path) -> list[str]:
+def _batch_folders(inbox: Path) -> list[str]:
     """Return the names of the folders of batches in an inbox, whoever's they are."""
     with os.scandir(inbox) as entries:
         return [entry.name for entry in entries if _NAME.fullmatch(entry.name)]
 
 
-def left_batches(inbox: Path) -> Iterator[Batch]:
+def _left_batches(inbox: Path) -> Iterator[Batch]:
     """Yield the batches in an inbox whose gatherers are dead, each locked."""
     if not _HAS_FLOCK:
         return
-    for name in batch_folders(inbox):
+    for name in _batch_folders(inbox):
         batch = Batch.resume(inbox / name)
         if batch is not None:
             yield batch
@@ -228,8 +235,7 @@ def _is_ours(status: os.stat_result) -> bool:
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
 
-_MOST_NAMED = 100  # of what is refused
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+# ---- single reports
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +247,7 @@ class Refusal:
 
 
 @dataclass
-class Refusals:
+class _Refusals:
     """What was refused: all are counted, the first hundred are named."""
 
     count: int = 0
@@ -254,7 +260,7 @@ class Refusals:
             self.named.append(Refusal(file, reason))
 
 
-class SingleReports:
+class _SingleReports:
     """The single reports of some plans, each of another length.
 
     Raises:
@@ -285,7 +291,7 @@ class SingleReports:
             FileNotFoundError: it is gone.
         """
         try:
-            file = os.open(path, _FLAGS, dir_fd=folder)
+            file = os.open(path, _REPORT_FLAGS, dir_fd=folder)
         except FileNotFoundError:
             raise
         except OSError as error:
@@ -320,12 +326,7 @@ def _unreadable(error: OSError) -> str:
     return f"cannot be read: {error.strerror}"
 
 
-_BLOCK = 1 << 26  # bytes of reports that are held, and brought into random order, at a time
-_MOST_ROWS = 1 << 22  # of them
-_STREAM = "-"
-_ID_DIGITS = 12  # of a plan's id, that name its folder
-
-Progress = Callable[[str, int, int], None]
+# ---- from inboxes to a collection
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +354,7 @@ class Gathered:
 
 
 @dataclass
-class Inbox:
+class _Inbox:
     """A folder of single reports; ``names`` are the files of it that are meant, None for all that are not hidden."""
 
     folder: Path
@@ -378,15 +379,15 @@ def gather_files(
     keep: bool = False,
     progress: Progress | None = None,
 ) -> Gathered:
-    """Gather files of single reports; arguments and errors as of the door (collection.py)."""
-    forms, inboxes, refusals = SingleReports(plans), _inboxes(sources), Refusals()
+    """Gather files of single reports; arguments and errors as of :func:`assocpriv.gather`."""
+    forms, inboxes, refusals = _SingleReports(plans), _inboxes(sources), _Refusals()
     collections = _collections(forms.plans, output)
     _refuse_inbox(output, inboxes)
     for collection in collections:
         collection.check(new=keep)
     if keep:
         for inbox in inboxes:
-            if waiting := batch_folders(inbox.folder):
+            if waiting := _batch_folders(inbox.folder):
                 raise FileError(
                     f"{inbox.folder / waiting[0]} holds files that another run has taken; let it end, or first gather "
                     "without --keep (keep=True), which finishes what a dead run left"
@@ -400,15 +401,15 @@ def gather_files(
 
 
 def gather_stream(stream: BinaryIO, plan: PublishedPlan, output: Path) -> Gathered:
-    """Gather a stream of reports, one after another; arguments and errors as of the door (collection.py)."""
-    (collection,), refusals = _collections([plan], output), Refusals()
+    """Gather a stream of reports, one after another; arguments and errors as of :func:`assocpriv.gather`."""
+    (collection,), refusals = _collections([plan], output), _Refusals()
     collection.check(new=False)
     collection.check_free()
     gathered = collection.add(_stream_blocks(stream, plan, refusals), ())
     return _outcome([collection], [gathered], refusals)
 
 
-def _outcome(collections: Sequence[ReportFolder], counts: Sequence[int], refusals: Refusals) -> Gathered:
+def _outcome(collections: Sequence[ReportFolder], counts: Sequence[int], refusals: _Refusals) -> Gathered:
     done = (
         GatheredPlan(collection.plan, collection.path, gathered, collection.count())
         for collection, gathered in zip(collections, counts, strict=True)
@@ -431,13 +432,13 @@ def _collections(plans: Sequence[PublishedPlan], output: Path) -> list[ReportFol
     return [ReportFolder(folder, plan) for folder, plan in zip(folders, plans, strict=True)]
 
 
-def _inboxes(sources: Iterable[Path]) -> list[Inbox]:
+def _inboxes(sources: Iterable[Path]) -> list[_Inbox]:
     """Return the folders to look into, each once; a file that is also in a folder that is named is met there."""
-    found: dict[str, Inbox] = {}
+    found: dict[str, _Inbox] = {}
     for source in sources:
         whole = source.is_dir()
         folder = source if whole else source.parent
-        inbox = found.setdefault(os.path.realpath(folder), Inbox(folder))
+        inbox = found.setdefault(os.path.realpath(folder), _Inbox(folder))
         if whole:
             inbox.names = None
         elif inbox.names is not None:
@@ -445,7 +446,7 @@ def _inboxes(sources: Iterable[Path]) -> list[Inbox]:
     return list(found.values())
 
 
-def _refuse_inbox(output: Path, inboxes: Iterable[Inbox]) -> None:
+def _refuse_inbox(output: Path, inboxes: Iterable[_Inbox]) -> None:
     """Refuse to gather into an inbox, where the collection's files would be met as reports."""
     place = os.path.realpath(output.parent if is_one_file(output) else output)
     for inbox in inboxes:
@@ -458,9 +459,9 @@ def _refuse_inbox(output: Path, inboxes: Iterable[Inbox]) -> None:
 
 def _move(
     collections: Sequence[ReportFolder],
-    inboxes: Sequence[Inbox],
-    forms: SingleReports,
-    refusals: Refusals,
+    inboxes: Sequence[_Inbox],
+    forms: _SingleReports,
+    refusals: _Refusals,
     progress: Progress,
 ) -> list[int]:
     """Take files, add them to their collections and remove them; whatever fails, no report is lost or doubled."""
@@ -487,10 +488,10 @@ def _move(
             batch.release()
 
 
-def _resume(inbox: Inbox, collections: Sequence[ReportFolder], batches: list[tuple[Batch, ReportFolder]]) -> None:
+def _resume(inbox: _Inbox, collections: Sequence[ReportFolder], batches: list[tuple[Batch, ReportFolder]]) -> None:
     """Lock what dead gatherers left in an inbox; refuse if that was meant for another collection."""
     ours = {collection.target: collection for collection in collections}
-    for batch in left_batches(inbox.folder):
+    for batch in _left_batches(inbox.folder):
         if batch.target is None:
             try:
                 batch.put_back_all()
@@ -520,11 +521,11 @@ def _clear_added(collection: ReportFolder, batches: list[tuple[Batch, ReportFold
 
 
 def _take(
-    inbox: Inbox,
+    inbox: _Inbox,
     collections: Sequence[ReportFolder],
-    forms: SingleReports,
+    forms: _SingleReports,
     batches: list[tuple[Batch, ReportFolder]],
-    refusals: Refusals,
+    refusals: _Refusals,
     progress: Progress,
 ) -> None:
     """Take the files of an inbox that are reports, each plan's into a batch of their own."""
@@ -544,7 +545,9 @@ def _take(
     progress("taking", total, total)
 
 
-def _read_file(inbox: Inbox, name: str, forms: SingleReports, refusals: Refusals) -> tuple[PublishedPlan, bytes] | None:
+def _read_file(
+    inbox: _Inbox, name: str, forms: _SingleReports, refusals: _Refusals
+) -> tuple[PublishedPlan, bytes] | None:
     """Return a file's report and its plan; None if it is none, which is noted, or if another gatherer has it."""
     try:
         return forms.read(os.path.join(inbox.folder, name))
@@ -557,7 +560,7 @@ def _read_file(inbox: Inbox, name: str, forms: SingleReports, refusals: Refusals
 
 
 def _add(
-    collection: ReportFolder, batches: Sequence[tuple[Batch, ReportFolder]], forms: SingleReports, refusals: Refusals
+    collection: ReportFolder, batches: Sequence[tuple[Batch, ReportFolder]], forms: _SingleReports, refusals: _Refusals
 ) -> int:
     """Add the reports of a collection's batches to it, then remove their files."""
     its = [batch for batch, to in batches if to is collection]
@@ -570,7 +573,7 @@ def _add(
     return gathered
 
 
-def _reports_taken(batch: Batch, plan: PublishedPlan, forms: SingleReports, refusals: Refusals) -> Iterator[bytes]:
+def _reports_taken(batch: Batch, plan: PublishedPlan, forms: _SingleReports, refusals: _Refusals) -> Iterator[bytes]:
     """Yield the reports of a batch; what is none any more, being written to while it was taken, is given back."""
     changed = []
     for name in batch.names():
@@ -590,19 +593,19 @@ def _reports_taken(batch: Batch, plan: PublishedPlan, forms: SingleReports, refu
 
 def _undo(batch: Batch, collection: ReportFolder) -> None:
     """Give files back, unless their reports are in the collection, or nobody knows; the next run then sees to it."""
-    with suppress(AssocprivError, OSError):
+    with contextlib.suppress(AssocprivError, OSError):
         if not collection.has(batch.id):
             batch.put_back_all()
 
 
-# ---- files that stay, and streams
+# ---- files that stay
 
 
-def _copy(collection: ReportFolder, inboxes: Sequence[Inbox], forms: SingleReports, refusals: Refusals) -> int:
+def _copy(collection: ReportFolder, inboxes: Sequence[_Inbox], forms: _SingleReports, refusals: _Refusals) -> int:
     """Add the reports of one plan to its collection, and leave their files."""
 
     def reports() -> Iterator[bytes]:
-        noted = refusals if collection.plan is forms.plans[0] else Refusals()  # each file is read once a plan
+        noted = refusals if collection.plan is forms.plans[0] else _Refusals()  # each file is read once a plan
         for inbox in inboxes:
             for name in inbox.files():
                 found = _read_file(inbox, name, forms, noted)
@@ -630,7 +633,10 @@ def _blocks(reports: Iterable[bytes], plan: PublishedPlan) -> Iterator[NDArray[n
         yield shuffled(block[:filled])
 
 
-def _stream_blocks(stream: BinaryIO, plan: PublishedPlan, refusals: Refusals) -> Iterator[NDArray[np.uint8]]:
+# ---- streams
+
+
+def _stream_blocks(stream: BinaryIO, plan: PublishedPlan, refusals: _Refusals) -> Iterator[NDArray[np.uint8]]:
     """Yield the reports of a stream, in blocks of random order; note those that no client can have sent."""
     length, before = plan.report_bytes, 0
     while content := _read(stream, _rows(plan) * length):
@@ -650,7 +656,7 @@ def _stream_blocks(stream: BinaryIO, plan: PublishedPlan, refusals: Refusals) ->
             )
 
 
-def _note(packed: NDArray[np.uint8], position: int, plan: PublishedPlan, refusals: Refusals) -> None:
+def _note(packed: NDArray[np.uint8], position: int, plan: PublishedPlan, refusals: _Refusals) -> None:
     try:
         plan.check_form(packed, first=position)
     except WireError as error:

@@ -1,7 +1,7 @@
-"""Group commit: uploads that come while the disk is busy are stored together, by one thread, and answered together.
+"""Group commit: uploads that come while the disk is busy are stored together, by one thread.
 
-The event loop hands uploads over and is told of each when it is on disk. What waits is bounded: beyond that
-an upload is refused at once, and the client comes again.
+They are answered together, too. The event loop hands uploads over and is told of each when it is on disk. What waits is
+bounded: beyond that an upload is refused at once, and the client comes again.
 """
 
 import asyncio

@@ -1,8 +1,9 @@
-"""Keys of a collection's sources, in keys.json: a number, a name, a quota, and of the key itself only its SHA-256.
+"""Keys of a collection's sources, in its file keys.json.
 
-A key is 256 random bits, so its hash can neither be guessed nor tried out, and needs neither salt nor a slow function.
-A request's key is hashed first and looked up by that: how long it takes can only tell of a hash that nobody can choose.
-What is found is compared once more, in constant time.
+Of each there is a number, a name, a quota, and of the key itself only its SHA-256. A key is 256 random bits, so its
+hash can neither be guessed nor tried out, and needs neither salt nor a slow function. A request's key is hashed first
+and looked up by that: how long it takes can only tell of a hash that nobody can choose. What is found is compared once
+more, in constant time.
 """
 
 import fcntl

@@ -1,8 +1,6 @@
-"""What a collector counts of itself.
+"""Metrics of a collector since it started, in Prometheus' text format.
 
-What a collector counts of itself since it started, in Prometheus' text format. No label is of a person.
-
-How fast reports come, measured in memory since the start: when what arrived is stored nowhere.
+No label is of a person. How fast reports come is measured in memory: when what arrived is stored nowhere.
 """
 
 import shutil
@@ -15,6 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds of a commit
+_WINDOW_SECONDS = 24 * 3600.0
+_STEP_SECONDS = 60.0
+_LEAST_SECONDS = 30.0  # before a rate is told
+
+
+# ---- counters
 
 
 @dataclass(frozen=True)
@@ -114,9 +118,7 @@ def _one(name: str, kind: str, text: str, value: int) -> list[str]:
     return [*_head(name, kind, text), f"assocpriv_{name} {value}"]
 
 
-_WINDOW_SECONDS = 24 * 3600.0
-_STEP_SECONDS = 60.0
-_LEAST_SECONDS = 30.0  # before a rate is told
+# ---- the rate of reports
 
 
 class Rate:

@@ -1,10 +1,4 @@
-"""Reports in PostgreSQL.
-
-A connection to PostgreSQL that is made when it is needed and again when it has broken, and never tells the password.
-
-A server that can lose what it has acknowledged, or that keeps the times of transactions, is refused at each connection.
-
-Reports of one plan in PostgreSQL, which several front ends store into; one of them seals into its folder.
+"""Reports of one plan in PostgreSQL, which several front ends store into; one of them seals into its folder.
 
 A plan has a schema of its own. A group of uploads is one transaction: its new ids go into the table ``ids``, whose key
 makes each count once whoever stores it, and its reports into the table ``reports``, a row a key. No column links the
@@ -16,6 +10,9 @@ two or tells a time or an order, and the order in which PostgreSQL itself keeps 
 
 Whatever breaks off, an epoch's table is there until its report files are, and a file that is there is not written
 again. Only the folder that the schema names as its home gets them, so a report is in one collection.
+
+A connection is made when it is needed and again when it has broken, and never tells the password. A server that can
+lose what it has acknowledged, or that keeps the times of transactions, is refused at each connection.
 """
 
 import logging
@@ -43,7 +40,6 @@ from assocpriv.promise.errors import FileError, PlanError
 if TYPE_CHECKING:
     from psycopg import Connection
 
-
 _SECRETS = ("password", "sslpassword")
 _SCHEMES = ("postgresql://", "postgres://")
 _MUST_BE = {  # settings of the server, what they must be, and what would happen otherwise
@@ -59,6 +55,31 @@ _PATIENCE = {  # seconds, but for the last: milliseconds
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
 }
+
+_EPOCH_BYTES = 1 << 28  # that an epoch may have, as it is sealed in memory
+_DIGITS = 12  # of a plan's id, in the name of its schema
+_LOOKS = 16  # for a full epoch while one fills
+_LOG = logging.getLogger("assocpriv")
+_EPOCH = "epoch_"  # then a token: the table of an epoch that has ended
+_REPORTS = "CREATE TABLE IF NOT EXISTS reports(key int NOT NULL, count int NOT NULL, packed bytea NOT NULL)"
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS collection(plan text NOT NULL, home text NOT NULL, epochs bigint NOT NULL DEFAULT 0)",
+    "CREATE TABLE IF NOT EXISTS ids(id uuid PRIMARY KEY)",
+    _REPORTS,
+    "CREATE TABLE IF NOT EXISTS used(key int PRIMARY KEY, count bigint NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS epochs(token text PRIMARY KEY)",
+    "CREATE TABLE IF NOT EXISTS sealed(key int PRIMARY KEY, count bigint NOT NULL)",
+)
+_IS_OURS = "SELECT pg_get_userbyid(nspowner) = current_user FROM pg_namespace WHERE nspname = %s"
+_NEW_IDS = (  # in order, so that two who store the same ids wait for each other and neither for both
+    "WITH added AS (INSERT INTO ids SELECT id FROM unnest(%s::uuid[]) AS given(id) ORDER BY id "
+    "ON CONFLICT DO NOTHING RETURNING id) SELECT string_agg(uuid_send(id), ''::bytea) FROM added"
+)
+_USE = "INSERT INTO used SELECT key, 0 FROM unnest(%s::int[]) AS given(key) ORDER BY key ON CONFLICT DO NOTHING"
+_USED = "SELECT key, count FROM used WHERE key = ANY(%s) ORDER BY key FOR UPDATE"
+
+
+# ---- the connection
 
 
 class PostgresUrl:
@@ -124,7 +145,7 @@ def _first_line(path: Path) -> str:
         raise FileError(f"{path} is no text; its first line is the URL of the store") from None
 
 
-class Link:
+class _Link:
     """One connection, for one thread at a time, whose tables are those of a schema."""
 
     def __init__(self, url: PostgresUrl, schema: str) -> None:
@@ -225,27 +246,7 @@ def _readable(descriptor: int) -> bool:
     return bool(watched.poll(0))
 
 
-_EPOCH_BYTES = 1 << 28  # that an epoch may have, as it is sealed in memory
-_DIGITS = 12  # of a plan's id, in the name of its schema
-_LOOKS = 16  # for a full epoch while one fills
-_LOG = logging.getLogger("assocpriv")
-_EPOCH = "epoch_"  # then a token: the table of an epoch that has ended
-_REPORTS = "CREATE TABLE IF NOT EXISTS reports(key int NOT NULL, count int NOT NULL, packed bytea NOT NULL)"
-_TABLES = (
-    "CREATE TABLE IF NOT EXISTS collection(plan text NOT NULL, home text NOT NULL, epochs bigint NOT NULL DEFAULT 0)",
-    "CREATE TABLE IF NOT EXISTS ids(id uuid PRIMARY KEY)",
-    _REPORTS,
-    "CREATE TABLE IF NOT EXISTS used(key int PRIMARY KEY, count bigint NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS epochs(token text PRIMARY KEY)",
-    "CREATE TABLE IF NOT EXISTS sealed(key int PRIMARY KEY, count bigint NOT NULL)",
-)
-_IS_OURS = "SELECT pg_get_userbyid(nspowner) = current_user FROM pg_namespace WHERE nspname = %s"
-_NEW_IDS = (  # in order, so that two who store the same ids wait for each other and neither for both
-    "WITH added AS (INSERT INTO ids SELECT id FROM unnest(%s::uuid[]) AS given(id) ORDER BY id "
-    "ON CONFLICT DO NOTHING RETURNING id) SELECT string_agg(uuid_send(id), ''::bytea) FROM added"
-)
-_USE = "INSERT INTO used SELECT key, 0 FROM unnest(%s::int[]) AS given(key) ORDER BY key ON CONFLICT DO NOTHING"
-_USED = "SELECT key, count FROM used WHERE key = ANY(%s) ORDER BY key FOR UPDATE"
+# ---- the store
 
 
 class PostgresStore:
@@ -260,7 +261,7 @@ class PostgresStore:
         self.folder, self.plan = folder, plan
         self._epoch_reports, self._unseen = max(1, min(epoch_reports, _EPOCH_BYTES // plan.report_bytes)), 0
         schema = f"assocpriv_{plan.plan_id[:_DIGITS]}"
-        self._writing, self._reading, self._sealing = (Link(url, schema) for _ in range(3))
+        self._writing, self._reading, self._sealing = (_Link(url, schema) for _ in range(3))
         self._mark = replace(read_mark(folder) or new_mark(), store=url.without_password, unsealed=None)
         try:
             with self._writing.transaction() as database:

@@ -1,16 +1,13 @@
-"""Epochs to report files.
-
-An epoch that has ended → report files in random order without ids, and a file of its ids, sorted.
+"""Sealing: an epoch that has ended → report files in random order without ids, beside a sorted file of its ids.
 
 Neither time nor order of arrival survives, and nothing links an id to a report: both have random names, rows of one
-are in random order, those of the other sorted, and times of modification are fixed ones. The database goes
-last; whatever breaks off before that is done again from it, into the same names, so a report is in the collection once.
+are in random order, by the operating system's entropy, those of the other sorted, and times of modification are fixed
+ones: nothing tells who sent what, or when. No program can set a file's times of change and birth, which ``stat`` shows
+where it was written, and which a copy does not have. The database goes last; whatever breaks off before that is done
+again from it, into the same names, so a report is in the collection once.
 
-What is gathered into: a folder to which a run adds one report file, or one new report file.
-
-What comes in is written in random order, by the operating system's entropy, and a file's time of modification is a
-fixed one: neither tells who sent what, or when. No program can set a file's times of change and birth, which ``stat``
-shows where it was written, and which a copy does not have.
+What is gathered is written in the same way, into a folder to which a run adds one report file, or into one new report
+file.
 """
 
 import os
@@ -21,6 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +35,16 @@ from assocpriv.promise.errors import FileError, PlanError, WireError
 
 ASIDE_FOLDER = "set-aside"  # with the report files of sources that are set aside
 KEY_KEY = b"assocpriv.key"  # of a report file's metadata: the number of the key that its reports came with
-EPOCH_KEY = b"assocpriv.epoch"  # its token: files of equal reports differ, so that each can be known by its digest
+_EPOCH_KEY = b"assocpriv.epoch"  # its token: files of equal reports differ, so that each can be known by its digest
+BATCHES_KEY = b"assocpriv.batches"  # of a file's metadata: the ids of the batches that it holds, blanks between
 _IDS_ENDING = ".ids"
 CLOSED_FILE = "closed"  # in a folder whose collection has ended
 _BESIDE = ("-wal", "-shm")
+_ENDING = ".parquet"
+_NO_DATE = 946_684_800  # 2000-01-01, seconds
+
+
+# ---- epochs
 
 
 def new_epoch(folder: Path, number: int) -> Path:
@@ -106,10 +110,19 @@ def write_sealed(by_key: Mapping[int, NDArray[np.uint8]], folder: Path, token: s
     for key, reports in by_key.items():
         target = open_reports.sealed_file(folder, token, key)
         if not target.exists():
-            metadata = {EPOCH_KEY: token.encode("ascii")} | ({KEY_KEY: str(key).encode("ascii")} if key else {})
+            metadata = {_EPOCH_KEY: token.encode("ascii")} | ({KEY_KEY: str(key).encode("ascii")} if key else {})
             write_reports([shuffled(np.ascontiguousarray(reports))], plan, target, metadata=metadata)
-            without_date(target)
+            _without_date(target)
     sync_folder(folder)
+
+
+def _write_ids(path: Path, ids: NDArray[np.uint8]) -> None:
+    """Write ids (n, 16), sorted as bytes are compared."""
+    halves = np.ascontiguousarray(ids).view(">u8")
+    with atomic_output(path) as stream:
+        stream.write(ids[np.lexsort((halves[:, 1], halves[:, 0]))].tobytes())
+    _without_date(path)
+    sync_folder(path.parent)
 
 
 def sealed_counts(folder: Path, unsealed: Collection[str]) -> tuple[Counter[int], int]:
@@ -120,28 +133,14 @@ def sealed_counts(folder: Path, unsealed: Collection[str]) -> tuple[Counter[int]
     Raises:
         WireError: a damaged file.
     """
-    import pyarrow.parquet as pq
-
     counts, tokens = Counter[int](), set[str]()
-    for path in folder.glob("[!.]*.parquet"):
-        try:
-            footer = pq.read_metadata(path)
-        except parquet_errors() as error:
-            raise WireError(f"{path} is damaged ({type(error).__name__}); move it out of the collection") from None
+    for path in _report_files(folder):
+        footer = _footer_of(path)
         metadata, token = footer.metadata or {}, path.stem.partition("-")[0]
         if PLAN_KEY in metadata and token not in unsealed:  # else a table of what was found
             counts[int(metadata.get(KEY_KEY, b"0"))] += footer.num_rows
             tokens.add(token)
     return counts, len(tokens)
-
-
-def _write_ids(path: Path, ids: NDArray[np.uint8]) -> None:
-    """Write ids (n, 16), sorted as bytes are compared."""
-    halves = np.ascontiguousarray(ids).view(">u8")
-    with atomic_output(path) as stream:
-        stream.write(ids[np.lexsort((halves[:, 1], halves[:, 0]))].tobytes())
-    without_date(path)
-    sync_folder(path.parent)
 
 
 def remove_epoch(path: Path) -> None:
@@ -162,9 +161,7 @@ def sweep(folder: Path) -> None:
                 beside.unlink(missing_ok=True)
 
 
-BATCHES_KEY = b"assocpriv.batches"  # of a file's metadata: the ids of the batches that it holds, blanks between
-_NO_DATE = 946_684_800  # 2000-01-01, seconds
-_ENDING = ".parquet"
+# ---- report files
 
 
 def shuffled(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -173,7 +170,7 @@ def shuffled(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return rows
 
 
-def without_date(path: Path) -> None:
+def _without_date(path: Path) -> None:
     """Give a file a time of modification that tells nothing."""
     with suppress(OSError):
         os.utime(path, (_NO_DATE, _NO_DATE))
@@ -186,7 +183,24 @@ def is_one_file(output: Path) -> bool:
 
 def holds_reports(folder: Path) -> bool:
     """Tell whether there are report files in a folder itself."""
-    return any(folder.glob(f"[!.]*{_ENDING}"))
+    return any(_report_files(folder))
+
+
+def _report_files(folder: Path) -> Iterator[Path]:
+    return folder.glob(f"[!.]*{_ENDING}")
+
+
+def _footer_of(file: Path) -> Any:
+    """Return the metadata of a report file, as pyarrow has them; WireError if it is damaged."""
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_metadata(file)
+    except parquet_errors() as error:
+        raise WireError(f"{file} is damaged ({type(error).__name__}); move it out of the collection") from None
+
+
+# ---- folders that are added to
 
 
 class ReportFolder:
@@ -242,18 +256,13 @@ class ReportFolder:
     def _look(self) -> None:
         """Read the footers of the files that are new."""
         one = is_one_file(self.path)
-        files = self.path.glob(f"[!.]*{_ENDING}") if not one else [self.path] if self.path.exists() else []
+        files = _report_files(self.path) if not one else [self.path] if self.path.exists() else []
         for file in files:
             if file not in self._rows:
                 self._rows[file] = self._rows_of(file)
 
     def _rows_of(self, file: Path) -> int:
-        import pyarrow.parquet as pq
-
-        try:
-            footer = pq.read_metadata(file)
-        except parquet_errors() as error:
-            raise WireError(f"{file} is damaged ({type(error).__name__}); move it out of the collection") from None
+        footer = _footer_of(file)
         metadata = footer.metadata or {}
         if ITEMSETS_KEY in metadata:  # a mined table beside its reports
             return 0
@@ -294,7 +303,7 @@ class ReportFolder:
                 name = batches[0] if batches else secrets.token_hex(8)
                 path = self._file_of(self.plan.plan_id[:16] if only else name)
             written = write_reports(chain([first], blocks), self.plan, path, metadata=metadata)
-            without_date(path)
+            _without_date(path)
         except OSError as error:
             raise FileError(f"cannot write {path}: {error.strerror or error}") from error
         self.sync()

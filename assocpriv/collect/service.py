@@ -1,18 +1,12 @@
-"""The collector behind HTTP.
-
-The collector behind HTTP.
-
-The collector as an ASGI application: reports come in, the plan and counts go out (docs/formats/collector.md).
+"""The collector as an ASGI application: reports come in, the plan or counts go out (docs/formats/collector.md).
 
 ``POST /reports`` is answered without a framework, as thousands come a second; all else is routed by Starlette. Nothing
-of a request but its records is stored or logged: no address, no time, no header.
+of a request but its records is stored or logged: no address, no time, no header. The guidance of a guided collection
+is a file that is replaced while the server runs; devices ask for it here.
 
-Scripts of which other sites' pages may talk to a collector: cross-origin resource sharing of the Fetch standard.
-
-A browser asks before such a script may send a report or read an answer. No cookie is ever asked for, and pages for
-people, as the operator's, lie outside.
-
-The guidance of a guided collection, as devices ask for it: a file that is replaced while the server runs.
+Scripts of other sites' pages may talk to a collector where it names these sites: cross-origin resource sharing of the
+Fetch standard. A browser asks before such a script may send a report or read an answer. No cookie is ever asked for,
+and pages for people, as the operator's, lie outside.
 """
 
 import asyncio
@@ -38,7 +32,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-
 _BODY_SECONDS = 30.0  # in which a request must have come whole
 _COMING_BYTES = 128 << 20  # of requests that have not come whole
 _JSON = (b"content-type", b"application/json")
@@ -49,11 +42,18 @@ _HEADERS_OF = {
 }
 _CLOSED = "the collection of this plan has ended; it takes no more reports"
 _PLAN_SECONDS = 300  # for which a plan may be taken from a cache
+_ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
+_ASKED_SECONDS = 600  # for which a browser need not ask again
+GUIDANCE_FILE = "guidance.json"
+_LOG = logging.getLogger("assocpriv")
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = Sequence[tuple[bytes, bytes]]
+
+
+# ---- the application
 
 
 class Page(Protocol):
@@ -93,7 +93,7 @@ class Service:
         )
         self.metrics, self._bodies = Metrics(), _Bodies()
         self._rest = self._routes()
-        self._for_devices = shared_with(self._answer_device, origins)
+        self._for_devices = _shared_with(self._answer_device, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or begin and end with the server."""
@@ -345,8 +345,7 @@ async def _http_error(_: "Request", error: Any) -> "Response":
     return _json_error(error.status_code, reason, str(error.detail), **dict(error.headers or {}))
 
 
-_ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
-_ASKED_SECONDS = 600  # for which a browser need not ask again
+# ---- scripts of other sites
 
 
 def check_origin(origin: str) -> str:
@@ -366,7 +365,7 @@ def check_origin(origin: str) -> str:
     return origin
 
 
-def shared_with(application: Callable[..., Awaitable[None]], origins: Sequence[str]) -> Callable[..., Awaitable[None]]:
+def _shared_with(application: Callable[..., Awaitable[None]], origins: Sequence[str]) -> Callable[..., Awaitable[None]]:
     """Return an ASGI application that pages of some origins may use from people's browsers."""
     if not origins:
         return application
@@ -383,8 +382,7 @@ def shared_with(application: Callable[..., Awaitable[None]], origins: Sequence[s
     return cast("Callable[..., Awaitable[None]]", shared)
 
 
-GUIDANCE_FILE = "guidance.json"
-_LOG = logging.getLogger("assocpriv")
+# ---- guidance
 
 
 class PublishedGuidance:
@@ -450,7 +448,5 @@ class PublishedGuidance:
 
 
 def _none() -> "Response":
-    from starlette.responses import JSONResponse
-
     message = "no guidance is published so far; ask again later"
-    return JSONResponse({"error": "no-guidance", "message": message}, 404, {"cache-control": "no-store"})
+    return _json_error(404, "no-guidance", message, **{"cache-control": "no-store"})

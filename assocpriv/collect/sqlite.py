@@ -1,13 +1,9 @@
-"""Reports in SQLite.
-
-Reports of one plan in a folder: SQLite for what comes in, report files for what is sealed.
+"""Reports of one plan in a folder: SQLite for what comes in, report files for what is sealed.
 
 A group of uploads is one row of an append-only table and one commit, in WAL mode with synchronous=FULL.
 Ids are compared in memory: a table with the ids as its key writes a page for every report, and takes 10 times as long
-(bench/README.md). So the ids of an open epoch are held in memory, 110 bytes each; those of sealed ones are in files,
-behind a filter of 2 bytes each.
-
-Submission ids of sealed epochs: sorted files, and before them in memory a filter that answers for almost all.
+(bench/README.md). So the ids of an open epoch are held in memory, 110 bytes each; those of sealed ones are in sorted
+files, behind a filter of 2 bytes each, which answers for almost all.
 
 A filter of Bloom (1970) says of an id that it is new, for certain, or that the files must be asked, which happens to
 one new id in a thousand. Its bits hang on a salt drawn when it is made, so nobody can choose ids that fill it.
@@ -28,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.collect import sealing
-from assocpriv.collect.store import StoreFullError, StoreStatus, accept
+from assocpriv.collect.keys import KEYS_FILE
+from assocpriv.collect.store import LOCK_FILE, StoreFullError, StoreStatus, accept
 from assocpriv.collect.wire import Refused, Upload, ids_of, records_of
 from assocpriv.files import open_reports
 from assocpriv.files.atomic import atomic_output, sync_folder
@@ -40,13 +37,17 @@ EPOCH_REPORTS = 1 << 20
 _EPOCH_BYTES = 1 << 28  # that an epoch may have in memory when it is read or sealed
 _MOST_EPOCHS_LONG = 4  # times its size an epoch may grow while others cannot be sealed
 _CHECKPOINT_PAGES = 4096
-_BEFORE = {
-    "lock",
-    "keys.json",
-    "admin-token",
-    open_reports.OPEN_FOLDER,
-    open_reports.IDS_FOLDER,
-}  # may be in a folder before its plan is
+# may be in a folder before its plan is
+_BEFORE = {LOCK_FILE, KEYS_FILE, "admin-token", open_reports.OPEN_FOLDER, open_reports.IDS_FOLDER}
+
+_BITS_AN_ID = 16
+_PROBES = np.arange(6, dtype=np.uint64)  # with 16 bits an id: .1% of new ids are looked for in the files
+_FIRST = 2  # which a tenth of new ids pass: the other probes are for these alone
+_FEWEST = 1 << 20  # ids that the first filter is made for
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+# ---- the store
 
 
 class _Epoch:
@@ -109,9 +110,8 @@ class SqliteStore:
         missing = self._sealed.total() + self._aside.total() - len(self._known)
         if missing > 0 and not sealing.is_closed(folder):
             raise FileError(
-                f"{folder / open_reports.IDS_FOLDER} lacks the submission ids of {counted(missing, 'report')} "
-                "that are sealed, so "
-                "retries could count twice; put its files back, or collect into a new folder"
+                f"{folder / open_reports.IDS_FOLDER} lacks the submission ids of {counted(missing, 'report')} that are "
+                "sealed, so retries could count twice; put its files back, or collect into a new folder"
             )
         self._ended, self._open = left, _Epoch(last, plan)
 
@@ -282,11 +282,52 @@ def _seal_all(paths: Sequence[Path], folder: Path, plan: PublishedPlan) -> list[
     return left
 
 
-_BITS_AN_ID = 16
-_PROBES = np.arange(6, dtype=np.uint64)  # with 16 bits an id: .1% of new ids are looked for in the files
-_FIRST = 2  # which a tenth of new ids pass: the other probes are for these alone
-_FEWEST = 1 << 20  # ids that the first filter is made for
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+# ---- ids of sealed epochs
+
+
+class KnownIds:
+    """The ids of all sealed epochs."""
+
+    def __init__(self, paths: Iterable[Path] = ()) -> None:
+        self._filters: tuple[_Filter, ...] = ()
+        self._files: tuple[_SortedIds, ...] = ()
+        self._names: set[str] = set()
+        for path in paths:
+            self.add(path)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._files))
+
+    def add(self, path: Path) -> None:
+        """Take in a file of sorted ids, once.
+
+        Raises:
+            FileError: it holds no whole number of ids.
+        """
+        if path.name in self._names:
+            return
+        file = _SortedIds(path)
+        self._names.add(path.name)
+        self._files += (file,)  # before the filter says that it must be asked
+        for block in file.blocks(1 << 16):
+            if not self._filters or self._filters[-1].count + len(block) > self._filters[-1].room:
+                room = 4 * self._filters[-1].room if self._filters else _FEWEST
+                self._filters += (_Filter(room),)
+            self._filters[-1].add(block)
+
+    def find(self, ids: NDArray[np.uint8]) -> set[int]:
+        """Return the positions, among ids (n, 16), of those that are known."""
+        if not self._files:
+            return set()
+        maybe = np.zeros(len(ids), dtype=np.bool_)
+        for each in self._filters:
+            maybe |= each.may_have(ids)
+        found = set()
+        for position in np.flatnonzero(maybe).tolist():
+            wanted = ids[position].tobytes()
+            if any(wanted in file for file in self._files):
+                found.add(position)
+        return found
 
 
 class _Filter:
@@ -356,48 +397,3 @@ class _SortedIds(Sequence[bytes]):
         for start in range(0, len(self), size):
             block = self.content[start * open_reports.ID_BYTES : (start + size) * open_reports.ID_BYTES]
             yield np.frombuffer(block, dtype=np.uint8).reshape(-1, open_reports.ID_BYTES)
-
-
-class KnownIds:
-    """The ids of all sealed epochs."""
-
-    def __init__(self, paths: Iterable[Path] = ()) -> None:
-        self._filters: tuple[_Filter, ...] = ()
-        self._files: tuple[_SortedIds, ...] = ()
-        self._names: set[str] = set()
-        for path in paths:
-            self.add(path)
-
-    def __len__(self) -> int:
-        return sum(map(len, self._files))
-
-    def add(self, path: Path) -> None:
-        """Take in a file of sorted ids, once.
-
-        Raises:
-            FileError: it holds no whole number of ids.
-        """
-        if path.name in self._names:
-            return
-        file = _SortedIds(path)
-        self._names.add(path.name)
-        self._files += (file,)  # before the filter says that it must be asked
-        for block in file.blocks(1 << 16):
-            if not self._filters or self._filters[-1].count + len(block) > self._filters[-1].room:
-                room = 4 * self._filters[-1].room if self._filters else _FEWEST
-                self._filters += (_Filter(room),)
-            self._filters[-1].add(block)
-
-    def find(self, ids: NDArray[np.uint8]) -> set[int]:
-        """Return the positions, among ids (n, 16), of those that are known."""
-        if not self._files:
-            return set()
-        maybe = np.zeros(len(ids), dtype=np.bool_)
-        for each in self._filters:
-            maybe |= each.may_have(ids)
-        found = set()
-        for position in np.flatnonzero(maybe).tolist():
-            wanted = ids[position].tobytes()
-            if any(wanted in file for file in self._files):
-                found.add(position)
-        return found

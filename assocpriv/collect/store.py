@@ -1,10 +1,8 @@
-"""What is asked of a store, which reports count, and one process holds it.
+"""The store of a collector: what is asked of the place where reports are kept.
 
-What a collector asks of the place where reports are kept: durable when it says so, each submission id once.
-
-Which reports of a group of uploads count: each submission id once, and of each key no more than its quota.
-
-One process serves a folder: it holds an exclusive flock on the folder's file ``lock`` while it lives.
+It is durable when it says so, and each submission id counts once. Of a group of uploads those reports count whose ids
+are new, and of each key no more than its quota. One process serves a folder: it holds an exclusive flock on the
+folder's file ``lock`` while it lives.
 """
 
 import contextlib
@@ -21,6 +19,11 @@ from numpy.typing import NDArray
 from assocpriv.collect.wire import Refused, Upload
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import FileError, counted
+
+LOCK_FILE = "lock"
+
+
+# ---- the store
 
 
 class StoreFullError(FileError):
@@ -91,6 +94,9 @@ class Collecting:
     closed: bool = False
 
 
+# ---- which reports count
+
+
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """Of each upload how many of its reports count, or why it is refused; of each record whether it is stored."""
@@ -141,7 +147,7 @@ def _over_quota(new: int, room: int, quota: int) -> Refused:
     )
 
 
-LOCK_FILE = "lock"
+# ---- the folder's lock
 
 
 @dataclass(slots=True)

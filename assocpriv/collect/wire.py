@@ -1,6 +1,7 @@
-"""What one request to a collector holds, and how it is refused: bytes, lengths and reasons (docs/formats/collector.md).
+"""What one request to a collector holds, or why it is refused (docs/formats/collector.md).
 
-Nothing here knows of the web: a refusal has the status and the reason that an HTTP answer then carries.
+Bytes, lengths and reasons are all there is. Nothing here knows of the web: a refusal has the status and the reason that
+an HTTP answer then carries.
 """
 
 from collections.abc import Sequence

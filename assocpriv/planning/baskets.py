@@ -1,28 +1,23 @@
-"""The plan with the least error inside a promise.
-
-The plan with the least error inside a privacy limit.
+"""The plan of baskets with the least error inside a promise.
 
 Every design of either kind is tried, and the least max over k of the lowest discoverable support wins; among designs
-within 2% of it the shortest report.
+within 2% of it the shortest report. Source: EGS03, section 5. No record is seen, only what is wished of the plan.
 
-Source: EGS03, section 5.
+Worked promises are those to choose from, from strict to lenient, with what each costs: from which support on finds can
+be believed. Costs are the level's figures (server/intervals.py) of plans made here, each for its number of reports, for
+one shape of baskets. Planning them all takes longer than a person waits, so they lie beside this file; a test makes
+every plan again. The verdicts are a judgement, not a result: what people would accept is theirs to say.
 
-Promises to choose from, from strict to lenient, and what each costs: from which support on finds can be believed.
-
-Costs are the level's figures (server/intervals.py) of plans that the planner makes, each for its number of
-reports, for one shape of baskets. Planning them all takes longer than a person waits, so they lie beside this file; a
-test makes every plan again. The verdicts are a judgement, not a result: what people would accept is theirs to say.
-
-Numbers of blocks and of items M for one collection, whose supports are read as those of whole baskets.
-
-From what is known of baskets' sizes before any report: by a sample, or by the mined histogram of a round of sizes. The
-choice has the least expected squared error V_k (blocks.py) of typical frequent itemsets, of support s_k, as the mean of
-V_k / (V_k + s_k²) over the sizes that matter: all count alike, and of a size that reports cannot tell anyway more noise
-is no worse. The plan's design has the least error by the same measure, not the least LDS, which looks at rare itemsets.
-Nothing undoes here what sampling loses, so what is lost is bias, and counts BIAS = 6 times: an interval of 95% is one
-of 94% with a bias of a quarter of a standard error, of 83% with a whole one. A million reports about 13 sets (the four
-of ``bench accuracy blocks`` and nine of its tuning half) leave biases of 0.21 standard errors and less on average with
-it, coverage .940 and more; 4 left up to .53 and .884, for errors that were 1.0 to 2.0 times as small.
+Blocks: the number of pieces and of items M for one collection, whose supports are read as those of whole baskets, are
+chosen from what is known of baskets' sizes before any report: by a sample, or by the mined histogram of a round of
+sizes. The choice has the least expected squared error V_k (blocks.py) of typical frequent itemsets, of support s_k, as
+the mean of V_k / (V_k + s_k²) over the sizes that matter: all count alike, and of a size that reports cannot tell
+anyway more noise is no worse. The plan's design has the least error by the same measure, not the least LDS, which looks
+at rare itemsets. Nothing undoes here what sampling loses, so what is lost is bias, and counts _BIAS = 6 times: an
+interval of 95% is one of 94% with a bias of a quarter of a standard error, of 83% with a whole one. A million reports
+about 13 sets (the four of ``bench accuracy blocks`` and nine of its tuning half) leave biases of 0.21 standard errors
+and less on average with it, coverage .940 and more; 4 left up to .53 and .884, for errors that were 1.0 to 2.0 times as
+small.
 """
 
 import json
@@ -83,6 +78,29 @@ from assocpriv.server.posterior import LIFT, SizeShares
 
 _WITHIN = 1.02  # designs this near the least error compete on report length
 _D = TypeVar("_D", bound=AnyDesign)
+
+VERDICTS = {  # by prior and posterior
+    ("5%", "10%"): "very strict: a guess stays a guess",
+    ("5%", "20%"): "strict: for what could embarrass",
+    ("10%", "50%"): "firm: for habits that are private",
+    ("5%", "50%"): "usual here: for everyday shopping",
+    ("1%", "50%"): "lenient: for what friends may know",
+    ("1%", "90%"): "weak: for what people tell when asked",
+}
+PEOPLE = (10**4, 10**5, 10**6, 10**7)  # reports
+ITEMS, TRANSACTION_SIZE = 1000, 5
+WEEKS, WEEKLY_PEOPLE, WEEKLY = 52, 10**6, ("5%", "50%")
+COSTS = "worked_promises.json"
+Levels = Mapping[int, float]  # the level's figure, by itemset size
+
+AUTO = "auto"
+_BIAS = 6.0
+_LEAST_SLOPE = 0.05
+_TOP = 20  # itemsets of each size that are typical frequent ones
+_MOST_SUPPORT, _LEAST_SUPPORT = 0.9, 1e-4
+
+
+# ---- the plan
 
 
 def make_plan(
@@ -239,19 +257,7 @@ def _near_the_best(designs: Sequence[_D]) -> list[_D]:
     return [design for design in designs if design.error <= least * _WITHIN]
 
 
-VERDICTS = {  # by prior and posterior
-    ("5%", "10%"): "very strict: a guess stays a guess",
-    ("5%", "20%"): "strict: for what could embarrass",
-    ("10%", "50%"): "firm: for habits that are private",
-    ("5%", "50%"): "usual here: for everyday shopping",
-    ("1%", "50%"): "lenient: for what friends may know",
-    ("1%", "90%"): "weak: for what people tell when asked",
-}
-PEOPLE = (10**4, 10**5, 10**6, 10**7)  # reports
-ITEMS, TRANSACTION_SIZE = 1000, 5
-WEEKS, WEEKLY_PEOPLE, WEEKLY = 52, 10**6, ("5%", "50%")
-COSTS = "worked_promises.json"
-Levels = Mapping[int, float]  # the level's figure, by itemset size
+# ---- worked promises
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,18 +368,14 @@ def levels_of(plan: Plan, reports: int) -> Levels:
     return discoverable_supports(plan, reports).level
 
 
-AUTO = "auto"
-BIAS = 6.0
-_LEAST_SLOPE = 0.05
-_TOP = 20  # itemsets of each size that are typical frequent ones
-_MOST_SUPPORT, _LEAST_SUPPORT = 0.9, 1e-4
+# ---- blocks for known sizes of baskets
 
 
 @dataclass(frozen=True, slots=True)
 class KnownSizes:
     """What is known of baskets: the sizes of all, and by itemset size k of those that hold typical frequent itemsets.
 
-    ``supports`` are these itemsets' by k. Without ``holders`` a model tells their sizes (server/rounds/sampling_model).
+    ``supports`` are these itemsets' by k. Without ``holders`` a model tells their sizes (server/posterior.py).
     """
 
     sizes: SizeShares
@@ -413,52 +415,6 @@ class Proposal:
     def proposed(self) -> SizeRow:
         """The row that is proposed."""
         return next(row for row in self.rows if row.proposed)
-
-
-def propose_blocks(
-    known: KnownSizes,
-    n_items: int,
-    wishes: PlanWishes,
-    *,
-    transaction_size: int | None = None,
-    pieces: int | None = None,
-) -> Proposal:
-    """Return a row for each number of pieces tried, with its best M; one of them proposed.
-
-    Args:
-        known: the sizes of baskets.
-        n_items: number of items.
-        wishes: of the plan; the itemset size is known.supports' largest where it is not given.
-        transaction_size: M, where it is given.
-        pieces: number of pieces, where it is given; then there is a row for each M.
-
-    Raises:
-        PlanError: no operator fits.
-    """
-    survey = _survey(known, n_items, wishes)
-    largest, longest = max(known.supports), int(known.sizes.sizes[known.sizes.shares > 0].max())
-    sizes = [m for m in TRANSACTION_SIZES if largest <= m] if transaction_size is None else [transaction_size]
-    fitting = [m for m in sizes if m <= max(longest, largest)] or sizes[:1]
-    if pieces is None:
-        found = choices(survey, fitting)
-    else:
-        found = [choice for m in fitting for choice in choices(survey, [m], [pieces])]
-    best = best_of(found) if pieces is None else min(found, key=lambda choice: choice.error)
-    rows = tuple(replace(_row(choice, survey, known, wishes), proposed=choice is best) for choice in found)
-    return Proposal(rows, _focus_at(best, survey))
-
-
-def _focus_at(choice: Choice, survey: Survey) -> Focus:
-    """Return the focus whose error changes with noise as the survey's does around a choice.
-
-    A size that cannot be told counts a little, so that its estimates do not become worthless for next to nothing.
-    """
-    sizes = []
-    for k, weight, shares in survey.focus.sizes:
-        slope = (1 - choice.errors[k] / shares[-1] ** 2) ** 2  # of V s²/(V + s²), whose value errors[k] is
-        slope = max(slope, _LEAST_SLOPE)
-        sizes.append((k, weight * slope * survey.noise_weight(choice.sampling, k), shares))
-    return Focus(tuple(sizes))
 
 
 def plan_for_sizes(
@@ -512,6 +468,39 @@ def _largest(wishes: PlanWishes, sizes: SizeShares, transaction_size: int | None
     return wishes.itemset_size or max(min(3, longest, transaction_size or 3), 1)
 
 
+def propose_blocks(
+    known: KnownSizes,
+    n_items: int,
+    wishes: PlanWishes,
+    *,
+    transaction_size: int | None = None,
+    pieces: int | None = None,
+) -> Proposal:
+    """Return a row for each number of pieces tried, with its best M; one of them proposed.
+
+    Args:
+        known: the sizes of baskets.
+        n_items: number of items.
+        wishes: of the plan; the itemset size is known.supports' largest where it is not given.
+        transaction_size: M, where it is given.
+        pieces: number of pieces, where it is given; then there is a row for each M.
+
+    Raises:
+        PlanError: no operator fits.
+    """
+    survey = _survey(known, n_items, wishes)
+    largest, longest = max(known.supports), int(known.sizes.sizes[known.sizes.shares > 0].max())
+    sizes = [m for m in TRANSACTION_SIZES if largest <= m] if transaction_size is None else [transaction_size]
+    fitting = [m for m in sizes if m <= max(longest, largest)] or sizes[:1]
+    if pieces is None:
+        found = choices(survey, fitting)
+    else:
+        found = [choice for m in fitting for choice in choices(survey, [m], [pieces])]
+    best = best_of(found) if pieces is None else min(found, key=lambda choice: choice.error)
+    rows = tuple(replace(_row(choice, survey, known, wishes), proposed=choice is best) for choice in found)
+    return Proposal(rows, _focus_at(best, survey))
+
+
 def _survey(known: KnownSizes, n_items: int, wishes: PlanWishes) -> Survey:
     """Return the survey whose squared errors are relative to the supports, of the sizes that matter."""
     targets = set(wishes.targets(max(known.supports)))
@@ -520,8 +509,36 @@ def _survey(known: KnownSizes, n_items: int, wishes: PlanWishes) -> Survey:
         for k, support in sorted(known.supports.items())
     )
     return Survey(
-        n_items, wishes.reports, wishes.limit, known.sizes, Focus(sizes), BIAS, shrunk=True, holders=known.holders
+        n_items, wishes.reports, wishes.limit, known.sizes, Focus(sizes), _BIAS, shrunk=True, holders=known.holders
     )
+
+
+def _focus_at(choice: Choice, survey: Survey) -> Focus:
+    """Return the focus whose error changes with noise as the survey's does around a choice.
+
+    A size that cannot be told counts a little, so that its estimates do not become worthless for next to nothing.
+    """
+    sizes = []
+    for k, weight, shares in survey.focus.sizes:
+        slope = (1 - choice.errors[k] / shares[-1] ** 2) ** 2  # of V s²/(V + s²), whose value errors[k] is
+        slope = max(slope, _LEAST_SLOPE)
+        sizes.append((k, weight * slope * survey.noise_weight(choice.sampling, k), shares))
+    return Focus(tuple(sizes))
+
+
+def _row(choice: Choice, survey: Survey, known: KnownSizes, wishes: PlanWishes) -> SizeRow:
+    """Return what a choice would mean; the lowest discoverable supports are those of its design."""
+    sampling, largest = choice.sampling, survey.focus.largest
+    model = SupportModel.of(choice.design.operator(wishes.limit))
+    surviving, lowest = {k: survey.left(sampling, k) for k in known.supports}, {}
+    for k in known.supports:
+        people = people_for_one(sampling, k, largest)
+        outside, inside = model.variances(k)
+        lowest[k] = float(lowest_support(outside * people, (inside + 1) * people - 1, wishes.reports))
+    raw = {k: lowest[k] / surviving[k] for k in lowest}
+    worst = max(raw[k] for k in wishes.targets(largest))
+    longer = float(known.sizes.shares @ sampling.longer(known.sizes.sizes))
+    return SizeRow(sampling.m, longer, surviving, lowest, raw, worst, pieces=sampling.pieces)
 
 
 def _together(item: float, k: int) -> float:
@@ -539,18 +556,3 @@ def _shares(counts: Counter[int]) -> SizeShares:
     if not numbers.sum() or not sizes[-1]:
         raise PlanError("a sample to choose the blocks from must hold baskets that are not empty")
     return SizeShares(sizes, numbers / numbers.sum())
-
-
-def _row(choice: Choice, survey: Survey, known: KnownSizes, wishes: PlanWishes) -> SizeRow:
-    """Return what a choice would mean; the lowest discoverable supports are those of its design."""
-    sampling, largest = choice.sampling, survey.focus.largest
-    model = SupportModel.of(choice.design.operator(wishes.limit))
-    surviving, lowest = {k: survey.left(sampling, k) for k in known.supports}, {}
-    for k in known.supports:
-        people = people_for_one(sampling, k, largest)
-        outside, inside = model.variances(k)
-        lowest[k] = float(lowest_support(outside * people, (inside + 1) * people - 1, wishes.reports))
-    raw = {k: lowest[k] / surviving[k] for k in lowest}
-    worst = max(raw[k] for k in wishes.targets(largest))
-    longer = float(known.sizes.shares @ sampling.longer(known.sizes.sizes))
-    return SizeRow(sampling.m, longer, surviving, lowest, raw, worst, pieces=sampling.pieces)

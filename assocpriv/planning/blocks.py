@@ -1,8 +1,8 @@
-"""How many pieces to cut a catalogue into, and how many items M a report is made of: by expected squared error.
+"""The number of blocks to cut a catalogue into, by expected squared error.
 
-A report about one of g pieces (plans/view.py) is asked of q_k·N people where an itemset of k items is
-estimated, q_k ≈ g^-k, and of a basket fewer items compete for M. For itemsets of k items with support s, of which λ_k
-of their support is left of who is asked, the expected squared error is
+With it goes the number of items M that a report is made of. A report about one of g pieces (plans/view.py) is asked of
+q_k·N people where an itemset of k items is estimated, q_k ≈ g^-k, and of a basket fewer items compete for M. For
+itemsets of k items with support s, of which λ_k of their support is left of who is asked, the expected squared error is
 
     v_k(M; n_b) / (N q_k λ_k²)  +  s (1 − s) (1 / q_k − 1) / N  +  (β (1 − λ_k) s)²
 
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from assocpriv.planning.designs import (
     AnyDesign,
     Family,
+    Floats,
     Focus,
     changing_patterns,
     fixed_size_families,
@@ -40,9 +41,8 @@ from assocpriv.plans.view import MOST_CUT, Blocks
 from assocpriv.promise.errors import PlanError
 from assocpriv.server.posterior import LEFT_BIAS, LIFT, Sampling, SizeShares
 
-Floats = NDArray[np.float64]
 TRANSACTION_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15)
-MOST_USED_BLOCKS = 4096  # how many of them a server counts one by one
+_MOST_USED_BLOCKS = 4096  # how many of them a server counts one by one
 _BLOCKS_OF_AN_ITEMSET = 20  # that hold it, on average, of the largest itemsets
 LEAST_BLOCKS = 5  # where even so many blocks do not hold it there would be itemsets in none
 MOST_PIECES = 256
@@ -188,8 +188,8 @@ def partitions(n_items: int, pieces: int, itemset_size: int) -> int:
     (352, 256)
     """
     held = pieces * asked_share(n_items, pieces, itemset_size)  # by the blocks of one partition
-    wanted = math.ceil(_BLOCKS_OF_AN_ITEMSET / held) if held else MOST_USED_BLOCKS
-    return max(min(wanted, MOST_USED_BLOCKS // pieces, MOST_CUT // n_items), 1)
+    wanted = math.ceil(_BLOCKS_OF_AN_ITEMSET / held) if held else _MOST_USED_BLOCKS
+    return max(min(wanted, _MOST_USED_BLOCKS // pieces, MOST_CUT // n_items), 1)
 
 
 def _possible(survey: Survey) -> range:

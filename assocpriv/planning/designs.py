@@ -1,28 +1,25 @@
-"""Designs and the search over them.
-
-Designs and the search over them; designs with independent insertion.
+"""Designs of operators, searched for the least error that an amplification γ allows.
 
 A design says which numbers of kept items are the likelier ones, its pattern h ⊆ {0..m}: the operator with w_j = γc for
 j ∈ h and w_j = c elsewhere is the sharpest with amplification γ. Designs that differ in the pattern alone are a family:
-all of one default probability ρ here, all of one report size in planning/designs.py. What is made least is a
-function of the moments E[Z² | l of k items held] (plans/transition.py), linear in the weights but for their
-sum, so that all patterns of a family cost a small matrix product.
+all of one default probability ρ, or all of one report size. What is made least is a function of the moments
+E[Z² | l of k items held] (plans/transition.py), linear in the weights but for their sum, so that all patterns of a
+family cost a small matrix product.
 
 With independent insertion the search takes every ρ = a/2^r and every pattern, or only thresholds h = {j ≥ j0}, the
 paper's choice. (ρ, h) and (1−ρ, h reversed) are mirror images: half of the ρ suffice for all patterns.
 
-Source: EGS03, section 5; patterns other than thresholds are ours.
-
-Designs with reports of a fixed size: every ℓ and every pattern of likelier numbers of kept items.
-
-A set t' of ℓ of the n items has a probability in proportion to γ where j = |t ∩ t'| is one of the pattern's, to 1
-where it is not; this is the sharpest with amplification γ. Let f_i(h) be the chance that a report shows i given items
-of which the transaction holds h. With d_{i,s} = Σ_h (−1)^(s−h) C(s,h) f_i(h) the mean of C(l', i) over reports is
+With reports of a fixed size it takes every ℓ and every pattern. A set t' of ℓ of the n items has a probability in
+proportion to γ where j = |t ∩ t'| is one of the pattern's, to 1 where it is not; this is the sharpest with
+amplification γ. Let f_i(h) be the chance that a report shows i given items of which the transaction holds h. With
+d_{i,s} = Σ_h (−1)^(s−h) C(s,h) f_i(h) the mean of C(l', i) over reports is
 
     E[C(l',i) | l] = Σ_s d_{i,s} C(k−s, i−s) C(l, s)        l, l' items of an itemset of k held and shown,
 
 so the estimate q[l'] = Σ_i b_i C(l', i) of [l = k] = C(l, k) follows by back substitution: a division by each d_{i,i},
 the contrasts of single items, pairs, … (ℓ, pattern) and (n − ℓ, pattern reversed) say the same: half of the ℓ suffice.
+
+Source: EGS03, section 5; patterns other than thresholds are ours.
 """
 
 import math
@@ -59,17 +56,20 @@ from assocpriv.promise.errors import PlanError
 
 LARGEST_INSERT_BITS = 8
 _LEAST_WEIGHT_BITS = 16  # every weight is at least 2^16, so rounding moves no probability by more than 2^-16
+_LOW_WEIGHT = 1 << 20
 # designs whose μ_k is smaller for some k up to the largest target are left out: mining needs every size on the
 # way, and a contrast that drowns in rounding would turn into a spuriously small LDS
-LEAST_CONTRAST = 1e-7
+_LEAST_CONTRAST = 1e-7
 _PATTERNS_AT_ONCE = 1 << 12  # what is computed of them stays in a second cache
+_BUILDERS = {"bch": bch_generator, "reed-solomon": reed_solomon_generator}
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 Moments = Mapping[tuple[int, int], Floats]
 MomentsOfPatterns = Callable[[Floats], tuple[Moments, NDArray[np.bool_]]]
-
-
 D_co = TypeVar("D_co", covariant=True)
+
+
+# ---- objectives
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class WorstSupport:
         """Return the worst LDS for every pattern."""
         supports = []
         for k in self.sizes:
-            asked = self.asked.get(k, 1.0)  # whose choice adds s(1 − s)(1/asked − 1)/N, as in server/estimates
+            asked = self.asked.get(k, 1.0)  # whose choice adds s(1 − s)(1/asked − 1)/N, as in server/supports.py
             outside, inside = moments[k, 0] / asked, moments[k, k] / asked - 1
             scale = 1 + ERRORS_OF_ONE**2 * (1 / asked - 1) / self.reports
             support = lowest_support(outside / scale, inside / scale, self.reports)
@@ -155,6 +155,9 @@ class Focus:
 Objective = WorstSupport | Focus
 
 
+# ---- families
+
+
 class Family(Protocol[D_co]):
     """Designs that differ in their pattern alone."""
 
@@ -170,6 +173,26 @@ class Family(Protocol[D_co]):
 
     def design(self, pattern: Floats, error: float) -> D_co:
         """Return the design of one pattern over ``numbers``."""
+
+
+def best_designs(
+    families: Sequence[Family[D_co]],
+    limit: Fraction,
+    objective: Objective,
+    *,
+    thresholds_only: bool = False,
+    progress: Progress | None = None,
+) -> list[D_co]:
+    """Return the best design of every family, of all patterns or only of those 0…01…1."""
+    designs = []
+    for done, family in enumerate(families, 1):
+        patterns, errors = pattern_errors(family, limit, objective, thresholds_only=thresholds_only)
+        # the last of equals keeps more items; the slack makes ties independent of rounding
+        best = int(np.flatnonzero(errors <= errors.min() * (1 + 1e-12))[-1])
+        designs.append(family.design(patterns[best], float(errors[best])))
+        if progress:
+            progress(done, len(families))
+    return designs
 
 
 def pattern_errors(
@@ -210,26 +233,6 @@ def changing_patterns(count: int, changes: int) -> Floats:
     both = np.concatenate([rising, 1 - rising]).reshape(-1, count)
     both.setflags(write=False)
     return both
-
-
-def best_designs(
-    families: Sequence[Family[D_co]],
-    limit: Fraction,
-    objective: Objective,
-    *,
-    thresholds_only: bool = False,
-    progress: Progress | None = None,
-) -> list[D_co]:
-    """Return the best design of every family, of all patterns or only of those 0…01…1."""
-    designs = []
-    for done, family in enumerate(families, 1):
-        patterns, errors = pattern_errors(family, limit, objective, thresholds_only=thresholds_only)
-        # the last of equals keeps more items; the slack makes ties independent of rounding
-        best = int(np.flatnonzero(errors <= errors.min() * (1 + 1e-12))[-1])
-        designs.append(family.design(patterns[best], float(errors[best])))
-        if progress:
-            progress(done, len(families))
-    return designs
 
 
 # ---- independent insertion
@@ -310,8 +313,8 @@ class InsertionFamily:
             shares = terms.sum(axis=0) + (gamma - 1) * (patterns @ terms)
             pi = shares / shares[:, :1]
             contrasts = [sum(comb(k, i) * (-rho) ** (k - i) * pi[:, i] for i in range(k + 1)) for k in orders[1:]]
-            singular = np.any([np.abs(mu) < LEAST_CONTRAST for mu in contrasts], axis=0)
-            squares = [np.maximum(mu * mu, LEAST_CONTRAST**2) for mu in contrasts]
+            singular = np.any([np.abs(mu) < _LEAST_CONTRAST for mu in contrasts], axis=0)
+            squares = [np.maximum(mu * mu, _LEAST_CONTRAST**2) for mu in contrasts]
             moments = {}
             for k, held in objective.wanted:
                 terms_held = (
@@ -349,10 +352,7 @@ def search_designs(
     return best_designs(families, limit, objective, thresholds_only=thresholds_only, progress=progress)
 
 
-# ---- what makes the reports of independent insertion
-
-
-_BUILDERS = {"bch": bch_generator, "reed-solomon": reed_solomon_generator}
+# ---- generators of independent insertion
 
 
 def report_bits(code: str, n_items: int, insert_bits: int, independent: int) -> int:
@@ -388,7 +388,7 @@ def choose_generator(code: str, n_items: int, insert_bits: int, independent: int
     return generator
 
 
-_LOW_WEIGHT = 1 << 20
+# ---- reports of a fixed size
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,7 +432,7 @@ class FixedSizeFamily:
         return range(max(0, self.report_size - self.items + self.m), min(self.m, self.report_size) + 1)
 
     def moments(self, gamma: float, objective: Objective) -> MomentsOfPatterns:
-        """Return a function of patterns (see :class:`~assocpriv.planning.designs.Family`)."""
+        """Return a function of patterns (see :class:`Family`)."""
         outside, size = self.items - self.m, self.report_size
         kept = np.array(self.numbers, dtype=np.float64)
         chances = np.array([comb(self.m, j) * comb(outside, size - j) / comb(self.items, size) for j in self.numbers])
@@ -449,7 +449,7 @@ class FixedSizeFamily:
                 return mixed
 
             d = [mean(terms) for terms in differences]
-            singular = np.any([np.abs(d[i][i]) < LEAST_CONTRAST for i in range(1, len(d))], axis=0)
+            singular = np.any([np.abs(d[i][i]) < _LEAST_CONTRAST for i in range(1, len(d))], axis=0)
             pivots = [np.where(singular, 1.0, d[i][i]) for i in range(len(d))]
             squares = {k: _estimates(k, d, pivots) ** 2 for k, _ in laws}
             return {(k, held): (mean(law) * squares[k]).sum(axis=0) for (k, held), law in laws.items()}, singular

@@ -1,18 +1,16 @@
-"""What a number of reports can show, and what γ proves.
+"""What a plan proves about privacy beside what its reports can show.
 
-What a plan's γ proves about privacy, erring against us, and what a number of its reports can show.
+What γ proves errs against us. It is told of one report, of all of one person, of one person's answers to several plans,
+also over weeks. Reports are drawn with draws of their own, so their γ multiply (promise/breaches.py), whatever the
+baskets of different weeks have to do with each other, and also where a later plan was made from what earlier ones
+showed.
 
-Also of one person's answers to several plans, and over weeks. Reports are drawn with draws of their own, so their γ
-multiply (promise/breaches.py), whatever the baskets of different weeks have to do with each other, and also where a
-later plan was made from what earlier ones showed.
+A support is discoverable where no level's figure (server/intervals.py) of the itemset sizes that matter is above it:
+there finds can be believed, all itemsets of a size together. Asked for are the reports that a promise needs for it, or
+the promise that so many reports need. Plans are those that the planner makes at each number of reports or each promise,
+so what is found here is what ``plan`` says too.
 
-What it takes to discover a support: the reports that a promise needs, or the promise that so many reports need.
-
-A support is discoverable where no level's figure (server/intervals.py) of the itemset sizes that matter is above
-it: there finds can be believed, all itemsets of a size together. Plans are those that the planner makes at each number
-of reports or each promise, so what is found here is what ``plan`` says too.
-
-Its designs change with both, by which the figures may jump by the 2% that the planner gives away for short reports. So
+The planner's designs change with both, by which the figures may jump by the 2% that it gives away for short reports. So
 an answer is an edge, and checked as one: it discovers the support; the plan made for one report fewer (one step of ε
 less) does not. It need not be the least: figures fall with the root of the reports, so behind a jump of 2% there may
 be another edge at 4% fewer. Plans made for 1% to 4% fewer reports are tried; what a shorter stretch of plans
@@ -29,8 +27,10 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.planning.baskets import make_plan, part_of
+from assocpriv.planning.designs import Progress
 from assocpriv.planning.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
+from assocpriv.planning.tables import MOST_REPORTS
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan
 from assocpriv.promise import breaches
@@ -48,11 +48,19 @@ if TYPE_CHECKING:
 
     from assocpriv.planning.shuffling import Central
 
-
 DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
 DEFAULT_DELTA = 1e-9
 _LONGEST = 1 << 16  # bits of a composed γ that is kept exact
 PlanUse = PublishedPlan | tuple[PublishedPlan, int]
+
+REPORTS, PROMISE = "reports", "promise"
+EPSILON_STEPS = 100  # of 1: promises are made to be read, so ε has two decimals
+MOST_EPSILON = 20  # γ = 5·10^8 promises nobody anything
+_USUAL_PLANS, _MOST_PLANS = 8, 64  # made anew for a better number of reports until one repeats
+_NEAR = (99, 98, 97, 96)  # percent of a number of reports, at which other plans may do
+
+
+# ---- one plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +115,6 @@ class Privacy:
     central: "Central | None"
 
 
-def _table_priors(priors: Iterable["str | float | Fraction"], plans: Iterable[PublishedPlan] = ()) -> list[Fraction]:
-    """Return the priors to show, in order: those asked for, or the usual ones and those of the plans' promises."""
-    asked = {breaches.parse_probability(prior, "prior") for prior in priors}
-    if not asked:
-        asked = {breaches.parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}
-        for plan in plans:
-            if plan.promise is not None:
-                asked |= {plan.promise.prior, plan.promise.posterior}
-    return sorted(asked)
-
-
 def describe_privacy(
     plan: Plan,
     priors: Iterable["str | float | Fraction"] = (),
@@ -157,16 +154,29 @@ def describe_privacy(
     )
 
 
+def _table_priors(priors: Iterable["str | float | Fraction"], plans: Iterable[PublishedPlan] = ()) -> list[Fraction]:
+    """Return the priors to show, in order: those asked for, or the usual ones and those of the plans' promises."""
+    asked = {breaches.parse_probability(prior, "prior") for prior in priors}
+    if not asked:
+        asked = {breaches.parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}
+        for plan in plans:
+            if plan.promise is not None:
+                asked |= {plan.promise.prior, plan.promise.posterior}
+    return sorted(asked)
+
+
 def _power_up(amplification: Fraction, count: int) -> Fraction:
     """Return γ^R, or a number slightly above it where γ^R itself would have a hundred thousand bits."""
     if count > 1 and amplification.numerator.bit_length() * count > _LONGEST:
         amplification = breaches.round_up(amplification, breaches.LARGEST_DENOMINATOR)
     together = amplification**count
-    return (
-        breaches.round_up(together, breaches.LARGEST_DENOMINATOR)
-        if together.numerator.bit_length() > _LONGEST
-        else together
-    )
+    return _shorter(together)
+
+
+def _shorter(amplification: Fraction) -> Fraction:
+    """Return γ, rounded up where it has more digits than are kept exact."""
+    is_long = amplification.numerator.bit_length() > _LONGEST
+    return breaches.round_up(amplification, breaches.LARGEST_DENOMINATOR) if is_long else amplification
 
 
 def _shuffled(plan: Plan, count: int, people: int, delta: float) -> "Central":
@@ -223,9 +233,7 @@ def describe_budget(answers: Iterable[PlanUse], priors: Iterable["str | float | 
         raise PlanError("a budget needs at least one plan")
     asked = _table_priors(priors, plans.values())
     parts = [(plan, counts[name], _power_up(_amplification(plan), counts[name])) for name, plan in plans.items()]
-    total = breaches.compose(gamma for _, _, gamma in parts)
-    if total.numerator.bit_length() > _LONGEST:
-        total = breaches.round_up(total, breaches.LARGEST_DENOMINATOR)
+    total = _shorter(breaches.compose(gamma for _, _, gamma in parts))
     return Budget(
         tuple(
             PlanAnswers(plan, Together(count, gamma, breaches.breach_curve(gamma, asked)))
@@ -255,13 +263,6 @@ def _amplification(plan: PublishedPlan) -> Fraction:
 
 
 # ---- what reports can show
-
-
-def composed_amplification_up(plan: Plan) -> Fraction:
-    """Return γ^R of all that one person sends; of several reports rounded up to 24 decimals, for its digits grow."""
-    if plan.reports_per_person == 1:
-        return plan.amplification
-    return breaches.round_up(plan.composed_amplification, breaches.LARGEST_DENOMINATOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,13 +297,20 @@ def foresee(plan: Plan, reports: int) -> Prospects:
     return Prospects(
         plan=plan,
         reports=reports,
-        composed_amplification=composed_amplification_up(plan),
+        composed_amplification=_composed_up(plan),
         discoverable=discoverable_supports(plan, reports),
         liars=liars_among(plan, reports),
         most_targets=most_targets(plan),
         least_min_supports={k: UNDECIDABLE_BELOW * foreseen_error(respondents, k, 0.0) for k in range(1, mined + 1)},
         asked=_asked(plan),
     )
+
+
+def _composed_up(plan: Plan) -> Fraction:
+    """Return γ^R of all that one person sends; of several reports rounded up to 24 decimals, for its digits grow."""
+    if plan.reports_per_person == 1:
+        return plan.amplification
+    return breaches.round_up(plan.composed_amplification, breaches.LARGEST_DENOMINATOR)
 
 
 def _asked(plan: Plan) -> dict[int, Fraction]:
@@ -314,14 +322,7 @@ def _asked(plan: Plan) -> dict[int, Fraction]:
     return {k: sampling.asked(k) for k in range(1, plan.itemset_size + 1)}
 
 
-REPORTS, PROMISE = "reports", "promise"
-MOST_REPORTS = 10**15
-EPSILON_STEPS = 100  # of 1: promises are made to be read, so ε has two decimals
-MOST_EPSILON = 20  # γ = 5·10^8 promises nobody anything
-_USUAL_PLANS, _MOST_PLANS = 8, 64  # made anew for a better number of reports until one repeats
-_NEAR = (99, 98, 97, 96)  # percent of a number of reports, at which other plans may do
-
-Progress = Callable[[int, int], None]
+# ---- a support to discover
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
-"""What one report of a plan tells about a basket: mutual and worst-case information (promise/information.py).
+"""What one report of a plan tells about a basket, as mutual information.
 
-With the prior that all transactions of s of the n real items are equally likely, symmetry does the sum over reports. A
-report that shows m' real items and k of the M − s dummies that the transactions hold is likely in proportion to
-w_(i+k), i the number of a transaction's real items that it shows, and C(m',i) C(n−m',s−i) transactions have that i.
-So KL depends on (m', k) alone. All measures are in bits, or in units of the ``base`` given (e for nats).
+Worst-case information stands beside it (promise/information.py). With the prior that all transactions of s of the n
+real items are equally likely, symmetry does the sum over reports. A report that shows m' real items and k of the M − s
+dummies that the transactions hold is likely in proportion to w_(i+k), i the number of a transaction's real items that
+it shows, and C(m',i) C(n−m',s−i) transactions have that i. So KL depends on (m', k) alone. All measures are in bits, or
+in units of the ``base`` given (e for nats).
 
 Source: ours, on the measures of EGS03, section 7.
 """

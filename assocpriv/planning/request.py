@@ -1,4 +1,4 @@
-"""Requests for a plan: what is wished, checked once, and what follows from it for the search."""
+"""Requests for a plan: what is wished, checked once, with what follows from it for the search."""
 
 import re
 from collections.abc import Iterable, Set
@@ -10,6 +10,7 @@ import numpy as np
 
 from assocpriv.planning.blocks import MOST_PIECES, blocks_of, people_for_one
 from assocpriv.planning.designs import LARGEST_INSERT_BITS, Focus, Objective, WorstSupport
+from assocpriv.planning.tables import MOST_REPORTS, share_limit
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON
@@ -52,7 +53,7 @@ class PlanWishes:
             raise TypeError(
                 f"promise must be a Breach, as Breach('5%', '50%') or Epsilon(2.5), got a {type(self.promise).__name__}"
             )
-        for name, most in (("reports", 10**15), ("reports_per_person", MOST_REPORTS_PER_PERSON)):
+        for name, most in (("reports", MOST_REPORTS), ("reports_per_person", MOST_REPORTS_PER_PERSON)):
             object.__setattr__(self, name, check_range(name, getattr(self, name), 1, most))
         if self.itemset_size is not None:
             size = check_range("itemset_size (K)", self.itemset_size, 1, MAX_TRANSACTION_SIZE)
@@ -186,25 +187,7 @@ def limit_of_each(promise: Breach, reports_per_person: int) -> Fraction:
     >>> limit_of_each(Breach("5%", "95%"), 2)
     Fraction(19, 1)
     """
-    limit = promise.amplification_limit
-    if reports_per_person == 1:
-        return limit
-    # γ ≤ root/2^64 < limit^(1/R) holds iff root^R ≤ limit · 2^(64 R), and so iff root^R ≤ its whole part
-    scaled = (limit.numerator << _ROOT_BITS * reports_per_person) // limit.denominator
-    return Fraction(_whole_root(scaled, reports_per_person), 1 << _ROOT_BITS)
-
-
-def _whole_root(value: int, degree: int) -> int:
-    """Return the largest whole number whose power of this degree is at most ``value``, which is at least 1."""
-    bits = value.bit_length()
-    low, high = 1 << (bits - 1) // degree, 1 << -(-bits // degree)  # low^degree ≤ value < high^degree
-    while high - low > 1:
-        middle = (low + high) // 2
-        if middle**degree <= value:
-            low = middle
-        else:
-            high = middle
-    return low
+    return share_limit(promise.amplification_limit, reports_per_person, _ROOT_BITS)
 
 
 def catalogue_of(items: int | Iterable[str]) -> Catalogue:

@@ -1,12 +1,4 @@
-"""The next round's plan.
-
-The next round's plan from what a round's reports showed: a short catalogue for other people.
-
-Sees mined tables and plans. The catalogue is either a shortlist, the single items that may belong to the itemsets
-wanted, or these itemsets themselves. Transactions are what a basket holds of it: smaller than baskets, and so M and
-the noise. The promise is the first plan's; of whoever answers both plans more is told: γ multiplies.
-
-Rounds: what the frequent items of one collection are worth to the next one, with other people.
+"""Rounds: what the frequent items of one collection are worth to the next one, with other people.
 
 Every person answers once, in one of up to four groups, and γ covers each answer whole:
 
@@ -17,8 +9,11 @@ Every person answers once, in one of up to four groups, and γ covers each answe
                noise smaller, reports of a fixed size the best; single items, pairs and triples are estimated
     itemsets   the wanted itemsets themselves are the entries of a catalogue, each as sharp as a single item
 
-M is chosen for the least mean squared error: variance / (share left)² and the bias that undoing the sampling may leave.
-Every decision uses reports alone.
+The next round's plan follows from what a round's reports showed. Mined tables and plans are seen, no record: every
+decision uses reports alone. The catalogue is either a shortlist, the single items that may belong to the itemsets
+wanted, or these itemsets themselves. Transactions are what a basket holds of it: smaller than baskets, and so M and
+the noise. M is chosen for the least mean squared error: variance / (share left)² and the bias that undoing the sampling
+may leave. The promise is the first plan's; of whoever answers both plans more is told: γ multiplies.
 """
 
 import math
@@ -29,11 +24,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assocpriv.files.itemsets import join_names
 from assocpriv.planning.blocks import TRANSACTION_SIZES, Choice, Survey, best_choice, blocks_of, typical_shares
-from assocpriv.planning.designs import Focus
+from assocpriv.planning.designs import Floats, Focus
+from assocpriv.planning.tables import MOST_REPORTS
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.transition import SupportModel
@@ -48,13 +43,25 @@ from assocpriv.server.rounds import SyntheticHoldings, sizes_held, sizes_of_tabl
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Floats = NDArray[np.float64]
 HISTOGRAM, POISSON = "histogram", "poisson"
 DEFAULT_TOP = 64
 _LEAST_ENTRIES = 2
 _CANDIDATES = 1.5  # times the itemsets wanted
 _MOST_TOP = 100_000
+
+BOUNDS = (*range(9), *range(10, 25, 2), 27, 30, 34, 40, 48, 60, 80, 110, 150, 200, 300)
+_LEAST_SHORTLIST = 2
+_PLAIN = View()
+_LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs and triples are asked for
+_TYPICAL = 0.03  # support of a wanted item before anything is known
+_WITH_PAIRS = ((2, 0.4, (0.9, 0.08, 0.02)), (3, 0.1, (0.85, 0.1, 0.035, 0.015)))
+_LEAST_ITEMS, _MOST_ITEMS = 0.3, 0.6  # shares of the people who are asked about all items
+_LEAST_SIZES, _MOST_SIZES = 0.02, 0.06  # shares of the people who are asked about sizes
+_BUCKET_ERROR = 0.005  # that a bucket of sizes is to have; with .025 the mean size was off by half and more
+_SHORTLIST_SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15)
+
+
+# ---- the next round from a mined table
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +132,7 @@ def _after_items(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refi
     """Plan a round of a shortlist, or of itemsets."""
     top = check_range("top", wishes.top, 1, _MOST_TOP)
     count = mining_facts(frame).reports if wishes.reports is None else wishes.reports
-    count = check_range("reports", count, 1, 10**15)
+    count = check_range("reports", count, 1, MOST_REPORTS)
     whole = None if wishes.sizes is None else sizes_held(frame, wishes.sizes)
     known = _knowledge(frame, plan, whole)
     after, entry_sizes = (_itemsets if wishes.candidates else _shortlist)(known, plan, top, whole, count)
@@ -141,9 +148,9 @@ def _after_sizes(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refi
     items, counted = _asked_about(plan, wishes.catalogue), plan.view.counted
     top = check_range("top", wishes.top, 1, _MOST_TOP)
     split, asked = PeopleSplit(), mining_facts(frame).reports
-    left = round(asked * (1 - LEAST_SIZES) / LEAST_SIZES) if wishes.reports is None else wishes.reports
-    check_range("reports of the table", asked, 1, 10**15)
-    left = check_range("reports", left, 3, 10**15)
+    left = round(asked * (1 - _LEAST_SIZES) / _LEAST_SIZES) if wishes.reports is None else wishes.reports
+    check_range("reports of the table", asked, 1, MOST_REPORTS)
+    left = check_range("reports", left, 3, MOST_REPORTS)
     people = People(plan.promise, asked + left, sizes_of_table(frame), blocks=True)
     share = items_share(len(items), people, top)
     _, first, _, last = split.shares(asked / people.count, share)
@@ -153,6 +160,9 @@ def _after_sizes(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refi
     after = plan_items(items, replace(people, count=counts["items"]))
     after = replace(after, view=replace(view, blocks=after.view.blocks))
     return Refinement(after, plan, people.sizes, HISTOGRAM, counts["items"], counts)
+
+
+_AFTER = {"sizes": _after_sizes, "items": _after_items, "itemsets": _after_itemsets}
 
 
 def _asked_about(plan: Plan, catalogue: Catalogue | None) -> Catalogue:
@@ -170,9 +180,6 @@ def _asked_about(plan: Plan, catalogue: Catalogue | None) -> Catalogue:
     if len(catalogue) < _LEAST_ENTRIES:
         raise EstimateError(f"a round needs {_LEAST_ENTRIES} items to ask about, got {len(catalogue)}")
     return catalogue
-
-
-_AFTER = {"sizes": _after_sizes, "items": _after_items, "itemsets": _after_itemsets}
 
 
 def _knowledge(frame: "pd.DataFrame", plan: Plan, whole: SizeShares | None) -> Knowledge:
@@ -250,16 +257,7 @@ def _with_view_of(after: Plan, before: Plan) -> Plan:
     return replace(after, view=replace(after.view, others="drop", parents=view.parents, left_out=left_out))
 
 
-BOUNDS = (*range(9), *range(10, 25, 2), 27, 30, 34, 40, 48, 60, 80, 110, 150, 200, 300)
-_LEAST_SHORTLIST = 2
-_PLAIN = View()
-_LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs and triples are asked for
-_TYPICAL = 0.03  # support of a wanted item before anything is known
-_WITH_PAIRS = ((2, 0.4, (0.9, 0.08, 0.02)), (3, 0.1, (0.85, 0.1, 0.035, 0.015)))
-_LEAST_ITEMS, _MOST_ITEMS = 0.3, 0.6  # shares of the people who are asked about all items
-LEAST_SIZES, _MOST_SIZES = 0.02, 0.06  # shares of the people who are asked about sizes
-_BUCKET_ERROR = 0.005  # that a bucket of sizes is to have; with .025 the mean size was off by half and more
-_SHORTLIST_SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15)
+# ---- people of a round
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +380,7 @@ class People:
 def sizes_share(promise: Breach, people: int) -> float:
     """Return which share of so many people to ask about sizes: for an error of a bucket's share that tells the mean."""
     noise, _ = SupportModel.of(plan_sizes(promise).operator).variances(1)
-    return min(max(noise / _BUCKET_ERROR**2 / max(people, 1), LEAST_SIZES), _MOST_SIZES)
+    return min(max(noise / _BUCKET_ERROR**2 / max(people, 1), _LEAST_SIZES), _MOST_SIZES)
 
 
 def items_share(n_items: int, people: People, wanted: int) -> float:
@@ -400,15 +398,7 @@ def items_share(n_items: int, people: People, wanted: int) -> float:
     return min(max(share, _LEAST_ITEMS), _MOST_ITEMS)
 
 
-# ---- the least squared error
-
-
-def single_focus(support: float) -> Focus:
-    """Return the focus on single items of one support."""
-    return Focus(((1, 1.0, (1 - support, support)),))
-
-
-# ---- plans
+# ---- the plan of each round
 
 
 def plan_sizes(promise: Breach, bounds: Sequence[int] = BOUNDS, counted: Sequence[str] = ()) -> Plan:
@@ -450,6 +440,32 @@ def plan_itemsets(itemsets: Sequence[Sequence[str]], supports: Floats, people: P
     return people.plan(catalogue, focus, view, TRANSACTION_SIZES)
 
 
+def plan_histogram(promise: Breach, reports: int, names: "int | Catalogue | None" = None, view: View = _PLAIN) -> Plan:
+    """Return the plan that asks for the sizes of baskets alone.
+
+    Args:
+        promise: the breach that no report may cause.
+        reports: number of people who will report; the plan does not depend on it.
+        names: number of the items that count, or their names; all names by default.
+        view: how clients find these names in a basket.
+
+    Raises:
+        PlanError: a number out of range.
+    """
+    check_range("reports", reports, 1, MOST_REPORTS)
+    if names is None:
+        return plan_sizes(promise)
+    if not isinstance(names, Catalogue):
+        names = Catalogue.numbered(check_range("items", names, 1, MAX_ITEMS))
+    plan = plan_sizes(promise, counted=sorted(names))
+    return replace(plan, view=replace(plan.view, others="drop", parents=view.parents, left_out=view.left_out))
+
+
+def single_focus(support: float) -> Focus:
+    """Return the focus on single items of one support."""
+    return Focus(((1, 1.0, (1 - support, support)),))
+
+
 def expected_focus(supports: Floats, wanted: int) -> Focus:
     """Return which sizes the wanted itemsets have, were items of these supports held together a little too often."""
     items = np.sort(np.clip(supports, 1e-4, 0.95))[::-1]
@@ -472,24 +488,3 @@ def _typical_shares(k: int, support: float) -> tuple[float, ...]:
     # rounded, so that nearly equal ones are planned alike; the first takes the rest
     rest, last = [round(share, 3) for share in typical_shares(k, support)[1:-1]], round(support, 3)
     return (1 - sum(rest) - last, *rest, last)
-
-
-def plan_histogram(promise: Breach, reports: int, names: "int | Catalogue | None" = None, view: View = _PLAIN) -> Plan:
-    """Return the plan that asks for the sizes of baskets alone.
-
-    Args:
-        promise: the breach that no report may cause.
-        reports: number of people who will report; the plan does not depend on it.
-        names: number of the items that count, or their names; all names by default.
-        view: how clients find these names in a basket.
-
-    Raises:
-        PlanError: a number out of range.
-    """
-    check_range("reports", reports, 1, 10**15)
-    if names is None:
-        return plan_sizes(promise)
-    if not isinstance(names, Catalogue):
-        names = Catalogue.numbered(check_range("items", names, 1, MAX_ITEMS))
-    plan = plan_sizes(promise, counted=sorted(names))
-    return replace(plan, view=replace(plan.view, others="drop", parents=view.parents, left_out=view.left_out))

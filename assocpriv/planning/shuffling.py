@@ -1,8 +1,9 @@
-"""What an anonymous channel adds: the central guarantee of shuffled reports. An addition, not part of a plan's promise.
+"""The central guarantee that an anonymous channel adds to shuffled reports.
 
-This module assumes what no other does: **a shuffler that is trusted** (docs/privacy.md) to hand on one report of each
-of N people as a multiset that tells no sender. Exchanging one person's basket then changes its law by an (ε', δ) with
-ε' far below ε = ln γ. People who work with the reader hide nobody: they do not count among the N.
+It is an addition, no part of a plan's promise, and assumes what nothing else here does: **a shuffler that is trusted**
+(docs/privacy.md) to hand on one report of each of N people as a multiset that tells no sender. Exchanging one person's
+basket then changes its law by an (ε', δ) with ε' far below ε = ln γ. People who work with the reader hide nobody: they
+do not count among the N.
 
 The bound. Write R_x(y) for the chance of report y under basket x, and μ(y) = min_x R_x(y), a measure of mass λ, the
 blanket. Each of the other people sends a draw from μ/λ with probability λ, whatever the basket. Telling the reader who

@@ -1,18 +1,10 @@
-"""From a schema to a table's plan.
+"""The plan of a table, made from its schema.
 
-Designs of one column's release: from what is asked for to a law of integer weights.
-
-Additive noise is asked for as *privacy* p at confidence c, a share of the range: the width of the interval in which the
-value is then known to lie with probability c (AS00, section 2.2). It is W·c for classes of width W, 2α·c for noise
-uniform on ±α, and 2σΦ⁻¹((1+c)/2) for Gaussian noise. A window is asked for as a limit of γ. Floats choose the integers;
-what they promise is read from these exactly, and what was asked for is never missed.
-
-From a schema to the plan of a table: grids, laws of release, and how a promise is shared among columns.
-
-The promise covers everything that a person sends: with R reports of d protected columns, of which each report answers
-k, and l protected labels, which each report answers, every column gets the (k + l)·R-th root of the limit of γ. Fewer
-answers are better ones: k is chosen so that the mean over columns of their *cost* is least. The cost of a column is how
-many reports are worth one person that is asked directly: the ratio of two variances, times d / k where k < d.
+A schema becomes grids, laws of release with integer weights, and a share of the promise for each column. No record is
+seen. The promise covers everything that a person sends: with R reports of d protected columns, of which each report
+answers k, and l protected labels, which each report answers, every column gets the (k + l)·R-th root of the limit of γ.
+Fewer answers are better ones: k is chosen so that the mean over columns of their *cost* is least. The cost of a column
+is how many reports are worth one person that is asked directly: the ratio of two variances, times d / k where k < d.
 
     named values    of the inverted randomized response, summed over the values:  1 / (p − q)²
     numbers         of the unbiased mean of values spread evenly over the range
@@ -21,16 +13,18 @@ p and q are a value's chance of being reported as it is, and as a given other on
 there are. Answering few of the columns instead of all: Wang et al., Collecting and Analyzing Multidimensional Data with
 Local Differential Privacy, ICDE 2019, where k follows from ε alone.
 
-What a plan of a table promises, column by column: privacy read back from its integers, grids, costs of answers.
+Additive noise is asked for as *privacy* p at confidence c, a share of the range: the width of the interval in which the
+value is then known to lie with probability c (AS00, section 2.2). It is W·c for classes of width W, 2α·c for noise
+uniform on ±α, and 2σΦ⁻¹((1+c)/2) for Gaussian noise. A window is asked for as a limit of γ. Floats choose the integers;
+what they promise is read from these exactly, and what was asked for is never missed.
 
-Noise on a grid is no continuous noise: a value is released as that of its cell. The *distance* of a column is the total
-variation between the release, taken as spread evenly over its cell, and the release by a continuous law, for the value
-in its cell for which it is largest. No test of one release tells both apart more often than that; whatever is proved of
-the continuous law holds of the grid's up to it. A grid is needed because continuous noise drawn in floating point tells
-the value by the low bits of the sum. Source: Mironov, On significance of the least significant bits for differential
-privacy, CCS 2012.
-
-What a plan of guided perturbation promises, whatever guidance its miner publishes.
+What the plan then promises is told column by column: privacy read back from its integers, grids, costs of answers; of a
+plan of guided perturbation it holds whatever guidance its miner publishes. Noise on a grid is no continuous noise: a
+value is released as that of its cell. The *distance* of a column is the total variation between the release, taken as
+spread evenly over its cell, and the release by a continuous law, for the value in its cell for which it is largest. No
+test of one release tells both apart more often than that; whatever is proved of the continuous law holds of the grid's
+up to it. A grid is needed because continuous noise drawn in floating point tells the value by the low bits of the sum.
+Source: Mironov, On significance of the least significant bits for differential privacy, CCS 2012.
 """
 
 import math
@@ -78,147 +72,19 @@ from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import check_range, check_whole
 from assocpriv.server.intervals import lower_tails
 
-_ROOT_BITS = 48  # after the point of the share of γ that a column gets
-_WIDER = 1 + 2.0**-20  # by which noise grows where its integers fall short of what was asked
-
-
-def design_membership(cells: int, privacy: Fraction, confidence: Fraction) -> Clear:
-    """Return classes as narrow as they may be, equal ones that the cells divide into.
-
-    Raises:
-        PlanError: more privacy than even a single class gives.
-
-    >>> design_membership(60, Fraction(1, 4), Fraction(19, 20)).width
-    20
-    """
-    _check(privacy, confidence)
-    for width in range(1, cells + 1):
-        if cells % width == 0 and confidence * width >= privacy * cells:
-            return Clear(cells, width)
-    raise PlanError(f"classes give at most a privacy of {float(confidence):.4g} of the range at this confidence")
-
-
-def design_uniform(cells: int, privacy: Fraction, confidence: Fraction) -> UniformNoise:
-    """Return the least uniform noise of so much privacy.
-
-    >>> law = design_uniform(60, Fraction(1), Fraction(19, 20))
-    >>> law.reach, float(law.known_width(Fraction(19, 20)) / 60)
-    (32, 1.0291666666666666)
-    """
-    _check(privacy, confidence)
-    return UniformNoise(cells, max(1, math.ceil((privacy * cells / confidence - 1) / 2)))
-
-
-def design_gaussian(cells: int, privacy: Fraction, confidence: Fraction) -> GaussianNoise:
-    """Return Gaussian noise of so much privacy: each cell's mass in units of 2^-32, rounded down, the rest to noise 0.
-
-    >>> law = design_gaussian(60, Fraction(1), Fraction(19, 20))
-    >>> 1 <= law.known_width(Fraction(19, 20)) / 60 < 1.001
-    True
-    """
-    from scipy.special import ndtri
-
-    _check(privacy, confidence)
-    deviation = float(privacy) * cells / (2 * float(ndtri((1 + float(confidence)) / 2)))
-    while True:
-        law = GaussianNoise(cells, _gaussian_half(deviation))
-        if law.known_width(confidence) >= privacy * cells:
-            return law
-        deviation *= _WIDER
-
-
-def _gaussian_half(deviation: float) -> tuple[int, ...]:
-    from scipy.special import ndtr
-
-    half: list[int] = []
-    for k in range(1, MOST_OUTPUTS):
-        mass = float(ndtr((0.5 - k) / deviation) - ndtr((-0.5 - k) / deviation))
-        if mass * LARGEST_TOTAL < 1:
-            break
-        half.append(int(mass * LARGEST_TOTAL))
-    if not half:
-        raise PlanError("the noise asked for is smaller than a cell of the grid; take more cells, or release as-is")
-    return (LARGEST_TOTAL - 2 * sum(half), *half)
-
-
-def design_window(inputs: int, limit: Fraction, *, optional: bool, near: int | None = None) -> Window:
-    """Return a window whose γ is strictly below a limit, with weights as fine as one random word allows.
-
-    Args:
-        inputs: cells or values.
-        limit: of γ, above 1.
-        optional: whether a value may be missing, which takes part in γ.
-        near: outputs near the value; for numbers by default :func:`square_wave_width`, for named values 1.
-
-    >>> law = design_window(4, Fraction(19), optional=False, near=1)
-    >>> law.amplification < 19, float(law.amplification)
-    (True, 18.999999...)
-    """
-    if limit <= 1:
-        raise PlanError(
-            "a column's share of the promise must allow a γ above 1; take fewer columns or a weaker promise"
-        )
-    near = square_wave_width(inputs, limit) if near is None else near
-    others = inputs - 1 + (near if optional else 0)
-    low = math.floor(LARGEST_TOTAL / (near * limit + others))
-    high = math.ceil(limit * low) - 1
-    if low < 1:
-        raise PlanError("the promise is so weak that it protects nothing; take a smaller ε, or release columns as-is")
-    if high <= low:
-        raise PlanError("the promise leaves a column next to nothing to tell; take fewer columns or a weaker promise")
-    return Window(inputs, near, high, low)
-
-
-def square_wave_width(cells: int, limit: Fraction) -> int:
-    """Return how many cells, an odd number, a square wave's near outputs take.
-
-    The half-width b = (ε e^ε − e^ε + 1) / (2 e^ε (e^ε − 1 − ε)), in units of the range, maximizes a bound of the mutual
-    information between value and report. Source: Li et al., SIGMOD 2020, section 5.2.
-
-    >>> square_wave_width(100, Fraction(19))
-    13
-    """
-    ratio = float(limit)
-    exponent = math.log(ratio)
-    half = 0.5 if exponent < 1e-3 else (exponent * ratio - ratio + 1) / (2 * ratio * (ratio - 1 - exponent))
-    return 2 * math.floor(half * cells) + 1
-
-
-def share_limit(limit: Fraction, columns: int) -> Fraction:
-    """Return the share of a limit of γ that each of so many columns gets: its root, rounded down.
-
-    >>> share_limit(Fraction(81), 2)
-    Fraction(9, 1)
-    """
-    if columns == 1:
-        return limit
-    scaled = (limit.numerator << _ROOT_BITS * columns) // limit.denominator
-    return Fraction(_floor_root(scaled, columns), 1 << _ROOT_BITS)
-
-
-def _floor_root(number: int, degree: int) -> int:
-    low, high = 0, 1 << number.bit_length() // degree + 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        if middle**degree <= number:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _check(privacy: Fraction, confidence: Fraction) -> None:
-    if not 0 < confidence < 1:
-        raise PlanError("a confidence must lie between 0 and 1, such as 95%")
-    if privacy <= 0:
-        raise PlanError("privacy must be above 0: a share of the range, such as 50%")
-
-
 USUAL_PROMISE = Breach("5%", "50%")
 USUAL_REPORTS = 1_000_000
+MOST_REPORTS = 10**15  # that a plan of any kind is made for
 GRID = 1000  # cells at least, where nothing else is asked for
 ALL = "all"
-_MOST_REPORTS = 10**15
+_HOW_TO_PROTECT = "release a number by square-wave, a category by response"
+_ROOT_BITS = 48  # after the point of the share of γ that a column gets
+_WIDER = 1 + 2.0**-20  # by which noise grows where its integers fall short of what was asked
+CONFIDENCES = (Fraction(1, 2), Fraction(95, 100), Fraction(999, 1000))  # of AS00, table 1
+_FLOAT_ERROR = 1e-12  # by which sums of floats here may err
+
+
+# ---- from a schema to a plan
 
 
 @dataclass(frozen=True)
@@ -258,7 +124,7 @@ def plan_table(
     >>> plan_table({"columns": {"x": column}}).promise.amplification_limit
     Fraction(19, 1)
     """
-    check_range("reports", reports, 1, _MOST_REPORTS)
+    check_range("reports", reports, 1, MOST_REPORTS)
     check_range("reports_per_person", reports_per_person, 1, MOST_REPORTS_PER_PERSON)
     asked = read_schema(schema)
     if not any(column.is_protected for column in asked):
@@ -277,9 +143,6 @@ def plan_table(
     limit = share_limit(breach.amplification_limit, (answered + len(labels)) * reports_per_person)
     columns = tuple(_column(column, limit, reports) for column in asked)
     return TablePlan(columns, answered, breach, reports_per_person)
-
-
-_HOW_TO_PROTECT = "release a number by square-wave, a category by response"
 
 
 def _answered(answer: "int | str | None", costs: Sequence[AnswerCost]) -> int:
@@ -361,11 +224,148 @@ def _classes(asked: ColumnRequest) -> int:
     return classes
 
 
+# ---- the law of one column
+
+
+def design_membership(cells: int, privacy: Fraction, confidence: Fraction) -> Clear:
+    """Return classes as narrow as they may be, equal ones that the cells divide into.
+
+    Raises:
+        PlanError: more privacy than even a single class gives.
+
+    >>> design_membership(60, Fraction(1, 4), Fraction(19, 20)).width
+    20
+    """
+    _check(privacy, confidence)
+    for width in range(1, cells + 1):
+        if cells % width == 0 and confidence * width >= privacy * cells:
+            return Clear(cells, width)
+    raise PlanError(f"classes give at most a privacy of {float(confidence):.4g} of the range at this confidence")
+
+
+def design_uniform(cells: int, privacy: Fraction, confidence: Fraction) -> UniformNoise:
+    """Return the least uniform noise of so much privacy.
+
+    >>> law = design_uniform(60, Fraction(1), Fraction(19, 20))
+    >>> law.reach, float(law.known_width(Fraction(19, 20)) / 60)
+    (32, 1.0291666666666666)
+    """
+    _check(privacy, confidence)
+    return UniformNoise(cells, max(1, math.ceil((privacy * cells / confidence - 1) / 2)))
+
+
+def design_gaussian(cells: int, privacy: Fraction, confidence: Fraction) -> GaussianNoise:
+    """Return Gaussian noise of so much privacy: each cell's mass in units of 2^-32, rounded down, the rest to noise 0.
+
+    >>> law = design_gaussian(60, Fraction(1), Fraction(19, 20))
+    >>> 1 <= law.known_width(Fraction(19, 20)) / 60 < 1.001
+    True
+    """
+    from scipy.special import ndtri
+
+    _check(privacy, confidence)
+    deviation = float(privacy) * cells / (2 * float(ndtri((1 + float(confidence)) / 2)))
+    while True:
+        law = GaussianNoise(cells, _gaussian_half(deviation))
+        if law.known_width(confidence) >= privacy * cells:
+            return law
+        deviation *= _WIDER
+
+
+def _gaussian_half(deviation: float) -> tuple[int, ...]:
+    from scipy.special import ndtr
+
+    half: list[int] = []
+    for k in range(1, MOST_OUTPUTS):
+        mass = float(ndtr((0.5 - k) / deviation) - ndtr((-0.5 - k) / deviation))
+        if mass * LARGEST_TOTAL < 1:
+            break
+        half.append(int(mass * LARGEST_TOTAL))
+    if not half:
+        raise PlanError("the noise asked for is smaller than a cell of the grid; take more cells, or release as-is")
+    return (LARGEST_TOTAL - 2 * sum(half), *half)
+
+
+def design_window(inputs: int, limit: Fraction, *, optional: bool, near: int | None = None) -> Window:
+    """Return a window whose γ is strictly below a limit, with weights as fine as one random word allows.
+
+    Args:
+        inputs: cells or values.
+        limit: of γ, above 1.
+        optional: whether a value may be missing, which takes part in γ.
+        near: outputs near the value; for numbers by default :func:`_square_wave_width`, for named values 1.
+
+    >>> law = design_window(4, Fraction(19), optional=False, near=1)
+    >>> law.amplification < 19, float(law.amplification)
+    (True, 18.999999...)
+    """
+    if limit <= 1:
+        raise PlanError(
+            "a column's share of the promise must allow a γ above 1; take fewer columns or a weaker promise"
+        )
+    near = _square_wave_width(inputs, limit) if near is None else near
+    others = inputs - 1 + (near if optional else 0)
+    low = math.floor(LARGEST_TOTAL / (near * limit + others))
+    high = math.ceil(limit * low) - 1
+    if low < 1:
+        raise PlanError("the promise is so weak that it protects nothing; take a smaller ε, or release columns as-is")
+    if high <= low:
+        raise PlanError("the promise leaves a column next to nothing to tell; take fewer columns or a weaker promise")
+    return Window(inputs, near, high, low)
+
+
+def _square_wave_width(cells: int, limit: Fraction) -> int:
+    """Return how many cells, an odd number, a square wave's near outputs take.
+
+    The half-width b = (ε e^ε − e^ε + 1) / (2 e^ε (e^ε − 1 − ε)), in units of the range, maximizes a bound of the mutual
+    information between value and report. Source: Li et al., SIGMOD 2020, section 5.2.
+
+    >>> _square_wave_width(100, Fraction(19))
+    13
+    """
+    ratio = float(limit)
+    exponent = math.log(ratio)
+    half = 0.5 if exponent < 1e-3 else (exponent * ratio - ratio + 1) / (2 * ratio * (ratio - 1 - exponent))
+    return 2 * math.floor(half * cells) + 1
+
+
+def _check(privacy: Fraction, confidence: Fraction) -> None:
+    if not 0 < confidence < 1:
+        raise PlanError("a confidence must lie between 0 and 1, such as 95%")
+    if privacy <= 0:
+        raise PlanError("privacy must be above 0: a share of the range, such as 50%")
+
+
+def share_limit(limit: Fraction, parts: int, bits: int = _ROOT_BITS) -> Fraction:
+    """Return the share of a limit of γ that each of so many columns or reports gets: its root, rounded down.
+
+    Of several parts the root is a multiple of 2^-bits, found by integers alone.
+
+    >>> share_limit(Fraction(81), 2)
+    Fraction(9, 1)
+    """
+    if parts == 1:
+        return limit
+    # γ ≤ root/2^bits < limit^(1/parts) holds iff root^parts ≤ limit · 2^(bits·parts), and so iff it is ≤ the whole part
+    scaled = (limit.numerator << bits * parts) // limit.denominator
+    return Fraction(_whole_root(scaled, parts), 1 << bits)
+
+
+def _whole_root(value: int, degree: int) -> int:
+    """Return the largest whole number whose power of this degree is at most ``value``, which is at least 1."""
+    bits = value.bit_length()
+    low, high = 1 << (bits - 1) // degree, 1 << -(-bits // degree)  # low^degree ≤ value < high^degree
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**degree <= value else (low, middle)
+    return low
+
+
 # ---- how many columns a report answers
 
 
 @dataclass(frozen=True)
-class ColumnSize:
+class _ColumnSize:
     """What the cost of a protected column depends on."""
 
     inputs: int
@@ -373,10 +373,10 @@ class ColumnSize:
     optional: bool
 
 
-def _size(asked: ColumnRequest, reports: int) -> ColumnSize:
+def _size(asked: ColumnRequest, reports: int) -> _ColumnSize:
     if asked.kind == NUMBER:
-        return ColumnSize(_grid(asked, reports)[1], True, asked.optional)
-    return ColumnSize(len(asked.values), False, asked.optional)
+        return _ColumnSize(_grid(asked, reports)[1], True, asked.optional)
+    return _ColumnSize(len(asked.values), False, asked.optional)
 
 
 def answer_costs(plan: TablePlan) -> list[AnswerCost]:
@@ -385,41 +385,40 @@ def answer_costs(plan: TablePlan) -> list[AnswerCost]:
         return []
     columns = [column for column in plan.columns if column.is_protected]
     columns.sort(key=lambda column: isinstance(column, LabelColumn))
-    sizes = [ColumnSize(column.inputs, isinstance(column, NumberColumn), column.optional) for column in columns]
+    sizes = [_ColumnSize(column.inputs, isinstance(column, NumberColumn), column.optional) for column in columns]
     labels = len(columns) - len(plan.asked)
     return _costs(sizes, labels, plan.promise.amplification_limit, plan.reports_per_person)
 
 
-def _costs(sizes: Sequence[ColumnSize], labels: int, limit: Fraction, reports_per_person: int) -> list[AnswerCost]:
+def _costs(sizes: Sequence[_ColumnSize], labels: int, limit: Fraction, reports_per_person: int) -> list[AnswerCost]:
     """Return the costs of all numbers of answers; the labels' sizes come last."""
     free = len(sizes) - labels
     found = []
     for answered in range(min(1, free), free + 1):
         share = float(limit) ** (1 / ((answered + labels) * reports_per_person))
-        cost = {size: column_cost(size, share) for size in set(sizes)}  # columns are often alike
+        cost = {size: _column_cost(size, share) for size in set(sizes)}  # columns are often alike
         of_free = sum(cost[size] for size in sizes[:free]) * (free / answered if free else 1)
         found.append(AnswerCost(answered, share, (of_free + sum(cost[size] for size in sizes[free:])) / len(sizes)))
     return found
 
 
-def column_cost(size: ColumnSize, ratio: float) -> float:
+def _column_cost(size: _ColumnSize, ratio: float) -> float:
     """Return how many reports of a column with a γ are worth one direct answer.
 
-    >>> column_cost(ColumnSize(2, False, False), 3.0)  # p − q = 1/2
+    >>> _column_cost(_ColumnSize(2, False, False), 3.0)  # p − q = 1/2
     4.0
     """
     n = size.inputs
     if not size.is_number:
         return ((ratio + n - 1 + size.optional) / (ratio - 1)) ** 2
-    near = square_wave_width(n, Fraction(ratio))
+    near = _square_wave_width(n, Fraction(ratio))
     total, outputs = near * ratio + n - 1 + near * size.optional, n + near - 1
     spread = outputs * (outputs**2 - 1) / 12 + (ratio - 1) * near * (n**2 + near**2 - 2) / 12
     slope = near * (ratio - 1) / total
     return spread / total / slope**2 / ((n**2 - 1) / 12)
 
 
-CONFIDENCES = (Fraction(1, 2), Fraction(95, 100), Fraction(999, 1000))  # of AS00, table 1
-_FLOAT_ERROR = 1e-12  # by which sums of floats here may err
+# ---- what a plan promises
 
 
 @dataclass(frozen=True)
@@ -478,7 +477,7 @@ def column_facts(column: Column) -> ColumnFacts:
     return ColumnFacts(column, GAUSSIAN, widths, gaussian_deviation(law) * unit, gaussian_distance(law))
 
 
-# ---- distances
+# ---- distances to continuous laws
 
 
 def uniform_distance(law: UniformNoise) -> float:
@@ -531,6 +530,9 @@ def _common(masses: NDArray[np.float64], starts: NDArray[np.int64], deviation: f
     crossing = np.clip(deviation * np.sqrt(-2 * np.log(level)), starts, starts + 1)
     beyond = lower_tails(-crossing / deviation) - lower_tails(-(starts + 1) / deviation)
     return float(np.sum(masses * (crossing - starts) + beyond))
+
+
+# ---- guided perturbation
 
 
 @dataclass(frozen=True, slots=True)

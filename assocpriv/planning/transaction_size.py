@@ -1,9 +1,9 @@
-"""What sampling baskets to a transaction size M loses, and which M to plan for: a larger M costs more noise.
+"""The transaction size M to plan for: sampling to a smaller M loses supports, a larger M costs more noise.
 
-From the numbers of baskets of each size alone. The lowest discoverable support (LDS) of the planner's best design is
-one *within at most M sampled items*. A basket of L items leaves the share C(min(L,M), k) / C(L, k) of its k-itemsets'
-support, so the lowest raw support that reports can discover is LDS_k divided by the mean of this over the baskets that
-hold such itemsets. The M with the least of these, the worst k counting, tells most.
+What is lost follows from the numbers of baskets of each size alone. The lowest discoverable support (LDS) of the
+planner's best design is one *within at most M sampled items*. A basket of L items leaves the share C(min(L,M), k) /
+C(L, k) of its k-itemsets' support, so the lowest raw support that reports can discover is LDS_k divided by the mean of
+this over the baskets that hold such itemsets. The M with the least of these, the worst k counting, tells most.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The door of publishing: a table leaves its owner when no named inference can be drawn from it above a confidence.
+"""Suppression: data leave their owner when no named inference can be drawn from them above a confidence.
 
 Of tables: ``check`` lists what one tells, ``suppress`` returns one in memory that tells no more than templates allow,
 and ``suppress_file`` writes one. Of baskets: ``check_items`` and ``suppress_items``. ``check_record``,

@@ -1,9 +1,8 @@
-"""Baskets in, baskets out.
+"""Baskets in, baskets out that no template forbids.
 
-Progressive disclosure of items: which items of channels may stay in baskets that go out.
-
-Whole items are dropped from all baskets, since a mark in place of an item would tell. All items of channels are
-dropped first. Then, again and again, the valid one of highest
+They are read, items to drop are chosen by progressive disclosure, and what is written is checked. Whole items are
+dropped from all baskets, since a mark in place of an item would tell. All items of channels are dropped first. Then,
+again and again, the valid one of highest
 
     Score = InfoGain / (PrivLoss + 1)
 
@@ -15,8 +14,6 @@ its bounds hold; when it comes back, they count. Either way confidences only ris
 3.1), so that an item found invalid stays so.
 
 Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Problems, 2005, algorithm 1.
-
-Baskets in, baskets out that no template forbids: read, choose items to drop, write, check what was written.
 """
 
 import math
@@ -40,7 +37,7 @@ from assocpriv.suppress.templates import (
     ItemBound,
     ItemTemplate,
     check_spellings,
-    irredundant_items,
+    irredundant,
     item_bounds,
     read_item_templates,
 )
@@ -55,6 +52,7 @@ from assocpriv.suppress.write_baskets import (
 
 _SAME = 1e-12  # scores that differ by less, relatively, are equal
 _SHOWN = 5  # bounds that an error names
+Templates = str | PathLike[str] | Iterable[ItemTemplate | Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,209 +147,6 @@ class NamedItems:
         return int(self.counts.sum())
 
 
-def named_items(
-    items: Sequence[str], offsets: NDArray[np.int64], flat: NDArray[np.int64], ids: Mapping[str, int]
-) -> NamedItems:
-    """Count baskets by which of some items they hold.
-
-    Args:
-        items: names, sorted.
-        offsets, flat: the baskets, as of ``Baskets``: int64 (n + 1,) and item ids, int64.
-        ids: the id of each item.
-
-    Raises:
-        TemplateError: an item is in no basket.
-    """
-    n, start = len(offsets) - 1, offsets[0]
-    flat = flat[start : offsets[-1]]
-    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(offsets))
-    holds = np.zeros((n, len(items)), dtype=np.bool_)
-    for place, name in enumerate(items):
-        where = rows[flat == ids[name]] if name in ids else rows[:0]
-        if not len(where):
-            raise TemplateError(f"item {name} of a template is in no basket; check its spelling, or take it out")
-        holds[where, place] = True
-    more = np.diff(offsets) > holds.sum(axis=1)
-    packed = np.packbits(np.column_stack([holds, more]), axis=1)
-    _, where, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
-    return NamedItems(tuple(items), holds[where], counts.astype(np.int64), more[where])
-
-
-def names_of(bounds: Iterable[ItemBound]) -> tuple[str, ...]:
-    """Return all items that bounds name, as people sort them."""
-    return tuple(sorted({item for bound in bounds for item in (*bound.channel, *bound.sensitive)}, key=sort_key))
-
-
-def candidates_of(bounds: Iterable[ItemBound]) -> tuple[str, ...]:
-    """Return the items of channels, which may be dropped, as people sort them."""
-    return tuple(sorted({item for bound in bounds for item in bound.channel}, key=sort_key))
-
-
-class _Patterns:
-    """The baskets of one bound by what they hold of its channel, and how many of them hold its sensitive itemset.
-
-    ``shows_empty`` says whether what is released shows baskets without items. Where it does not, baskets count only
-    if they are surely shown: they hold an item that no channel names, or the sensitive itemset. Confidences are then
-    bounds from above, of a fixed set of baskets, so that they still only rise.
-    """
-
-    def __init__(self, bound: ItemBound, named: NamedItems, droppable: Sequence[str], shows_empty: bool) -> None:
-        self.bound = bound
-        place = {item: at for at, item in enumerate(named.items)}
-        hit = named.holds[:, [place[item] for item in bound.sensitive]].all(axis=1)
-        counts = named.counts
-        if not shows_empty:
-            lasting = [at for at, item in enumerate(named.items) if item not in droppable]
-            surely = hit | named.holds[:, lasting].any(axis=1) | named.others
-            counts = np.where(surely, counts, 0)
-        codes = named.holds[:, [place[item] for item in bound.channel]] @ (1 << np.arange(len(bound.channel)))
-        kinds, where = np.unique(codes, return_inverse=True)
-        totals, hits = np.zeros((2, len(kinds)), dtype=np.int64)
-        np.add.at(totals, where, counts)
-        np.add.at(hits, where, np.where(hit, counts, 0))
-        self._cells = [cell for cell in zip(kinds.tolist(), totals.tolist(), hits.tolist(), strict=True) if cell[1]]
-        self._known: dict[int, Fraction] = {}
-
-    def _mask(self, shown: "set[str]") -> int:
-        return sum(1 << at for at, item in enumerate(self.bound.channel) if item in shown)
-
-    def is_silent(self, shown: "set[str]", droppable: Sequence[str]) -> bool:
-        """Tell whether a sensitive item is dropped, so that nothing is said of it."""
-        return any(item in droppable and item not in shown for item in self.bound.sensitive)
-
-    def inferences(self, shown: "set[str]") -> list[ItemInference]:
-        """Return what each pattern of the items shown tells, highest confidence first, then support."""
-        mask, merged = self._mask(shown), dict[int, list[int]]()
-        for code, total, hits in self._cells:
-            cell = merged.setdefault(code & mask, [0, 0])
-            cell[0] += total
-            cell[1] += hits
-        found = [
-            ItemInference(
-                self.bound,
-                tuple(bool(code >> at & 1) if mask >> at & 1 else None for at in range(len(self.bound.channel))),
-                *cell,
-            )
-            for code, cell in sorted(merged.items())
-        ]
-        return sorted(found, key=lambda each: (-each.confidence, -each.support))
-
-    def confidence(self, shown: "set[str]") -> Fraction:
-        """Return the highest confidence of any pattern of the items shown, 0 of no baskets."""
-        mask = self._mask(shown)
-        if mask not in self._known:
-            self._known[mask] = max((each.confidence for each in self.inferences(shown)), default=Fraction(0))
-        return self._known[mask]
-
-
-def item_inferences(named: NamedItems, bound: ItemBound, *, above: Fraction | None = None) -> list[ItemInference]:
-    """Return what each pattern of a bound's channel tells of the baskets as they are, highest confidence first.
-
-    ``above`` leaves out confidences that are not higher.
-    """
-    found = _Patterns(bound, named, (), True).inferences(set(bound.channel))
-    return [each for each in found if above is None or each.confidence > above]
-
-
-@dataclass(eq=False)
-class _State:
-    """Which items came back, and the highest confidence of each bound that says something."""
-
-    patterns: Sequence[_Patterns]
-    droppable: Sequence[str]
-    shown: set[str] = field(default_factory=set)
-
-    def confidence(self, one: _Patterns, more: Iterable[str] = ()) -> Fraction:
-        shown = self.shown.union(more)
-        return Fraction(0) if one.is_silent(shown, self.droppable) else one.confidence(shown)
-
-    def touched(self, item: str) -> list[_Patterns]:
-        """Return the bounds whose confidence an item may change."""
-        return [one for one in self.patterns if item in one.bound.channel or item in one.bound.sensitive]
-
-    def allows(self, item: str) -> bool:
-        return all(self.confidence(one, [item]) <= one.bound.confidence for one in self.touched(item))
-
-    def loss(self, item: str) -> float:
-        rises = [self.confidence(one, [item]) - self.confidence(one) for one in self.touched(item)]
-        return float(sum(rises, Fraction(0)) / len(rises))
-
-
-def disclose_items(named: NamedItems, bounds: Sequence[ItemBound], *, shows_empty: bool = True) -> ItemSuppression:
-    """Choose the items that may stay in released baskets, by progressive disclosure.
-
-    Args:
-        named: the baskets, over the items that the bounds name.
-        bounds: all bounds; redundant ones do not take part in the choice.
-        shows_empty: whether what is released shows baskets that lose all their items, as files of the long layout do
-            not.
-
-    Raises:
-        TemplateError: a bound does not hold even if all items of channels are dropped.
-    """
-    droppable = candidates_of(bounds)
-    every = [_Patterns(bound, named, droppable, shows_empty) for bound in bounds]
-    own = irredundant_items(bounds)
-    state = _State([next(one for one in every if one.bound == bound) for bound in own], droppable)
-    _refuse_impossible(state, named)
-    held = {item: int(named.counts[named.holds[:, named.items.index(item)]].sum()) for item in droppable}
-    bits = {item: _entropy(held[item], named.n_baskets) for item in droppable}
-    steps, open_items = [], list(droppable)
-    while open_items := [item for item in open_items if state.allows(item)]:
-        scored = [ItemStep(item, bits[item], loss := state.loss(item), bits[item] / (loss + 1)) for item in open_items]
-        best = max(step.score for step in scored)
-        winner = next(step for step in scored if step.score >= best * (1 - _SAME))
-        steps.append(winner)
-        state.shown.add(winner.item)
-        open_items.remove(winner.item)
-    dropped = tuple(item for item in droppable if item not in state.shown)
-    return ItemSuppression(
-        named.n_baskets,
-        dropped,
-        tuple(steps),
-        tuple(_outcome(one, state, named) for one in every),
-        tuple(_reason(item, state) for item in dropped),
-        held,
-        bits,
-    )
-
-
-def _entropy(held: int, n: int) -> float:
-    return math.fsum(-part / n * math.log2(part / n) for part in (held, n - held) if part)
-
-
-def _refuse_impossible(state: _State, named: NamedItems) -> None:
-    """Refuse bounds that fail with all items of channels dropped (WFY05, lemma 3.3)."""
-    wrong = [one for one in state.patterns if state.confidence(one) > one.bound.confidence]
-    if not wrong:
-        return
-    shown = "; ".join(
-        f"{', '.join(one.bound.sensitive)}: {float(state.confidence(one)):.4g} above {float(one.bound.confidence):.4g}"
-        for one in wrong[:_SHOWN]
-    )
-    more = f" and {len(wrong) - _SHOWN} more" * (len(wrong) > _SHOWN)
-    raise TemplateError(
-        f"no suppression can satisfy the templates: of the {named.n_baskets:,} baskets too large a share holds what is "
-        f"sensitive, whatever is dropped of the channels ({shown}{more}); raise the confidence, or leave the item out "
-        "of the baskets"
-    )
-
-
-def _outcome(one: _Patterns, state: _State, named: NamedItems) -> ItemBoundOutcome:
-    before = item_inferences(named, one.bound)[0].confidence
-    silent = one.is_silent(state.shown, state.droppable)
-    return ItemBoundOutcome(one.bound, before, None if silent else one.confidence(state.shown))
-
-
-def _reason(item: str, state: _State) -> ItemInference:
-    """Return the inference that the item would bring furthest above its bound."""
-    worst = max(state.touched(item), key=lambda one: state.confidence(one, [item]) - one.bound.confidence)
-    return worst.inferences(state.shown | {item})[0]
-
-
-Templates = str | PathLike[str] | Iterable[ItemTemplate | Mapping[str, Any]]
-
-
 @dataclass(frozen=True, slots=True)
 class BasketCheck:
     """What baskets tell as they are: inferences above their bounds, bound by bound, highest confidence first."""
@@ -372,6 +167,9 @@ class BasketRelease:
 
     released: Any
     suppression: ItemSuppression
+
+
+# ---- from baskets to baskets
 
 
 @dataclass(frozen=True, slots=True)
@@ -520,3 +318,206 @@ def _check(read: Callable[[], Iterator[frozenset[str]]], bounds: Sequence[ItemBo
             f"the check of the released baskets failed: {n:,} of {len(source.baskets):,} baskets, {sum(wrong):,} "
             "patterns above their limit; nothing was released; this is a defect of assocpriv, please report it"
         )
+
+
+# ---- which items stay
+
+
+def named_items(
+    items: Sequence[str], offsets: NDArray[np.int64], flat: NDArray[np.int64], ids: Mapping[str, int]
+) -> NamedItems:
+    """Count baskets by which of some items they hold.
+
+    Args:
+        items: names, sorted.
+        offsets, flat: the baskets, as of ``Baskets``: int64 (n + 1,) and item ids, int64.
+        ids: the id of each item.
+
+    Raises:
+        TemplateError: an item is in no basket.
+    """
+    n, start = len(offsets) - 1, offsets[0]
+    flat = flat[start : offsets[-1]]
+    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(offsets))
+    holds = np.zeros((n, len(items)), dtype=np.bool_)
+    for place, name in enumerate(items):
+        where = rows[flat == ids[name]] if name in ids else rows[:0]
+        if not len(where):
+            raise TemplateError(f"item {name} of a template is in no basket; check its spelling, or take it out")
+        holds[where, place] = True
+    more = np.diff(offsets) > holds.sum(axis=1)
+    packed = np.packbits(np.column_stack([holds, more]), axis=1)
+    _, where, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
+    return NamedItems(tuple(items), holds[where], counts.astype(np.int64), more[where])
+
+
+def names_of(bounds: Iterable[ItemBound]) -> tuple[str, ...]:
+    """Return all items that bounds name, as people sort them."""
+    return tuple(sorted({item for bound in bounds for item in (*bound.channel, *bound.sensitive)}, key=sort_key))
+
+
+def _candidates(bounds: Iterable[ItemBound]) -> tuple[str, ...]:
+    """Return the items of channels, which may be dropped, as people sort them."""
+    return tuple(sorted({item for bound in bounds for item in bound.channel}, key=sort_key))
+
+
+class _Patterns:
+    """The baskets of one bound by what they hold of its channel, and how many of them hold its sensitive itemset.
+
+    ``shows_empty`` says whether what is released shows baskets without items. Where it does not, baskets count only
+    if they are surely shown: they hold an item that no channel names, or the sensitive itemset. Confidences are then
+    bounds from above, of a fixed set of baskets, so that they still only rise.
+    """
+
+    def __init__(self, bound: ItemBound, named: NamedItems, droppable: Sequence[str], shows_empty: bool) -> None:
+        self.bound = bound
+        place = {item: at for at, item in enumerate(named.items)}
+        hit = named.holds[:, [place[item] for item in bound.sensitive]].all(axis=1)
+        counts = named.counts
+        if not shows_empty:
+            lasting = [at for at, item in enumerate(named.items) if item not in droppable]
+            surely = hit | named.holds[:, lasting].any(axis=1) | named.others
+            counts = np.where(surely, counts, 0)
+        codes = named.holds[:, [place[item] for item in bound.channel]] @ (1 << np.arange(len(bound.channel)))
+        kinds, where = np.unique(codes, return_inverse=True)
+        totals, hits = np.zeros((2, len(kinds)), dtype=np.int64)
+        np.add.at(totals, where, counts)
+        np.add.at(hits, where, np.where(hit, counts, 0))
+        self._cells = [cell for cell in zip(kinds.tolist(), totals.tolist(), hits.tolist(), strict=True) if cell[1]]
+        self._known: dict[int, Fraction] = {}
+
+    def _mask(self, shown: "set[str]") -> int:
+        return sum(1 << at for at, item in enumerate(self.bound.channel) if item in shown)
+
+    def is_silent(self, shown: "set[str]", droppable: Sequence[str]) -> bool:
+        """Tell whether a sensitive item is dropped, so that nothing is said of it."""
+        return any(item in droppable and item not in shown for item in self.bound.sensitive)
+
+    def inferences(self, shown: "set[str]") -> list[ItemInference]:
+        """Return what each pattern of the items shown tells, highest confidence first, then support."""
+        mask, merged = self._mask(shown), dict[int, list[int]]()
+        for code, total, hits in self._cells:
+            cell = merged.setdefault(code & mask, [0, 0])
+            cell[0] += total
+            cell[1] += hits
+        found = [
+            ItemInference(
+                self.bound,
+                tuple(bool(code >> at & 1) if mask >> at & 1 else None for at in range(len(self.bound.channel))),
+                *cell,
+            )
+            for code, cell in sorted(merged.items())
+        ]
+        return sorted(found, key=lambda each: (-each.confidence, -each.support))
+
+    def confidence(self, shown: "set[str]") -> Fraction:
+        """Return the highest confidence of any pattern of the items shown, 0 of no baskets."""
+        mask = self._mask(shown)
+        if mask not in self._known:
+            self._known[mask] = max((each.confidence for each in self.inferences(shown)), default=Fraction(0))
+        return self._known[mask]
+
+
+def item_inferences(named: NamedItems, bound: ItemBound, *, above: Fraction | None = None) -> list[ItemInference]:
+    """Return what each pattern of a bound's channel tells of the baskets as they are, highest confidence first.
+
+    ``above`` leaves out confidences that are not higher.
+    """
+    found = _Patterns(bound, named, (), True).inferences(set(bound.channel))
+    return [each for each in found if above is None or each.confidence > above]
+
+
+@dataclass(eq=False)
+class _State:
+    """Which items came back, and the highest confidence of each bound that says something."""
+
+    patterns: Sequence[_Patterns]
+    droppable: Sequence[str]
+    shown: set[str] = field(default_factory=set)
+
+    def confidence(self, one: _Patterns, more: Iterable[str] = ()) -> Fraction:
+        shown = self.shown.union(more)
+        return Fraction(0) if one.is_silent(shown, self.droppable) else one.confidence(shown)
+
+    def touched(self, item: str) -> list[_Patterns]:
+        """Return the bounds whose confidence an item may change."""
+        return [one for one in self.patterns if item in one.bound.channel or item in one.bound.sensitive]
+
+    def allows(self, item: str) -> bool:
+        return all(self.confidence(one, [item]) <= one.bound.confidence for one in self.touched(item))
+
+    def loss(self, item: str) -> float:
+        rises = [self.confidence(one, [item]) - self.confidence(one) for one in self.touched(item)]
+        return float(sum(rises, Fraction(0)) / len(rises))
+
+
+def disclose_items(named: NamedItems, bounds: Sequence[ItemBound], *, shows_empty: bool = True) -> ItemSuppression:
+    """Choose the items that may stay in released baskets, by progressive disclosure.
+
+    Args:
+        named: the baskets, over the items that the bounds name.
+        bounds: all bounds; redundant ones do not take part in the choice.
+        shows_empty: whether what is released shows baskets that lose all their items, as files of the long layout do
+            not.
+
+    Raises:
+        TemplateError: a bound does not hold even if all items of channels are dropped.
+    """
+    droppable = _candidates(bounds)
+    every = [_Patterns(bound, named, droppable, shows_empty) for bound in bounds]
+    own = irredundant(bounds)
+    state = _State([next(one for one in every if one.bound == bound) for bound in own], droppable)
+    _refuse_impossible(state, named)
+    held = {item: int(named.counts[named.holds[:, named.items.index(item)]].sum()) for item in droppable}
+    bits = {item: _entropy(held[item], named.n_baskets) for item in droppable}
+    steps, open_items = [], list(droppable)
+    while open_items := [item for item in open_items if state.allows(item)]:
+        scored = [ItemStep(item, bits[item], loss := state.loss(item), bits[item] / (loss + 1)) for item in open_items]
+        best = max(step.score for step in scored)
+        winner = next(step for step in scored if step.score >= best * (1 - _SAME))
+        steps.append(winner)
+        state.shown.add(winner.item)
+        open_items.remove(winner.item)
+    dropped = tuple(item for item in droppable if item not in state.shown)
+    return ItemSuppression(
+        named.n_baskets,
+        dropped,
+        tuple(steps),
+        tuple(_outcome(one, state, named) for one in every),
+        tuple(_reason(item, state) for item in dropped),
+        held,
+        bits,
+    )
+
+
+def _entropy(held: int, n: int) -> float:
+    return math.fsum(-part / n * math.log2(part / n) for part in (held, n - held) if part)
+
+
+def _refuse_impossible(state: _State, named: NamedItems) -> None:
+    """Refuse bounds that fail with all items of channels dropped (WFY05, lemma 3.3)."""
+    wrong = [one for one in state.patterns if state.confidence(one) > one.bound.confidence]
+    if not wrong:
+        return
+    shown = "; ".join(
+        f"{', '.join(one.bound.sensitive)}: {float(state.confidence(one)):.4g} above {float(one.bound.confidence):.4g}"
+        for one in wrong[:_SHOWN]
+    )
+    more = f" and {len(wrong) - _SHOWN} more" * (len(wrong) > _SHOWN)
+    raise TemplateError(
+        f"no suppression can satisfy the templates: of the {named.n_baskets:,} baskets too large a share holds what is "
+        f"sensitive, whatever is dropped of the channels ({shown}{more}); raise the confidence, or leave the item out "
+        "of the baskets"
+    )
+
+
+def _outcome(one: _Patterns, state: _State, named: NamedItems) -> ItemBoundOutcome:
+    before = item_inferences(named, one.bound)[0].confidence
+    silent = one.is_silent(state.shown, state.droppable)
+    return ItemBoundOutcome(one.bound, before, None if silent else one.confidence(state.shown))
+
+
+def _reason(item: str, state: _State) -> ItemInference:
+    """Return the inference that the item would bring furthest above its bound."""
+    worst = max(state.touched(item), key=lambda one: state.confidence(one, [item]) - one.bound.confidence)
+    return worst.inferences(state.shown | {item})[0]

@@ -1,15 +1,10 @@
-"""The last check, by code that made nothing.
+"""The last check before a release, by code that made nothing of it.
 
-The last check before a release: all bounds, counted anew in the table as it will be read.
-
-Nothing here comes from the code that suppressed: cells are read and counted by pyarrow alone, bounds that others imply
-are counted too, and a channel's cells count as they are written, blanks and all, because that is what can be told
-apart. A share is compared with its bound in integers.
-
-The check of released baskets before they get their name: read and counted again by nothing that made them.
-
-It imports no reader, no writer and no count of this package: lines are cut by Python's csv, Parquet is read by
-pyarrow, and patterns are counted one basket after the other. All templates are checked, those too that others imply.
+All bounds are counted anew, those too that others imply, in the table or the baskets as they will be read, before these
+get their name. No reader, writer or count of this package is used. Of a table pyarrow alone reads and counts the cells;
+a channel's cells count as they are written, blanks and all, because that is what can be told apart. Of baskets lines
+are cut by Python's csv, Parquet is read by pyarrow, and patterns are counted one basket after the other. A share is
+compared with its bound in integers.
 """
 
 import csv
@@ -29,6 +24,11 @@ from assocpriv.promise.errors import FileError
 from assocpriv.suppress.templates import Bound
 
 _MOST = 1 << 62
+_YES = ("1", "1.0", "true", "t", "yes", "y", "x")
+_PlainBound = tuple[Sequence[str], Sequence[str], int, int]  # channel, sensitive itemset, the limit's two numbers
+
+
+# ---- tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def _highest(bound: Bound, support: NDArray[np.int64], hits: NDArray[np.int64]) 
     return _Count(Checked(bound, int(support[best]), int(hits[best])), violated)
 
 
-# ---- files, as anybody reads them
+# ---- files of tables, as anybody reads them
 
 
 def _csv_columns(path: Path, wanted: Sequence[str], separator: str, gzipped: bool) -> dict[str, Any]:
@@ -212,11 +212,10 @@ def _step(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     raise FileError(problem)
 
 
-_YES = ("1", "1.0", "true", "t", "yes", "y", "x")
-_Bound = tuple[Sequence[str], Sequence[str], int, int]  # channel, sensitive itemset, the limit's two numbers
+# ---- baskets
 
 
-def count_violations(baskets: Iterable[frozenset[str]], bounds: Sequence[_Bound]) -> tuple[int, list[int]]:
+def count_violations(baskets: Iterable[frozenset[str]], bounds: Sequence[_PlainBound]) -> tuple[int, list[int]]:
     """Return the number of baskets, and of each bound in how many patterns of its channel it is exceeded.
 
     >>> bounds = [(["a"], ["b"], 1, 2), (["a"], ["b"], 1, 3)]

@@ -1,14 +1,10 @@
-"""What agreeing records tell; channels.
+"""Inferences ic → π: what the records that agree on a channel tell about a sensitive value.
 
-Inferences ic → π: what the records that agree on a channel tell about a sensitive value.
-
-Candidates for disclosure: the values of the masking columns, numbered, with what they tell about the class.
-
-Inference channels during disclosure: distinct records in leaves, and the highest confidence of each bound.
-
-Corollary 3.1 makes this incremental: confidence never falls as more is disclosed. So a candidate that violates a bound
-once violates it for ever; and after a disclosure the highest confidence that a candidate would bring, Conf_x, is the
-largest of what it was, of the confidence now, and of what the leaves give that the disclosure has just split.
+During disclosure a channel's distinct records lie in leaves, and each bound has its highest confidence. Candidates for
+disclosure are the values of the masking columns, numbered, with what they tell about the class. Corollary 3.1 makes
+this incremental: confidence never falls as more is disclosed. So a candidate that violates a bound once violates it for
+ever; and after a disclosure the highest confidence that a candidate would bring, Conf_x, is the largest of what it was,
+of the confidence now, and of what the leaves give that the disclosure has just split.
 
 Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Problems, 2005, sections 4.2 and 4.3.
 Their value-indexed partitions and trees of inference channels are rows of integer codes here, sorted by leaf.
@@ -22,16 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.kernels.suppression import CANDIDATE, DISCLOSED, split_leaves, weigh_candidates
-from assocpriv.suppress.table import CodedColumn, CodedTable
+from assocpriv.suppress.table import CodedColumn, CodedTable, text_order
 from assocpriv.suppress.templates import Bound
 
 _DENSE = 4  # a histogram over all combinations of values has at most so many cells a record; beyond, records are sorted
-
 _MOST_KEYS = 2**62
+_EXACT = 2**62  # products of counts and of a confidence's parts below this fit int64
 _BLOCK = 1 << 16  # records at a time, so that they stay in the cache
 _FLOAT_ERROR = 1e-12
-
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+State = NDArray[np.uint8]
+
+
+# ---- inferences
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,27 +63,23 @@ def inferences(table: CodedTable, bound: Bound, *, above: Fraction | None = None
         for place in (range(patterns.shape[1]) if above is None else np.flatnonzero(hits))
     ]
     chosen = [each for each in found if above is None or each.confidence > above]
-    return sorted(
-        chosen, key=lambda each: (-each.confidence, -each.support, [(c is None, c or "") for c in each.values])
-    )
+    return sorted(chosen, key=lambda each: (-each.confidence, -each.support, [*map(text_order, each.values)]))
 
 
 def highest_confidence(table: CodedTable, bound: Bound) -> Fraction:
     """Return the highest confidence of a bound's inferences: Conf(IC → π) of definition 3.1."""
     _columns, _patterns, support, hits = _count(table, bound)
-    return Fraction(*highest_share(hits, support))
+    return Fraction(*_highest_share(hits, support))
 
 
-def highest_share(hits: NDArray[np.integer], totals: NDArray[np.integer]) -> tuple[int, int]:
+def _highest_share(hits: NDArray[np.integer], totals: NDArray[np.integer]) -> tuple[int, int]:
     """Return the hits and the total of the highest share of all; exact, totals being above 0.
 
-    >>> highest_share(np.array([1, 2, 0]), np.array([3, 4, 1]))
+    >>> _highest_share(np.array([1, 2, 0]), np.array([3, 4, 1]))
     (2, 4)
     """
     shares = hits / totals
-    near = np.flatnonzero(
-        shares >= shares.max() * (1 - _FLOAT_ERROR)
-    )  # floats only leave out what cannot be the highest
+    near = np.flatnonzero(shares >= shares.max() * (1 - _FLOAT_ERROR))  # only what cannot be the highest is left out
     pairs = np.unique(np.stack((hits[near], totals[near]), axis=1), axis=0).tolist()
     best = max(pairs, key=lambda pair: (Fraction(*pair), -pair[1]))
     return best[0], best[1]
@@ -106,12 +102,15 @@ def _cells(columns: list[CodedColumn], codes: Ints) -> tuple[str | None, ...]:
     return tuple(column.values[code] for column, code in zip(columns, codes, strict=True))
 
 
+# ---- groups of agreeing records
+
+
 def group_records(columns: Sequence[CodedColumn], n_records: int) -> tuple[Ints, Ints]:
     """Return for each record the number of its group, int64 (n,), and each group's codes, int64 (columns, groups).
 
     Records of a group agree on all columns. Groups are in order of their codes, the first column's first.
     """
-    keys, span, taken = combine_codes(columns, n_records)
+    keys, span, taken = _combine_codes(columns, n_records)
     if span <= _DENSE * n_records:
         present = np.zeros(span, dtype=bool)
         present[keys] = True
@@ -130,7 +129,7 @@ def group_records(columns: Sequence[CodedColumn], n_records: int) -> tuple[Ints,
     return groups, np.concatenate((patterns[:, further[0]], further[1:]))
 
 
-def combine_codes(columns: Sequence[CodedColumn], n_records: int) -> tuple[Ints, int, int]:
+def _combine_codes(columns: Sequence[CodedColumn], n_records: int) -> tuple[Ints, int, int]:
     """Return one number a record for its codes in the first columns, what it is below, and how many columns it has.
 
     All columns, unless their combinations outnumber what 62 bits can count.
@@ -147,7 +146,7 @@ def combine_codes(columns: Sequence[CodedColumn], n_records: int) -> tuple[Ints,
     return keys, span, taken
 
 
-Floats = NDArray[np.float64]
+# ---- candidates for disclosure
 
 
 def masking_columns(bounds: Iterable[Bound]) -> tuple[str, ...]:
@@ -222,13 +221,8 @@ class Candidates:
         return max(float(by_value + by_class - joint), 0.0)
 
 
-def text_order(value: str | None) -> tuple[bool, str]:
-    """Return the key that sorts values as text, a missing one last."""
-    return value is None, value or ""
-
-
 def _count_pairs(column: CodedColumn, klass: CodedColumn | None) -> Ints:
-    pairs, span, _taken = combine_codes([column] if klass is None else [column, klass], len(column.codes))
+    pairs, span, _taken = _combine_codes([column] if klass is None else [column, klass], len(column.codes))
     return np.bincount(pairs, minlength=span).reshape(len(column.values), -1)
 
 
@@ -238,8 +232,7 @@ def _mass(counts: Ints) -> Floats:
     return terms
 
 
-_EXACT = 2**62  # products of counts and of a confidence's parts below this fit int64
-State = NDArray[np.uint8]
+# ---- channels
 
 
 class Channel:
@@ -258,7 +251,7 @@ class Channel:
         columns = [table.column(name) for name in (*self.fixed, *self.masking)]
         groups, patterns = group_records(columns, table.n_records)
         self.weights = _weights(table, self.bounds, groups, patterns.shape[1])
-        self.before = tuple(Fraction(*highest_share(hits, self.weights[:, 0])) for hits in self.weights.T[1:])
+        self.before = tuple(Fraction(*_highest_share(hits, self.weights[:, 0])) for hits in self.weights.T[1:])
         self._patterns = patterns[: len(self.fixed)]
         self._fixed = _changes(self._patterns)
         masked = patterns[len(self.fixed) :]
@@ -338,7 +331,7 @@ class Channel:
 
     def _highest(self, starts: Ints) -> Ints:
         sums = np.add.reduceat(self.weights, starts, axis=0, dtype=np.int64)
-        return np.array([highest_share(hits, sums[:, 0]) for hits in sums.T[1:]], dtype=np.int64)
+        return np.array([_highest_share(hits, sums[:, 0]) for hits in sums.T[1:]], dtype=np.int64)
 
     def _weigh(self, leaves: Ints, state: State, spans: Mapping[str, tuple[int, int]], best: Ints) -> None:
         pairs = np.array([spans[name] for name in self.masking], dtype=np.int64).reshape(-1, 2)

@@ -23,12 +23,12 @@ import numpy as np
 from assocpriv.kernels.suppression import CANDIDATE, DISCLOSED, SUPPRESSED
 from assocpriv.promise.errors import TemplateError, counted
 from assocpriv.suppress.inferences import Candidates, Channel, Inference, highest_confidence, masking_columns
-from assocpriv.suppress.table import CodedTable, suppress
+from assocpriv.suppress.table import CodedTable, mark_suppressed
 from assocpriv.suppress.templates import Bound, irredundant, plain_spelling
 
-TIE_BITS = 1e-12
+_TIE_BITS = 1e-12
 MARK = "*"
-MOST_RECORDS = 2**31 - 1  # products of two counts fit 64 bits
+_MOST_RECORDS = 2**31 - 1  # products of two counts fit 64 bits
 _MOST_SAID = 5  # bounds in one error
 
 
@@ -98,8 +98,8 @@ def check_columns(table: CodedTable, bounds: Sequence[Bound], class_column: str 
         table.column(class_column)
     if not bounds:
         raise TemplateError("there are no templates, so nothing is to be suppressed")
-    if table.n_records > MOST_RECORDS:
-        raise TemplateError(f"the table has {table.n_records:,} records; {MOST_RECORDS:,} is the most")
+    if table.n_records > _MOST_RECORDS:
+        raise TemplateError(f"the table has {table.n_records:,} records; {_MOST_RECORDS:,} is the most")
 
 
 def _check_spellings(table: CodedTable, bounds: Sequence[Bound]) -> None:
@@ -184,7 +184,7 @@ class _Search:
         steps: list[Step] = []
         while len(open_values := np.flatnonzero((self.state == CANDIDATE) & self.beneficial)):
             scores = self.gains[open_values] / (self.losses[open_values] + 1)
-            steps.append(self.disclose(int(open_values[np.argmax(scores >= scores.max() - TIE_BITS)])))
+            steps.append(self.disclose(int(open_values[np.argmax(scores >= scores.max() - _TIE_BITS)])))
         return tuple(steps)
 
     def disclose(self, value: int) -> Step:
@@ -245,7 +245,7 @@ def _result_of(search: _Search, bounds: Sequence[Bound], steps: tuple[Step, ...]
         for channel in search.channels
         for bound, before, after in zip(channel.bounds, channel.before, channel.now.tolist(), strict=True)
     }
-    released = suppress(search.table, suppressed, mark) if len(known) < len(set(bounds)) else search.table
+    released = mark_suppressed(search.table, suppressed, mark) if len(known) < len(set(bounds)) else search.table
     for bound in set(bounds) - set(known):
         before, after = (highest_confidence(table, bound) for table in (search.table, released))
         known[bound] = Confidence(bound, before, after)

@@ -1,15 +1,11 @@
-"""The table written, and the owner's report.
+"""The release of a table: what may be published of it, checked as written.
 
-A table with suppressed values, written: CSV cell by cell, Parquet batch by batch, frames of the kind they came as.
+CSV is written cell by cell, Parquet batch by batch, frames are of the kind they came as. Cells that stay are as they
+were: in CSV to the byte, elsewhere with their type. What differs are suppressed cells, columns that were binned, and
+columns that wrote one value in several ways.
 
-Cells that stay are as they were: in CSV to the byte, elsewhere with their type. What differs are suppressed cells,
-columns that were binned, and columns that wrote one value in several ways.
-
-A table and its templates -> the table that may be published, checked as written, and what was done to it.
-
-What was found in a table, or done to it, as JSON content: for the owner, because it names suppressed values.
-
-What was found in baskets, or done to them, as JSON content, which stays with the owner.
+What was found in a table or in baskets, or done to them, is told as JSON content. It is for the owner and stays there,
+because it names suppressed values.
 """
 
 import contextlib
@@ -53,249 +49,6 @@ from assocpriv.suppress.templates import Bound, ItemBound, Template, bounds, irr
 
 _KEEP = -1  # a cell that stays as it is
 _CHANGED = "the file was changed while it was read; nothing was written"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rewrite:
-    """How one column is released: by value the new text, None for an empty cell, and whether it stays."""
-
-    column: CodedColumn
-    texts: tuple[str | None, ...]
-    stays: tuple[bool, ...]
-
-
-def rewrites(source: SourceTable, suppressed: Mapping[str, Sequence[str | None]], mark: str) -> tuple[Rewrite, ...]:
-    """Return what changes, column by column, in the table's order; columns that stay as they are are left out."""
-    found = []
-    for column in source.coded.columns:
-        hidden = set(suppressed.get(column.name, ()))
-        anew = column.name in source.respelled
-        if hidden or anew:
-            texts = tuple(mark if value in hidden else value for value in column.values)
-            found.append(Rewrite(column, texts, tuple(value not in hidden and not anew for value in column.values)))
-    return tuple(found)
-
-
-def check_mark(source: SourceTable, masking: Sequence[str], mark: str) -> None:
-    """Refuse a mark that a column holds already, or that could not be read as a value.
-
-    Raises:
-        TemplateError: as said.
-    """
-    if not isinstance(mark, str) or not mark.strip() or mark != mark.strip() or not mark.isprintable():
-        raise TemplateError("the mark must be text on one line, without blanks around it")
-    for name in masking:
-        if mark in source.coded.column(name).values:
-            raise TemplateError(
-                f"column {name} holds the mark {mark} as a value already; choose another one with --mark (mark=)"
-            )
-
-
-def check_kinds(table: Path, output: Path) -> None:
-    """Refuse an output of another kind than its table: no cell is converted."""
-    kinds = [path.name.lower().endswith(PARQUET) for path in (table, output)]
-    if kinds[0] != kinds[1]:
-        wanted = ".parquet or .pq" if kinds[0] else ".csv, .tsv, .data or .txt, also with .gz,"
-        raise FileError(f"{output} must end in {wanted} as the table does: its cells are released as they are written")
-
-
-def write_release(
-    path: Path,
-    source: SourceTable,
-    changes: Sequence[Rewrite],
-    stream: BinaryIO,
-    options: TableOptions,
-    *,
-    gzipped: bool,
-) -> None:
-    """Write the table of a file with its changes.
-
-    Raises:
-        RecordError: the file is not what was read before.
-    """
-    if file_stamp(path) != source.layout.stamp:
-        raise RecordError(_CHANGED)
-    with contextlib.ExitStack() as stack:
-        file = stack.enter_context(open_source(path, options.progress))
-        if not source.layout.separator:
-            _write_parquet(file, source, changes, stream)
-            return
-        if gzipped:
-            stream = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", 6, stream, mtime=0)))
-        stream.writelines(_header(path, source.layout.header_lines))
-        for part in _csv_parts(file, source, changes, Budget.within(options.memory_bytes)):
-            stream.write(part)
-
-
-# ---- CSV
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Words:
-    """Texts as bytes of CSV, one after the other, and for each changed column which of them its values become."""
-
-    content: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    chosen: list[NDArray[np.int32]]
-
-    @classmethod
-    def of(cls, changes: Sequence[Rewrite], separator: str) -> "_Words":
-        words: dict[bytes, int] = {}
-        chosen = []
-        for change in changes:
-            places = [
-                _KEEP if stays else words.setdefault(_cell(text, separator), len(words))
-                for text, stays in zip(change.texts, change.stays, strict=True)
-            ]
-            chosen.append(np.array(places, dtype=np.int32))
-        starts = np.cumsum([0, *map(len, words)], dtype=np.int64)
-        return cls(np.frombuffer(b"".join(words) or b" ", dtype=np.uint8), starts, chosen)
-
-    def length(self, choices: NDArray[np.int32]) -> int:
-        """Return how many bytes the words chosen have."""
-        sizes = np.append(np.diff(self.starts), 0)  # the last of a cell that stays
-        return int(sizes[choices].sum())
-
-
-def _header(path: Path, lines: int) -> list[bytes]:
-    """Return the lines up to the header, as they are."""
-    with open_source(path, None) as file:
-        found = [file.readline() for _ in range(lines)]
-    return [*found[:-1], found[-1].removesuffix(b"\n") + b"\n"]
-
-
-def _cell(text: str | None, separator: str) -> bytes:
-    text = text or ""
-    if separator in text or '"' in text:
-        text = '"' + text.replace('"', '""') + '"'
-    return text.encode("utf-8")
-
-
-def _csv_parts(file: BinaryIO, source: SourceTable, changes: Sequence[Rewrite], budget: Budget) -> Iterator[bytes]:
-    """Yield the text below the header with the changed cells replaced, cut as it was when it was read first."""
-    layout = source.layout
-    words = _Words.of(changes, layout.separator)
-    columns = np.array([layout.names.index(change.column.name) for change in changes], dtype=np.int64)
-
-    def pieces() -> Iterator[tuple[bytes, NDArray[np.int32]]]:
-        chunks = line_chunks(Resumed(read_sample(file), file), budget, layout.header_lines)
-        starts = np.cumsum([0, *layout.chunk_rows]).tolist()
-        for (text, _), (start, stop) in zip_longest(chunks, pairwise(starts), fillvalue=(b"", 0)):
-            yield text, _choices(changes, words, int(start), int(stop))
-
-    def replace(piece: tuple[bytes, NDArray[np.int32]]) -> bytes:
-        from assocpriv.kernels.text import replace_cells
-
-        text, choices = np.frombuffer(piece[0], dtype=np.uint8), piece[1]
-        room = np.empty(len(text) + words.length(choices), dtype=np.uint8)
-        marks = ord(layout.separator)
-        written, rows = replace_cells(text, marks, columns, choices, words.content, words.starts, room)
-        if rows != len(choices):
-            raise RecordError(_CHANGED)
-        return room[:written].tobytes()
-
-    yield from map_ahead(replace, pieces(), budget.workers)
-
-
-def _choices(changes: Sequence[Rewrite], words: _Words, start: int, stop: int) -> NDArray[np.int32]:
-    """Return the words that records become, int32 (n, changed columns)."""
-    choices = np.empty((stop - start, len(changes)), dtype=np.int32)
-    for place, (change, chosen) in enumerate(zip(changes, words.chosen, strict=True)):
-        choices[:, place] = chosen[change.column.codes[start:stop]]
-    return choices
-
-
-# ---- Parquet
-
-
-def _write_parquet(file: BinaryIO, source: SourceTable, changes: Sequence[Rewrite], stream: BinaryIO) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    opened = arrow_step(lambda: pq.ParquetFile(file, pre_buffer=False))
-    schema = opened.schema_arrow
-    for change in changes:
-        place = source.layout.names.index(change.column.name)
-        schema = schema.set(place, schema.field(place).with_type(_released_type(schema.field(place).type)))
-    schema = released_schema(schema, _stored_names(schema.names, source, changes))
-    packing = opened.metadata.row_group(0).column(0).compression if opened.metadata.num_row_groups else "SNAPPY"
-    known = {"UNCOMPRESSED": "none"}.get(packing, packing)
-    record = 0
-    with pq.ParquetWriter(stream, schema, compression=known) as writer:
-        for batch in record_batches(opened):
-            arrays = list(batch.columns)
-            for change in changes:
-                place = source.layout.names.index(change.column.name)
-                codes = change.column.codes[record : record + len(batch)]
-                if len(codes) != len(batch):
-                    raise RecordError(_CHANGED)
-                arrays[place] = released_array(source, change, codes, schema.field(place).type)
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
-            record += len(batch)
-    if record != source.coded.n_records:
-        raise RecordError(_CHANGED)
-
-
-def _stored_names(names: Sequence[str], source: SourceTable, changes: Sequence[Rewrite]) -> set[str]:
-    return {names[source.layout.names.index(change.column.name)] for change in changes}
-
-
-def _released_type(kind: Any) -> Any:
-    """Return the type of a column that holds texts now: its own if that is text."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
-    plain = kind.value_type if kinds.is_dictionary(kind) else kind
-    is_text = kinds.is_string(plain) or kinds.is_large_string(plain) or kinds.is_string_view(plain)
-    return kind if is_text else pa.string()
-
-
-def released_array(source: SourceTable, change: Rewrite, codes: NDArray[Any], kind: Any) -> Any:
-    """Return a changed column of the records with these codes as an Arrow array of some type of text."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
-    array = pa.array(released_texts(source, change), pa.string()).take(pa.array(codes.astype(np.int64)))
-    return array.dictionary_encode().cast(kind) if kinds.is_dictionary(kind) else array.cast(kind)
-
-
-def released_texts(source: SourceTable, change: Rewrite) -> list[str | None]:
-    """Return the text that stands for each value, as it was written where it stays text."""
-    spellings = source.spellings[change.column.name]
-    stays = change.stays
-    return [
-        spellings[place] if stays[place] and isinstance(spellings[place], str) else text
-        for place, text in enumerate(change.texts)
-    ]
-
-
-# ---- frames
-
-
-def release_frame(frame: Any, source: SourceTable, changes: Sequence[Rewrite]) -> Any:
-    """Return a table of the same kind with its changes; text and categories keep their types, numbers become text."""
-    import narwhals as nw
-
-    stored = frame_columns(frame)
-    made = [_released(stored[source.layout.names.index(each.column.name)], source, each) for each in changes]
-    released = nw.from_native(frame, eager_only=True).with_columns(*made).to_native() if made else frame
-    return released_frame(released, {str(each.name) for each in made})
-
-
-def _released(stored: Any, source: SourceTable, change: Rewrite) -> Any:
-    import narwhals as nw
-    import pyarrow as pa
-
-    native = stored.to_native()
-    if stored.implementation.is_pyarrow():
-        made = released_array(source, change, change.column.codes, _released_type(native.type))
-        return nw.from_native(pa.chunked_array([made]), series_only=True).alias(stored.name)
-    texts = np.array(released_texts(source, change), dtype=object)[change.column.codes]
-    if stored.implementation.is_pandas() and stored.dtype == nw.String:
-        made = type(native)(texts, index=native.index, dtype=native.dtype, name=native.name)
-        return nw.from_native(made, series_only=True)
-    text = nw.new_series(stored.name, texts.tolist(), nw.String, backend=stored.implementation)
-    return text.cast(nw.Categorical) if stored.dtype == nw.Categorical else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,12 +136,7 @@ class Publication:
     respelled: tuple[str, ...]
 
 
-def _read(source: Any, request: Request) -> tuple[SourceTable, dict[str, tuple[str, ...]]]:
-    table = read_source(source, request.columns, request.reading)
-    masking = masking_columns(request.bounds)
-    binned, labels = bin_columns(table, request.channels, masking, request.binning, request.class_column)
-    check_columns(binned.coded, request.bounds, request.class_column)
-    return binned, labels
+# ---- from a table to its release
 
 
 def check_table(source: Any, request: Request) -> Check:
@@ -397,6 +145,44 @@ def check_table(source: Any, request: Request) -> Check:
     wanted = request.bounds
     found = [each for bound in wanted for each in inferences(table.coded, bound, above=bound.confidence)]
     return Check(table.coded.n_records, bins, wanted, tuple(found))
+
+
+def publish_file(
+    table: Path, output: Path, request: Request, *, force: bool, report: Callable[[Publication], None] | None = None
+) -> Publication:
+    """Write a table with suppressed values, checked as it lies on disk before it takes its name.
+
+    ``report`` is told what was done before that: where the report cannot be written, nor is the table.
+    """
+    _check_kinds(table, output)
+    check_table_name(output)
+    check_writable(output, force=force, inputs=[table])
+    decided = _decide(table, request)
+    source, changes = decided.source, _rewrites(decided.source, decided.suppression.suppressed, request.mark)
+    gzipped = output.name.lower().endswith(".gz")
+    with atomic_output(output, force=force) as stream:
+        named_after(table, lambda: _write_release(table, source, changes, stream, request.reading, gzipped=gzipped))
+        stream.flush()
+        checked = count_file(
+            Path(stream.name), request.bounds, parquet=table.name.lower().endswith(PARQUET),
+            separator=source.layout.separator or ",", gzipped=gzipped,
+        )  # fmt: skip
+        done = _publication(decided, request, checked)
+        if report is not None:
+            report(done)
+    return done
+
+
+def publish_frame(frame: Any, request: Request) -> tuple[Any, Publication]:
+    """Return a table in memory with suppressed values, checked as it is, of the kind that it came as."""
+    if isinstance(frame, str | PathLike):
+        raise TypeError("a table must be in memory, a pandas, polars or pyarrow table; suppress_file takes files")
+    decided = _decide(frame, request)
+    changes = _rewrites(decided.source, decided.suppression.suppressed, request.mark)
+    released = _release_frame(frame, decided.source, changes)
+    columns = {str(column.name).strip(): column for column in frame_columns(released)}
+    checked = count_columns({name: columns[name].to_arrow() for name in request.columns}, request.bounds)
+    return released, _publication(decided, request, checked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,47 +202,17 @@ def _decide(source: Any, request: Request) -> _Decision:
     table, bins = _read(source, request)
     if request.mark in request.reading.cells.missing:
         raise TemplateError(f"the mark {request.mark} stands for missing values already; choose another one")
-    check_mark(table, masking_columns(request.bounds), request.mark)
+    _check_mark(table, masking_columns(request.bounds), request.mark)
     found = disclose(table.coded, request.bounds, request.class_column, mark=request.mark)
     return _Decision(table, bins, found)
 
 
-def publish_file(
-    table: Path, output: Path, request: Request, *, force: bool, report: Callable[[Publication], None] | None = None
-) -> Publication:
-    """Write a table with suppressed values, checked as it lies on disk before it takes its name.
-
-    ``report`` is told what was done before that: where the report cannot be written, nor is the table.
-    """
-    check_kinds(table, output)
-    check_table_name(output)
-    check_writable(output, force=force, inputs=[table])
-    decided = _decide(table, request)
-    source, changes = decided.source, rewrites(decided.source, decided.suppression.suppressed, request.mark)
-    gzipped = output.name.lower().endswith(".gz")
-    with atomic_output(output, force=force) as stream:
-        named_after(table, lambda: write_release(table, source, changes, stream, request.reading, gzipped=gzipped))
-        stream.flush()
-        checked = count_file(
-            Path(stream.name), request.bounds, parquet=table.name.lower().endswith(PARQUET),
-            separator=source.layout.separator or ",", gzipped=gzipped,
-        )  # fmt: skip
-        done = _publication(decided, request, checked)
-        if report is not None:
-            report(done)
-    return done
-
-
-def publish_frame(frame: Any, request: Request) -> tuple[Any, Publication]:
-    """Return a table in memory with suppressed values, checked as it is, of the kind that it came as."""
-    if isinstance(frame, str | PathLike):
-        raise TypeError("a table must be in memory, a pandas, polars or pyarrow table; suppress_file takes files")
-    decided = _decide(frame, request)
-    changes = rewrites(decided.source, decided.suppression.suppressed, request.mark)
-    released = release_frame(frame, decided.source, changes)
-    columns = {str(column.name).strip(): column for column in frame_columns(released)}
-    checked = count_columns({name: columns[name].to_arrow() for name in request.columns}, request.bounds)
-    return released, _publication(decided, request, checked)
+def _read(source: Any, request: Request) -> tuple[SourceTable, dict[str, tuple[str, ...]]]:
+    table = read_source(source, request.columns, request.reading)
+    masking = masking_columns(request.bounds)
+    binned, labels = bin_columns(table, request.channels, masking, request.binning, request.class_column)
+    check_columns(binned.coded, request.bounds, request.class_column)
+    return binned, labels
 
 
 def _publication(decided: _Decision, request: Request, checked: tuple[Checked, ...]) -> Publication:
@@ -466,12 +222,261 @@ def _publication(decided: _Decision, request: Request, checked: tuple[Checked, .
     )  # fmt: skip
 
 
+# ---- what changes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rewrite:
+    """How one column is released: by value the new text, None for an empty cell, and whether it stays."""
+
+    column: CodedColumn
+    texts: tuple[str | None, ...]
+    stays: tuple[bool, ...]
+
+
+def _rewrites(source: SourceTable, suppressed: Mapping[str, Sequence[str | None]], mark: str) -> tuple[_Rewrite, ...]:
+    """Return what changes, column by column, in the table's order; columns that stay as they are are left out."""
+    found = []
+    for column in source.coded.columns:
+        hidden = set(suppressed.get(column.name, ()))
+        anew = column.name in source.respelled
+        if hidden or anew:
+            texts = tuple(mark if value in hidden else value for value in column.values)
+            found.append(_Rewrite(column, texts, tuple(value not in hidden and not anew for value in column.values)))
+    return tuple(found)
+
+
+def _check_mark(source: SourceTable, masking: Sequence[str], mark: str) -> None:
+    """Refuse a mark that a column holds already, or that could not be read as a value.
+
+    Raises:
+        TemplateError: as said.
+    """
+    if not isinstance(mark, str) or not mark.strip() or mark != mark.strip() or not mark.isprintable():
+        raise TemplateError("the mark must be text on one line, without blanks around it")
+    for name in masking:
+        if mark in source.coded.column(name).values:
+            raise TemplateError(
+                f"column {name} holds the mark {mark} as a value already; choose another one with --mark (mark=)"
+            )
+
+
+def _check_kinds(table: Path, output: Path) -> None:
+    """Refuse an output of another kind than its table: no cell is converted."""
+    kinds = [path.name.lower().endswith(PARQUET) for path in (table, output)]
+    if kinds[0] != kinds[1]:
+        wanted = ".parquet or .pq" if kinds[0] else ".csv, .tsv, .data or .txt, also with .gz,"
+        raise FileError(f"{output} must end in {wanted} as the table does: its cells are released as they are written")
+
+
+def _write_release(
+    path: Path,
+    source: SourceTable,
+    changes: Sequence[_Rewrite],
+    stream: BinaryIO,
+    options: TableOptions,
+    *,
+    gzipped: bool,
+) -> None:
+    """Write the table of a file with its changes.
+
+    Raises:
+        RecordError: the file is not what was read before.
+    """
+    if file_stamp(path) != source.layout.stamp:
+        raise RecordError(_CHANGED)
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(open_source(path, options.progress))
+        if not source.layout.separator:
+            _write_parquet(file, source, changes, stream)
+            return
+        if gzipped:
+            stream = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", 6, stream, mtime=0)))
+        stream.writelines(_header(path, source.layout.header_lines))
+        for part in _csv_parts(file, source, changes, Budget.within(options.memory_bytes)):
+            stream.write(part)
+
+
+# ---- CSV
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Words:
+    """Texts as bytes of CSV, one after the other, and for each changed column which of them its values become."""
+
+    content: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    chosen: list[NDArray[np.int32]]
+
+    @classmethod
+    def of(cls, changes: Sequence[_Rewrite], separator: str) -> "_Words":
+        words: dict[bytes, int] = {}
+        chosen = []
+        for change in changes:
+            places = [
+                _KEEP if stays else words.setdefault(_cell(text, separator), len(words))
+                for text, stays in zip(change.texts, change.stays, strict=True)
+            ]
+            chosen.append(np.array(places, dtype=np.int32))
+        starts = np.cumsum([0, *map(len, words)], dtype=np.int64)
+        return cls(np.frombuffer(b"".join(words) or b" ", dtype=np.uint8), starts, chosen)
+
+    def length(self, choices: NDArray[np.int32]) -> int:
+        """Return how many bytes the words chosen have."""
+        sizes = np.append(np.diff(self.starts), 0)  # the last of a cell that stays
+        return int(sizes[choices].sum())
+
+
+def _header(path: Path, lines: int) -> list[bytes]:
+    """Return the lines up to the header, as they are."""
+    with open_source(path, None) as file:
+        found = [file.readline() for _ in range(lines)]
+    return [*found[:-1], found[-1].removesuffix(b"\n") + b"\n"]
+
+
+def _cell(text: str | None, separator: str) -> bytes:
+    text = text or ""
+    if separator in text or '"' in text:
+        text = '"' + text.replace('"', '""') + '"'
+    return text.encode("utf-8")
+
+
+def _csv_parts(file: BinaryIO, source: SourceTable, changes: Sequence[_Rewrite], budget: Budget) -> Iterator[bytes]:
+    """Yield the text below the header with the changed cells replaced, cut as it was when it was read first."""
+    layout = source.layout
+    words = _Words.of(changes, layout.separator)
+    columns = np.array([layout.names.index(change.column.name) for change in changes], dtype=np.int64)
+
+    def pieces() -> Iterator[tuple[bytes, NDArray[np.int32]]]:
+        chunks = line_chunks(Resumed(read_sample(file), file), budget, layout.header_lines)
+        starts = np.cumsum([0, *layout.chunk_rows]).tolist()
+        for (text, _), (start, stop) in zip_longest(chunks, pairwise(starts), fillvalue=(b"", 0)):
+            yield text, _choices(changes, words, int(start), int(stop))
+
+    def replace(piece: tuple[bytes, NDArray[np.int32]]) -> bytes:
+        from assocpriv.kernels.text import replace_cells
+
+        text, choices = np.frombuffer(piece[0], dtype=np.uint8), piece[1]
+        room = np.empty(len(text) + words.length(choices), dtype=np.uint8)
+        marks = ord(layout.separator)
+        written, rows = replace_cells(text, marks, columns, choices, words.content, words.starts, room)
+        if rows != len(choices):
+            raise RecordError(_CHANGED)
+        return room[:written].tobytes()
+
+    yield from map_ahead(replace, pieces(), budget.workers)
+
+
+def _choices(changes: Sequence[_Rewrite], words: _Words, start: int, stop: int) -> NDArray[np.int32]:
+    """Return the words that records become, int32 (n, changed columns)."""
+    choices = np.empty((stop - start, len(changes)), dtype=np.int32)
+    for place, (change, chosen) in enumerate(zip(changes, words.chosen, strict=True)):
+        choices[:, place] = chosen[change.column.codes[start:stop]]
+    return choices
+
+
+# ---- Parquet
+
+
+def _write_parquet(file: BinaryIO, source: SourceTable, changes: Sequence[_Rewrite], stream: BinaryIO) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    opened = arrow_step(lambda: pq.ParquetFile(file, pre_buffer=False))
+    schema = opened.schema_arrow
+    for change in changes:
+        place = source.layout.names.index(change.column.name)
+        schema = schema.set(place, schema.field(place).with_type(_released_type(schema.field(place).type)))
+    schema = released_schema(schema, _stored_names(schema.names, source, changes))
+    packing = opened.metadata.row_group(0).column(0).compression if opened.metadata.num_row_groups else "SNAPPY"
+    known = {"UNCOMPRESSED": "none"}.get(packing, packing)
+    record = 0
+    with pq.ParquetWriter(stream, schema, compression=known) as writer:
+        for batch in record_batches(opened):
+            arrays = list(batch.columns)
+            for change in changes:
+                place = source.layout.names.index(change.column.name)
+                codes = change.column.codes[record : record + len(batch)]
+                if len(codes) != len(batch):
+                    raise RecordError(_CHANGED)
+                arrays[place] = _released_array(source, change, codes, schema.field(place).type)
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            record += len(batch)
+    if record != source.coded.n_records:
+        raise RecordError(_CHANGED)
+
+
+def _stored_names(names: Sequence[str], source: SourceTable, changes: Sequence[_Rewrite]) -> set[str]:
+    return {names[source.layout.names.index(change.column.name)] for change in changes}
+
+
+def _released_type(kind: Any) -> Any:
+    """Return the type of a column that holds texts now: its own if that is text."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    plain = kind.value_type if kinds.is_dictionary(kind) else kind
+    is_text = kinds.is_string(plain) or kinds.is_large_string(plain) or kinds.is_string_view(plain)
+    return kind if is_text else pa.string()
+
+
+def _released_array(source: SourceTable, change: _Rewrite, codes: NDArray[Any], kind: Any) -> Any:
+    """Return a changed column of the records with these codes as an Arrow array of some type of text."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    array = pa.array(_released_texts(source, change), pa.string()).take(pa.array(codes.astype(np.int64)))
+    return array.dictionary_encode().cast(kind) if kinds.is_dictionary(kind) else array.cast(kind)
+
+
+def _released_texts(source: SourceTable, change: _Rewrite) -> list[str | None]:
+    """Return the text that stands for each value, as it was written where it stays text."""
+    spellings = source.spellings[change.column.name]
+    stays = change.stays
+    return [
+        spellings[place] if stays[place] and isinstance(spellings[place], str) else text
+        for place, text in enumerate(change.texts)
+    ]
+
+
+# ---- frames
+
+
+def _release_frame(frame: Any, source: SourceTable, changes: Sequence[_Rewrite]) -> Any:
+    """Return a table of the same kind with its changes; text and categories keep their types, numbers become text."""
+    import narwhals as nw
+
+    stored = frame_columns(frame)
+    made = [_released(stored[source.layout.names.index(each.column.name)], source, each) for each in changes]
+    released = nw.from_native(frame, eager_only=True).with_columns(*made).to_native() if made else frame
+    return released_frame(released, {str(each.name) for each in made})
+
+
+def _released(stored: Any, source: SourceTable, change: _Rewrite) -> Any:
+    import narwhals as nw
+    import pyarrow as pa
+
+    native = stored.to_native()
+    if stored.implementation.is_pyarrow():
+        made = _released_array(source, change, change.column.codes, _released_type(native.type))
+        return nw.from_native(pa.chunked_array([made]), series_only=True).alias(stored.name)
+    texts = np.array(_released_texts(source, change), dtype=object)[change.column.codes]
+    if stored.implementation.is_pandas() and stored.dtype == nw.String:
+        made = type(native)(texts, index=native.index, dtype=native.dtype, name=native.name)
+        return nw.from_native(made, series_only=True)
+    text = nw.new_series(stored.name, texts.tolist(), nw.String, backend=stored.implementation)
+    return text.cast(nw.Categorical) if stored.dtype == nw.Categorical else text
+
+
+# ---- the owner's report of a table
+
+
 def check_record(found: Check) -> dict[str, Any]:
-    """Return what a table tells as it is as JSON content."""
+    """Return what a table tells as it is, as JSON content."""
     return {
         "records": found.records,
         "passed": found.passed,
-        "bounds": [bound_record(bound) for bound in found.bounds],
+        "bounds": [_bound(bound) for bound in found.bounds],
         "bins": {column: list(labels) for column, labels in found.bins.items()},
         "violations": [_inference(each) for each in found.violations],
     }
@@ -486,7 +491,7 @@ def publication_record(done: Publication) -> dict[str, Any]:
         "class": done.class_column,
         "mark": done.mark,
         "bounds": [
-            bound_record(each.bound)
+            _bound(each.bound)
             | {
                 "before": float(before.before),
                 "after": float(each.confidence),
@@ -510,7 +515,7 @@ def publication_record(done: Publication) -> dict[str, Any]:
     }
 
 
-def bound_record(bound: Bound) -> dict[str, Any]:
+def _bound(bound: Bound) -> dict[str, Any]:
     """Return a bound as JSON content."""
     return {
         "channel": list(bound.channel),
@@ -543,30 +548,38 @@ def _suppressed(found: SuppressedValue) -> dict[str, Any]:
 
 def write_report(done: Publication, path: Path, *, force: bool) -> None:
     """Write what was done to a table as JSON."""
+    _write_json(publication_record(done), path, force)
+
+
+def _write_json(record: dict[str, Any], path: Path, force: bool) -> None:
     with atomic_output(path, force=force) as stream:
-        stream.write(json.dumps(publication_record(done), ensure_ascii=False, indent=1).encode() + b"\n")
+        stream.write(json.dumps(record, ensure_ascii=False, indent=1).encode() + b"\n")
+
+
+# ---- the owner's report of baskets
 
 
 def item_record(result: BasketCheck | BasketRelease) -> dict[str, Any]:
     """Return what a check or a release of baskets found as JSON content."""
-    return _check_record(result) if isinstance(result, BasketCheck) else _release_record(result)
+    return _item_check(result) if isinstance(result, BasketCheck) else _item_release(result)
 
 
-def _check_record(found: BasketCheck) -> dict[str, Any]:
+def _item_check(found: BasketCheck) -> dict[str, Any]:
     return {
         "baskets": found.n_baskets,
         "passed": found.passed,
-        "bounds": [_bound(bound) for bound in found.bounds],
+        "bounds": [_item_bound(bound) for bound in found.bounds],
         "violations": [_item_inference(each) for each in found.inferences],
     }
 
 
-def _release_record(released: BasketRelease) -> dict[str, Any]:
+def _item_release(released: BasketRelease) -> dict[str, Any]:
     done = released.suppression
     return {
         "baskets": done.n_baskets,
         "bounds": [
-            _bound(one.bound) | {"before": float(one.before), "after": None if one.after is None else float(one.after)}
+            _item_bound(one.bound)
+            | {"before": float(one.before), "after": None if one.after is None else float(one.after)}
             for one in done.bounds
         ],
         "dropped": [
@@ -580,7 +593,7 @@ def _release_record(released: BasketRelease) -> dict[str, Any]:
     }
 
 
-def _bound(bound: ItemBound) -> dict[str, Any]:
+def _item_bound(bound: ItemBound) -> dict[str, Any]:
     return {
         "channel": list(bound.channel),
         "sensitive": list(bound.sensitive),
@@ -606,5 +619,4 @@ def _picked(found: ItemInference, *, there: bool) -> Sequence[str]:
 
 def write_item_report(result: BasketRelease, path: Path, *, force: bool) -> None:
     """Write what was done as JSON."""
-    with atomic_output(path, force=force) as stream:
-        stream.write(json.dumps(item_record(result), ensure_ascii=False, indent=1).encode() + b"\n")
+    _write_json(item_record(result), path, force)

@@ -1,19 +1,14 @@
-"""The owner's table as integer codes.
+"""The owner's table as integer codes, on which suppression computes.
 
-Tables as integer codes: what suppression computes on.
+The columns that templates and the class name are read from CSV, Parquet and frames, in batches. A value is its cell's
+text without the blanks around it; a missing cell is a value of its own. A table may write one value in several ways
+("x" and " x", in quotes or not); such columns are respelled when the table is released, because the difference would
+tell more than the values that were counted.
 
-The owner's table -> codes of the columns that templates and the class name: CSV, Parquet and frames, in batches.
+Of what an Arrow table says beside its cells a release has only what is needed to read the cells as they are: nobody
+checks metadata, and they may hold raw values: levels of a factor, notes, ``attrs`` of pandas.
 
-A value is its cell's text without the blanks around it; a missing cell is a value of its own. A table may write one
-value in several ways ("x" and " x", in quotes or not); such columns are respelled when the table is released, because
-the difference would tell more than the values that were counted.
-
-What an Arrow table says beside its cells, for a release: only what is needed to read the cells as they are.
-
-Nobody checks metadata, and they may hold raw values: levels of a factor, notes, ``attrs`` of pandas.
-
-Columns of numbers -> intervals, so that they may stand in a channel: of equal frequency, or by class entropy.
-
+Columns of numbers become intervals, so that they may stand in a channel: of equal frequency, or by class entropy.
 Source of the latter: Fayyad and Irani, Multi-Interval Discretization of Continuous-Valued Attributes for
 Classification Learning, 1993: cuts that lower the entropy of the class most, where their description length allows.
 Bins decide what is released, and are counted as any other value; no promise rests on how they were found.
@@ -39,6 +34,24 @@ from assocpriv.promise.errors import RecordError, TemplateError, counted
 from assocpriv.records import sources
 from assocpriv.records.cells import Origin
 from assocpriv.records.tables import TableOptions
+
+PARQUET = (".parquet", ".pq")
+_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt")
+_ROWS = 1 << 17  # of a batch at most
+_Result = TypeVar("_Result")
+
+_PANDAS = b"pandas"
+_OF_PANDAS = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")
+_EXTENSION = b"ARROW:extension:"
+_OF_TEXT = ("unicode", "object")  # without metadata of their own
+_TEXT_TYPE = {"pandas_type": "unicode", "numpy_type": "object", "metadata": None}
+
+ENTROPY = "entropy"
+_MOST_BINS = 1000
+Method = int | str
+
+
+# ---- columns of codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,9 +88,14 @@ class CodedTable:
         return tuple(column.name for column in self.columns)
 
 
-def smallest_unsigned(count: int) -> np.dtype[np.unsignedinteger]:
+def _smallest_unsigned(count: int) -> np.dtype[np.unsignedinteger]:
     """Return the smallest unsigned type that holds the codes 0..count − 1."""
     return np.dtype(np.min_scalar_type(max(count - 1, 0)))
+
+
+def text_order(value: str | None) -> tuple[bool, str]:
+    """Return the key that sorts values as text, a missing one last."""
+    return value is None, value or ""
 
 
 def code_cells(columns: Mapping[str, Sequence[str | None]]) -> CodedTable:
@@ -91,15 +109,15 @@ def code_cells(columns: Mapping[str, Sequence[str | None]]) -> CodedTable:
     for name, cells in columns.items():
         texts = [None if cell is None else str(cell).strip() for cell in cells]
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        codes = np.array([places[text] for text in texts], dtype=smallest_unsigned(len(places)))
+        codes = np.array([places[text] for text in texts], dtype=_smallest_unsigned(len(places)))
         coded.append(CodedColumn(name, tuple(places), codes))
     return CodedTable(tuple(coded), max((len(column.codes) for column in coded), default=0))
 
 
-def suppress(table: CodedTable, suppressed: Mapping[str, Sequence[str | None]], mark: str) -> CodedTable:
+def mark_suppressed(table: CodedTable, suppressed: Mapping[str, Sequence[str | None]], mark: str) -> CodedTable:
     """Return the table with all cells that hold a suppressed value of their column replaced by the mark.
 
-    >>> table = suppress(code_cells({"Job": ["Cook", "Clerk", "Cook"]}), {"Job": ["Cook"]}, "*")
+    >>> table = mark_suppressed(code_cells({"Job": ["Cook", "Clerk", "Cook"]}), {"Job": ["Cook"]}, "*")
     >>> [table.column("Job").values[code] for code in table.column("Job").codes]
     ['*', 'Clerk', '*']
     """
@@ -109,21 +127,18 @@ def suppress(table: CodedTable, suppressed: Mapping[str, Sequence[str | None]], 
         if hidden:
             values = (*column.values, mark)  # a code of its own, also beside a value of the same text
             places = [len(column.values) if value in hidden else code for code, value in enumerate(column.values)]
-            codes = np.array(places, dtype=smallest_unsigned(len(values)))[column.codes]
+            codes = np.array(places, dtype=_smallest_unsigned(len(values)))[column.codes]
             columns.append(CodedColumn(column.name, values, codes))
         else:
             columns.append(column)
     return CodedTable(tuple(columns), table.n_records)
 
 
-PARQUET = (".parquet", ".pq")
-_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt")
-_ROWS = 1 << 17  # of a batch at most
-_Result = TypeVar("_Result")
+# ---- the owner's table
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class _Layout:
     """Where the columns of a table stand.
 
     Attributes:
@@ -154,7 +169,7 @@ class SourceTable:
     """
 
     coded: CodedTable
-    layout: Layout
+    layout: _Layout
     spellings: dict[str, list[Any]]
     respelled: frozenset[str]
     numbers: dict[str, NDArray[np.float64]]
@@ -243,7 +258,7 @@ class _Coder:
         if indices.null_count:
             places.append(self._code(None))
             indices = indices.fill_null(len(places) - 1)
-        table = np.array(places or [0], dtype=np.min_scalar_type(max(1, len(self.texts))))
+        table = np.array(places or [0], dtype=_smallest_unsigned(len(self.texts)))
         self.parts.append(table[indices.to_numpy(zero_copy_only=False)])
 
     def _code(self, value: Any) -> int:
@@ -269,9 +284,9 @@ class _Coder:
 
     def column(self) -> tuple[CodedColumn, list[Any]]:
         """Return the column with its values sorted, and their spellings."""
-        values = sorted(self.texts, key=lambda text: (text is None, text or ""))
+        values = sorted(self.texts, key=text_order)
         order = [self.texts[text] for text in values]
-        kind = np.min_scalar_type(max(1, len(values) - 1))
+        kind = _smallest_unsigned(len(values))
         places = np.empty(len(values), dtype=kind)
         places[order] = np.arange(len(values))
         codes = np.empty(sum(map(len, self.parts)), dtype=kind)
@@ -283,7 +298,7 @@ class _Coder:
         return CodedColumn(self.name, tuple(values), codes), [self.spellings[place] for place in order]
 
 
-def _source(coders: list[_Coder], layout: Layout, quoted: bool = False) -> SourceTable:
+def _source(coders: list[_Coder], layout: _Layout, quoted: bool = False) -> SourceTable:
     import pyarrow.types as kinds
 
     columns, spellings = [], {}
@@ -344,7 +359,7 @@ def _read_csv(
         rows.append(len(columns[0]))
         for coder, column in zip(coders, columns, strict=True):
             coder.add(column)
-    return _source(coders, Layout(tuple(names), separator, skip + 1, tuple(rows), stamp), quoted)
+    return _source(coders, _Layout(tuple(names), separator, skip + 1, tuple(rows), stamp), quoted)
 
 
 def _header(line: str, wanted: Collection[str], separator: str | None) -> tuple[list[str], str]:
@@ -365,7 +380,7 @@ def _parse(text: bytes, origin: Origin, *, width: int, places: list[int], separa
     return columns, b'"' in text
 
 
-# ---- Parquet and frames
+# ---- Parquet
 
 
 def _read_parquet(
@@ -382,7 +397,7 @@ def _read_parquet(
         coder.kind = source.schema_arrow.field(name).type
     for batch in record_batches(source, stored):
         _add_batch(coders, [batch.column(place) for place in range(len(stored))], budget.workers)
-    return _source(coders, Layout(tuple(names), stamp=stamp))
+    return _source(coders, _Layout(tuple(names), stamp=stamp))
 
 
 def record_batches(source: Any, columns: list[str] | None = None) -> Iterator[Any]:
@@ -425,6 +440,9 @@ def _encoded(values: Any, coder: _Coder) -> Any:
     raise RecordError(f"column {coder.name} holds {kind}, which cannot be compared; convert it to text")
 
 
+# ---- frames
+
+
 def _read_frame(frame: Any, wanted: Collection[str], options: TableOptions) -> SourceTable:
     columns = frame_columns(frame)
     names = [str(column.name).strip() for column in columns]
@@ -434,7 +452,7 @@ def _read_frame(frame: Any, wanted: Collection[str], options: TableOptions) -> S
     for coder, values in zip(coders, arrays, strict=True):
         coder.kind = values.type
     _add_batch(coders, arrays)
-    return _source(coders, Layout(tuple(names)))
+    return _source(coders, _Layout(tuple(names)))
 
 
 def frame_columns(frame: Any) -> list[Any]:
@@ -461,11 +479,7 @@ def _arrow(column: Any, name: str) -> Any:
     raise RecordError(f"column {name} mixes types; it must hold only numbers, or only text; convert it")
 
 
-_PANDAS = b"pandas"
-_OF_PANDAS = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")
-_EXTENSION = b"ARROW:extension:"
-_OF_TEXT = ("unicode", "object")  # without metadata of their own
-_TEXT_TYPE = {"pandas_type": "unicode", "numpy_type": "object", "metadata": None}
+# ---- metadata of a release
 
 
 def released_schema(schema: Any, changed: Collection[str] = ()) -> Any:
@@ -507,9 +521,7 @@ def _of_pandas(text: bytes | None, changed: Collection[str]) -> dict[str, Any] |
     return None
 
 
-ENTROPY = "entropy"
-_MOST_BINS = 1000
-Method = int | str
+# ---- intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -649,7 +661,7 @@ def _binned(
     bins = np.full(len(column.values), len(labels))  # where no number is: missing
     bins[written] = np.searchsorted(starts, places, side="right")
     values = (*labels, None) if len(written) < len(column.values) else labels
-    return CodedColumn(column.name, values, bins.astype(smallest_unsigned(len(values)))[column.codes]), labels
+    return CodedColumn(column.name, values, bins.astype(_smallest_unsigned(len(values)))[column.codes]), labels
 
 
 def _class_counts(

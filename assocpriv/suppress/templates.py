@@ -1,18 +1,14 @@
-"""Templates of sensitive inferences, over columns or items.
+"""Templates of sensitive inferences: what shall not tell a sensitive value too well.
 
-Templates of sensitive inferences: which columns shall not tell a value of another one too well.
+Over the columns of a table, a template ⟨IC → π, h⟩ says: of the records that agree on the columns of the inference
+channel IC, whatever they hold there, at most the share h may have the sensitive value π. One with several sensitive
+values bounds each on its own. Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Problems,
+2005 (WFY05), section 3.
 
-A template ⟨IC → π, h⟩ says: of the records that agree on the columns of the inference channel IC, whatever they hold
-there, at most the share h may have the sensitive value π. One with several sensitive values bounds each on its own.
-
-Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Problems, 2005, section 3.
-
-Templates over items: which items of a basket shall not tell a sensitive itemset too well.
-
-A template ⟨IC → S, h⟩ says: of the baskets that agree on which items of the inference channel IC they hold and which
-they do not, at most the share h may hold the whole itemset S. This is the template of Wang, Fung and Yu (2005,
-definition 3.1) with a column of yes and no for each item. It bounds the rule IC → S, and more: the same of every part
-of IC (lemma 3.1), and of what is absent.
+Over the items of baskets, a template ⟨IC → S, h⟩ says: of the baskets that agree on which items of the inference
+channel IC they hold and which they do not, at most the share h may hold the whole itemset S. This is the template of
+WFY05, definition 3.1, with a column of yes and no for each item. It bounds the rule IC → S, and more: the same of every
+part of IC (lemma 3.1), and of what is absent.
 """
 
 import contextlib
@@ -25,16 +21,22 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from assocpriv.promise.breaches import parse_probability
 from assocpriv.promise.errors import PlanError, TemplateError, counted
 
 _KEYS = ("channel", "sensitive", "confidence")
 _MOST_BYTES = 16 << 20
+_MOST_ITEMS = 20  # of a channel: its patterns are counted one by one
 _FORM = '{"channel": ["Job"], "sensitive": {"Bankruptcy": ["Discharged"]}, "confidence": "75%"}'
-
+_ITEM_FORM = '{"channel": ["beer", "diapers"], "sensitive": ["test"], "confidence": "50%"}'
 Confidence = str | float | Decimal | Fraction
+_Template = TypeVar("_Template", "Template", "ItemTemplate")
+_Bound = TypeVar("_Bound", "Bound", "ItemBound")
+
+
+# ---- templates over columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,9 @@ class Template:
                 'sensitive must map columns to lists of values, as {"Bankruptcy": ["Discharged"]}; templates over '
                 "items go with baskets (suppress_items)"
             )
-        columns = read_names(channel, "channel", "columns")
+        columns = _read_names(channel, "channel", "columns")
         values = {
-            column: read_names(value, f"sensitive values of {column}", "values") for column, value in sensitive.items()
+            column: _read_names(value, f"sensitive values of {column}", "values") for column, value in sensitive.items()
         }
         own = [column for column in columns if column in values]
         if own:
@@ -66,20 +68,7 @@ class Template:
             )
         object.__setattr__(self, "channel", columns)
         object.__setattr__(self, "sensitive", values)
-        object.__setattr__(self, "confidence", read_confidence(confidence))
-
-
-def plain_spelling(value: str) -> str | Decimal:
-    """Return what a reader takes a value for: a number however it is written, text but for case and width of letters.
-
-    >>> plain_spelling("Yes ") == plain_spelling("yes"), plain_spelling("1.0") == plain_spelling("01")
-    (True, True)
-    """
-    with contextlib.suppress(InvalidOperation):
-        number = Decimal(value)
-        if number.is_finite():
-            return number
-    return " ".join(unicodedata.normalize("NFKC", value).casefold().split())
+        object.__setattr__(self, "confidence", _read_confidence(confidence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,36 +88,188 @@ class Bound:
         return f"{', '.join(self.channel)} -> {self.column} = {self.value}"
 
 
-def read_confidence(value: Confidence) -> Fraction:
-    """Read a highest confidence exactly as it is written: 0.75, "75%" or a fraction; TemplateError if not 0 < h < 1."""
-    try:
-        number = parse_probability(value, "confidence")  # type: ignore[arg-type]
-    except PlanError as error:
-        raise TemplateError(str(error)) from None
-    if not 0 < number < 1:
-        raise TemplateError(
-            f"confidence must lie between 0 and 1, both excluded, got {value}; leave the column out to tell nothing, "
-            "and the template to tell all"
-        )
-    return number
+def read_templates(source: "str | PathLike[str] | Iterable[Template | Mapping[str, Any]]") -> tuple[Template, ...]:
+    """Return the templates of a TOML or JSON file, or of a list of mappings and Templates.
 
+    Raises:
+        TemplateError: the source cannot be read, holds no template, or one that breaks a rule, named by its place.
 
-def read_names(names: object, what: str, kind: str) -> tuple[str, ...]:
-    """Return a list of texts without blanks around them, each once, in the order given; TemplateError otherwise.
-
-    Whole numbers become text, so that JSON may write them as such.
+    >>> read_templates([{"channel": ["Job"], "sensitive": {"Status": ["Ill"]}, "confidence": 0.1}])[0].confidence
+    Fraction(1, 10)
     """
-    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
-        raise TemplateError(f"{what} must be a list of {kind}, as {_FORM}")
-    texts = [str(name).strip() if isinstance(name, str | int) and not isinstance(name, bool) else "" for name in names]
-    if "" in texts:
-        raise TemplateError(
-            f"{what}: entry {texts.index('') + 1} must be text that is not empty, in quotes, as the data hold it"
-        )
-    return tuple(dict.fromkeys(texts))
+    return _read(source, Template)
 
 
-def read_entries(source: "str | PathLike[str] | Iterable[Any]") -> list[Any]:
+def bounds(templates: Iterable[Template]) -> tuple[Bound, ...]:
+    """Return one bound for each sensitive value of each template, in their order."""
+    return tuple(
+        Bound(template.channel, column, value, template.confidence)
+        for template in templates
+        for column, values in template.sensitive.items()
+        for value in values
+    )
+
+
+def plain_spelling(value: str) -> str | Decimal:
+    """Return what a reader takes a value for: a number however it is written, text but for case and width of letters.
+
+    >>> plain_spelling("Yes ") == plain_spelling("yes"), plain_spelling("1.0") == plain_spelling("01")
+    (True, True)
+    """
+    with contextlib.suppress(InvalidOperation):
+        number = Decimal(value)
+        if number.is_finite():
+            return number
+    return " ".join(unicodedata.normalize("NFKC", value).casefold().split())
+
+
+# ---- templates over items
+
+
+@dataclass(frozen=True, slots=True)
+class ItemTemplate:
+    """Items of a channel, the itemsets that it shall not tell, and the highest confidence allowed.
+
+    An entry of ``sensitive`` is an item, or a list of items that are sensitive together.
+
+    >>> ItemTemplate(["beer"], ["test", ["wine", "test"]], "75%").sensitive
+    (('test',), ('test', 'wine'))
+    """
+
+    channel: tuple[str, ...]
+    sensitive: tuple[tuple[str, ...], ...]
+    confidence: Fraction
+
+    def __init__(
+        self, channel: Sequence[str], sensitive: Sequence[str | Sequence[str]], confidence: Confidence
+    ) -> None:
+        items = tuple(sorted(_read_names(channel, "channel", "items")))
+        if len(items) > _MOST_ITEMS:
+            raise TemplateError(f"a channel has at most {_MOST_ITEMS} items, got {len(items)}; make several of it")
+        if isinstance(sensitive, str | Mapping) or not isinstance(sensitive, Sequence) or not sensitive:
+            raise TemplateError(
+                f"sensitive must be a list of items, or of lists of items, as {_ITEM_FORM}; templates over columns "
+                "go with tables (suppress)"
+            )
+        sets = [_read_itemset(entry) for entry in sensitive]
+        own = sorted(set(items).intersection(*[set().union(*sets)]))
+        if own:
+            raise TemplateError(f"item {own[0]} is sensitive and stands in its own channel; take it out of one of them")
+        object.__setattr__(self, "channel", items)
+        object.__setattr__(self, "sensitive", tuple(dict.fromkeys(sets)))
+        object.__setattr__(self, "confidence", _read_confidence(confidence))
+
+
+def _read_itemset(entry: str | Sequence[str]) -> tuple[str, ...]:
+    listed = entry if isinstance(entry, Sequence) and not isinstance(entry, str) else [entry]
+    return tuple(sorted(_read_names(listed, "a sensitive itemset", "items")))
+
+
+@dataclass(frozen=True, slots=True)
+class ItemBound:
+    """One sensitive itemset of a template: no pattern of the channel may tell it above the confidence."""
+
+    channel: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    confidence: Fraction
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.channel)} -> {', '.join(self.sensitive)}"
+
+
+def are_of_items(source: "str | PathLike[str] | Iterable[Any]") -> bool:
+    """Tell whether templates are over items, by the first: its ``sensitive`` is a list, where tables have a mapping.
+
+    Raises:
+        TemplateError: as ``read_templates``: the source cannot be read, or holds no template.
+
+    >>> are_of_items([{"channel": ["beer"], "sensitive": ["test"], "confidence": 0.5}])
+    True
+    """
+    first = _read_entries(source)[0]
+    found = first.get("sensitive") if isinstance(first, Mapping) else getattr(first, "sensitive", None)
+    return isinstance(found, Sequence)
+
+
+def read_item_templates(
+    source: "str | PathLike[str] | Iterable[ItemTemplate | Mapping[str, Any]]",
+) -> tuple[ItemTemplate, ...]:
+    """Return the templates over items of a TOML or JSON file, or of a list of mappings and ItemTemplates.
+
+    Raises:
+        TemplateError: the source cannot be read, holds no template, or one that breaks a rule, named by its place.
+    """
+    return _read(source, ItemTemplate)
+
+
+def item_bounds(templates: Iterable[ItemTemplate]) -> tuple[ItemBound, ...]:
+    """Return one bound for each sensitive itemset of each template, in their order."""
+    return tuple(
+        ItemBound(template.channel, itemset, template.confidence)
+        for template in templates
+        for itemset in template.sensitive
+    )
+
+
+def check_spellings(bounds: Iterable[ItemBound], items: Iterable[str]) -> None:
+    """Refuse a sensitive item that the data also write otherwise: who reads Test has learned what test means."""
+    named = {item for bound in bounds for item in bound.sensitive}
+    plain = {plain_spelling(item): item for item in named}
+    for item in items:
+        if item not in named and (alike := plain.get(plain_spelling(item))) is not None:
+            raise TemplateError(
+                f"item {alike} is also written in another way, as Test and test are one item; write it in one way, or "
+                "name each of them as sensitive, which bounds it on its own"
+            )
+
+
+# ---- redundant bounds
+
+
+def irredundant(bounds: Sequence[_Bound]) -> tuple[_Bound, ...]:
+    """Return the bounds that no other one implies: of the same value or itemset, a larger channel, a lower confidence.
+
+    Of equal ones the first stays. Source: WFY05, lemma 3.1: what satisfies one of a larger channel and a lower
+    confidence satisfies the other.
+
+    >>> wide, narrow = Bound(("a", "b"), "c", "x", Fraction(1, 2)), Bound(("a",), "c", "x", Fraction(1, 2))
+    >>> irredundant([narrow, wide]) == (wide,)
+    True
+    >>> wide, narrow = (ItemBound(channel, ("c",), Fraction(1, 2)) for channel in (("a", "b"), ("a",)))
+    >>> irredundant([narrow, wide]) == (wide,)
+    True
+    """
+    alike: dict[tuple[str, ...], list[tuple[int, frozenset[str], Fraction]]] = {}
+    for place, bound in enumerate(bounds):
+        each = (place, frozenset(bound.channel), bound.confidence)
+        told = (bound.column, bound.value) if isinstance(bound, Bound) else bound.sensitive
+        alike.setdefault(told, []).append(each)
+    kept = [one[0] for group in alike.values() for one in group if not any(_implies(other, one) for other in group)]
+    return tuple(bounds[place] for place in sorted(kept))
+
+
+def _implies(strong: tuple[int, frozenset[str], Fraction], weak: tuple[int, frozenset[str], Fraction]) -> bool:
+    """Say whether a bound, as place, channel and confidence, makes another one redundant; of equals the first does."""
+    if strong[1:] == weak[1:]:
+        return strong[0] < weak[0]
+    return strong[1] >= weak[1] and strong[2] <= weak[2]
+
+
+# ---- entries of a source
+
+
+def _read(source: "str | PathLike[str] | Iterable[Any]", kind: type[_Template]) -> tuple[_Template, ...]:
+    where = f"{fspath(source)}: " if isinstance(source, str | PathLike) else ""
+    templates = []
+    for place, entry in enumerate(_read_entries(source), 1):
+        try:
+            templates.append(entry if isinstance(entry, kind) else kind(**_check_keys(entry)))
+        except TemplateError as error:
+            raise TemplateError(f"{where}template {place}: {error}") from None
+    return tuple(templates)
+
+
+def _read_entries(source: "str | PathLike[str] | Iterable[Any]") -> list[Any]:
     """Return the templates of a source, each as it stands there, with numbers as written.
 
     A source is the name of a TOML file with [[template]] tables, or of a JSON file with a list; or a list.
@@ -151,65 +292,40 @@ def _some(entries: list[Any], where: str = "") -> list[Any]:
     return entries
 
 
-def read_templates(source: "str | PathLike[str] | Iterable[Template | Mapping[str, Any]]") -> tuple[Template, ...]:
-    """Return the templates of a TOML or JSON file, or of a list of mappings and Templates.
-
-    Raises:
-        TemplateError: what :func:`read_entries` says; or a template that breaks a rule, named by its place.
-
-    >>> read_templates([{"channel": ["Job"], "sensitive": {"Status": ["Ill"]}, "confidence": 0.1}])[0].confidence
-    Fraction(1, 10)
-    """
-    where = f"{fspath(source)}: " if isinstance(source, str | PathLike) else ""
-    templates = []
-    for place, entry in enumerate(read_entries(source), 1):
-        try:
-            templates.append(entry if isinstance(entry, Template) else Template(**check_keys(entry)))
-        except TemplateError as error:
-            raise TemplateError(f"{where}template {place}: {error}") from None
-    return tuple(templates)
-
-
-def check_keys(entry: object) -> dict[str, Any]:
+def _check_keys(entry: object) -> dict[str, Any]:
     """Return a template's mapping if it has the three keys channel, sensitive and confidence, and no other."""
     if not isinstance(entry, Mapping) or set(entry) != set(_KEYS):
         raise TemplateError(f"a template has {', '.join(_KEYS[:2])} and {_KEYS[2]}, and nothing else, as {_FORM}")
     return dict(entry)
 
 
-def bounds(templates: Iterable[Template]) -> tuple[Bound, ...]:
-    """Return one bound for each sensitive value of each template, in their order."""
-    return tuple(
-        Bound(template.channel, column, value, template.confidence)
-        for template in templates
-        for column, values in template.sensitive.items()
-        for value in values
-    )
+def _read_confidence(value: Confidence) -> Fraction:
+    """Read a highest confidence exactly as it is written: 0.75, "75%" or a fraction; TemplateError if not 0 < h < 1."""
+    try:
+        number = parse_probability(value, "confidence")  # type: ignore[arg-type]
+    except PlanError as error:
+        raise TemplateError(str(error)) from None
+    if not 0 < number < 1:
+        raise TemplateError(
+            f"confidence must lie between 0 and 1, both excluded, got {value}; leave the column out to tell nothing, "
+            "and the template to tell all"
+        )
+    return number
 
 
-def irredundant(bounds: Sequence[Bound]) -> tuple[Bound, ...]:
-    """Return the bounds that no other one implies: same sensitive value, at least its channel, at most its confidence.
+def _read_names(names: object, what: str, kind: str) -> tuple[str, ...]:
+    """Return a list of texts without blanks around them, each once, in the order given; TemplateError otherwise.
 
-    Of equal ones the first stays. Source: lemma 3.1: a table that satisfies one of a larger channel and a lower
-    confidence satisfies the other.
-
-    >>> wide, narrow = Bound(("a", "b"), "c", "x", Fraction(1, 2)), Bound(("a",), "c", "x", Fraction(1, 2))
-    >>> irredundant([narrow, wide]) == (wide,)
-    True
+    Whole numbers become text, so that JSON may write them as such.
     """
-    alike: dict[tuple[str, str], list[tuple[int, frozenset[str], Fraction]]] = {}
-    for place, bound in enumerate(bounds):
-        each = (place, frozenset(bound.channel), bound.confidence)
-        alike.setdefault((bound.column, bound.value), []).append(each)
-    kept = [one[0] for group in alike.values() for one in group if not any(_implies(other, one) for other in group)]
-    return tuple(bounds[place] for place in sorted(kept))
-
-
-def _implies(strong: tuple[int, frozenset[str], Fraction], weak: tuple[int, frozenset[str], Fraction]) -> bool:
-    """Say whether a bound, as place, channel and confidence, makes another one redundant; of equals the first does."""
-    if strong[1:] == weak[1:]:
-        return strong[0] < weak[0]
-    return strong[1] >= weak[1] and strong[2] <= weak[2]
+    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+        raise TemplateError(f"{what} must be a list of {kind}, as {_FORM}")
+    texts = [str(name).strip() if isinstance(name, str | int) and not isinstance(name, bool) else "" for name in names]
+    if "" in texts:
+        raise TemplateError(
+            f"{what}: entry {texts.index('') + 1} must be text that is not empty, in quotes, as the data hold it"
+        )
+    return tuple(dict.fromkeys(texts))
 
 
 def _file_entries(path: Path) -> list[Any]:
@@ -256,134 +372,3 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) != len(pairs):
         raise TemplateError("a key stands twice in one object; two readers might take different ones")
     return dict(pairs)
-
-
-_MOST_ITEMS = 20  # of a channel: its patterns are counted one by one
-_ITEM_FORM = '{"channel": ["beer", "diapers"], "sensitive": ["test"], "confidence": "50%"}'
-
-
-@dataclass(frozen=True, slots=True)
-class ItemTemplate:
-    """Items of a channel, the itemsets that it shall not tell, and the highest confidence allowed.
-
-    An entry of ``sensitive`` is an item, or a list of items that are sensitive together.
-
-    >>> ItemTemplate(["beer"], ["test", ["wine", "test"]], "75%").sensitive
-    (('test',), ('test', 'wine'))
-    """
-
-    channel: tuple[str, ...]
-    sensitive: tuple[tuple[str, ...], ...]
-    confidence: Fraction
-
-    def __init__(
-        self, channel: Sequence[str], sensitive: Sequence[str | Sequence[str]], confidence: Confidence
-    ) -> None:
-        items = tuple(sorted(read_names(channel, "channel", "items")))
-        if len(items) > _MOST_ITEMS:
-            raise TemplateError(f"a channel has at most {_MOST_ITEMS} items, got {len(items)}; make several of it")
-        if isinstance(sensitive, str | Mapping) or not isinstance(sensitive, Sequence) or not sensitive:
-            raise TemplateError(
-                f"sensitive must be a list of items, or of lists of items, as {_ITEM_FORM}; templates over columns "
-                "go with tables (suppress)"
-            )
-        sets = [_read_itemset(entry) for entry in sensitive]
-        own = sorted(set(items).intersection(*[set().union(*sets)]))
-        if own:
-            raise TemplateError(f"item {own[0]} is sensitive and stands in its own channel; take it out of one of them")
-        object.__setattr__(self, "channel", items)
-        object.__setattr__(self, "sensitive", tuple(dict.fromkeys(sets)))
-        object.__setattr__(self, "confidence", read_confidence(confidence))
-
-
-def _read_itemset(entry: str | Sequence[str]) -> tuple[str, ...]:
-    listed = entry if isinstance(entry, Sequence) and not isinstance(entry, str) else [entry]
-    return tuple(sorted(read_names(listed, "a sensitive itemset", "items")))
-
-
-@dataclass(frozen=True, slots=True)
-class ItemBound:
-    """One sensitive itemset of a template: no pattern of the channel may tell it above the confidence."""
-
-    channel: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    confidence: Fraction
-
-    def __str__(self) -> str:
-        return f"{', '.join(self.channel)} -> {', '.join(self.sensitive)}"
-
-
-def are_of_items(source: "str | PathLike[str] | Iterable[Any]") -> bool:
-    """Tell whether templates are over items, by the first: its ``sensitive`` is a list, where tables have a mapping.
-
-    Raises:
-        TemplateError: as ``read_templates``: the source cannot be read, or holds no template.
-
-    >>> are_of_items([{"channel": ["beer"], "sensitive": ["test"], "confidence": 0.5}])
-    True
-    """
-    first = read_entries(source)[0]
-    found = first.get("sensitive") if isinstance(first, Mapping) else getattr(first, "sensitive", None)
-    return isinstance(found, Sequence)
-
-
-def read_item_templates(
-    source: "str | PathLike[str] | Iterable[ItemTemplate | Mapping[str, Any]]",
-) -> tuple[ItemTemplate, ...]:
-    """Return the templates over items of a TOML or JSON file, or of a list of mappings and ItemTemplates.
-
-    Raises:
-        TemplateError: the source cannot be read, holds no template, or one that breaks a rule, named by its place.
-    """
-    where = f"{fspath(source)}: " if isinstance(source, str | PathLike) else ""
-    templates = []
-    for place, entry in enumerate(read_entries(source), 1):
-        try:
-            templates.append(entry if isinstance(entry, ItemTemplate) else ItemTemplate(**check_keys(entry)))
-        except TemplateError as error:
-            raise TemplateError(f"{where}template {place}: {error}") from None
-    return tuple(templates)
-
-
-def item_bounds(templates: Iterable[ItemTemplate]) -> tuple[ItemBound, ...]:
-    """Return one bound for each sensitive itemset of each template, in their order."""
-    return tuple(
-        ItemBound(template.channel, itemset, template.confidence)
-        for template in templates
-        for itemset in template.sensitive
-    )
-
-
-def check_spellings(bounds: Iterable[ItemBound], items: Iterable[str]) -> None:
-    """Refuse a sensitive item that the data also write otherwise: who reads Test has learned what test means."""
-    named = {item for bound in bounds for item in bound.sensitive}
-    plain = {plain_spelling(item): item for item in named}
-    for item in items:
-        if item not in named and (alike := plain.get(plain_spelling(item))) is not None:
-            raise TemplateError(
-                f"item {alike} is also written in another way, as Test and test are one item; write it in one way, or "
-                "name each of them as sensitive, which bounds it on its own"
-            )
-
-
-def irredundant_items(bounds: Sequence[ItemBound]) -> tuple[ItemBound, ...]:
-    """Return the bounds that no other one implies: the same itemset, at least its channel, at most its confidence.
-
-    Of equal ones the first stays. Source: WFY05, lemma 3.1.
-
-    >>> wide, narrow = (ItemBound(channel, ("c",), Fraction(1, 2)) for channel in (("a", "b"), ("a",)))
-    >>> irredundant_items([narrow, wide]) == (wide,)
-    True
-    """
-    distinct = tuple(dict.fromkeys(bounds))
-    return tuple(
-        bound for bound in distinct if not any(_implies_bound(other, bound) for other in distinct if other != bound)
-    )
-
-
-def _implies_bound(strong: ItemBound, weak: ItemBound) -> bool:
-    return (
-        strong.sensitive == weak.sensitive
-        and set(strong.channel) >= set(weak.channel)
-        and strong.confidence <= weak.confidence
-    )

@@ -1,6 +1,7 @@
-"""Baskets written again without some items: files in the layout they came in, tables and lists as what they were.
+"""Baskets written again without some items.
 
-Lines, rows and cells that hold none of the items stay as they are, and in their order.
+Files keep the layout they came in, tables and lists stay what they were. Lines, rows and cells that hold none of the
+items stay as they are, and in their order.
 """
 
 import csv

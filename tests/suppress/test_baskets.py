@@ -24,7 +24,7 @@ from assocpriv.promise.errors import AssocprivError, BasketError, FileError, Tem
 from assocpriv.records.baskets import Baskets
 from assocpriv.suppress import baskets, check_items, suppress_items
 from assocpriv.suppress.baskets import ItemSuppression, disclose_items, item_inferences, named_items, names_of
-from assocpriv.suppress.templates import ItemBound, ItemTemplate, irredundant_items, item_bounds
+from assocpriv.suppress.templates import ItemBound, ItemTemplate, irredundant, item_bounds
 
 ITEMS = "abcdef"
 Sets = Sequence[frozenset[str]]
@@ -47,7 +47,7 @@ def without(baskets: Sets, dropped: Collection[str]) -> Sets:
 def naive(baskets: Sets, bounds: Sequence[ItemBound]) -> tuple[tuple[str, ...], list[str]] | None:
     """Return the items dropped and those that came back in order, by the words of the paper; None if impossible."""
     candidates = sorted({item for bound in bounds for item in bound.channel})
-    used, shown = irredundant_items(bounds), list[str]()
+    used, shown = irredundant(bounds), list[str]()
 
     def confidences(more: Collection[str] = ()) -> list[Fraction]:
         hidden = [item for item in candidates if item not in shown and item not in more]
@@ -166,7 +166,7 @@ def test_redundant_bounds_are_dropped() -> None:
     wide = ItemBound(("a", "b"), ("c",), Fraction(1, 2))
     implied = [ItemBound(("a",), ("c",), Fraction(1, 2)), ItemBound(("b",), ("c",), Fraction(2, 3)), wide]
     others = (ItemBound(("a",), ("c",), Fraction(1, 3)), ItemBound(("a",), ("d",), Fraction(1, 2)))
-    assert irredundant_items([*implied, *others, wide]) == (wide, *others)
+    assert irredundant([*implied, *others, wide]) == (wide, *others)
 
 
 # beer tells the test in 3 of 4 baskets; of no beer it is 1 of 4

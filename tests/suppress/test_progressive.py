@@ -13,7 +13,7 @@ from assocpriv.kernels.suppression import CANDIDATE, DISCLOSED
 from assocpriv.promise.errors import TemplateError
 from assocpriv.suppress.inferences import Candidates, Channel, highest_confidence, inferences
 from assocpriv.suppress.progressive import disclose
-from assocpriv.suppress.table import code_cells, suppress
+from assocpriv.suppress.table import code_cells, mark_suppressed
 from assocpriv.suppress.templates import Bound, irredundant
 
 JOB_COUNTRY, JOB_CHILD = ["Job", "Country"], ["Job", "Child"]
@@ -87,7 +87,7 @@ def test_table_2() -> None:
     """The released table has the five kinds of records of the paper's table 2, with their counts."""
     table = bank_customers.table()
     found = disclose(table, EXAMPLE_2, "Rating")
-    released = suppress(table, found.suppressed, "*")
+    released = mark_suppressed(table, found.suppressed, "*")
     bound = Bound(("Job", "Country", "Child"), "Bankruptcy", "Discharged", Fraction(1, 2))
     assert sorted((each.values, each.support, each.hits) for each in inferences(released, bound)) == [
         (("*", "*", "No"), 10, 5),
@@ -118,7 +118,9 @@ def test_figures_1_and_2() -> None:
     hidden = {
         name: [each for each in table.column(name).values if each not in ("Clerk", "Canada")] for name in JOB_COUNTRY
     }
-    leaves = [(each.values, each.support, each.hits) for each in inferences(suppress(table, hidden, "*"), EXAMPLE_2[0])]
+    leaves = [
+        (each.values, each.support, each.hits) for each in inferences(mark_suppressed(table, hidden, "*"), EXAMPLE_2[0])
+    ]
     assert sorted(leaves) == [(("*", "*"), 19, 4), (("*", "Canada"), 1, 0), (("Clerk", "Canada"), 4, 1)]
 
 
