@@ -54,6 +54,7 @@ from assocpriv.plans.operator import (
 from assocpriv.plans.transition import ERRORS_OF_ONE, SupportModel, lowest_support
 from assocpriv.promise.errors import PlanError
 
+MOST_REPORTS = 10**15  # that a plan of any kind is made for
 LARGEST_INSERT_BITS = 8
 _LEAST_WEIGHT_BITS = 16  # every weight is at least 2^16, so rounding moves no probability by more than 2^-16
 _LOW_WEIGHT = 1 << 20

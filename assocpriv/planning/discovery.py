@@ -27,10 +27,9 @@ from math import comb
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.planning.baskets import make_plan, part_of
-from assocpriv.planning.designs import Progress
+from assocpriv.planning.designs import MOST_REPORTS, Progress
 from assocpriv.planning.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
-from assocpriv.planning.tables import MOST_REPORTS
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan
 from assocpriv.promise import breaches

@@ -9,13 +9,12 @@ from math import comb
 import numpy as np
 
 from assocpriv.planning.blocks import MOST_PIECES, blocks_of, people_for_one
-from assocpriv.planning.designs import LARGEST_INSERT_BITS, Focus, Objective, WorstSupport
-from assocpriv.planning.tables import MOST_REPORTS, share_limit
+from assocpriv.planning.designs import LARGEST_INSERT_BITS, MOST_REPORTS, Focus, Objective, WorstSupport
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON
 from assocpriv.plans.view import View
-from assocpriv.promise.breaches import Breach
+from assocpriv.promise.breaches import Breach, share_limit
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import as_whole, check_range
 from assocpriv.server.counting import MOST_CANDIDATES

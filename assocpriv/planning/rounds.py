@@ -27,8 +27,7 @@ import numpy as np
 
 from assocpriv.files.itemsets import join_names
 from assocpriv.planning.blocks import TRANSACTION_SIZES, Choice, Survey, best_choice, blocks_of, typical_shares
-from assocpriv.planning.designs import Floats, Focus
-from assocpriv.planning.tables import MOST_REPORTS
+from assocpriv.planning.designs import MOST_REPORTS, Floats, Focus
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.transition import SupportModel

@@ -37,6 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.planning.designs import MOST_REPORTS
 from assocpriv.planning.schema import (
     AS_IS,
     GAUSSIAN,
@@ -67,18 +68,16 @@ from assocpriv.plans.columns import (
 from assocpriv.plans.guided import TUPLE_BITS, GuidedPlan, TupleMix
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON
 from assocpriv.plans.tables import TablePlan, check_answers
-from assocpriv.promise.breaches import Breach, float_up
+from assocpriv.promise.breaches import Breach, float_up, share_limit
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import check_range, check_whole
 from assocpriv.server.intervals import lower_tails
 
 USUAL_PROMISE = Breach("5%", "50%")
 USUAL_REPORTS = 1_000_000
-MOST_REPORTS = 10**15  # that a plan of any kind is made for
 GRID = 1000  # cells at least, where nothing else is asked for
 ALL = "all"
 _HOW_TO_PROTECT = "release a number by square-wave, a category by response"
-_ROOT_BITS = 48  # after the point of the share of γ that a column gets
 _WIDER = 1 + 2.0**-20  # by which noise grows where its integers fall short of what was asked
 CONFIDENCES = (Fraction(1, 2), Fraction(95, 100), Fraction(999, 1000))  # of AS00, table 1
 _FLOAT_ERROR = 1e-12  # by which sums of floats here may err
@@ -334,31 +333,6 @@ def _check(privacy: Fraction, confidence: Fraction) -> None:
         raise PlanError("a confidence must lie between 0 and 1, such as 95%")
     if privacy <= 0:
         raise PlanError("privacy must be above 0: a share of the range, such as 50%")
-
-
-def share_limit(limit: Fraction, parts: int, bits: int = _ROOT_BITS) -> Fraction:
-    """Return the share of a limit of γ that each of so many columns or reports gets: its root, rounded down.
-
-    Of several parts the root is a multiple of 2^-bits, found by integers alone.
-
-    >>> share_limit(Fraction(81), 2)
-    Fraction(9, 1)
-    """
-    if parts == 1:
-        return limit
-    # γ ≤ root/2^bits < limit^(1/parts) holds iff root^parts ≤ limit · 2^(bits·parts), and so iff it is ≤ the whole part
-    scaled = (limit.numerator << bits * parts) // limit.denominator
-    return Fraction(_whole_root(scaled, parts), 1 << bits)
-
-
-def _whole_root(value: int, degree: int) -> int:
-    """Return the largest whole number whose power of this degree is at most ``value``, which is at least 1."""
-    bits = value.bit_length()
-    low, high = 1 << (bits - 1) // degree, 1 << -(-bits // degree)  # low^degree ≤ value < high^degree
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle**degree <= value else (low, middle)
-    return low
 
 
 # ---- how many columns a report answers

@@ -45,6 +45,7 @@ from fractions import Fraction
 
 from assocpriv.promise.errors import PlanError
 
+_ROOT_BITS = 48  # after the point of the share of γ that a column gets
 NO_AMPLIFICATION = "the plan promises an average: it states no bound on what one report may tell"
 LARGEST_DENOMINATOR = 10**24  # a/b then stays short in every plan
 _LARGEST_WRITTEN = 10**500  # of a γ, above and below, that is written exactly
@@ -399,3 +400,28 @@ def _check_distribution(values: Sequence[Number], name: str) -> None:
     # written so that not-a-number is refused
     if not (all(value >= 0 for value in values) and 1 - rounding <= total <= 1 + rounding):
         raise PlanError(f"{name} must be probabilities that add up to 1, got a sum of {float(total):.12g}")
+
+
+def share_limit(limit: Fraction, parts: int, bits: int = _ROOT_BITS) -> Fraction:
+    """Return the share of a limit of γ that each of so many columns or reports gets: its root, rounded down.
+
+    Of several parts the root is a multiple of 2^-bits, found by integers alone.
+
+    >>> share_limit(Fraction(81), 2)
+    Fraction(9, 1)
+    """
+    if parts == 1:
+        return limit
+    # γ ≤ root/2^bits < limit^(1/parts) holds iff root^parts ≤ limit · 2^(bits·parts), and so iff it is ≤ the whole part
+    scaled = (limit.numerator << bits * parts) // limit.denominator
+    return Fraction(_whole_root(scaled, parts), 1 << bits)
+
+
+def _whole_root(value: int, degree: int) -> int:
+    """Return the largest whole number whose power of this degree is at most ``value``, which is at least 1."""
+    bits = value.bit_length()
+    low, high = 1 << (bits - 1) // degree, 1 << -(-bits // degree)  # low^degree ≤ value < high^degree
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**degree <= value else (low, middle)
+    return low
