@@ -74,7 +74,8 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import as_whole
 from assocpriv.server.intervals import discoverable_supports
-from assocpriv.server.posterior import LIFT, SizeShares
+from assocpriv.server.posterior import LIFT
+from assocpriv.server.sampling import SizeShares
 
 _WITHIN = 1.02  # designs this near the least error compete on report length
 _D = TypeVar("_D", bound=AnyDesign)

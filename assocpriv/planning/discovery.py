@@ -39,7 +39,7 @@ from assocpriv.promise.numbers import check_range, check_whole
 from assocpriv.server.apriori import UNDECIDABLE_BELOW
 from assocpriv.server.crafted import Liars, liars_among, most_targets
 from assocpriv.server.intervals import DiscoverableSupports, discoverable_supports, level_discoverable_support
-from assocpriv.server.posterior import Sampling
+from assocpriv.server.sampling import Sampling
 from assocpriv.server.supports import Respondents, foreseen_error
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import PlanError, counted
-from assocpriv.server.posterior import Sampling
+from assocpriv.server.sampling import Sampling
 from assocpriv.server.supports import Respondents, lowest_discoverable_support
 
 if TYPE_CHECKING:

@@ -39,6 +39,7 @@ from assocpriv.files.itemsets import COMBINED, itemset_records, write_plain
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server import posterior
 from assocpriv.server.itemsets import ATTRIBUTE, CORRECTED, MiningFacts, mining_facts, with_facts
+from assocpriv.server.sampling import LEFT_BIAS, Histogram, Sampling, SizeShares, support_bounds, undo_sampling
 from assocpriv.server.supports import sampling_variance
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ _STEPS = 200
 # ---- sizes
 
 
-def histogram_of_table(frame: "pd.DataFrame") -> posterior.Histogram:
+def histogram_of_table(frame: "pd.DataFrame") -> Histogram:
     """Return the histogram of baskets' sizes that a mined table of a sizes plan shows, its errors for the population.
 
     Buckets that are not in the table were below its minimum support: they share what the others leave of 1, each with
@@ -90,10 +91,10 @@ def histogram_of_table(frame: "pd.DataFrame") -> posterior.Histogram:
     rest = max(0.0, 1 - sum(share for share, _ in support.values()))
     unseen = (min(rest / missing, least) if missing else 0.0, least / 2 + max(error for _, error in support.values()))
     shares, errors = np.array([support.get(name, unseen) for name in buckets], dtype=np.float64).T
-    return posterior.Histogram(np.array(list(buckets.values()), dtype=np.int64), shares, errors)
+    return Histogram(np.array(list(buckets.values()), dtype=np.int64), shares, errors)
 
 
-def sizes_of_table(frame: "pd.DataFrame") -> posterior.SizeShares:
+def sizes_of_table(frame: "pd.DataFrame") -> SizeShares:
     """Return the smooth distribution of sizes nearest to a mined histogram (:func:`histogram_of_table`)."""
     return histogram_of_table(frame).fitted()
 
@@ -113,7 +114,7 @@ def check_correctable(view: str, *, blocks: bool = False) -> None:
         )
 
 
-def sizes_held(frame: "pd.DataFrame", sizes: posterior.SizeShares) -> posterior.SizeShares:
+def sizes_held(frame: "pd.DataFrame", sizes: SizeShares) -> SizeShares:
     """Return the distribution of the sizes of a table's transactions, before they were sampled, from whole baskets'.
 
     Where the plan drops other names they are thinned until the mean of min(size, M) is the table's; with blocks its
@@ -148,7 +149,7 @@ def _entries(facts: MiningFacts) -> int:
 # ---- correction
 
 
-def undo_table(frame: "pd.DataFrame", sizes: posterior.SizeShares) -> tuple[Floats, Floats]:
+def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats]:
     """Return a table's supports before transactions of these sizes were sampled, and the factors of their errors.
 
     Of a plan with blocks little was lost of what a block holds, and the table says itself how much: ``sampling_loss``.
@@ -159,11 +160,11 @@ def undo_table(frame: "pd.DataFrame", sizes: posterior.SizeShares) -> tuple[Floa
     supports, factors = frame["support"].to_numpy(np.float64).copy(), np.ones(len(frame))
     for k in np.unique(lengths).tolist():
         rows = np.flatnonzero((lengths == k) & np.isfinite(supports))
-        supports[rows], factors[rows] = posterior.undo_sampling(supports[rows], sizes, posterior.Sampling(m), k)
+        supports[rows], factors[rows] = undo_sampling(supports[rows], sizes, Sampling(m), k)
     return supports, factors
 
 
-def correct_table(frame: "pd.DataFrame", histogram: posterior.Histogram) -> "pd.DataFrame":
+def correct_table(frame: "pd.DataFrame", histogram: Histogram) -> "pd.DataFrame":
     """Add to a mined table its supports before sampling, what is uncertain of them, and their bounds.
 
     Errors are for the population; ``model_error`` is half of the correction, as in combined tables. Each itemset's
@@ -184,17 +185,17 @@ def correct_table(frame: "pd.DataFrame", histogram: posterior.Histogram) -> "pd.
     for k in np.unique(lengths).tolist():
         rows = lengths == k
         low, high = between[:, rows]
-        ends[:, rows] = posterior.support_bounds((low, high), histogram, facts.transaction_size, k, errors=widened)
+        ends[:, rows] = support_bounds((low, high), histogram, facts.transaction_size, k, errors=widened)
     if facts.others == "drop":
         ends[0] = np.clip(between[0], 0.0, 1.0)
-    columns = undone, errors * factors, posterior.LEFT_BIAS * np.abs(undone - support), *ends
+    columns = undone, errors * factors, LEFT_BIAS * np.abs(undone - support), *ends
     return with_facts(frame.assign(**dict(zip(CORRECTED, columns, strict=True))), replace(facts, corrected=True))
 
 
 # ---- combination
 
 
-def combine_tables(frames: "Sequence[pd.DataFrame]", sizes: posterior.SizeShares | None = None) -> "pd.DataFrame":
+def combine_tables(frames: "Sequence[pd.DataFrame]", sizes: SizeShares | None = None) -> "pd.DataFrame":
     """Put mined tables side by side and average, as :func:`assocpriv.combine`; ``sizes`` are those of whole baskets."""
     if len(frames) < 2:
         raise EstimateError(f"combining takes two tables or more, got {len(frames)}")
@@ -205,7 +206,7 @@ def combine_tables(frames: "Sequence[pd.DataFrame]", sizes: posterior.SizeShares
     if sizes is None:
         allowed &= _of_one_plan(allowed, [facts.plan_id for facts in all_facts])[:, None]
     rough, _, _ = _average(columns.values, columns.noise, np.zeros(allowed.shape), allowed)
-    bias = posterior.LEFT_BIAS * np.abs(columns.lost * np.maximum(rough, 0.0)[:, None])
+    bias = LEFT_BIAS * np.abs(columns.lost * np.maximum(rough, 0.0)[:, None])
     averages = _average(columns.values, columns.noise, bias, allowed)
     frame = _combined_frame(columns, averages, corrected=sizes is not None)
     frame.attrs[ATTRIBUTE] = {
@@ -302,7 +303,7 @@ def _reports_in_all(facts: MiningFacts) -> int:
 
 
 def _corrections(
-    frames: "Sequence[pd.DataFrame]", all_facts: Sequence[MiningFacts], sizes: posterior.SizeShares | None
+    frames: "Sequence[pd.DataFrame]", all_facts: Sequence[MiningFacts], sizes: SizeShares | None
 ) -> list[tuple[Floats, Floats]]:
     """Return each table's supports before sampling and the factors of their errors; as they stand without sizes."""
     corrections = [(frame["support"].to_numpy(np.float64), np.ones(len(frame))) for frame in frames]
@@ -426,7 +427,7 @@ class SyntheticHoldings:
 
     @classmethod
     def of(
-        cls, entries: Sequence[posterior.Itemset], known: posterior.Knowledge, sizes: posterior.SizeShares
+        cls, entries: Sequence[posterior.Itemset], known: posterior.Knowledge, sizes: SizeShares
     ) -> "SyntheticHoldings":
         """Draw baskets of the entries' items that hold as many entries as expected on average.
 
@@ -449,10 +450,10 @@ class SyntheticHoldings:
         return cls(holds, _tilted(np.ones(_BASKETS), holds.sum(axis=1), mean))
 
     @property
-    def sizes(self) -> posterior.SizeShares:
+    def sizes(self) -> SizeShares:
         """How many entries a basket holds."""
         shares = np.bincount(self.holds.sum(axis=1), self.weights)
-        return posterior.SizeShares(np.arange(len(shares)), shares / shares.sum())
+        return SizeShares(np.arange(len(shares)), shares / shares.sum())
 
     @property
     def supports(self) -> Floats:
@@ -460,7 +461,7 @@ class SyntheticHoldings:
         shares: Floats = self.weights @ self.holds / self.weights.sum()
         return shares
 
-    def weighted(self, sampling: posterior.Sampling, shown: Shown) -> "SyntheticHoldings":
+    def weighted(self, sampling: Sampling, shown: Shown) -> "SyntheticHoldings":
         """Return the baskets with the nearest weights under which reports would show what they do.
 
         With blocks numbers of entries held are those within a block, and not looked at.
@@ -476,13 +477,13 @@ class SyntheticHoldings:
             told, errors = np.append(told, shown.at_most), np.append(errors, shown.at_most_errors)
         return replace(self, weights=_nearest_weights(self.weights, means, told, errors))
 
-    def surviving(self, sampling: posterior.Sampling) -> Floats:
+    def surviving(self, sampling: Sampling) -> Floats:
         """Return the share of each entry's support that is left after sampling those held, float64 (entries,)."""
         total, left = self.weights @ self.holds, (self.weights * self._kept(sampling)) @ self.holds
         shares: Floats = np.where(total > 0, left / np.maximum(total, 1e-12), 1.0)
         return np.clip(shares, _LEAST_LEFT, 1.0)
 
-    def _kept(self, sampling: posterior.Sampling) -> Floats:
+    def _kept(self, sampling: Sampling) -> Floats:
         """Return which share of its entries each basket keeps, float64 (baskets,)."""
         sizes, place = np.unique(self.holds.sum(axis=1), return_inverse=True)
         return sampling.kept(np.maximum(sizes, 1), 1)[place]
@@ -491,8 +492,8 @@ class SyntheticHoldings:
 def surviving_shares(
     entries: Sequence[posterior.Itemset],
     known: posterior.Knowledge,
-    sizes: posterior.SizeShares,
-    sampling: posterior.Sampling,
+    sizes: SizeShares,
+    sampling: Sampling,
     shown: Shown,
 ) -> Floats:
     """Return the share of each entry's support that sampling left, from what was known and what reports show.
@@ -510,7 +511,7 @@ def surviving_shares(
 def surviving_entries(
     own: Mapping[frozenset[str], tuple[float, float]],
     others: Mapping[frozenset[str], float],
-    sizes: posterior.SizeShares,
+    sizes: SizeShares,
     m: int,
 ) -> Floats:
     """Return the share of each entry's support that sampling to m entries left, where entries are itemsets.
@@ -535,7 +536,7 @@ def surviving_entries(
             )
     entries = [tuple(sorted(number[name] for name in entry)) for entry in own]
     none, (told, errors) = np.zeros(0), np.array(list(own.values())).T
-    return surviving_shares(entries, known, sizes, posterior.Sampling(m), Shown(told, errors, none, none))
+    return surviving_shares(entries, known, sizes, Sampling(m), Shown(told, errors, none, none))
 
 
 def _tree_baskets(
@@ -594,7 +595,7 @@ def _tilted(weights: Floats, values: NDArray[np.int64], mean: float) -> Floats:
 
 
 def _of_sizes(
-    baskets: NDArray[np.bool_], single: Floats, sizes: posterior.SizeShares, rng: np.random.Generator
+    baskets: NDArray[np.bool_], single: Floats, sizes: SizeShares, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Return baskets of these sizes, the longest as the longest: items are added, or left out, as they are popular."""
     quantiles = (np.arange(len(baskets)) + 0.5) / len(baskets)

@@ -43,6 +43,7 @@ from assocpriv.server.apriori import mine_levels
 from assocpriv.server.ask import count_subsets
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.rounds import FITTED_BIAS, Shown, SyntheticHoldings, surviving_shares
+from assocpriv.server.sampling import LEFT_BIAS, Sampling, SizeShares, fit_sizes, shares_from_dummies, undo_sampling
 from assocpriv.server.supports import Respondents, lowest_discoverable_support, normal_quantile
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.simulate import PlainCounter, Progress
@@ -71,7 +72,7 @@ class RoundResult:
     name: str
     plan: Plan
     people: int
-    sizes: posterior.SizeShares = field(repr=False)
+    sizes: SizeShares = field(repr=False)
     knowledge: posterior.Knowledge = field(repr=False)
     evidence: posterior.Evidence = field(repr=False)
     prior: posterior.Prior = field(repr=False)
@@ -143,14 +144,14 @@ class _Run:
     wanted: int
     split: PeopleSplit
 
-    def people(self, count: int, sizes: posterior.SizeShares) -> People:
+    def people(self, count: int, sizes: SizeShares) -> People:
         return People(self.promise, count, sizes, self.split.blocks)
 
-    def ask_sizes(self, count: int) -> posterior.SizeShares:
+    def ask_sizes(self, count: int) -> SizeShares:
         support, errors = self.crowd.ask(plan_sizes(self.promise), count).singles()
-        return posterior.fit_sizes(support[: len(BOUNDS)], errors[: len(BOUNDS)], np.array(BOUNDS))
+        return fit_sizes(support[: len(BOUNDS)], errors[: len(BOUNDS)], np.array(BOUNDS))
 
-    def ask_items(self, count: int, sizes: posterior.SizeShares, *, pairs: bool) -> RoundResult:
+    def ask_items(self, count: int, sizes: SizeShares, *, pairs: bool) -> RoundResult:
         people = self.people(count, sizes)
         plan = plan_items(self.crowd.catalogue, people, pairs=pairs)
         asked = self.crowd.ask(plan, count)
@@ -202,7 +203,7 @@ class _Run:
         name: str,
         plan: Plan,
         count: int,
-        sizes: posterior.SizeShares,
+        sizes: SizeShares,
         known: posterior.Knowledge,
         evidence: posterior.Evidence,
         prior: posterior.Prior,
@@ -210,10 +211,10 @@ class _Run:
         return RoundResult(name, plan, count, sizes, posterior.published(known, evidence), evidence, prior)
 
 
-def _sampling_of(plan: Plan) -> posterior.Sampling:
+def _sampling_of(plan: Plan) -> Sampling:
     """Return what of a basket the plan's reports are about."""
     blocks = plan.view.blocks
-    return posterior.Sampling(plan.transaction_size, plan.n_items, 1 if blocks is None else blocks.pieces)
+    return Sampling(plan.transaction_size, plan.n_items, 1 if blocks is None else blocks.pieces)
 
 
 class Asked:
@@ -232,7 +233,7 @@ class Asked:
         """Return those of all items, and after them of the dummies."""
         return self.supports(np.arange(self.plan.padded_items, dtype=np.int64)[:, None])
 
-    def measure(self, sizes: posterior.SizeShares, place: dict[int, int] | None = None) -> posterior.Measure:
+    def measure(self, sizes: SizeShares, place: dict[int, int] | None = None) -> posterior.Measure:
         """Return what tells supports in whole baskets and variances of itemsets, whose items have these positions."""
 
         def of(itemsets: list[posterior.Itemset]) -> dict[posterior.Itemset, posterior.Average]:
@@ -248,29 +249,25 @@ class Asked:
         return of
 
 
-def _estimate_singles(
-    asked: Asked, sizes: posterior.SizeShares
-) -> tuple[posterior.SizeShares, list[posterior.Average]]:
+def _estimate_singles(asked: Asked, sizes: SizeShares) -> tuple[SizeShares, list[posterior.Average]]:
     """Return the distribution of sizes, beyond M the one given, and estimates of single items."""
     plan = asked.plan
     m, n = plan.transaction_size, plan.n_items
     support, errors = asked.singles()
     if plan.view.blocks is None:
-        sizes = posterior.shares_from_dummies(support[n : n + m][::-1], sizes)
+        sizes = shares_from_dummies(support[n : n + m][::-1], sizes)
     return sizes, _before_sampling(support[:n], errors[:n], sizes, _sampling_of(plan), 1)
 
 
 def _before_sampling(
-    supports: Floats, errors: Floats, sizes: posterior.SizeShares, sampling: posterior.Sampling, k: int
+    supports: Floats, errors: Floats, sizes: SizeShares, sampling: Sampling, k: int
 ) -> list[posterior.Average]:
     """Return estimates of supports before the sampling."""
-    raw, factors = posterior.undo_sampling(supports, sizes, sampling, k)
+    raw, factors = undo_sampling(supports, sizes, sampling, k)
     return _estimates(supports, raw, errors * factors)
 
 
-def _estimates(
-    supports: Floats, raw: Floats, errors: Floats, left: float = posterior.LEFT_BIAS
-) -> list[posterior.Average]:
+def _estimates(supports: Floats, raw: Floats, errors: Floats, left: float = LEFT_BIAS) -> list[posterior.Average]:
     """Return estimates of raw supports, with standard errors, and the bias that undoing the sampling may have left."""
     change = np.abs(raw - supports)
     columns = raw.tolist(), (errors**2).tolist(), (left * change).tolist(), change.tolist()
@@ -471,7 +468,7 @@ def true_surviving_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[poste
         sizes = [int(tuple(sorted(baskets.catalogue[i] for i in a)) in asked) for a in itemsets]
     else:
         sizes = [len(a) if all(baskets.catalogue[i] in index for i in a) else 0 for a in itemsets]
-    every = posterior.SizeShares(np.arange(int(transactions.sizes.max(initial=0)) + 1), np.ones(1))
+    every = SizeShares(np.arange(int(transactions.sizes.max(initial=0)) + 1), np.ones(1))
     sampling = _sampling_of(plan)
     left = {k: sampling.kept(every.sizes, k) if k else np.zeros(len(every.sizes)) for k in set(sizes)}
     items = np.array(sorted({item for itemset in itemsets for item in itemset}), dtype=np.int64)

@@ -36,8 +36,8 @@ from assocpriv.records.basket_files import ReadCounts, ReadOptions, stream_baske
 from assocpriv.records.baskets import Baskets, count_sizes, to_baskets, top_holders
 from assocpriv.records.sources import Progress
 from assocpriv.server.itemsets import read_itemsets
-from assocpriv.server.posterior import SizeShares
 from assocpriv.server.rounds import sizes_of_table
+from assocpriv.server.sampling import SizeShares
 
 PlanProgress = Callable[[str, int, int], None]
 

@@ -30,7 +30,7 @@ from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
-from assocpriv.server.posterior import Sampling
+from assocpriv.server.sampling import Sampling
 from assocpriv.server.supports import Respondents, lowest_discoverable_support
 
 PROMISE = Breach("5%", "50%")

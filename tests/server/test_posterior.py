@@ -35,28 +35,30 @@ from assocpriv.server.posterior import (
     Average,
     Estimate,
     Evidence,
-    Histogram,
     Itemset,
     Knowledge,
     Prior,
-    Sampling,
-    SizeShares,
     after_choice,
     average,
     believed,
-    fit_sizes,
     guessed,
-    kept_shares,
     measured,
     pair_bounds,
     published,
     ranked,
-    shares_from_dummies,
     shrunk,
+)
+from assocpriv.server.rounds import combine_tables, correct_table, histogram_of_table
+from assocpriv.server.sampling import (
+    Histogram,
+    Sampling,
+    SizeShares,
+    fit_sizes,
+    kept_shares,
+    shares_from_dummies,
     support_bounds,
     undo_sampling,
 )
-from assocpriv.server.rounds import combine_tables, correct_table, histogram_of_table
 from assocpriv.simulation.enumeration import SeededEntropy
 
 WEAK = ap.Breach("1%", "90%")

@@ -23,7 +23,7 @@ from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.operator import Operator
 from assocpriv.promise.errors import EstimateError, FileError
 from assocpriv.server.itemsets import read_itemsets
-from assocpriv.server.posterior import Knowledge, Sampling, SizeShares, measured, undo_sampling
+from assocpriv.server.posterior import Knowledge, measured
 from assocpriv.server.rounds import (
     Shown,
     SyntheticHoldings,
@@ -34,6 +34,7 @@ from assocpriv.server.rounds import (
     surviving_shares,
     write_combined,
 )
+from assocpriv.server.sampling import Sampling, SizeShares, undo_sampling
 from assocpriv.simulation.enumeration import SeededEntropy
 
 
