@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -67,11 +68,13 @@ from assocpriv.auditing.goodness_of_fit import (
 from assocpriv.auditing.recompute_tables import ColumnNumbers, TableNumbers, read_table
 from assocpriv.files.plans import plan_of_text, read_plan_text
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.kind import load_for, shown_by
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import FileError, NotAPlanError, PlanError, WireError
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.plans.tables import TablePlan
 
 _SINGLE_TRIALS = 100_000  # of the one-report client, unless it alone is asked for
 _BATCH, _KEPT_BYTES = 1 << 16, 1 << 28  # records asked about at once, and bytes of their reports
@@ -184,7 +187,7 @@ def _kind_of(text: str) -> str:
 
 
 def audit_baskets(
-    plan: Plan | None, text: str, request: AuditRequest, progress: Progress | None = None
+    plan: "Plan | None", text: str, request: AuditRequest, progress: Progress | None = None
 ) -> list[Finding]:
     """Audit a plan for baskets, and clients of it; see :func:`assocpriv.auditing.audit.audit`."""
     findings: list[Finding] = []
@@ -202,7 +205,7 @@ def audit_baskets(
     return findings
 
 
-def _boxes(plan: Plan, request: AuditRequest) -> dict[str, BlackBox]:
+def _boxes(plan: "Plan", request: AuditRequest) -> dict[str, BlackBox]:
     if request.program:
         return {PROGRAM: Program(request.program, request.plan_path, plan)}
     boxes: dict[str, BlackBox] = {"bulk": BulkClient(plan), "single": SingleClient(plan)}
@@ -210,7 +213,7 @@ def _boxes(plan: Plan, request: AuditRequest) -> dict[str, BlackBox]:
 
 
 def _audit_client(
-    plan: Plan, depth: str, client: str, box: BlackBox, request: AuditRequest, progress: Progress | None
+    plan: "Plan", depth: str, client: str, box: BlackBox, request: AuditRequest, progress: Progress | None
 ) -> list[Finding]:
     """Audit one client; where there are two they share the false alarms, and the slower gets fewer trials."""
     if depth == EXACT:
@@ -230,7 +233,7 @@ def _audit_client(
 
 
 def audit_table(
-    plan: TablePlan | None, text: str, request: AuditRequest, progress: Progress | None = None
+    plan: "TablePlan | None", text: str, request: AuditRequest, progress: Progress | None = None
 ) -> list[Finding]:
     """Audit a plan of a table, and clients of it; see :func:`assocpriv.auditing.audit.audit`."""
     try:
@@ -252,7 +255,7 @@ def audit_table(
 # ---- plans of tables, exactly
 
 
-def _promise(plan: TablePlan | None, table: TableNumbers) -> Finding:
+def _promise(plan: "TablePlan | None", table: TableNumbers) -> Finding:
     """Compare γ, of the text's numbers, with the promise."""
 
     def finding(kept: bool, said: str) -> Finding:
@@ -292,7 +295,7 @@ def _worst_ratio(column: ColumnNumbers) -> Fraction | None:
     return max(Fraction(max(weights), min(weights)) for weights in columns)
 
 
-def _walks(plan: TablePlan, table: TableNumbers, progress: Progress | None) -> list[Finding]:
+def _walks(plan: "TablePlan", table: TableNumbers, progress: Progress | None) -> list[Finding]:
     chance = np.random.default_rng()
 
     def columns() -> tuple[str, str]:
@@ -334,7 +337,7 @@ def _walks(plan: TablePlan, table: TableNumbers, progress: Progress | None) -> l
 # ---- plans of tables, clients as black boxes
 
 
-def _table_boxes(plan: TablePlan, request: AuditRequest) -> dict[str, RecordBox[Inputs]]:
+def _table_boxes(plan: "TablePlan", request: AuditRequest) -> dict[str, RecordBox[Inputs]]:
     if request.program:
         return {PROGRAM: Program(request.program, request.plan_path, plan, lines_of=partial(lines_of, plan=plan))}
     boxes: dict[str, RecordBox[Inputs]] = {"bulk": BulkTables(plan), "single": SingleTables(plan)}
@@ -342,7 +345,7 @@ def _table_boxes(plan: TablePlan, request: AuditRequest) -> dict[str, RecordBox[
 
 
 def _audit_table_client(
-    plan: TablePlan,
+    plan: "TablePlan",
     table: TableNumbers,
     client: str,
     box: RecordBox[Inputs],
@@ -362,7 +365,7 @@ def _audit_table_client(
     return client_findings(request.depths, {CONFORMANCE: partial(audit_form, plan, box), EMPIRICAL: laws})
 
 
-def audit_form(plan: TablePlan, box: RecordBox[Inputs]) -> list[Finding]:
+def audit_form(plan: "TablePlan", box: RecordBox[Inputs]) -> list[Finding]:
     """Check that every record is answered with one report of the plan's length and form, which a file keeps."""
     batch = np.repeat(chosen_records(plan), 16, axis=0)
     [answers] = record_answers(box, [batch])
@@ -387,7 +390,7 @@ def audit_form(plan: TablePlan, box: RecordBox[Inputs]) -> list[Finding]:
 
 
 def audit_laws(
-    plan: TablePlan, table: TableNumbers, box: RecordBox[Inputs], *, trials: int, false_alarm: float,
+    plan: "TablePlan", table: TableNumbers, box: RecordBox[Inputs], *, trials: int, false_alarm: float,
     progress: Progress | None = None,
 ) -> list[Finding]:  # fmt: skip
     """Compare what a client's reports of known records show with the plan's laws.

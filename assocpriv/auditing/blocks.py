@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, comb, log2
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,6 @@ from assocpriv.auditing.counts import (
     sample_of,
     transaction_of,
 )
-from assocpriv.auditing.findings import Progress
 from assocpriv.auditing.goodness_of_fit import (
     Events,
     Law,
@@ -60,10 +59,13 @@ from assocpriv.auditing.goodness_of_fit import (
     reports_needed,
     start_length,
 )
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.view import NUMBER_BYTES
-from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import ItemTables, planes_of
+
+if TYPE_CHECKING:
+    from assocpriv.auditing.findings import Progress
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.records.baskets import Baskets
 
 _MOST_HELD = 192  # items of a basket
 _EXPANDED_BITS = 1 << 27  # of bitmaps at a time
@@ -85,7 +87,7 @@ class Own(NamedTuple):
     counted: NDArray[np.bool_]  # which of those are the report's transaction, before it is cut, (n, items + M)
 
 
-def _own_of(items: Counts, drawn: Counts, plan: Plan) -> Own:
+def _own_of(items: Counts, drawn: Counts, plan: "Plan") -> Own:
     """Return what reports that are about drawn blocks have of a basket's items."""
     blocks, m = plan.view.blocks, plan.transaction_size
     assert blocks is not None
@@ -114,7 +116,7 @@ class BlockTallies(RawTallies):
             holds so many items of the first and so many of the second, int64 (2, cells, cells).
     """
 
-    def __init__(self, chosen: Neighbours, plan: Plan, *, each_block: bool = True) -> None:
+    def __init__(self, chosen: Neighbours, plan: "Plan", *, each_block: bool = True) -> None:
         blocks, n, m = plan.view.blocks, len(chosen.transactions), plan.transaction_size
         assert blocks is not None
         super().__init__(chosen, plan, each_byte=bool(chosen.pairs))
@@ -271,7 +273,7 @@ def _shown(lines: NDArray[np.uint64], own: Own) -> NDArray[np.bool_]:
     return shown
 
 
-def transactions_of(baskets: Sequence[Sequence[int]], plan: Plan) -> tuple[Transaction, ...]:
+def transactions_of(baskets: Sequence[Sequence[int]], plan: "Plan") -> tuple[Transaction, ...]:
     """Return baskets to ask about; what a report has of one depends on its block."""
     return tuple(Transaction(tuple(sorted(items)), plan.block_plan, ()) for items in baskets)
 
@@ -287,12 +289,12 @@ class OfEmpty:
         malformed, total: how many of them are no reports of the plan; no reports of their own.
     """
 
-    def __init__(self, box: BlackBox, plan: Plan) -> None:
+    def __init__(self, box: BlackBox, plan: "Plan") -> None:
         self._box, self._plan, self.starts_anew = box, plan, box.starts_anew
         self.calls: list[list[Counts]] = []
         self.malformed = self.total = 0
 
-    def reports(self, batches: Iterable[Baskets]) -> Iterator[ClientReports]:
+    def reports(self, batches: "Iterable[Baskets]") -> Iterator[ClientReports]:
         """Yield what each batch's reports say of their blocks."""
         self.calls.append([])
         drawn = self.calls[-1]
@@ -327,7 +329,7 @@ class AskedOfBlocks:
         return [*self.training, self.tested, self.items, self.others, self.empty, self.stream, self.coins, *starts]
 
 
-def neighbours_in_blocks(plan: Plan) -> Neighbours:
+def neighbours_in_blocks(plan: "Plan") -> Neighbours:
     """Choose baskets, and pairs of them: M items of each of many blocks of one partition, others, one more, none."""
     blocks, m, n = plan.view.blocks, plan.transaction_size, plan.n_items
     assert blocks is not None
@@ -344,7 +346,7 @@ def neighbours_in_blocks(plan: Plan) -> Neighbours:
     return Neighbours(transactions_of(listed, plan), tuple(dict.fromkeys(places)))
 
 
-def _dealt(plan: Plan, total: int, chance: np.random.Generator) -> tuple[Neighbours, int]:
+def _dealt(plan: "Plan", total: int, chance: np.random.Generator) -> tuple[Neighbours, int]:
     """Deal all items, or as many as there are reports for, into baskets of M / 2 items a block; and reports of each."""
     blocks, n = plan.view.blocks, plan.n_items
     assert blocks is not None
@@ -357,7 +359,7 @@ def _dealt(plan: Plan, total: int, chance: np.random.Generator) -> tuple[Neighbo
     return Neighbours(dealt, ()), max(1, min(total // baskets, LARGEST_BATCH))
 
 
-def _sizes(plan: Plan, chance: np.random.Generator) -> Neighbours:
+def _sizes(plan: "Plan", chance: np.random.Generator) -> Neighbours:
     """Choose baskets of many sizes, up to 2M items a block."""
     blocks = plan.view.blocks
     assert blocks is not None
@@ -368,7 +370,7 @@ def _sizes(plan: Plan, chance: np.random.Generator) -> Neighbours:
 
 
 def ask_of_blocks(
-    plan: Plan, box: BlackBox, trials: int, chance: np.random.Generator, progress: Progress
+    plan: "Plan", box: BlackBox, trials: int, chance: np.random.Generator, progress: "Progress"
 ) -> AskedOfBlocks:
     """Ask a client for about so many reports."""
     part, chosen = trials // 8, neighbours_in_blocks(plan)
@@ -395,7 +397,7 @@ def ask_of_blocks(
     return AskedOfBlocks([training], tested, items, others, empty, stream, coins, starts)
 
 
-def _count(plan: Plan) -> int:
+def _count(plan: "Plan") -> int:
     assert plan.view.blocks is not None
     return plan.view.blocks.count
 

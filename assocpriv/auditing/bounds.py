@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,9 +58,11 @@ from assocpriv.auditing.findings import (
 )
 from assocpriv.auditing.goodness_of_fit import Asked, ItemTallies, Law, OtherTallies, basket_laws, deals, start_length
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import epsilon
 from assocpriv.promise.errors import FileError
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
 
 _ERRORS = 4.0  # standard errors by which a promising set may still disappoint
 _LEAST_Z = 3.0  # of a bit that has a say in the score
@@ -196,7 +198,7 @@ def largest_chance(count: int, trials: int, alpha: float) -> float:
 
 
 def audit_client(
-    plan: Plan,
+    plan: "Plan",
     box: BlackBox | None = None,
     *,
     trials: int = 1_000_000,
@@ -257,7 +259,7 @@ def split_trials(trials: int) -> Trials:
     return Trials(part, part, part, part, others, start, trials - 4 * part - others - 2 * start)
 
 
-def _ask(plan: Plan, box: BlackBox, trials: int, chance: np.random.Generator, progress: Progress) -> Asked:
+def _ask(plan: "Plan", box: BlackBox, trials: int, chance: np.random.Generator, progress: Progress) -> Asked:
     chosen, split = worst_neighbours(plan), split_trials(trials)
     first = Tallies(chosen, plan)
     first.collect(box, split.learn, partial(progress, "learning"))
@@ -280,7 +282,7 @@ def _ask(plan: Plan, box: BlackBox, trials: int, chance: np.random.Generator, pr
 
 
 def _amplification(
-    plan: Plan, training: Sequence[Paired], tested: Tallies | BlockTallies, false_alarm: float
+    plan: "Plan", training: Sequence[Paired], tested: Tallies | BlockTallies, false_alarm: float
 ) -> Finding:
     events = choose_events(training)
     bounds = lower_bounds(events, tested, false_alarm)
@@ -317,7 +319,7 @@ def _law_finding(law: Law, false_alarm: float, malformed: int) -> Finding:
 # ---- the form of reports
 
 
-def audit_conformance(plan: Plan, box: BlackBox | None = None, *, progress: Progress | None = None) -> list[Finding]:
+def audit_conformance(plan: "Plan", box: BlackBox | None = None, *, progress: Progress | None = None) -> list[Finding]:
     """Check that a client's reports are reports of the plan, for baskets of every size from none to 64 items.
 
     The arguments are those of :func:`assocpriv.auditing.bounds.audit_client`.
@@ -329,7 +331,7 @@ def audit_conformance(plan: Plan, box: BlackBox | None = None, *, progress: Prog
     return client_findings([CONFORMANCE], {CONFORMANCE: check})
 
 
-def _audit_form(plan: Plan, box: BlackBox, progress: Progress | None) -> list[Finding]:
+def _audit_form(plan: "Plan", box: BlackBox, progress: Progress | None) -> list[Finding]:
     baskets = _baskets(plan)
     sizes = np.array([len(items) for items in baskets], dtype=np.int64)
     batch = batch_of(baskets, plan)
@@ -340,13 +342,13 @@ def _audit_form(plan: Plan, box: BlackBox, progress: Progress | None) -> list[Fi
     return [*found, _report_file(answers, plan, not malformed)]
 
 
-def _baskets(plan: Plan) -> list[range]:
+def _baskets(plan: "Plan") -> list[range]:
     """Return baskets of all sizes, taking turns; of every size some from either end of the catalogue."""
     n, sizes = plan.n_items, range(min(plan.n_items, _LONGEST_BASKET) + 1)
     return [range(n - m, n) if number % 2 else range(m) for number in range(_ROUNDS) for m in sizes]
 
 
-def _length(answers: ClientReports, sizes: NDArray[np.int64], plan: Plan) -> Finding:
+def _length(answers: ClientReports, sizes: NDArray[np.int64], plan: "Plan") -> Finding:
     seen, wanted = np.unique(answers.lengths), plan.report_bytes
     figures = {"report_bytes": wanted, "least": int(seen[0]), "most": int(seen[-1])}
     if len(seen) == 1 and seen[0] == wanted:
@@ -364,7 +366,7 @@ def _bytes(count: int) -> str:
     return f"{count} byte" if count == 1 else f"{count} bytes"
 
 
-def _report_file(answers: ClientReports, plan: Plan, are_reports: bool) -> Finding:
+def _report_file(answers: ClientReports, plan: "Plan", are_reports: bool) -> Finding:
     """Write the reports to a file and read it as a server does."""
     if not are_reports:
         return Finding(

@@ -28,7 +28,7 @@ from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import monotonic, perf_counter
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,14 +37,16 @@ from assocpriv.auditing.findings import LEAST_TRIALS, client_at_work
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.tables import randomize_inputs, randomize_record
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.columns import CategoryColumn, Column, NumberColumn, TableColumns
 from assocpriv.plans.guided import CutColumn
-from assocpriv.plans.published import PublishedPlan
-from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
 from assocpriv.promise.errors import FileError, WireError
 from assocpriv.records.baskets import Baskets
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.plans.tables import TablePlan
 
 # transactions; between batches our bulk client drops words, and a weak generator shows in an unbroken stream only
 LARGEST_BATCH = 1 << 16
@@ -115,7 +117,7 @@ class BulkClient:
 
     starts_anew = False
 
-    def __init__(self, plan: Plan, entropy: WordEntropy | None = None) -> None:
+    def __init__(self, plan: "Plan", entropy: WordEntropy | None = None) -> None:
         self._plan, self._entropy = plan, entropy or SystemEntropy()
 
     def reports(self, batches: Iterable[Baskets]) -> Iterator[ClientReports]:
@@ -129,7 +131,7 @@ class SingleClient:
 
     starts_anew = False
 
-    def __init__(self, plan: Plan, entropy: Entropy | None = None) -> None:
+    def __init__(self, plan: "Plan", entropy: Entropy | None = None) -> None:
         self._randomizer, self._entropy = Randomizer(plan), entropy or SystemEntropy()
 
     def reports(self, batches: Iterable[Baskets]) -> Iterator[ClientReports]:
@@ -178,12 +180,12 @@ def trials_in_time(ask: Callable[[], Iterable[ClientReports]]) -> int:
     return max(LEAST_TRIALS, int(_SINGLE_SECONDS / each))
 
 
-def batch_length(plan: Plan) -> int:
+def batch_length(plan: "Plan") -> int:
     """Return how many transactions to ask about at a time; what is made of their reports takes tens of megabytes."""
     return max(64, min(LARGEST_BATCH, _BATCH_BITS // (_LOOKED_AT + plan.report_bits)))
 
 
-def batch_of(transactions: Sequence[Sequence[int]], plan: Plan) -> Baskets:
+def batch_of(transactions: Sequence[Sequence[int]], plan: "Plan") -> Baskets:
     """Make baskets of increasing item ids."""
     offsets = np.zeros(len(transactions) + 1, dtype=np.int64)
     np.cumsum([len(items) for items in transactions], out=offsets[1:])
@@ -211,7 +213,7 @@ class Program:
         self,
         command: Sequence[str],
         plan_path: str | Path,
-        plan: PublishedPlan,
+        plan: "PublishedPlan",
         *,
         patience_seconds: float = PATIENCE_SECONDS,
         lines_of: Callable[[Any], bytes] | None = None,
@@ -374,7 +376,7 @@ class RecordBox(Protocol[_Batch_contra]):
 class BulkTables:
     """Our client for many records, with the operating system's entropy unless another is given."""
 
-    def __init__(self, plan: TablePlan, entropy: WordEntropy | None = None) -> None:
+    def __init__(self, plan: "TablePlan", entropy: WordEntropy | None = None) -> None:
         self._plan, self._entropy = plan, entropy or SystemEntropy()
 
     def reports(self, batches: Iterable[Inputs]) -> Iterator[ClientReports]:
@@ -387,7 +389,7 @@ class BulkTables:
 class SingleTables:
     """Our client for one record at a time."""
 
-    def __init__(self, plan: TablePlan, entropy: Entropy | None = None) -> None:
+    def __init__(self, plan: "TablePlan", entropy: Entropy | None = None) -> None:
         self._plan, self._entropy = plan, entropy or SystemEntropy()
 
     def reports(self, batches: Iterable[Inputs]) -> Iterator[ClientReports]:
@@ -411,7 +413,7 @@ def record_answers(box: RecordBox[_Sized], batches: Sequence[_Sized]) -> list[Cl
     return answers
 
 
-def packed_reports(answers: ClientReports, plan: PublishedPlan) -> NDArray[np.uint8]:
+def packed_reports(answers: ClientReports, plan: "PublishedPlan") -> NDArray[np.uint8]:
     """Return answers as packed reports; a WireError if they are none."""
     if (answers.lengths != plan.report_bytes).any():
         raise WireError("some answers have another length than the plan's reports")
@@ -436,7 +438,7 @@ def _value(value: int, column: Column) -> Any:
     return column.values[value]
 
 
-def lines_of(batch: Inputs, plan: TablePlan) -> bytes:
+def lines_of(batch: Inputs, plan: "TablePlan") -> bytes:
     """Return records as a program gets them: a JSON object a line, in ASCII, keys in the plan's order."""
     known: dict[tuple[int, ...], str] = {}
     for row in map(tuple, batch.tolist()):
@@ -445,7 +447,7 @@ def lines_of(batch: Inputs, plan: TablePlan) -> bytes:
     return "".join(known[row] for row in map(tuple, batch.tolist())).encode("ascii")
 
 
-def chosen_records(plan: TablePlan) -> Inputs:
+def chosen_records(plan: "TablePlan") -> Inputs:
     """Return the records that are asked about: two that differ everywhere, each with one column of the other, and some
     with missing values.
 

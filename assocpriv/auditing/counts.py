@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import repeat
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +23,14 @@ from numpy.typing import NDArray
 from assocpriv.auditing.clients import BlackBox, BoxProgress, ClientReports, answered, batch_length, batch_of
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.auditing.recompute_promise import read_numbers
-from assocpriv.auditing.recompute_reports import Form
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import Field, item_columns
 from assocpriv.plans.published import well_formed
-from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import ItemTables, Rows, planes_of, report_planes
+
+if TYPE_CHECKING:
+    from assocpriv.auditing.recompute_reports import Form
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.records.baskets import Baskets
 
 _LEAST_BATCHES, _SHORT_BATCH = 24, 2048
 _RUN = 2  # equal transactions that stand together, so that a repeated report can be seen
@@ -56,7 +59,7 @@ class Transaction:
     """A transaction to ask about."""
 
     items: tuple[int, ...]  # increasing
-    plan: Plan  # of its reports, where these are about blocks of one block
+    plan: "Plan"  # of its reports, where these are about blocks of one block
     reference: tuple[int, ...]  # its items, and the dummies that pad it; as many as M unless it is longer
 
     @property
@@ -72,19 +75,19 @@ class Transaction:
         return share * form.shown_probability(1, 0) + (1 - share) * form.shown_probability(0, 1)
 
 
-def transaction_of(items: tuple[int, ...], plan: Plan) -> Transaction:
+def transaction_of(items: tuple[int, ...], plan: "Plan") -> Transaction:
     """Return what a plan makes of a transaction."""
     padding = range(plan.n_items, plan.n_items + max(0, plan.transaction_size - len(items)))
     return Transaction(items, plan.block_plan, (*items, *padding))
 
 
-def form_of(plan: Plan) -> Form:
+def form_of(plan: "Plan") -> "Form":
     """Return what the audit itself reads of a plan: the form of its reports, and their law."""
     return _form_of(plan.canonical_json)
 
 
 @lru_cache(maxsize=32)
-def _form_of(text: str) -> Form:
+def _form_of(text: str) -> "Form":
     return read_numbers(text).form
 
 
@@ -96,7 +99,7 @@ class Neighbours:
     pairs: tuple[tuple[int, int], ...]
 
 
-def worst_neighbours(plan: Plan) -> Neighbours:
+def worst_neighbours(plan: "Plan") -> Neighbours:
     """Choose transactions and pairs; the first transaction has M items, or all there are."""
     chosen = list(dict.fromkeys(pair for pair in _pairs(plan) if pair[0] != pair[1]))
     listed = list(dict.fromkeys(items for pair in chosen for items in pair))
@@ -104,7 +107,7 @@ def worst_neighbours(plan: Plan) -> Neighbours:
     return Neighbours(made, tuple((listed.index(one), listed.index(other)) for one, other in chosen))
 
 
-def _pairs(plan: Plan) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def _pairs(plan: "Plan") -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     n = plan.n_items
     m = min(plan.transaction_size, n)
     first, last = tuple(range(m)), tuple(range(n - m, n))
@@ -118,8 +121,8 @@ def _pairs(plan: Plan) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
 
 
 def mixed_batches(
-    transactions: Sequence[Transaction], plan: Plan, total: int
-) -> tuple[NDArray[np.int64], Iterator[Baskets]]:
+    transactions: Sequence[Transaction], plan: "Plan", total: int
+) -> "tuple[NDArray[np.int64], Iterator[Baskets]]":
     """Return which transaction each row of a batch is, int64 (batch,), and the batches: ``total`` rows or a few more.
 
     All transactions take turns, so that what a client remembers of the one before shows as well.
@@ -132,7 +135,7 @@ def mixed_batches(
     return turns, repeat(batch, n_batches)
 
 
-def equal_batches(transaction: Transaction, plan: Plan, total: int) -> Iterator[Baskets]:
+def equal_batches(transaction: Transaction, plan: "Plan", total: int) -> "Iterator[Baskets]":
     """Yield batches of one transaction, ``total`` of them in all."""
     length = min(batch_length(plan), total)
     batch = batch_of([transaction.items] * length, plan)
@@ -143,12 +146,12 @@ def equal_batches(transaction: Transaction, plan: Plan, total: int) -> Iterator[
 # ---- what reports show
 
 
-def _chance_of_plan(plan: Plan) -> np.random.Generator:
+def _chance_of_plan(plan: "Plan") -> np.random.Generator:
     """Return the numbers that choose what to look at: the same for every audit of a plan."""
     return np.random.default_rng(int(plan.plan_id[:16], 16))
 
 
-def is_whole(answers: ClientReports, plan: Plan) -> NDArray[np.bool_]:
+def is_whole(answers: ClientReports, plan: "Plan") -> NDArray[np.bool_]:
     """Tell which answers are reports of the plan, bool (n,)."""
     whole: NDArray[np.bool_] = answers.lengths == plan.report_bytes
     packed = np.ascontiguousarray(answers.octets[:, : plan.report_bytes])
@@ -183,7 +186,7 @@ class Sample:
         return int(len(self.whole) - self.whole.sum())
 
 
-def sample_of(answers: ClientReports, rows: NDArray[np.int64] | slice, plan: Plan) -> Sample:
+def sample_of(answers: ClientReports, rows: NDArray[np.int64] | slice, plan: "Plan") -> Sample:
     """Take the reports of one transaction out of a batch."""
     raw, lengths = np.ascontiguousarray(answers.octets[rows, : plan.report_bytes]), answers.lengths[rows]
     whole = is_whole(ClientReports(raw, lengths), plan)
@@ -193,7 +196,7 @@ def sample_of(answers: ClientReports, rows: NDArray[np.int64] | slice, plan: Pla
 class Viewer:
     """Which items the reports of a plan show; made once for any number of samples."""
 
-    def __init__(self, plan: Plan, chosen: Neighbours) -> None:
+    def __init__(self, plan: "Plan", chosen: Neighbours) -> None:
         references = {item for each in chosen.transactions for item in each.reference}
         others = np.setdiff1d(np.arange(plan.padded_items), list(references))
         picked = _chance_of_plan(plan).permutation(others)[:_WATCHED_OTHERS]
@@ -278,7 +281,7 @@ def coin_bits(transaction: Transaction) -> NDArray[np.int64]:
     return others[: _MOST_BITS * (form.has_coins and form.others_shown(0, 1) == Fraction(1, 2))]
 
 
-def span_of(items: tuple[int, ...], plan: Plan, field: Field | None = None) -> list[int]:
+def span_of(items: tuple[int, ...], plan: "Plan", field: Field | None = None) -> list[int]:
     """Return a basis of the columns of some items: the sums of seed bits that a report's showing them fixes."""
     columns = item_columns(plan.generator, plan.independent.insert_bits, np.array(items, dtype=np.int64), field)
     basis: list[int] = []
@@ -316,7 +319,7 @@ class Scorer:
 
 
 def samples_in_turn(
-    box: BlackBox, transactions: Sequence[Transaction], plan: Plan, total: int, progress: BoxProgress | None
+    box: BlackBox, transactions: Sequence[Transaction], plan: "Plan", total: int, progress: BoxProgress | None
 ) -> Iterator[list[Sample]]:
     """Ask for at least ``total`` reports of all transactions in turn; yield each batch's samples, one a transaction."""
     turns, batches = mixed_batches(transactions, plan, total)
@@ -335,7 +338,7 @@ class RawTallies:
         repeats: how many differ from the one before of the same run, and how many equal it, int64 (K, 2).
     """
 
-    def __init__(self, chosen: Neighbours, plan: Plan, *, each_byte: bool = True) -> None:
+    def __init__(self, chosen: Neighbours, plan: "Plan", *, each_byte: bool = True) -> None:
         n = len(chosen.transactions)
         self.chosen, self.plan = chosen, plan
         self.totals, self.total, self.malformed = np.zeros(n, dtype=np.int64), 0, 0
@@ -384,7 +387,7 @@ class Tallies(RawTallies):
     """
 
     def __init__(
-        self, chosen: Neighbours, plan: Plan, scorers: list[Scorer] | None = None, *, for_laws: bool = False
+        self, chosen: Neighbours, plan: "Plan", scorers: list[Scorer] | None = None, *, for_laws: bool = False
     ) -> None:
         super().__init__(chosen, plan)
         n, self._scorers = len(chosen.transactions), scorers or []
@@ -481,7 +484,7 @@ class Stream:
         is_inside: which of the watched items are the transaction's, bool (watched,).
     """
 
-    def __init__(self, chosen: Neighbours, plan: Plan) -> None:
+    def __init__(self, chosen: Neighbours, plan: "Plan") -> None:
         self._plan, self._transaction = plan, chosen.transactions[0]
         self._viewer = Viewer(plan, chosen)
         self._free = free_sums(self._transaction)
@@ -548,7 +551,9 @@ class Starts:
         return 2 * self.long + self.short * self.length
 
 
-def compare_starts(transaction: Transaction, plan: Plan, box: BlackBox, long_length: int, short_length: int) -> Starts:
+def compare_starts(
+    transaction: Transaction, plan: "Plan", box: BlackBox, long_length: int, short_length: int
+) -> Starts:
     """Start a client over and over and compare what it reports of one transaction each time.
 
     Two starts give ``long_length`` reports; up to 1,024 short ones, for some seconds but at least two, fewer.
@@ -564,6 +569,6 @@ def compare_starts(transaction: Transaction, plan: Plan, box: BlackBox, long_len
     return Starts(long_length, equal, seen.total(), short_length, equal_pairs, malformed)
 
 
-def _start(transaction: Transaction, plan: Plan, box: BlackBox, total: int) -> Sample:
+def _start(transaction: Transaction, plan: "Plan", box: BlackBox, total: int) -> Sample:
     [answers] = answered(box, iter([batch_of([transaction.items] * total, plan)]))
     return sample_of(answers, slice(None), plan)

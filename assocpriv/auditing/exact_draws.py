@@ -34,13 +34,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, chain, pairwise, product
 from math import comb
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.auditing.findings import Fault, client_at_work
-from assocpriv.auditing.recompute_promise import Numbers
 from assocpriv.auditing.recompute_reports import Bch, Bits, Form, ReedSolomon, Seed, Sets, masks, rank_over_gf2, set_of
 from assocpriv.client.bulk import randomizer_of
 from assocpriv.plans.baskets import Plan
@@ -48,6 +47,9 @@ from assocpriv.plans.generator import item_columns
 from assocpriv.promise.entropy import Entropy, WordEntropy
 from assocpriv.records.baskets import Baskets
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
+
+if TYPE_CHECKING:
+    from assocpriv.auditing.recompute_promise import Numbers
 
 RANDOM_POINTS = 32  # of each case: a client that errs on one draw in four is missed with a chance of 10^-4
 _Form = TypeVar("_Form", bound=Form)
@@ -126,7 +128,7 @@ class Reader(Generic[_Form]):
     """A device, and the reports of a plan as the audit reads them."""
 
     device: Device
-    numbers: Numbers
+    numbers: "Numbers"
     form: _Form  # of the numbers
 
     def report(self, transaction: Collection[int], entropy: Entropy) -> int:
@@ -408,7 +410,7 @@ class Noted(WordEntropy):
 # ---- draws and columns
 
 
-def check_words(numbers: Numbers) -> int:
+def check_words(numbers: "Numbers") -> int:
     """Make the plan's draws of chosen words; return how many draws were compared with their definition."""
     coins = _check_coins(numbers.form) if isinstance(numbers.form, Bits) else 0
     return coins + _check_below(numbers.form) + _check_pick(numbers.form)
@@ -493,7 +495,7 @@ Drawn = Callable[[list[Case], np.random.Generator], list[Case]]
 
 
 def check_bulk(
-    device: Device, plan: Plan, numbers: Numbers, most: int, seed: int | None = None, drawn: "Drawn | None" = None
+    device: Device, plan: Plan, numbers: "Numbers", most: int, seed: int | None = None, drawn: "Drawn | None" = None
 ) -> dict[str, int]:
     """Compare the bulk client's reports with those of one transaction at a time, for equal words.
 
@@ -515,7 +517,7 @@ def check_bulk(
     return {"transactions": len(dealt), "items": items, "picks": len(picks), "ends": len(ends)}
 
 
-def _dealt(numbers: Numbers, most: int, chance: np.random.Generator) -> Iterator[list[int]]:
+def _dealt(numbers: "Numbers", most: int, chance: np.random.Generator) -> Iterator[list[int]]:
     """Deal transactions of 0 to 2M items until every item was in six, and there are some, or ``most`` of them."""
     longest, left, deals = 2 * numbers.transaction_size, np.empty(0, dtype=np.int64), 0
     for done in range(most):
@@ -534,7 +536,7 @@ def _ends(form: Form) -> list[int]:
     return sorted({number for bound in bounds for number in (bound - 1, bound) if 0 <= number < bounds[-1]})
 
 
-def _picks(numbers: Numbers, ends: list[int], chance: np.random.Generator) -> Iterator[Case]:
+def _picks(numbers: "Numbers", ends: list[int], chance: np.random.Generator) -> Iterator[Case]:
     """Yield full transactions with the words of these numbers, or of some of them where they are many.
 
     A transaction that is not sampled draws its pick first.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, combinations, pairwise, product
 from math import comb, perm, prod
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -33,9 +33,11 @@ from assocpriv.auditing.recompute_tables import (
 from assocpriv.client.guided import Perturbation, TupleRandomizer
 from assocpriv.client.tables import TableRandomizer, encode, release, release_value
 from assocpriv.plans.guidance import Guidance
-from assocpriv.plans.guided import GuidedPlan
-from assocpriv.plans.tables import TablePlan
 from assocpriv.simulation.enumeration import SeededEntropy
+
+if TYPE_CHECKING:
+    from assocpriv.plans.guided import GuidedPlan
+    from assocpriv.plans.tables import TablePlan
 
 _Outcome = TypeVar("_Outcome")
 _Ranges = tuple[tuple[int, int], ...]
@@ -186,7 +188,7 @@ def walk(
 # ---- columns of tables
 
 
-def check_column(plan: TablePlan, place: int, column: ColumnNumbers) -> tuple[int, int]:
+def check_column(plan: "TablePlan", place: int, column: ColumnNumbers) -> tuple[int, int]:
     """Compare the client's law of a column with the plan's, for its first, last, middle and missing input and others.
 
     Returns how many inputs were compared, and how many draws' outcomes.
@@ -222,7 +224,7 @@ class _Given:
         return bisect_right(cumulative, self.below(cumulative[-1]))
 
 
-def check_inputs(plan: TablePlan, table: TableNumbers, chance: np.random.Generator) -> tuple[int, int]:
+def check_inputs(plan: "TablePlan", table: TableNumbers, chance: np.random.Generator) -> tuple[int, int]:
     """Compare what the client makes of draws at the ends of blocks of codes, for every input, or of many for some.
 
     So a law that is wrong for one input alone is found, of which walks look at some only. Returns how many inputs were
@@ -268,7 +270,7 @@ class _First(_Ranged):
         return super().pick(cumulative) if len(self.made) < self._count else 0
 
 
-def check_asked(plan: TablePlan, table: TableNumbers, rows: Sequence[Sequence[int]]) -> int | None:
+def check_asked(plan: "TablePlan", table: TableNumbers, rows: Sequence[Sequence[int]]) -> int | None:
     """Compare which columns are asked with a uniform choice, for several records: it must not depend on them.
 
     Returns how many choices there are; None where they are too many to be walked.
@@ -313,7 +315,7 @@ def _own_release(row: Sequence[int], table: TableNumbers, entropy: Any) -> list[
     return codes
 
 
-def check_words(plan: TablePlan, table: TableNumbers, chance: np.random.Generator) -> dict[str, int]:
+def check_words(plan: "TablePlan", table: TableNumbers, chance: np.random.Generator) -> dict[str, int]:
     """Compare our clients with the document's rules, for equal words: codes, bytes, and how many words are used.
 
     Records are ones with random words, in which columns take their inputs one after the other, as far as there are not
@@ -393,7 +395,7 @@ def _bytes(codes: Sequence[int], table: TableNumbers) -> bytes:
 # ---- tuples under guidance
 
 
-def tried(plan: GuidedPlan, chance: np.random.Generator) -> list[Guidance]:
+def tried(plan: "GuidedPlan", chance: np.random.Generator) -> list[Guidance]:
     """Return guidance of several kinds: one bit itself, all of them, and random directions, one and several."""
     width = plan.width
     several = min(_DIRECTIONS, width)
@@ -416,7 +418,7 @@ def _tuples_of(numbers: GuidedNumbers) -> list[tuple[int, ...]] | None:
     return [*product(*map(range, numbers.sizes)), numbers.sizes]
 
 
-def check_draws(plan: GuidedPlan, numbers: GuidedNumbers, guidances: Sequence[Guidance]) -> list[list[Law]] | None:
+def check_draws(plan: "GuidedPlan", numbers: GuidedNumbers, guidances: Sequence[Guidance]) -> list[list[Law]] | None:
     """Compare the client's law of every tuple with the plan's, every draw walked; return them, by guidance.
 
     None where there are too many tuples.
@@ -468,7 +470,7 @@ def _own_tuple_release(raw: Sequence[int], law: GuidedLaw, entropy: Any) -> list
 
 
 def check_tuple_words(
-    plan: GuidedPlan,
+    plan: "GuidedPlan",
     numbers: GuidedNumbers,
     guidances: Sequence[Guidance],
     chance: np.random.Generator,

@@ -27,7 +27,7 @@ from fractions import Fraction
 from functools import cache, cached_property, partial
 from itertools import combinations, count, product
 from math import comb, perm
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,11 +63,13 @@ from assocpriv.client.baskets import Randomizer
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator
-from assocpriv.plans.operator import AnyOperator
 from assocpriv.plans.view import Blocks, View
-from assocpriv.promise.entropy import Entropy
 from assocpriv.promise.errors import PlanError
 from assocpriv.simulation.enumeration import SeededEntropy
+
+if TYPE_CHECKING:
+    from assocpriv.plans.operator import AnyOperator
+    from assocpriv.promise.entropy import Entropy
 
 _ALL_DRAWS, _NOT_DECIDED = "all draws", "not decided"
 _STAGES = {2: "two stages", 3: "three stages"}
@@ -354,7 +356,7 @@ def _all_draws(form: Form, length: int) -> int:
 class _Picked:
     """Answers the pick with a given index, and passes all other draws on."""
 
-    def __init__(self, entropy: Entropy, index: int) -> None:
+    def __init__(self, entropy: "Entropy", index: int) -> None:
         self._index = index
         self.below, self.coins = entropy.below, entropy.coins
 
@@ -421,7 +423,7 @@ class _Small:
         return ways
 
     def _law(self, raw: list[int], ways: int, picked: int | None = None) -> Law:
-        def run(entropy: Entropy) -> int:
+        def run(entropy: "Entropy") -> int:
             return self._reader.report(raw, entropy if picked is None else _Picked(entropy, picked))
 
         return bounded_law(run, ways)[0]
@@ -457,7 +459,7 @@ class _Small:
 class _FirstDraw:
     """Answers the first draw, which must be that of a block, and passes all others on."""
 
-    def __init__(self, block: int, count: int, others: Entropy) -> None:
+    def __init__(self, block: int, count: int, others: "Entropy") -> None:
         self._block: int | None = block
         self._count, self._others = count, others
 
@@ -495,7 +497,7 @@ class _InBlock:
         last = cuts.partitions - 1
         self._partitions = sorted({0, last // 2, last})[:_FEW_PARTITIONS]
 
-    def randomize(self, transaction: Collection[int], *, entropy: Entropy) -> bytes:
+    def randomize(self, transaction: Collection[int], *, entropy: "Entropy") -> bytes:
         """Return the report of what a transaction holds of a block."""
         places = sorted(transaction)
         some = sum((place + 1) * 31**order for order, place in enumerate(places))
@@ -515,7 +517,7 @@ def _held_of(cuts: Cuts, block: int, places: Sequence[int], outside: int) -> lis
     return sorted([members[place] for place in places] + others[:outside])
 
 
-def _in_block(device: Device, cuts: Cuts, block: int, transaction: Collection[int], entropy: Entropy) -> bytes:
+def _in_block(device: Device, cuts: Cuts, block: int, transaction: Collection[int], entropy: "Entropy") -> bytes:
     """Return what a device that draws a given block reports of it, without its number."""
     report = device.randomize(transaction, entropy=_FirstDraw(block, cuts.count, entropy))
     if int.from_bytes(report[:NUMBER_BYTES], "little") != block:

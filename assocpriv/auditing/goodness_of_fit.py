@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from math import ceil, comb, log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +49,13 @@ from assocpriv.auditing.counts import (
     transaction_of,
 )
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, EMPIRICAL, Finding
-from assocpriv.auditing.recompute_reports import Form
-from assocpriv.auditing.recompute_tables import ColumnNumbers, TableNumbers
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import Field
 from assocpriv.server.bitmaps import ItemTables, planes_of
+
+if TYPE_CHECKING:
+    from assocpriv.auditing.recompute_reports import Form
+    from assocpriv.auditing.recompute_tables import ColumnNumbers, TableNumbers
+    from assocpriv.plans.baskets import Plan
 
 _LARGEST_LOG = 1000.0
 _TAILS = (1e-4, 1e-3, 1e-2)  # clipped noise shows there
@@ -192,7 +194,7 @@ def complexity_p_value(length: int, n_bits: int) -> float:
     return float(Fraction(2 * 4**length + 1, 3 << n_bits)) if n_bits - 2 * length < _LARGEST_LOG else 0.0
 
 
-def cells_of(column: ColumnNumbers, value: int, ends: NDArray[np.float64]) -> tuple[Codes, NDArray[np.float64]]:
+def cells_of(column: "ColumnNumbers", value: int, ends: NDArray[np.float64]) -> tuple[Codes, NDArray[np.float64]]:
     """Cut a column's codes into cells, by the chance of all codes before: each code's cell, and the cells' chances.
 
     Codes that the input cannot have are in the last cell, of chance 0.
@@ -208,7 +210,7 @@ def cells_of(column: ColumnNumbers, value: int, ends: NDArray[np.float64]) -> tu
     return cells, added
 
 
-def column_events(codes: Codes, row: NDArray[np.int32], table: TableNumbers) -> Events:
+def column_events(codes: Codes, row: NDArray[np.int32], table: "TableNumbers") -> Events:
     """Return how often each column of a record that was asked shows codes of each cell."""
     parts = []
     for place, column in enumerate(table.columns):
@@ -219,7 +221,7 @@ def column_events(codes: Codes, row: NDArray[np.int32], table: TableNumbers) -> 
     return Events.joined(parts)
 
 
-def pair_events(codes: Codes, row: NDArray[np.int32], table: TableNumbers) -> Events:
+def pair_events(codes: Codes, row: NDArray[np.int32], table: "TableNumbers") -> Events:
     """Return how often two columns that were both asked show codes of each two cells: they are independent."""
     drawing = [place for place, column in enumerate(table.columns) if column.draws]
     parts = []
@@ -234,7 +236,7 @@ def pair_events(codes: Codes, row: NDArray[np.int32], table: TableNumbers) -> Ev
     return Events.joined(parts)
 
 
-def asked_events(codes: Codes, table: TableNumbers) -> Events:
+def asked_events(codes: Codes, table: "TableNumbers") -> Events:
     """Return how often each protected column, and each two, were asked: as a uniform choice says, for every record."""
     if not table.is_sampled:
         return Events.joined([])
@@ -248,7 +250,7 @@ def asked_events(codes: Codes, table: TableNumbers) -> Events:
     return Events.joined(parts)
 
 
-def equal_chance(row: NDArray[np.int32], table: TableNumbers) -> float:
+def equal_chance(row: NDArray[np.int32], table: "TableNumbers") -> float:
     """Return the chance that two reports of a record are equal, at most: of those columns that every report answers."""
     chance = 1.0
     for place, column in enumerate(table.columns):
@@ -259,7 +261,7 @@ def equal_chance(row: NDArray[np.int32], table: TableNumbers) -> float:
     return min(1.0, chance)
 
 
-def _asked_squares(row: NDArray[np.int32], table: TableNumbers) -> float:
+def _asked_squares(row: NDArray[np.int32], table: "TableNumbers") -> float:
     """Return the chance that two reports are equal in all columns of which each answers k, exactly.
 
     Both must have answered the same k: the sum over these of the products of the columns' chances, over the square of
@@ -311,13 +313,13 @@ class Deal:
     each: int  # reports of each basket, no more than a batch holds
 
 
-def reports_needed(plan: Plan) -> int:
+def reports_needed(plan: "Plan") -> int:
     """Return after how many reports an item that is always, or never, shown when it is held cannot be a chance."""
     inside = float(form_of(plan).shown_probability(1, 0))
     return max(8, ceil(log(_ALARM) / log(max(inside, 1 - inside))))
 
 
-def deals(plan: Plan, total: int, chance: np.random.Generator) -> list[Deal]:
+def deals(plan: "Plan", total: int, chance: np.random.Generator) -> list[Deal]:
     """Deal items into baskets for about ``total`` reports.
 
     All items into baskets of M items, or as many as there are reports for. Where half of the reports suffice for that,
@@ -338,7 +340,7 @@ def deals(plan: Plan, total: int, chance: np.random.Generator) -> list[Deal]:
     return [_deal(plan, largest, whole, total // 2 // whole, chance), *smaller]
 
 
-def _deal(plan: Plan, m: int, baskets: int, each: int, chance: np.random.Generator) -> Deal:
+def _deal(plan: "Plan", m: int, baskets: int, each: int, chance: np.random.Generator) -> Deal:
     """Deal so many baskets of m items; the last is filled up with items that are in others."""
     dealt = chance.permutation(plan.n_items)[: baskets * m]
     missing = -len(dealt) % m
@@ -351,7 +353,7 @@ def _deal(plan: Plan, m: int, baskets: int, each: int, chance: np.random.Generat
 class ItemTallies:
     """What reports of the baskets of one deal show of them."""
 
-    def __init__(self, plan: Plan, dealt: Deal, chance: np.random.Generator) -> None:
+    def __init__(self, plan: "Plan", dealt: Deal, chance: np.random.Generator) -> None:
         self.deal, self.total, self.malformed = dealt, len(dealt.transactions) * dealt.each, 0
         self.own: list[Events] = []  # how often each item is shown by reports of its basket, and how many they keep
         self.elsewhere: list[Events] = []  # what else they show
@@ -431,7 +433,7 @@ class ItemTallies:
 # ---- baskets of all sizes
 
 
-def other_transactions(plan: Plan, chance: np.random.Generator) -> tuple[Transaction, ...]:
+def other_transactions(plan: "Plan", chance: np.random.Generator) -> tuple[Transaction, ...]:
     """Choose transactions of all sizes up to 64; their items are dealt from the shuffled catalogue, over and over."""
     n = plan.n_items
     short, longest = min(n, plan.transaction_size), min(n, _LONGEST)
@@ -445,7 +447,7 @@ def other_transactions(plan: Plan, chance: np.random.Generator) -> tuple[Transac
 class OtherTallies:
     """What the reports of K transactions show of them."""
 
-    def __init__(self, plan: Plan, chance: np.random.Generator) -> None:
+    def __init__(self, plan: "Plan", chance: np.random.Generator) -> None:
         self._plan, self.transactions = plan, other_transactions(plan, chance)
         self.totals = np.zeros(len(self.transactions), dtype=np.int64)
         self.total = self.malformed = 0  # of all
@@ -548,7 +550,7 @@ def laws_of_coins(tested: Tallies, places: list[int]) -> Iterator[Law]:
     yield law_of("seed", coins, [_seed(tested, place) for place in places])
 
 
-def laws_of_stream(stream: Stream, starts: Starts | None, form: Form) -> Iterator[Law]:
+def laws_of_stream(stream: Stream, starts: Starts | None, form: "Form") -> Iterator[Law]:
     """Yield the laws of reports of one transaction that follow each other, or that separate starts give."""
     unknowing = "a report tells nothing of the next one, as far as each follows the plan"
     yield law_of("successive reports", unknowing, _successive(stream, form))
@@ -631,7 +633,7 @@ def _seed(tested: Tallies, place: int) -> Events:
     return Events.joined([Events.of(sums.sum(axis=0), total, 0.5), Events.of(sums, total, chances)])
 
 
-def _successive(stream: Stream, form: Form) -> list[Events]:
+def _successive(stream: Stream, form: "Form") -> list[Events]:
     """Reports know nothing of each other: bits of successive ones differ half the time, items are independent."""
     inside, outside = (float(form.shown_probability(a, 1 - a)) for a in (1, 0))
     chances = np.where(stream.is_inside, inside, outside)
@@ -655,7 +657,7 @@ def every_item(tallies: Sequence[ItemTallies]) -> Iterator[Law]:
     yield law_of("every item, elsewhere", f"what else is shown then ({which})", elsewhere, figures)
 
 
-def _starts(starts: Starts, form: Form) -> Law:
+def _starts(starts: Starts, form: "Form") -> Law:
     """Compare reports place by place: of two starts they are independent, and equal with the chance Σ P²."""
     second = float(form.collision_moment(2))
     p_values = Events.of(starts.equal, starts.long, second).p_values()
@@ -664,13 +666,13 @@ def _starts(starts: Starts, form: Form) -> Law:
     return Law("separate starts", what, joint_p_value(p_values), len(p_values), figures)
 
 
-def start_length(form: Form) -> int:
+def start_length(form: "Form") -> int:
     """Return how many reports a start must give so that two starts hardly ever give the same ones by chance."""
     chance = float(form.collision_moment(2))
     return min(_LONGEST_SHORT_START, math.ceil(_SAME_BY_CHANCE / math.log2(chance))) if chance < 1 else 1
 
 
-def _short_starts(starts: Starts, form: Form) -> Law:
+def _short_starts(starts: Starts, form: "Form") -> Law:
     """Bound the chance that any two of n starts give the same reports: C(n, 2)·(Σ P²)^length."""
     chance = float(math.comb(starts.short, 2) * form.collision_moment(2) ** starts.length)
     bits = max(0, math.floor(math.log2(starts.short**2 / 6)))  # e^-3 is then the chance that all seeds differ
@@ -682,7 +684,7 @@ def _short_starts(starts: Starts, form: Form) -> Law:
     return Law("many starts", what, min(1.0, chance) if starts.equal_pairs else 1.0, 1, figures)
 
 
-def _repeats(stream: Stream, form: Form) -> Law:
+def _repeats(stream: Stream, form: "Form") -> Law:
     n, equal = stream.compared, stream.equal_pairs
     second, third = form.collision_moment(2), form.collision_moment(3)
     expected = float(math.comb(n, 2) * second)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +38,11 @@ from assocpriv.auditing.goodness_of_fit import Events, record_laws, repeat_event
 from assocpriv.auditing.recompute_tables import TUPLE, GuidedLaw, GuidedNumbers, bounds, product_of_ratios, read_guided
 from assocpriv.client.guided import GuidedRecord, randomize_guided, randomize_inputs
 from assocpriv.plans.guidance import Guidance, coin_of
-from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
 from assocpriv.promise.errors import PlanError, WireError
+
+if TYPE_CHECKING:
+    from assocpriv.plans.guided import GuidedPlan
 
 _MOST_ANSWERED = 5000  # tuples that may be answered for in place of one
 _MOST_PAIRS = 300
@@ -68,7 +71,7 @@ class Question:
 class BulkTuples:
     """Our client for many records, with the operating system's entropy unless another is given."""
 
-    def __init__(self, plan: GuidedPlan, entropy: WordEntropy | None = None) -> None:
+    def __init__(self, plan: "GuidedPlan", entropy: WordEntropy | None = None) -> None:
         self._plan, self._entropy = plan, entropy or SystemEntropy()
 
     def reports(self, batches: Iterable[Question]) -> Iterator[ClientReports]:
@@ -81,7 +84,7 @@ class BulkTuples:
 class SingleTuples:
     """Our client for one record at a time."""
 
-    def __init__(self, plan: GuidedPlan, entropy: Entropy | None = None) -> None:
+    def __init__(self, plan: "GuidedPlan", entropy: Entropy | None = None) -> None:
         self._plan, self._entropy = plan, entropy or SystemEntropy()
 
     def reports(self, batches: Iterable[Question]) -> Iterator[ClientReports]:
@@ -92,14 +95,14 @@ class SingleTuples:
             yield ClientReports.of_reports(made, self._plan.report_bytes)
 
 
-def lines_of(asked: Question, plan: GuidedPlan) -> bytes:
+def lines_of(asked: Question, plan: "GuidedPlan") -> bytes:
     """Return records as a program gets them: a JSON object a line, in ASCII, with the guidance."""
     guidance = asked.guidance.to_json()
     records = (record_of(row, plan) for row in asked.rows.tolist())
     return "".join(json.dumps({"values": each, "guidance": guidance}) + "\n" for each in records).encode("ascii")
 
 
-def chosen_records(plan: GuidedPlan) -> NDArray[np.int32]:
+def chosen_records(plan: "GuidedPlan") -> NDArray[np.int32]:
     """Return the records that are asked about: two that differ everywhere, one between them, one with a missing value.
 
     Each class is among their classes, as far as there are not more.
@@ -152,7 +155,7 @@ def _within(chances: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def audit_guided(
-    plan: GuidedPlan | None, text: str, request: AuditRequest, progress: Progress | None = None
+    plan: "GuidedPlan | None", text: str, request: AuditRequest, progress: Progress | None = None
 ) -> list[Finding]:
     """Audit a guided plan, and clients of it; see :func:`assocpriv.auditing.audit.audit`."""
     try:
@@ -178,7 +181,7 @@ def audit_guided(
 # ---- exact
 
 
-def _promise(plan: GuidedPlan | None, numbers: GuidedNumbers) -> Finding:
+def _promise(plan: "GuidedPlan | None", numbers: GuidedNumbers) -> Finding:
     """Compare γ, of the text's numbers, with the promise."""
     ratio, limit = numbers.amplification, numbers.limit
     if plan is not None and plan.amplification != ratio:
@@ -200,7 +203,7 @@ def _promise(plan: GuidedPlan | None, numbers: GuidedNumbers) -> Finding:
     return Finding(EXACT, "amplification", CONSISTENT if kept else BROKEN, f"{said}.", figures)
 
 
-def _coins(plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance]) -> list[Finding]:
+def _coins(plan: "GuidedPlan", numbers: GuidedNumbers, guidances: list[Guidance]) -> list[Finding]:
     """Check, where a promise is kept by bits, that the package mixes as much as the guidances need."""
     if numbers.stated is None:
         return []
@@ -215,7 +218,7 @@ def _coins(plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance]) 
     return [Finding(EXACT, "coins", CONSISTENT, said)]
 
 
-def _walks(plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance]) -> list[Finding]:
+def _walks(plan: "GuidedPlan", numbers: GuidedNumbers, guidances: list[Guidance]) -> list[Finding]:
     def draws() -> tuple[str, str]:
         laws = check_draws(plan, numbers, guidances)
         if laws is None:
@@ -244,7 +247,7 @@ def _walks(plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance]) 
 # ---- black boxes
 
 
-def _boxes(plan: GuidedPlan, request: AuditRequest) -> dict[str, RecordBox[Question]]:
+def _boxes(plan: "GuidedPlan", request: AuditRequest) -> dict[str, RecordBox[Question]]:
     if request.program:
         return {PROGRAM: Program(request.program, request.plan_path, plan, lines_of=partial(lines_of, plan=plan))}
     boxes: dict[str, RecordBox[Question]] = {"bulk": BulkTuples(plan), "single": SingleTuples(plan)}
@@ -252,7 +255,7 @@ def _boxes(plan: GuidedPlan, request: AuditRequest) -> dict[str, RecordBox[Quest
 
 
 def _black_box(
-    plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance], box: RecordBox[Question], client: str,
+    plan: "GuidedPlan", numbers: GuidedNumbers, guidances: list[Guidance], box: RecordBox[Question], client: str,
     request: AuditRequest, progress: Progress | None,
 ) -> list[Finding]:  # fmt: skip
     """Audit one client at the depths asked for."""
@@ -267,7 +270,7 @@ def _black_box(
     return client_findings(request.depths, {CONFORMANCE: form, EMPIRICAL: laws})
 
 
-def _asked(box: RecordBox[Question], questions: list[Question], plan: GuidedPlan) -> list[NDArray[np.uint8]]:
+def _asked(box: RecordBox[Question], questions: list[Question], plan: "GuidedPlan") -> list[NDArray[np.uint8]]:
     """Return packed reports, checked: one for each record, that names its guidance and the record's class."""
     packed = []
     for answers, question in zip(record_answers(box, questions), questions, strict=True):
@@ -278,7 +281,7 @@ def _asked(box: RecordBox[Question], questions: list[Question], plan: GuidedPlan
     return packed
 
 
-def audit_form(plan: GuidedPlan, guidances: list[Guidance], box: RecordBox[Question]) -> list[Finding]:
+def audit_form(plan: "GuidedPlan", guidances: list[Guidance], box: RecordBox[Question]) -> list[Finding]:
     """Check that every record is answered with one report of the plan's form, its guidance and its class."""
     rows = np.repeat(chosen_records(plan), _COPIES, axis=0)
     _asked(box, [Question(guidance, rows) for guidance in guidances], plan)
@@ -287,7 +290,7 @@ def audit_form(plan: GuidedPlan, guidances: list[Guidance], box: RecordBox[Quest
 
 
 def audit_laws(
-    plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance], box: RecordBox[Question], *, trials: int,
+    plan: "GuidedPlan", numbers: GuidedNumbers, guidances: list[Guidance], box: RecordBox[Question], *, trials: int,
     false_alarm: float, progress: Progress | None = None,
 ) -> list[Finding]:  # fmt: skip
     """Compare what a client's reports of known records show with the plan's laws.

@@ -13,14 +13,15 @@ from assocpriv.files.plans import read_plan
 from assocpriv.files.reports import IS_LEDGER, Reports, gather_hint, is_ledger, read_reports
 from assocpriv.files.tree_models import read_tree
 from assocpriv.plans.kind import load_for
-from assocpriv.plans.published import PublishedPlan
-from assocpriv.plans.tree_model import TreeModel
 from assocpriv.promise.errors import EstimateError, FileError, NotAPlanError, WireError
-from assocpriv.server.crafted import CraftedCheck
 from assocpriv.server.itemsets import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.plans.tree_model import TreeModel
+    from assocpriv.server.crafted import CraftedCheck
 
 
 PLAN, REPORTS, ITEMSETS, MODEL = "plan", "reports", "itemsets", "model"

@@ -4,12 +4,14 @@ A client's module is loaded for the first plan of its kind. Raw records are hand
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assocpriv.plans.kind import load_for
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.promise.entropy import Entropy
 from assocpriv.promise.errors import RecordError
+
+if TYPE_CHECKING:
+    from assocpriv.promise.entropy import Entropy
 
 # kind -> a function of (record, plan, *, entropy), which checks the record and returns the report of it
 KINDS = {
@@ -88,7 +90,7 @@ def _names_of(text: bytes) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-def make_report(record: Any, plan: PublishedPlan, *, entropy: Entropy) -> bytes:
+def make_report(record: Any, plan: PublishedPlan, *, entropy: "Entropy") -> bytes:
     """Return the report of one person's raw record, of the type that the plan's kind takes.
 
     Of baskets it is a collection of names; of tables a mapping from the columns' names to values, {"age": 34}.

@@ -34,17 +34,20 @@ from functools import cached_property
 from itertools import accumulate
 from math import comb, lcm
 from operator import index
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assocpriv.client.transactions import view_transaction
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import Field, item_columns, tables_pay
-from assocpriv.plans.operator import FixedSizeOperator, Operator
 from assocpriv.plans.view import NUMBER_BYTES
-from assocpriv.promise.entropy import Entropy
 from assocpriv.promise.errors import BasketError
 from assocpriv.promise.numbers import rank_of_set, set_of_rank
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.plans.operator import FixedSizeOperator, Operator
+    from assocpriv.promise.entropy import Entropy
 
 # ---- reports of a fixed size
 
@@ -57,7 +60,7 @@ class SetDraws:
     ``added_bound`` is a common multiple of these, which draws are below: how much is drawn must not tell j.
     """
 
-    operator: FixedSizeOperator
+    operator: "FixedSizeOperator"
     fewest: int
     cumulative: tuple[int, ...]
     kept_choices: tuple[int, ...]
@@ -65,7 +68,7 @@ class SetDraws:
     added_bound: int
 
     @classmethod
-    def of(cls, operator: FixedSizeOperator) -> "SetDraws":
+    def of(cls, operator: "FixedSizeOperator") -> "SetDraws":
         """Tabulate an operator's draws."""
         m, outside, size = operator.size, operator.items - operator.size, operator.report_size
         possible = range(max(0, size - outside), min(m, size) + 1)
@@ -73,7 +76,7 @@ class SetDraws:
         cumulative = operator.cumulative[possible[0] : possible[-1] + 1]
         return cls(operator, possible[0], cumulative, kept, added, _common_multiple(added))
 
-    def draw(self, items: Sequence[int], entropy: Entropy) -> int:
+    def draw(self, items: Sequence[int], entropy: "Entropy") -> int:
         """Return the rank of a random set of ℓ items, for the m items of a transaction, dummies included."""
         operator, choice = self.operator, entropy.pick(self.cumulative)
         j = self.fewest + choice
@@ -108,7 +111,7 @@ class KeptSubsets:
     cumulative: tuple[int, ...]
 
 
-def kept_subsets(operator: Operator) -> KeptSubsets:
+def kept_subsets(operator: "Operator") -> KeptSubsets:
     """Tabulate the subsets that step 2 picks from."""
     masks = subsets_by_size(operator.size)
     weights = (operator.keep_weights[mask.bit_count()] for mask in masks)
@@ -126,7 +129,7 @@ def subsets_by_size(m: int) -> tuple[int, ...]:
 class Randomizer:
     """A device's side of one plan; keep one for many transactions."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: "Plan") -> None:
         self.plan = plan
         self._reports = 0
 
@@ -155,7 +158,7 @@ class Randomizer:
         columns = self.plan.transaction_size * self.plan.independent.insert_bits
         return self._tables if tables_pay(self.plan.generator, columns * self._reports) else None
 
-    def randomize(self, transaction: Collection[int], *, entropy: Entropy) -> bytes:
+    def randomize(self, transaction: Collection[int], *, entropy: "Entropy") -> bytes:
         """Return the report of any number of distinct item ids in 0..n_items − 1, distributed as the plan says.
 
         Raises:
@@ -165,25 +168,25 @@ class Randomizer:
         checked = _check_transaction(transaction, self.plan)
         return _REPORTS[self.plan.form.name](self, checked, entropy)
 
-    def _block(self, checked: list[int], entropy: Entropy) -> bytes:
+    def _block(self, checked: list[int], entropy: "Entropy") -> bytes:
         blocks = self.plan.view.blocks
         assert blocks is not None
         block = entropy.below(blocks.count)
         places = blocks.places(block, checked, self.plan.n_items)
         return block.to_bytes(NUMBER_BYTES, "little") + self.in_block.randomize(places, entropy=entropy)
 
-    def _rank(self, checked: list[int], entropy: Entropy) -> bytes:
+    def _rank(self, checked: list[int], entropy: "Entropy") -> bytes:
         return self.plan.form.encode(self.sets.draw(fit_transaction(checked, self.plan, entropy), entropy))
 
-    def _bits(self, checked: list[int], entropy: Entropy) -> bytes:
+    def _bits(self, checked: list[int], entropy: "Entropy") -> bytes:
         items, kept = self._kept(checked, entropy)
         return self.plan.form.encode(_draw_bits(items, kept, self.plan, entropy))
 
-    def _seed(self, checked: list[int], entropy: Entropy) -> bytes:
+    def _seed(self, checked: list[int], entropy: "Entropy") -> bytes:
         items, kept = self._kept(checked, entropy)
         return self.plan.form.encode(draw_seed(items, kept, self.plan, self._field(), entropy))
 
-    def _kept(self, checked: list[int], entropy: Entropy) -> tuple[list[int], list[bool]]:
+    def _kept(self, checked: list[int], entropy: "Entropy") -> tuple[list[int], list[bool]]:
         """Return the M items of a transaction, and which of them the report is to show."""
         items = fit_transaction(checked, self.plan, entropy)
         mask = self.subsets.masks[entropy.pick(self.subsets.cumulative)]
@@ -191,7 +194,7 @@ class Randomizer:
         return items, kept
 
 
-_REPORTS: dict[str, Callable[[Randomizer, list[int], Entropy], bytes]] = {
+_REPORTS: "dict[str, Callable[[Randomizer, list[int], Entropy], bytes]]" = {
     "bits": Randomizer._bits,
     "seed": Randomizer._seed,
     "rank": Randomizer._rank,
@@ -199,7 +202,7 @@ _REPORTS: dict[str, Callable[[Randomizer, list[int], Entropy], bytes]] = {
 }
 
 
-def randomize_basket(basket: Collection[str | int], plan: Plan, *, entropy: Entropy) -> bytes:
+def randomize_basket(basket: Collection[str | int], plan: "Plan", *, entropy: "Entropy") -> bytes:
     """Return the report of one basket of names: what the plan's view makes of it, randomized.
 
     Raises:
@@ -214,7 +217,7 @@ def randomize_basket(basket: Collection[str | int], plan: Plan, *, entropy: Entr
 # ---- steps
 
 
-def _check_transaction(transaction: Collection[int], plan: Plan) -> list[int]:
+def _check_transaction(transaction: Collection[int], plan: "Plan") -> list[int]:
     """Return the item ids in increasing order; positions, never items, are named in errors."""
     items = sorted(map(index, transaction))
     if items and not (items[0] >= 0 and items[-1] < plan.n_items):
@@ -224,7 +227,7 @@ def _check_transaction(transaction: Collection[int], plan: Plan) -> list[int]:
     return items
 
 
-def fit_transaction(items: Sequence[int], plan: Plan, entropy: Entropy) -> list[int]:
+def fit_transaction(items: Sequence[int], plan: "Plan", entropy: "Entropy") -> list[int]:
     """Pad with dummies n_items, n_items + 1, … to exactly M items, or sample M of them uniformly.
 
     The sample is the first M places of a Fisher–Yates shuffle.
@@ -238,7 +241,7 @@ def fit_transaction(items: Sequence[int], plan: Plan, entropy: Entropy) -> list[
     return fitted[:size]
 
 
-def _draw_bits(items: Sequence[int], kept: Sequence[bool], plan: Plan, entropy: Entropy) -> int:
+def _draw_bits(items: Sequence[int], kept: Sequence[bool], plan: "Plan", entropy: "Entropy") -> int:
     operator = plan.independent
     bits = entropy.coins(plan.padded_items, operator.insert_num, operator.insert_bits)
     held = shown = 0
@@ -248,7 +251,7 @@ def _draw_bits(items: Sequence[int], kept: Sequence[bool], plan: Plan, entropy: 
     return bits & ~held | shown
 
 
-def draw_seed(items: Sequence[int], kept: Sequence[bool], plan: Plan, field: Field | None, entropy: Entropy) -> int:
+def draw_seed(items: Sequence[int], kept: Sequence[bool], plan: "Plan", field: Field | None, entropy: "Entropy") -> int:
     """Return the seed as an integer, bit b of the seed being its bit b; one value an item is drawn, then the seed.
 
     Of the m ``items``, dummies included, the report shows those ``kept``; ``field`` is None where too large for tables.

@@ -7,20 +7,22 @@ after the other. With blocks the blocks of all of a chunk's transactions are dra
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets import SetDraws, kept_subsets, subsets_by_size
 from assocpriv.kernels.parallel import map_ahead
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import WORD_BITS, item_columns
 from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.entropy import WordEntropy, read_only
 from assocpriv.promise.errors import BasketError, PlanError
 from assocpriv.promise.numbers import binomial_words, to_words, words_for
 from assocpriv.records.baskets import Baskets
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
 
 CHUNK = 1 << 15  # transactions a task randomizes at most
 _CHUNK_WORDS = 1 << 20  # of their reports: 8 MiB
@@ -52,7 +54,7 @@ class SetTables:
     ``words`` is how many a report takes at most when no draw is rejected; none for sampling.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: "Plan") -> None:
         operator, draws = plan.fixed, SetDraws.of(plan.fixed)
         bounds = (draws.cumulative[-1], *draws.added_choices, draws.added_bound)
         bits = [(bound - 1).bit_length() for bound in bounds]
@@ -112,7 +114,7 @@ class SetTables:
 class SubsetTables:
     """Tables for reports that show a kept subset, as bits or by a seed, in the kernel's form; ``words`` as of sets."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: "Plan") -> None:
         operator = plan.independent
         subsets = kept_subsets(operator)
         n_words = -(-operator.weight_bits // WORD_BITS)
@@ -155,7 +157,7 @@ class SubsetTables:
         )
 
 
-_TABLES: dict[str, Callable[[Plan], SetTables | SubsetTables]] = {
+_TABLES: "dict[str, Callable[[Plan], SetTables | SubsetTables]]" = {
     "bits": SubsetTables,
     "seed": SubsetTables,
     "rank": SetTables,
@@ -165,7 +167,7 @@ _TABLES: dict[str, Callable[[Plan], SetTables | SubsetTables]] = {
 class BulkRandomizer:
     """Tables of one plan without blocks, built once for any number of chunks."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: "Plan") -> None:
         self.plan = plan
         self._tables = _TABLES[plan.form.name](plan)
 
@@ -205,7 +207,7 @@ def _longest(offsets: NDArray[np.int64], least: int) -> int:
     return max(least, int(np.diff(offsets).max(initial=0)))
 
 
-def _columns_of(plan: Plan) -> NDArray[np.uint64]:
+def _columns_of(plan: "Plan") -> NDArray[np.uint64]:
     if plan.generator.is_seedless:
         return np.empty((0, 1, 1), dtype=np.uint64)
     return item_columns(plan.generator, plan.independent.insert_bits, np.arange(plan.padded_items, dtype=np.int64))
@@ -214,7 +216,7 @@ def _columns_of(plan: Plan) -> NDArray[np.uint64]:
 class BlockRandomizer:
     """Tables of one plan with blocks: its cuts, and a :class:`BulkRandomizer` of what is reported of a block."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: "Plan") -> None:
         assert plan.view.blocks is not None
         self.plan, self._blocks = plan, plan.view.blocks
         self._inside = BulkRandomizer(plan.block_plan)
@@ -277,14 +279,14 @@ def numbers_below(
     return drawn, words
 
 
-def _solved_slots(plan: Plan) -> int:
+def _solved_slots(plan: "Plan") -> int:
     """Return how many transactions' equations to keep solved, a power of two."""
     equations = plan.transaction_size * plan.independent.insert_bits
     each = equations * (-(-plan.report_bits // WORD_BITS) + -(-equations // WORD_BITS) + 1)
     return 1 << max(1, min(_MOST_SOLVED, SOLVED_WORDS // each)).bit_length() - 1
 
 
-def _check_batch(baskets: Baskets, plan: Plan) -> None:
+def _check_batch(baskets: Baskets, plan: "Plan") -> None:
     """Refuse another catalogue, and arrays that no constructor makes: compiled code would read beyond its tables."""
     if baskets.catalogue != plan.catalogue:
         raise BasketError("the baskets do not use the plan's catalogue; align them with Baskets.aligned first")
@@ -298,14 +300,14 @@ def _check_batch(baskets: Baskets, plan: Plan) -> None:
         raise BasketError("ids must lie in the catalogue and rise within each basket; use Baskets.from_sets")
 
 
-def randomizer_of(plan: Plan) -> BulkRandomizer | BlockRandomizer:
+def randomizer_of(plan: "Plan") -> BulkRandomizer | BlockRandomizer:
     """Return the tables that a plan's transactions are randomized by."""
     return BulkRandomizer(plan) if plan.view.blocks is None else BlockRandomizer(plan)
 
 
 def randomize_chunks(
     baskets: Baskets | Iterable[Baskets],
-    plan: Plan,
+    plan: "Plan",
     *,
     entropy: WordEntropy,
     chunk: int | None = None,

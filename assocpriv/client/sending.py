@@ -23,16 +23,18 @@ from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from assocpriv.client.any_kind import ask_for, parse_values, takes_names
 from assocpriv.client.ledger import Ledger, Submission
 from assocpriv.client.ledger_file import ID_BYTES
 from assocpriv.plans.kind import parse_plan
-from assocpriv.plans.published import PublishedPlan
-from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BasketError, CollectorError, PlanError, counted
+
+if TYPE_CHECKING:
+    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.promise.breaches import Breach
 
 _ANSWER_SECONDS = 30.0  # in which one answer must be there, whole
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # seconds between attempts; each about twice the one before
@@ -272,7 +274,7 @@ class Device:
     """
 
     ledger: Path
-    limit: Breach | None = None
+    limit: "Breach | None" = None
     pinned_id: str | None = None
     max_level: int | None = None
     empty: str = "error"
@@ -312,7 +314,7 @@ class SentWaiting:
 # ---- what a collector asks
 
 
-def _fetch_plan(collector: Collector, pinned_id: str | None = None) -> PublishedPlan:
+def _fetch_plan(collector: Collector, pinned_id: str | None = None) -> "PublishedPlan":
     """Ask a collector for its plan.
 
     Raises:
@@ -383,7 +385,7 @@ def _opened(device: Device) -> Iterator[Ledger]:
         ledger.abandon()
 
 
-def _prepared(record: Any, plan: PublishedPlan, collector: Collector, device: Device) -> Any:
+def _prepared(record: Any, plan: "PublishedPlan", collector: Collector, device: Device) -> Any:
     """Return the record that a plan's report is made of: read, if it came as text, and with what the kind asks for."""
 
     def ask(path: str) -> Any:

@@ -25,7 +25,6 @@ from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.transactions import Viewer
 from assocpriv.files.atomic import sync_folder
 from assocpriv.files.reports import write_reports
-from assocpriv.plans.baskets import Plan
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import BasketError, FileError, counted
 from assocpriv.records.baskets import Baskets, count_sizes, named_baskets
@@ -34,12 +33,14 @@ from assocpriv.spark.session import column_of, run
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from assocpriv.plans.baskets import Plan
+
 
 _BASKET = "basket"
 
 
 def randomize_frame(
-    frame: "DataFrame", plan: Plan, output: Path, columns: tuple[str, str | None], unknown: str, repeats: str
+    frame: "DataFrame", plan: "Plan", output: Path, columns: tuple[str, str | None], unknown: str, repeats: str
 ) -> Counter[int]:
     """Write the reports of all baskets into a new folder; return how many transactions there are of each size.
 
@@ -115,7 +116,7 @@ def _discard(staging: Path) -> None:
 # ---- in tasks
 
 
-def _randomize_task(plan: Plan, unknown: str, repeats: str, staging: Path, batches: Iterator[Any]) -> Iterator[Any]:
+def _randomize_task(plan: "Plan", unknown: str, repeats: str, staging: Path, batches: Iterator[Any]) -> Iterator[Any]:
     """Write the reports of a task's baskets to a file of its own, and yield its name and the transactions' sizes."""
     import pyarrow as pa
 
@@ -129,7 +130,7 @@ def _randomize_task(plan: Plan, unknown: str, repeats: str, staging: Path, batch
 
 
 def _transactions(
-    plan: Plan, unknown: str, repeats: str, batches: Iterator[Any], sizes: Counter[int]
+    plan: "Plan", unknown: str, repeats: str, batches: Iterator[Any], sizes: Counter[int]
 ) -> Iterator[Baskets]:
     """Yield the transactions of Arrow batches, and count their sizes."""
     import pyarrow as pa

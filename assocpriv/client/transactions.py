@@ -7,18 +7,20 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import LEFT_OUT, UNKNOWN, View
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.basket_files import STRICT, BasketStream, ReadCounts, ReadOptions, read_baskets, stream_baskets
 from assocpriv.records.baskets import Baskets, assemble_in_order, named_baskets
 from assocpriv.records.cells import Cells, check_choices, ordinal, without_unknown
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
 
 _HELD_BYTES = 1 << 22  # of the tables that tell who holds which itemset, to stay in a cache
 _LEAST_BASKETS = 64
@@ -33,7 +35,7 @@ class Viewer:
     ``unknown`` is what becomes of others: ``error``, or ``drop`` where that is asked for or the view drops them.
     """
 
-    def __init__(self, plan: Plan, *, unknown: str = "error") -> None:
+    def __init__(self, plan: "Plan", *, unknown: str = "error") -> None:
         check_choices(unknown=unknown)
         view = plan.view
         self._view, self._catalogue = view, plan.catalogue
@@ -121,7 +123,7 @@ def _held(baskets: Baskets, itemsets: list[list[int]]) -> tuple[NDArray[np.int64
     return sizes, places
 
 
-def apply_view(baskets: Baskets, plan: Plan, *, unknown: str = "error") -> tuple[Baskets, int]:
+def apply_view(baskets: Baskets, plan: "Plan", *, unknown: str = "error") -> tuple[Baskets, int]:
     """Return a plan's transactions of raw baskets, over any catalogue (names decide), and how many names were dropped.
 
     Raises:
@@ -132,7 +134,7 @@ def apply_view(baskets: Baskets, plan: Plan, *, unknown: str = "error") -> tuple
 
 def view_baskets(
     baskets: Any,
-    plan: Plan,
+    plan: "Plan",
     *,
     unknown: str = "error",
     repeats: str = "error",
@@ -151,7 +153,7 @@ def view_baskets(
     return viewer.view(named_baskets(baskets, viewer.names, unknown=viewer.unknown, repeats=repeats, table=table))
 
 
-def view_transaction(names: Collection[str | int], plan: Plan) -> list[int]:
+def view_transaction(names: Collection[str | int], plan: "Plan") -> list[int]:
     """Return the items of a plan's catalogue that one basket comes to, by increasing id.
 
     Its names (an int 7 is the name "7") are distinct; only one that is not known and dropped may be repeated.
@@ -201,7 +203,7 @@ def _name_of(item: object, position: int) -> str:
 
 
 def read_transactions(
-    path: str | PathLike[str], plan: Plan, options: ReadOptions = STRICT
+    path: str | PathLike[str], plan: "Plan", options: ReadOptions = STRICT
 ) -> tuple[Baskets, ReadCounts]:
     """Read a file of baskets whole as a plan's transactions; what the plan's view drops counts as unknown."""
     viewer = Viewer(plan, unknown=options.unknown)
@@ -210,7 +212,7 @@ def read_transactions(
     return transactions, replace(counts, unknown_dropped=counts.unknown_dropped + dropped)
 
 
-def stream_transactions(path: str | PathLike[str], plan: Plan, options: ReadOptions = STRICT) -> BasketStream:
+def stream_transactions(path: str | PathLike[str], plan: "Plan", options: ReadOptions = STRICT) -> BasketStream:
     """Read a file of baskets batch by batch as a plan's transactions, over its catalogue; on all cores."""
     viewer = Viewer(plan, unknown=options.unknown)
     then = None if plan.view.is_plain else viewer.view

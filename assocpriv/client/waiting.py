@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,12 @@ from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.reports import MESSAGE_ENDING, check_report_output, write_messages, write_reports
 from assocpriv.kernels.parallel import default_memory, workers_within
 from assocpriv.plans.guidance import Guidance
-from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import CollectorError, FileError, GuidanceError, PlanError, RecordError
 from assocpriv.records.tables import TableOptions, TableStream, stream_table
+
+if TYPE_CHECKING:
+    from assocpriv.plans.guided import GuidedPlan
 
 KEY, RECORDS = "key", "records"
 _MOST_BYTES = 1 << 30
@@ -55,7 +57,7 @@ def check_waiting(folder: Path) -> None:
     _fernet()
 
 
-def keep_waiting(raw_inputs: NDArray[np.int32], plan: GuidedPlan, folder: Path) -> None:
+def keep_waiting(raw_inputs: NDArray[np.int32], plan: "GuidedPlan", folder: Path) -> None:
     """Put records into a new folder, encrypted with a new key.
 
     Args:
@@ -91,7 +93,7 @@ def keep_waiting(raw_inputs: NDArray[np.int32], plan: GuidedPlan, folder: Path) 
         raise
 
 
-def waiting_inputs(folder: Path, plan: GuidedPlan) -> NDArray[np.int32]:
+def waiting_inputs(folder: Path, plan: "GuidedPlan") -> NDArray[np.int32]:
     """Return the records that wait in a folder, int32 (n, columns); they go on waiting.
 
     Raises:
@@ -140,7 +142,7 @@ def _fernet() -> Any:
 
 
 def with_guidance(
-    values: Any, plan: GuidedPlan, ask: Callable[[str], Any], *, max_level: int | None = None
+    values: Any, plan: "GuidedPlan", ask: Callable[[str], Any], *, max_level: int | None = None
 ) -> GuidedRecord:
     """Return a record with the guidance that it answers, accepted.
 
@@ -203,7 +205,7 @@ class AnswerCounts:
 
 
 def answer_into(
-    table: Any, plan: GuidedPlan, guidance: Guidance, output: Path, request: AnswerRequest, *, force: bool = False
+    table: Any, plan: "GuidedPlan", guidance: Guidance, output: Path, request: AnswerRequest, *, force: bool = False
 ) -> AnswerCounts:
     """Answer guidance, which is checked before anything is read; see :func:`assocpriv.guided.answer_file`."""
     accept(guidance, plan, max_level=request.max_level, announced=request.announced)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assocpriv.collect.keys import KEYS_FILE
 from assocpriv.collect.sealing import ASIDE_FOLDER, CLOSED_FILE, KEY_KEY, ids_files, is_closed, sealed_counts
@@ -19,8 +20,10 @@ from assocpriv.collect.store import LOCK_FILE, FolderLock, ReportStore
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.open_reports import PLAN_FILE, epoch_files, read_mark, read_open_epochs, sealed_file
 from assocpriv.files.plans import read_plan
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import FileError
+
+if TYPE_CHECKING:
+    from assocpriv.plans.published import PublishedPlan
 
 SQLITE = "sqlite"
 
@@ -193,7 +196,7 @@ def _is_served(folder: Path) -> bool:
 
 
 def open_store(
-    folder: Path, plan: PublishedPlan, store: str | None = None, *, epoch_reports: int | None = None
+    folder: Path, plan: "PublishedPlan", store: str | None = None, *, epoch_reports: int | None = None
 ) -> ReportStore:
     """Open the store of a folder: ``sqlite``, or the URL of a database; by default that which it has.
 

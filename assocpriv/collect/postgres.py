@@ -34,11 +34,12 @@ from assocpriv.collect.sqlite import prepare_folder
 from assocpriv.collect.store import StoreFullError, StoreStatus, accept
 from assocpriv.collect.wire import NO_KEY, Refused, Upload, ids_of, records_of
 from assocpriv.files.open_reports import ID_BYTES, new_mark, read_mark
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import FileError, PlanError
 
 if TYPE_CHECKING:
     from psycopg import Connection
+
+    from assocpriv.plans.published import PublishedPlan
 
 _SECRETS = ("password", "sslpassword")
 _SCHEMES = ("postgresql://", "postgres://")
@@ -252,7 +253,7 @@ def _readable(descriptor: int) -> bool:
 class PostgresStore:
     """See :class:`assocpriv.collect.store.ReportStore`; a commit whose answer is lost may hold all the same."""
 
-    def __init__(self, folder: Path, plan: PublishedPlan, url: PostgresUrl, *, epoch_reports: int) -> None:
+    def __init__(self, folder: Path, plan: "PublishedPlan", url: PostgresUrl, *, epoch_reports: int) -> None:
         """Open a plan's schema, or make it; the first folder that does is the one that reports are sealed into.
 
         Raises:

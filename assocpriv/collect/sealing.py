@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,11 @@ from assocpriv.files.arrow import parquet_errors
 from assocpriv.files.atomic import atomic_output, check_writable, sync_folder
 from assocpriv.files.reports import ITEMSETS_KEY, PLAN_KEY, write_reports
 from assocpriv.plans.kind import parse_plan
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import FileError, PlanError, WireError
+
+if TYPE_CHECKING:
+    from assocpriv.plans.published import PublishedPlan
 
 ASIDE_FOLDER = "set-aside"  # with the report files of sources that are set aside
 KEY_KEY = b"assocpriv.key"  # of a report file's metadata: the number of the key that its reports came with
@@ -79,7 +81,7 @@ def is_closed(folder: Path) -> bool:
     return (folder / CLOSED_FILE).exists()
 
 
-def seal_epoch(path: Path, folder: Path, plan: PublishedPlan) -> tuple[Path | None, dict[int, int]]:
+def seal_epoch(path: Path, folder: Path, plan: "PublishedPlan") -> tuple[Path | None, dict[int, int]]:
     """Write what an epoch holds as report files and a file of ids; its database stays.
 
     Returns:
@@ -101,7 +103,7 @@ def seal_epoch(path: Path, folder: Path, plan: PublishedPlan) -> tuple[Path | No
     return ids, {key: len(records) for key, records in by_key.items()}
 
 
-def write_sealed(by_key: Mapping[int, NDArray[np.uint8]], folder: Path, token: str, plan: PublishedPlan) -> None:
+def write_sealed(by_key: Mapping[int, NDArray[np.uint8]], folder: Path, token: str, plan: "PublishedPlan") -> None:
     """Write an epoch's reports (n, report_bytes) as a file for each key, in random order; one that is there stays.
 
     Raises:
@@ -209,7 +211,7 @@ class ReportFolder:
     Only footers of its files are read, and each once.
     """
 
-    def __init__(self, path: Path, plan: PublishedPlan) -> None:
+    def __init__(self, path: Path, plan: "PublishedPlan") -> None:
         self.path, self.plan = path, plan
         self._rows: dict[Path, int] = {}
         self._batches: set[str] = set()

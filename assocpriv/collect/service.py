@@ -18,19 +18,20 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from assocpriv.collect.intake import Intake
-from assocpriv.collect.keys import Keyring
+from assocpriv.collect.group_commit import Intake
 from assocpriv.collect.metrics import Load, Metrics
 from assocpriv.collect.store import Collecting, FolderLock, StoreFullError
 from assocpriv.collect.wire import MOST_BYTES, Refused, read_upload
 from assocpriv.files.plans import read_guidance
-from assocpriv.plans.guidance import Guidance
 from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.errors import AssocprivError, PlanError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+
+    from assocpriv.collect.keys import Keyring
+    from assocpriv.plans.guidance import Guidance
 
 _BODY_SECONDS = 30.0  # in which a request must have come whole
 _COMING_BYTES = 128 << 20  # of requests that have not come whole
@@ -74,7 +75,7 @@ class Service:
         collection: Collecting,
         lock: FolderLock,
         *,
-        keys: Keyring | None = None,
+        keys: "Keyring | None" = None,
         origins: Sequence[str] = (),
     ) -> None:
         """Serve a collection, whose folder's ``lock`` is released at the end.
@@ -394,7 +395,7 @@ class PublishedGuidance:
         self._read_at: tuple[int, ...] | None = None
         self._guidance: Guidance | None = None
 
-    def current(self) -> Guidance | None:
+    def current(self) -> "Guidance | None":
         """Return the guidance that people are to answer now; None where there is none.
 
         A file that is no guidance of the plan is none: devices that would refuse it wait instead. It is logged once.
@@ -410,7 +411,7 @@ class PublishedGuidance:
                 self._read_at, self._guidance = stamp, self._read()
             return self._guidance
 
-    def _read(self) -> Guidance | None:
+    def _read(self) -> "Guidance | None":
         try:
             guidance = read_guidance(self._path)
             guidance.check(self._plan)

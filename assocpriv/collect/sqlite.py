@@ -18,6 +18,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
@@ -30,8 +31,10 @@ from assocpriv.collect.wire import Refused, Upload, ids_of, records_of
 from assocpriv.files import open_reports
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plans import read_plan
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import FileError, WireError, counted
+
+if TYPE_CHECKING:
+    from assocpriv.plans.published import PublishedPlan
 
 EPOCH_REPORTS = 1 << 20
 _EPOCH_BYTES = 1 << 28  # that an epoch may have in memory when it is read or sealed
@@ -53,7 +56,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 class _Epoch:
     """An epoch's database, open, and the ids in it."""
 
-    def __init__(self, path: Path, plan: PublishedPlan) -> None:
+    def __init__(self, path: Path, plan: "PublishedPlan") -> None:
         self.path = path
         self.database = open_reports.connect(path)
         try:
@@ -90,7 +93,7 @@ class _Epoch:
 class SqliteStore:
     """See :class:`assocpriv.collect.store.ReportStore`."""
 
-    def __init__(self, folder: Path, plan: PublishedPlan, *, epoch_reports: int = EPOCH_REPORTS) -> None:
+    def __init__(self, folder: Path, plan: "PublishedPlan", *, epoch_reports: int = EPOCH_REPORTS) -> None:
         """Open a plan's folder, or make it, and finish what a crash left.
 
         Raises:
@@ -223,7 +226,9 @@ class SqliteStore:
                 epoch.database.close()
 
 
-def _rows_stored(uploads: Sequence[Upload], stored: NDArray[np.bool_], plan: PublishedPlan) -> list[tuple[int, bytes]]:
+def _rows_stored(
+    uploads: Sequence[Upload], stored: NDArray[np.bool_], plan: "PublishedPlan"
+) -> list[tuple[int, bytes]]:
     """Return the records of each upload that are stored, after the number of its key."""
     rows, end = [], 0
     for upload in uploads:
@@ -243,7 +248,7 @@ def _joined(rows: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
     return [(key, b"".join(parts)) for key, parts in by_key.items()]
 
 
-def prepare_folder(folder: Path, plan: PublishedPlan) -> None:
+def prepare_folder(folder: Path, plan: "PublishedPlan") -> None:
     """Make a collector's folder for a plan, or refuse one that is of another plan or of something else.
 
     Raises:
@@ -269,7 +274,7 @@ def prepare_folder(folder: Path, plan: PublishedPlan) -> None:
         raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None
 
 
-def _seal_all(paths: Sequence[Path], folder: Path, plan: PublishedPlan) -> list[_Epoch]:
+def _seal_all(paths: Sequence[Path], folder: Path, plan: "PublishedPlan") -> list[_Epoch]:
     """Seal what a crash left unsealed, and return the epochs for which there is no room."""
     left = []
     for path in paths:

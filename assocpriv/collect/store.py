@@ -11,14 +11,16 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.collect.wire import Refused, Upload
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import FileError, counted
+
+if TYPE_CHECKING:
+    from assocpriv.plans.published import PublishedPlan
 
 LOCK_FILE = "lock"
 
@@ -88,7 +90,7 @@ class Collecting:
     One that is ``closed`` takes no reports any more.
     """
 
-    plan: PublishedPlan
+    plan: "PublishedPlan"
     store: ReportStore
     folder: Path
     closed: bool = False

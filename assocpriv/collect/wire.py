@@ -6,14 +6,16 @@ an HTTP answer then carries.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.open_reports import ID_BYTES
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import WireError, counted
+
+if TYPE_CHECKING:
+    from assocpriv.plans.published import PublishedPlan
 
 MOST_BYTES = 4 << 20  # of a request's body
 NO_KEY = 0  # the number of no key, where anybody may send
@@ -48,7 +50,7 @@ class Upload:
         return f"Upload({counted(self.count, 'report')})"
 
 
-def read_upload(body: bytes, plan: PublishedPlan, key: int = NO_KEY, quota: int | None = None) -> Upload:
+def read_upload(body: bytes, plan: "PublishedPlan", key: int = NO_KEY, quota: int | None = None) -> Upload:
     """Return a request's body as an upload; what its reports hold is looked at later, of many requests at a time.
 
     Raises:
@@ -67,7 +69,7 @@ def read_upload(body: bytes, plan: PublishedPlan, key: int = NO_KEY, quota: int 
     return Upload(body, count, key, quota)
 
 
-def records_of(uploads: Sequence[Upload], plan: PublishedPlan) -> NDArray[np.uint8]:
+def records_of(uploads: Sequence[Upload], plan: "PublishedPlan") -> NDArray[np.uint8]:
     """Return the records of uploads, uint8 of shape (records, 16 + report_bytes)."""
     joined = uploads[0].body if len(uploads) == 1 else b"".join([upload.body for upload in uploads])
     return np.frombuffer(joined, dtype=np.uint8).reshape(-1, ID_BYTES + plan.report_bytes)
@@ -79,7 +81,7 @@ def ids_of(records: NDArray[np.uint8]) -> list[bytes]:
     return [bytes(each) for each in ids.tolist()]
 
 
-def refuse_malformed(uploads: Sequence[Upload], plan: PublishedPlan) -> list[Refused | None]:
+def refuse_malformed(uploads: Sequence[Upload], plan: "PublishedPlan") -> list[Refused | None]:
     """Return a refusal for each upload with a report that no client of the plan can have sent, None for the others.
 
     Work is bounded whatever is sent: uploads are asked together, halves apart while there is something wrong, and of
@@ -89,7 +91,7 @@ def refuse_malformed(uploads: Sequence[Upload], plan: PublishedPlan) -> list[Ref
     return _refuse(uploads, reports, plan)
 
 
-def _refuse(uploads: Sequence[Upload], reports: NDArray[np.uint8], plan: PublishedPlan) -> list[Refused | None]:
+def _refuse(uploads: Sequence[Upload], reports: NDArray[np.uint8], plan: "PublishedPlan") -> list[Refused | None]:
     if _can_come(reports, plan):
         return [None] * len(uploads)
     if len(uploads) == 1:
@@ -99,7 +101,7 @@ def _refuse(uploads: Sequence[Upload], reports: NDArray[np.uint8], plan: Publish
     return _refuse(uploads[:half], reports[:at], plan) + _refuse(uploads[half:], reports[at:], plan)
 
 
-def _can_come(reports: NDArray[np.uint8], plan: PublishedPlan) -> bool:
+def _can_come(reports: NDArray[np.uint8], plan: "PublishedPlan") -> bool:
     try:
         plan.check_form(reports)
     except WireError:
@@ -107,7 +109,7 @@ def _can_come(reports: NDArray[np.uint8], plan: PublishedPlan) -> bool:
     return True
 
 
-def _first_bad(reports: NDArray[np.uint8], plan: PublishedPlan) -> list[int]:
+def _first_bad(reports: NDArray[np.uint8], plan: "PublishedPlan") -> list[int]:
     """Return the positions of the first reports that no client can have sent."""
     found, parts = list[int](), [(0, len(reports))]
     while parts and len(found) < _MOST_IDS:
@@ -120,7 +122,7 @@ def _first_bad(reports: NDArray[np.uint8], plan: PublishedPlan) -> list[int]:
     return found
 
 
-def _malformed(upload: Upload, reports: NDArray[np.uint8], plan: PublishedPlan) -> Refused:
+def _malformed(upload: Upload, reports: NDArray[np.uint8], plan: "PublishedPlan") -> Refused:
     bad = _first_bad(reports, plan)
     ids = [each.hex() for each in ids_of(records_of([upload], plan)[bad])]
     said = f"{'at least ' if len(bad) == _MOST_IDS else ''}{counted(len(bad), 'report')}"

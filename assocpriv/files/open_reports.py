@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plans import read_plan
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import FileError, WireError
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from assocpriv.plans.published import PublishedPlan
 
 
 PLAN_FILE, OPEN_FOLDER, IDS_FOLDER = "plan.json", "open", "ids"
@@ -118,7 +119,7 @@ def connect(path: Path, *, new: bool = False) -> "sqlite3.Connection":
     )
 
 
-def read_uploads(database: "sqlite3.Connection", plan: PublishedPlan) -> dict[int, NDArray[np.uint8]]:
+def read_uploads(database: "sqlite3.Connection", plan: "PublishedPlan") -> dict[int, NDArray[np.uint8]]:
     """Return an epoch's records by key, uint8 (n, 16 + report_bytes)."""
     length, found = ID_BYTES + plan.report_bytes, dict[int, list[bytes]]()
     for key, records, crc in database.execute("SELECT key, records, crc FROM uploads"):
@@ -138,7 +139,7 @@ def tokens_of(database: "sqlite3.Connection") -> tuple[str, str]:
     return str(row[0]), str(row[1])
 
 
-def read_open_epochs(folder: Path) -> tuple[PublishedPlan, list[OpenEpoch]]:
+def read_open_epochs(folder: Path) -> "tuple[PublishedPlan, list[OpenEpoch]]":
     """Return a collector's plan and what its epochs hold that are not sealed.
 
     One that is sealed at this moment may be missing or be here: list the folder's report files afterwards, and leave
@@ -165,7 +166,7 @@ def read_open_epochs(folder: Path) -> tuple[PublishedPlan, list[OpenEpoch]]:
 
 
 def unsealed_reports(
-    folder: Path, epochs: list[OpenEpoch], plan: PublishedPlan, files: Collection[Path]
+    folder: Path, epochs: list[OpenEpoch], plan: "PublishedPlan", files: Collection[Path]
 ) -> NDArray[np.uint8]:
     """Return reports of epochs that are in none of the folder's report files, uint8 (n, report_bytes)."""
     kept = [

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,12 @@ from numpy.typing import NDArray
 from assocpriv.files.arrow import column_chunks, is_inflated, parquet_errors
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.open_reports import OPEN_FOLDER, read_mark, read_open_epochs, unsealed_reports
-from assocpriv.plans.guided import GuidedPlan
 from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import PublishedPlan, pack_reports
 from assocpriv.promise.errors import FileError, PlanError, WireError, counted
+
+if TYPE_CHECKING:
+    from assocpriv.plans.guided import GuidedPlan
 
 PLAN_KEY = b"assocpriv.plan"
 ITEMSETS_KEY = b"assocpriv-itemsets"
@@ -411,7 +413,7 @@ def is_ledger(path: Path) -> bool:
 # ---- messages
 
 
-def message_lines(packed: NDArray[np.uint8], plan: GuidedPlan) -> Iterator[str]:
+def message_lines(packed: NDArray[np.uint8], plan: "GuidedPlan") -> Iterator[str]:
     """Yield packed reports, uint8 (n, report_bytes), as messages."""
     serials, classes, bits = plan.unpack(packed)
     for serial, place, row in zip(serials.tolist(), classes.tolist(), bits, strict=True):
@@ -420,7 +422,7 @@ def message_lines(packed: NDArray[np.uint8], plan: GuidedPlan) -> Iterator[str]:
 
 
 def write_messages(
-    batches: Iterable[NDArray[np.uint8]], plan: GuidedPlan, path: str | Path, *, force: bool = False
+    batches: Iterable[NDArray[np.uint8]], plan: "GuidedPlan", path: str | Path, *, force: bool = False
 ) -> int:
     """Write batches of packed reports as messages and return their number; the file appears whole or not at all.
 
@@ -435,7 +437,7 @@ def write_messages(
     return written
 
 
-def read_messages(path: str | Path, plan: GuidedPlan) -> Reports:
+def read_messages(path: str | Path, plan: "GuidedPlan") -> Reports:
     """Read a file of messages as reports of a plan.
 
     Raises:
@@ -453,7 +455,7 @@ def read_messages(path: str | Path, plan: GuidedPlan) -> Reports:
     return Reports(plan, np.concatenate(rows))
 
 
-def _row(line: bytes, plan: GuidedPlan, labels: dict[str, int], where: str) -> NDArray[np.uint8]:
+def _row(line: bytes, plan: "GuidedPlan", labels: dict[str, int], where: str) -> NDArray[np.uint8]:
     try:
         message: Any = json.loads(line)
     except (ValueError, RecursionError):

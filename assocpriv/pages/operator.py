@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import parse_qs, urlencode
 
 from starlette.applications import Starlette
@@ -44,13 +44,15 @@ from starlette.routing import Route
 
 from assocpriv.collect.metrics import Rate
 from assocpriv.plans.kind import parse_plan
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import AssocprivError, FileError, counted
 from assocpriv.show import charts
 from assocpriv.show.figures import names, number, pace, share, size_name, span
 from assocpriv.show.promises import promise_sentences
 from assocpriv.show.sheets import templates
+
+if TYPE_CHECKING:
+    from assocpriv.plans.published import PublishedPlan
 
 TOKEN_FILE = "admin-token"  # noqa: S105  # its name
 _LEAST_LETTERS = 32
@@ -336,12 +338,12 @@ class _Wishes:
 class _Kind(NamedTuple):
     """How reports of a kind are analysed: commands, what their answer shows, the template that shows it."""
 
-    steps: Callable[[PublishedPlan, Path, _Wishes], _Steps]
+    steps: "Callable[[PublishedPlan, Path, _Wishes], _Steps]"
     view: Callable[[Answer, float | None], dict[str, Any]]
     template: str
 
 
-def _question_of(plan: PublishedPlan, folder: Path, wishes: _Wishes) -> Question | None:
+def _question_of(plan: "PublishedPlan", folder: Path, wishes: _Wishes) -> Question | None:
     """Return what to ask of a collection; None of a kind of which nothing is."""
     kind = KINDS.get(plan.kind)
     steps = kind.steps(plan, folder, wishes) if kind is not None else ()
@@ -365,7 +367,7 @@ def _first_error(answer: Answer) -> str:
 # ---- baskets
 
 
-def _basket_steps(_plan: PublishedPlan, folder: Path, wishes: _Wishes) -> _Steps:
+def _basket_steps(_plan: "PublishedPlan", folder: Path, wishes: _Wishes) -> _Steps:
     wanted = _EXAMPLE if wishes.support == _AUTO else wishes.support
     mined = "{made}/itemsets.parquet"
     return (
@@ -447,7 +449,7 @@ def _is_sure(row: Mapping[str, Any], level: Mapping[str, Any]) -> bool:
 # ---- tables
 
 
-def _table_steps(_plan: PublishedPlan, folder: Path, _wishes: _Wishes) -> _Steps:
+def _table_steps(_plan: "PublishedPlan", folder: Path, _wishes: _Wishes) -> _Steps:
     return (("columns", ("numeric", "reconstruct", str(folder))),)
 
 
@@ -472,7 +474,7 @@ def _column(name: str, column: Mapping[str, Any]) -> dict[str, Any]:
 # ---- kinds of plans
 
 
-def _no_steps(_plan: PublishedPlan, _folder: Path, _wishes: _Wishes) -> _Steps:
+def _no_steps(_plan: "PublishedPlan", _folder: Path, _wishes: _Wishes) -> _Steps:
     return ()
 
 
@@ -503,7 +505,7 @@ class Sources:
         seal: seals the epochs, and returns how many.
     """
 
-    plan: PublishedPlan
+    plan: "PublishedPlan"
     folder: Path
     status: Callable[[], Mapping[str, Any]]
     seal: Callable[[], Awaitable[int]]
@@ -751,7 +753,7 @@ async def _read_form(request: Request) -> _Form:
 
 
 def _collection_facts(
-    plan: PublishedPlan,
+    plan: "PublishedPlan",
     folder: Path,
     counts: Mapping[str, Any],
     answer: Answer | None,

@@ -29,7 +29,7 @@ from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from functools import partial
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -65,9 +65,7 @@ from assocpriv.planning.request import (
 )
 from assocpriv.planning.transaction_size import SizeRow
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import MAX_SEED_BITS
-from assocpriv.plans.operator import Operator
 from assocpriv.plans.transition import SupportModel, lowest_support
 from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach
@@ -76,6 +74,10 @@ from assocpriv.promise.numbers import as_whole
 from assocpriv.server.intervals import discoverable_supports
 from assocpriv.server.posterior import LIFT
 from assocpriv.server.sampling import SizeShares
+
+if TYPE_CHECKING:
+    from assocpriv.plans.catalogue import Catalogue
+    from assocpriv.plans.operator import Operator
 
 _WITHIN = 1.02  # designs this near the least error compete on report length
 _D = TypeVar("_D", bound=AnyDesign)
@@ -185,7 +187,7 @@ def make_plan(
 
 def best_operators(
     transaction_sizes: Sequence[int], wishes: PlanWishes, targets: Sequence[int], progress: Progress | None = None
-) -> dict[int, Operator]:
+) -> "dict[int, Operator]":
     """Return for each transaction size the operator with the least worst error, whatever its reports' length."""
     limit, only, operators = wishes.limit, wishes.thresholds_only, {}
     for place, m in enumerate(transaction_sizes):
@@ -419,7 +421,7 @@ class Proposal:
 
 
 def plan_for_sizes(
-    names: int | Catalogue,
+    names: "int | Catalogue",
     promise: Breach,
     known: "KnownSizes | SizeShares",
     *,

@@ -30,7 +30,6 @@ from assocpriv.planning.baskets import make_plan, part_of
 from assocpriv.planning.designs import MOST_REPORTS, Progress
 from assocpriv.planning.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan
 from assocpriv.promise import breaches
 from assocpriv.promise.errors import PlanError
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
 
     from assocpriv.planning.shuffling import Central
+    from assocpriv.plans.baskets import Plan
 
 DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
 DEFAULT_DELTA = 1e-9
@@ -105,7 +105,7 @@ class Privacy:
         central: what holds for shuffled reports of so many ``people``, R of each; no part of the promise.
     """
 
-    plan: Plan
+    plan: "Plan"
     one: Together
     together: Together
     information: PlanInformation
@@ -115,7 +115,7 @@ class Privacy:
 
 
 def describe_privacy(
-    plan: Plan,
+    plan: "Plan",
     priors: Iterable["str | float | Fraction"] = (),
     *,
     reports_per_person: int | None = None,
@@ -178,7 +178,7 @@ def _shorter(amplification: Fraction) -> Fraction:
     return breaches.round_up(amplification, breaches.LARGEST_DENOMINATOR) if is_long else amplification
 
 
-def _shuffled(plan: Plan, count: int, people: int, delta: float) -> "Central":
+def _shuffled(plan: "Plan", count: int, people: int, delta: float) -> "Central":
     """Return what shuffled reports guarantee: R reports of each person are R shuffles, whose ε and δ add up."""
     from assocpriv.planning.shuffling import blanket_mass, central_guarantee
 
@@ -273,7 +273,7 @@ class Prospects:
         asked: with blocks, which share of the people are asked about an itemset, by its size.
     """
 
-    plan: Plan
+    plan: "Plan"
     reports: int
     composed_amplification: Fraction
     discoverable: DiscoverableSupports
@@ -283,7 +283,7 @@ class Prospects:
     asked: dict[int, Fraction]
 
 
-def foresee(plan: Plan, reports: int) -> Prospects:
+def foresee(plan: "Plan", reports: int) -> Prospects:
     """Return what so many reports of a plan can show.
 
     Raises:
@@ -305,14 +305,14 @@ def foresee(plan: Plan, reports: int) -> Prospects:
     )
 
 
-def _composed_up(plan: Plan) -> Fraction:
+def _composed_up(plan: "Plan") -> Fraction:
     """Return γ^R of all that one person sends; of several reports rounded up to 24 decimals, for its digits grow."""
     if plan.reports_per_person == 1:
         return plan.amplification
     return breaches.round_up(plan.composed_amplification, breaches.LARGEST_DENOMINATOR)
 
 
-def _asked(plan: Plan) -> dict[int, Fraction]:
+def _asked(plan: "Plan") -> dict[int, Fraction]:
     """Return the shares of the people who are asked about itemsets of each size, where there are blocks."""
     blocks = plan.view.blocks
     if blocks is None:
@@ -331,7 +331,7 @@ class Discovery:
     ``targets`` are the itemset sizes that the support is discoverable at.
     """
 
-    plan: Plan
+    plan: "Plan"
     reports: int
     support: Fraction
     targets: tuple[int, ...]
@@ -381,7 +381,7 @@ def reports_needed(
     return question.answer(promise, reports or edge, REPORTS)
 
 
-def reports_to_discover(plan: Plan, support: "float | str | Fraction") -> dict[int, int | None]:
+def reports_to_discover(plan: "Plan", support: "float | str | Fraction") -> dict[int, int | None]:
     """Return at how many reports of this very plan a support is discoverable, by itemset size, all of a size together.
 
     At one report fewer it is not. None where 10^15 reports do not do.
@@ -464,20 +464,20 @@ class _Question:
         object.__setattr__(self, "support", support)
         object.__setattr__(self, "plan", lru_cache(maxsize=None)(self._plan))
 
-    def _plan(self, promise: breaches.Breach, reports: int) -> Plan:
+    def _plan(self, promise: breaches.Breach, reports: int) -> "Plan":
         step = min(self.plan.cache_info().misses, self.steps) - 1
         part = part_of(self.progress, step, self.steps)
         return make_plan(self.items, self.transaction_size, promise, reports=reports, progress=part, **self.choices)
 
-    def targets(self, plan: Plan) -> tuple[int, ...]:
+    def targets(self, plan: "Plan") -> tuple[int, ...]:
         wishes = PlanWishes(promise=plan.promise, target=self.choices.get("target"))
         return tuple(wishes.targets(1 if plan.view.itemsets else plan.itemset_size))
 
-    def discovers(self, plan: Plan, reports: int) -> bool:
+    def discovers(self, plan: "Plan", reports: int) -> bool:
         """Tell whether all itemsets of each size that matters can be believed at the support."""
         return self.level(plan, reports) <= self.support
 
-    def level(self, plan: Plan, reports: int) -> float:
+    def level(self, plan: "Plan", reports: int) -> float:
         """Return the largest of the level's figures."""
         return max(_level(plan, reports, k) for k in self.targets(plan))
 
@@ -493,7 +493,7 @@ def _support(asked: "float | str | Fraction") -> Fraction:
     return support
 
 
-def _level(plan: Plan, reports: int, k: int) -> float:
+def _level(plan: "Plan", reports: int, k: int) -> float:
     """Return the level's figure of all itemsets of k items."""
     return level_discoverable_support(Respondents.of(plan, reports), k, comb(plan.n_items, k))
 

@@ -14,20 +14,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import item_columns
-from assocpriv.plans.operator import AnyOperator
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.information import ABSOLUTE_ERROR, BITS, RELATIVE_ERROR, Array, information_limit
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.plans.operator import AnyOperator
 
 MOST_SEED_WORK = 1 << 24  # seeds · bits of items that are enumerated: under half a second
 
 
-def mutual_limit(operator: AnyOperator, *, base: float = BITS) -> float:
+def mutual_limit(operator: "AnyOperator", *, base: float = BITS) -> float:
     """Return a bound for I(X; Y) under any prior: Σ_j p[j] log w_j, with w_j normalized; rounded up.
 
     I is at most the mean of KL(P[Y|x] ‖ Q) for every distribution Q of reports. Take for Q what is drawn for nobody's
@@ -70,7 +73,7 @@ class PlanInformation:
 _Shown = tuple[NDArray[np.bool_], Array | None]
 
 
-def plan_information(plan: Plan, basket_size: int | None = None, *, base: float = BITS) -> PlanInformation:
+def plan_information(plan: "Plan", basket_size: int | None = None, *, base: float = BITS) -> PlanInformation:
     """Return mutual and worst-case information of one report, all transactions of s items being equally likely.
 
     s is in 1..M and at most n; the largest of these by default. With blocks a transaction is what a basket holds of the
@@ -111,7 +114,7 @@ def plan_information(plan: Plan, basket_size: int | None = None, *, base: float 
     )
 
 
-def _class_information(operator: AnyOperator, overlaps: Array, dummies: int) -> tuple[Array, Array, Array]:
+def _class_information(operator: "AnyOperator", overlaps: Array, dummies: int) -> tuple[Array, Array, Array]:
     """Return KL(P[X|y] ‖ P[X]), KL(P[X] ‖ P[X|y]) in nats and E[w], for classes that show so many held dummies.
 
     ``overlaps`` holds P[i of the transaction's items are shown], i = 0..s, shape (s + 1, classes).
@@ -136,7 +139,7 @@ def _overlaps(n: int, s: int) -> Array:
     return np.asarray(ways[:, None] * falling * falling[::-1, ::-1] / float(math.perm(n, s)))
 
 
-def _shown_bits(plan: Plan, held: int) -> _Shown:
+def _shown_bits(plan: "Plan", held: int) -> _Shown:
     """Return the classes of reports whose items are shown independently of each other; ``held`` dummies count."""
     rho = float(plan.independent.default_probability)
     chance = np.outer(_binomial(plan.n_items, rho), _binomial(held, rho))
@@ -153,7 +156,7 @@ def _binomial(n: int, rho: float) -> Array:
     return np.asarray(chances / chances.sum())
 
 
-def _shown_sets(plan: Plan, held: int) -> _Shown:
+def _shown_sets(plan: "Plan", held: int) -> _Shown:
     """Return the classes of sets of ℓ items, by real items and by held dummies shown; the other dummies are idle."""
     n, size = plan.n_items, plan.fixed.report_size
     idle, total = plan.padded_items - n - held, comb(plan.padded_items, size)
@@ -164,7 +167,7 @@ def _shown_sets(plan: Plan, held: int) -> _Shown:
     return chances > 0, chances
 
 
-def _shown_seeds(plan: Plan, held: int) -> _Shown:
+def _shown_seeds(plan: "Plan", held: int) -> _Shown:
     """Return the classes of seeds; how many each has is counted where the seeds are few."""
     operator, n = plan.independent, plan.n_items
     if (n + held) * operator.insert_bits << plan.generator.seed_bits > MOST_SEED_WORK:
@@ -181,4 +184,4 @@ def _shown_seeds(plan: Plan, held: int) -> _Shown:
     return counts > 0, counts / len(seeds)
 
 
-_CLASSES: dict[str, Callable[[Plan, int], _Shown]] = {"bits": _shown_bits, "seed": _shown_seeds, "rank": _shown_sets}
+_CLASSES: "dict[str, Callable[[Plan, int], _Shown]]" = {"bits": _shown_bits, "seed": _shown_seeds, "rank": _shown_sets}

@@ -30,14 +30,17 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from assocpriv.plans.operator import AnyOperator
 from assocpriv.promise.breaches import epsilon as local_epsilon
 from assocpriv.promise.errors import EstimateError
+
+if TYPE_CHECKING:
+    from assocpriv.plans.operator import AnyOperator
 
 _MOST_REPORTS = 10**12
 _LARGEST_AMPLIFICATION = 10**12  # beyond it even the most reports hide nobody, and floats run short
@@ -62,7 +65,7 @@ class Central:
     method: str
 
 
-def blanket_mass(operator: AnyOperator) -> Fraction:
+def blanket_mass(operator: "AnyOperator") -> Fraction:
     """Return a λ that Σ_y min_x p[x → y] is never below, for every catalogue and generator; exact for long catalogues.
 
     A report's likelihood over that of pure noise is w_j, j the number of the transaction's items it shows, so noise

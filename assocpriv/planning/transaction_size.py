@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.transition import SupportModel
@@ -26,6 +25,7 @@ from assocpriv.server.supports import Respondents, lowest_discoverable_support
 if TYPE_CHECKING:
     from assocpriv.planning.designs import Progress
     from assocpriv.planning.request import PlanWishes
+    from assocpriv.plans.baskets import Plan
 
 
 # Sizes this near the least figure discover the same; of these the largest is proposed. What sampling loses is lost
@@ -49,7 +49,7 @@ class SamplingLoss:
     pieces: int = 1
 
 
-def sampling_loss(sizes: Counter[int], plan: Plan) -> SamplingLoss:
+def sampling_loss(sizes: Counter[int], plan: "Plan") -> SamplingLoss:
     """Return what sampling to the plan's transaction size M loses, averaged over all itemsets of k = 1..K items.
 
     Summed over the itemsets of all baskets, Σ C(min(L,M), k) / Σ C(L, k) survives.

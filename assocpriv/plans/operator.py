@@ -9,12 +9,14 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import accumulate
 from math import comb
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from assocpriv.plans.generator import Generator
 from assocpriv.plans.published import check_fields, check_integer
 from assocpriv.plans.report_form import BitForm, RankForm, ReportForm, SeedForm
 from assocpriv.promise.errors import PlanError
+
+if TYPE_CHECKING:
+    from assocpriv.plans.generator import Generator
 
 MAX_TRANSACTION_SIZE = 15  # 2^M kept subsets are tabulated; beyond this γ leaves nothing to discover
 _MAX_INSERT_BITS = 16
@@ -139,15 +141,15 @@ class Operator(_KeepsSubsets):
         rho = self.default_probability
         return comb(given, shown) * rho**shown * (1 - rho) ** (given - shown)
 
-    def check_plan(self, n_items: int, itemset_size: int, generator: Generator) -> None:
+    def check_plan(self, n_items: int, itemset_size: int, generator: "Generator") -> None:
         """Refuse a plan whose generator is too short, or does not make enough items independent."""
         generator.check_items(n_items + self.size, self.insert_bits, self.size + itemset_size, itemset_size)
 
-    def least_field_bits(self, n_items: int, generator: Generator) -> int:
+    def least_field_bits(self, n_items: int, generator: "Generator") -> int:
         """Return how narrow the generator's field may be for a plan of so many items."""
         return generator.least_field_bits(n_items + self.size, self.insert_bits)
 
-    def report_form(self, padded_items: int, generator: Generator) -> ReportForm:
+    def report_form(self, padded_items: int, generator: "Generator") -> ReportForm:
         """Return the form of reports: a seed, or a bit an item."""
         if generator.is_seedless:
             return BitForm(padded_items)
@@ -185,7 +187,7 @@ class FixedSizeOperator(_KeepsSubsets):
             low, high = (1, 1 << MAX_WEIGHT_BITS) if self.sets_keeping(j) else (0, 0)
             check_integer(weight, "keep_weights", low, high)
 
-    def check_plan(self, n_items: int, itemset_size: int, generator: Generator) -> None:
+    def check_plan(self, n_items: int, itemset_size: int, generator: "Generator") -> None:
         """Refuse a plan with a generator, or of another number of items."""
         if not generator.is_seedless:
             raise PlanError("reports of a fixed size need the generator none")
@@ -194,11 +196,11 @@ class FixedSizeOperator(_KeepsSubsets):
         if self.items != (padded := n_items + self.size):
             raise PlanError(f"the operator is for {self.items} items, but the plan has {padded} with dummies")
 
-    def least_field_bits(self, _n_items: int, _generator: Generator) -> int:
+    def least_field_bits(self, _n_items: int, _generator: "Generator") -> int:
         """Return 0: there is no field."""
         return 0
 
-    def report_form(self, padded_items: int, _generator: Generator) -> ReportForm:
+    def report_form(self, padded_items: int, _generator: "Generator") -> ReportForm:
         """Return the form of reports: the number of a set."""
         return RankForm(self.report_bits, padded_items, self.report_size)
 

@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.columns import Column, LabelColumn, column_from_json, column_to_json
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan, check_integer
-from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError, WireError, counted
+
+if TYPE_CHECKING:
+    from assocpriv.promise.breaches import Breach
 
 MOST_COLUMNS = 1000
 MOST_ANSWERS = 10_000  # of a person that γ covers: so many ratios are multiplied by everybody who reads a plan
@@ -42,7 +44,7 @@ class TablePlan(PublishedPlan):
 
     columns: tuple[Column, ...]
     answered: int
-    promise: Breach | None = None
+    promise: "Breach | None" = None
     reports_per_person: int = 1
 
     kind: ClassVar = "table"

@@ -24,7 +24,7 @@ from functools import partial
 from itertools import groupby
 from numbers import Real
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +33,13 @@ from assocpriv.files.arrow import array_to_numpy, column_chunks, is_inflated, pa
 from assocpriv.kernels.parallel import free_memory, map_ahead
 from assocpriv.plans.columns import MOST_NAME, CategoryColumn, Column, NumericColumn, TableColumns
 from assocpriv.plans.tables import shortened
-from assocpriv.plans.tree_model import CategoryInput
 from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records import sources
-from assocpriv.records.cells import Origin
 from assocpriv.records.layout import LayoutOptions
+
+if TYPE_CHECKING:
+    from assocpriv.plans.tree_model import CategoryInput
+    from assocpriv.records.cells import Origin
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[-+]?inf(?:inity)?", re.ASCII | re.I)
 _NO_NUMBER = re.compile(r"[-+]?nan(?:\([0-9a-z_]*\))?", re.ASCII | re.I)  # as Arrow reads numbers of whole columns
@@ -139,7 +141,7 @@ def _no_number(_word: str) -> None:
     raise ValueError  # NaN and Infinity are no JSON
 
 
-def place_of(value: Any, column: CategoryColumn | CategoryInput) -> int:
+def place_of(value: Any, column: "CategoryColumn | CategoryInput") -> int:
     """Return a value's place among a column's, −1 if it is none of them; numbers and truths are taken as text.
 
     >>> from assocpriv.plans.columns import Clear
@@ -414,7 +416,7 @@ def _header(line: str, plan: TableColumns, separator: str | None) -> tuple[list[
 
 
 def _parse(
-    text: bytes, origin: Origin, *, width: int, places: list[int], separator: str, plan: TableColumns,
+    text: bytes, origin: "Origin", *, width: int, places: list[int], separator: str, plan: TableColumns,
     options: CellOptions,
 ) -> Batch:  # fmt: skip
     """Return the inputs of some whole lines, read by Arrow: numbers as such, or as text where some cell is none."""

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.itemsets import LightFrame, put_together
-from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.apriori import respondents_of
 from assocpriv.server.counting import CountingBackend, Part, Source
@@ -34,6 +33,8 @@ from assocpriv.server.supports import (
 )
 
 if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
+
     pass
 
 ANSWERS = "assocpriv-answers"
@@ -117,7 +118,7 @@ def ask(
     return AskOutcome(*frames, facts)
 
 
-def _limits(asked: set[Entries], plan: Plan, respondents: Respondents) -> dict[int, tuple[float, float, float]]:
+def _limits(asked: set[Entries], plan: "Plan", respondents: Respondents) -> dict[int, tuple[float, float, float]]:
     """Return by itemset size from which support one itemset, all asked, and all of the catalogue can be believed."""
     return {
         k: (
@@ -129,7 +130,7 @@ def _limits(asked: set[Entries], plan: Plan, respondents: Respondents) -> dict[i
     }
 
 
-def _entries(names: Names, plan: Plan, what: str) -> Entries:
+def _entries(names: Names, plan: "Plan", what: str) -> Entries:
     """Return the catalogue's entries that names stand for, increasing."""
     if isinstance(names, str | bytes | bytearray | memoryview) or not isinstance(names, Collection):
         raise TypeError(f"{what} must be a set or list of names, got a {type(names).__name__}")
@@ -154,7 +155,7 @@ def _entries(names: Names, plan: Plan, what: str) -> Entries:
     return tuple(sorted(plan.catalogue.index_of[word] for word in words))
 
 
-def _sides(rule: tuple[Names, Names], plan: Plan, what: str) -> tuple[Entries, Entries]:
+def _sides(rule: tuple[Names, Names], plan: "Plan", what: str) -> tuple[Entries, Entries]:
     if plan.view.itemsets:
         raise EstimateError(f"this plan asks for chosen itemsets one by one; {NEEDS_ITEMS}")
     if isinstance(rule, str | bytes) or not isinstance(rule, Sequence) or len(rule) != 2:
@@ -171,7 +172,7 @@ def _sides(rule: tuple[Names, Names], plan: Plan, what: str) -> tuple[Entries, E
 
 
 def _itemset_answers(
-    asked: list[Entries], plan: Plan, source: Source, errors: ErrorOptions, blocks: BlockFacts | None
+    asked: list[Entries], plan: "Plan", source: Source, errors: ErrorOptions, blocks: BlockFacts | None
 ) -> LightFrame:
     parts, order = [], []
     for k in sorted({len(row) for row in asked}):
@@ -189,7 +190,9 @@ def _itemset_answers(
     return _in_order(parts, order)
 
 
-def _rule_answers(asked: list[tuple[Entries, Entries]], plan: Plan, source: Source, errors: ErrorOptions) -> LightFrame:
+def _rule_answers(
+    asked: list[tuple[Entries, Entries]], plan: "Plan", source: Source, errors: ErrorOptions
+) -> LightFrame:
     shapes = [(len(left), len(right)) for left, right in asked]
     parts, order = [], []
     for shape in sorted(set(shapes)):

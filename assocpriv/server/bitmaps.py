@@ -10,15 +10,17 @@ word t div 64, counted through the blocks; bits beyond the last transaction are 
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.kernels.parallel import cache_bytes
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import WORD_BITS, Field, item_columns
 from assocpriv.promise.numbers import binomial_words
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
 
 Rows = NDArray[np.uint64]
 _LINE_BITS = 64 * 8  # of a cache
@@ -67,19 +69,19 @@ class PlaneForm(NamedTuple):
     seeded: bool
 
 
-_FORMS: dict[str, Callable[[Plan], PlaneForm]] = {  # by what the bits of a report say
+_FORMS: "dict[str, Callable[[Plan], PlaneForm]]" = {  # by what the bits of a report say
     "bits": lambda plan: PlaneForm(8 * plan.report_bytes, report_planes, seeded=False),
     "seed": lambda plan: PlaneForm(8 * plan.report_bytes, report_planes, seeded=True),
     "rank": lambda plan: PlaneForm(plan.padded_items, partial(_unranked_planes, plan), seeded=False),
 }
 
 
-def form_of(plan: Plan) -> PlaneForm:
+def form_of(plan: "Plan") -> PlaneForm:
     """Return the form of the planes of a plan without blocks."""
     return _FORMS[plan.form.name](plan)
 
 
-def _unranked_planes(plan: Plan, packed: NDArray[np.uint8]) -> Rows:
+def _unranked_planes(plan: "Plan", packed: NDArray[np.uint8]) -> Rows:
     """Return the bitmaps of all items, of reports which are ranks of sets."""
     from assocpriv.kernels.words import unrank_reports
 
@@ -92,7 +94,7 @@ def _unranked_planes(plan: Plan, packed: NDArray[np.uint8]) -> Rows:
     return planes
 
 
-def planes_of(packed: NDArray[np.uint8], plan: Plan) -> Rows:
+def planes_of(packed: NDArray[np.uint8], plan: "Plan") -> Rows:
     """Return what items' bitmaps are made of, (blocks, planes, words), of packed reports, checked ones."""
     return form_of(plan).planes(packed)
 
@@ -100,7 +102,7 @@ def planes_of(packed: NDArray[np.uint8], plan: Plan) -> Rows:
 class ItemTables:
     """Columns of items, ids int64 (items,), in the form that kernels expand seeds by; made once for any batches."""
 
-    def __init__(self, plan: Plan, items: NDArray[np.int64]) -> None:
+    def __init__(self, plan: "Plan", items: NDArray[np.int64]) -> None:
         self._items = items
         self._n_planes, _, self._is_seeded = form_of(plan)
         if self._is_seeded:
@@ -217,7 +219,7 @@ def _entries(columns: NDArray[np.uint64], n_bits: int, group_bits: int) -> NDArr
     return entries
 
 
-def report_rows(packed: NDArray[np.uint8], plan: Plan, items: NDArray[np.int64]) -> Rows:
+def report_rows(packed: NDArray[np.uint8], plan: "Plan", items: NDArray[np.int64]) -> Rows:
     """Expand some items of packed reports, uint8 (n, report_bytes), into bitmaps (blocks, items, words)."""
     return ItemTables(plan, items).rows(planes_of(packed, plan), len(packed))
 

@@ -25,18 +25,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
-from typing import Any, ClassVar, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import add_up, cores, default_memory
 from assocpriv.plans.baskets import AskedReports, Plan
 from assocpriv.plans.generator import WORD_BITS
 from assocpriv.plans.transition import SupportModel
 from assocpriv.plans.view import NUMBER_BYTES, BlockTable
 from assocpriv.server.bitmaps import ItemTables, Rows, SupersetCounter, form_of, items_of, places_in, planes_of
+
+if TYPE_CHECKING:
+    from assocpriv.files.reports import Reports
 
 Ints = NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
@@ -636,7 +638,9 @@ class LocalBackend:
     progress: Progress | None = None
 
     @classmethod
-    def of(cls, reports: Reports, memory_bytes: int | None = None, progress: Progress | None = None) -> "LocalBackend":
+    def of(
+        cls, reports: "Reports", memory_bytes: int | None = None, progress: Progress | None = None
+    ) -> "LocalBackend":
         """Return the backend for a collection, in memory or in files."""
         return cls(reports.plan.as_a(Plan), cast("Packed", reports), memory_bytes, progress)
 

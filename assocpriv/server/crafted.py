@@ -63,15 +63,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.plans.baskets import AskedReports, Plan
 from assocpriv.plans.generator import WORD_BITS
-from assocpriv.plans.operator import AnyOperator
 from assocpriv.plans.report_form import BlockForm
 from assocpriv.plans.transition import SupportModel, transition_matrix
 from assocpriv.promise.errors import EstimateError
@@ -81,6 +80,10 @@ from assocpriv.server.bitmaps import ItemTables, Rows, planes_of
 from assocpriv.server.counting import BlockItems, LocalBackend, Packed, Progress, part_size
 from assocpriv.server.itemsets import names_of
 from assocpriv.server.supports import partial_counts
+
+if TYPE_CHECKING:
+    from assocpriv.files.reports import Reports
+    from assocpriv.plans.operator import AnyOperator
 
 FALSE_ALARM = 1e-3  # of all tests together, whatever the honest people's baskets
 _LEAST_P = 1e-300
@@ -118,7 +121,7 @@ class CraftedCheck:
 
 
 def check_reports(
-    reports: Reports,
+    reports: "Reports",
     itemsets: Sequence[NDArray[np.int64]] = (),
     *,
     level: float = FALSE_ALARM,
@@ -385,7 +388,7 @@ def _negatives(backend: LocalBackend, itemsets: Sequence[NDArray[np.int64]]) -> 
         yield _least_likely(plan, added, rows, sums)
 
 
-def partial_support_rows(operator: AnyOperator, k: int) -> list[list[Fraction]]:
+def partial_support_rows(operator: "AnyOperator", k: int) -> list[list[Fraction]]:
     """Return P⁻¹ for itemsets of k items: [l][l'] is what a report showing l' of them adds to N·ŝ_l.
 
     Raises:
@@ -450,7 +453,7 @@ def _least_likely(
     return f"shares of baskets holding 0 … {k} of {k} items", said, math.log(tested) + logs[held]
 
 
-def _worst_case(operator: AnyOperator, added: Sequence[Fraction], held: int) -> tuple[float, float]:
+def _worst_case(operator: "AnyOperator", added: Sequence[Fraction], held: int) -> tuple[float, float]:
     """Return, over all baskets, the largest variance of a report's part in ŝ_l, and the furthest below its mean."""
     k = len(added) - 1
     matrix = transition_matrix(operator, k)

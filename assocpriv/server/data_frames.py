@@ -1,12 +1,14 @@
 """Data frames of mined tables or rules, which show themselves in notebooks; else they are pandas' own."""
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
-from assocpriv.files.itemsets import LightFrame
 from assocpriv.plans.kind import load
 from assocpriv.promise.errors import EstimateError
+
+if TYPE_CHECKING:
+    from assocpriv.files.itemsets import LightFrame
 
 
 class _ShownFrame(pd.DataFrame):
@@ -37,7 +39,7 @@ class RuleFrame(_ShownFrame):
     _shown_by = "assocpriv.show.notebook:rules_html"
 
 
-def shown(table: LightFrame, kind: type[_ShownFrame] = ItemsetFrame) -> pd.DataFrame:
+def shown(table: "LightFrame", kind: type[_ShownFrame] = ItemsetFrame) -> pd.DataFrame:
     """Return a table as a data frame of a kind."""
     plain = table.to_pandas()
     frame = kind(plain)

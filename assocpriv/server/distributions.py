@@ -28,11 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.itemsets import LightFrame, as_column, put_together, write_plain
-from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.plans.columns import CategoryColumn, Clear, Column, GaussianNoise, NumberColumn, transition
 from assocpriv.plans.kind import shown_by
-from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import EstimateError, counted
 from assocpriv.promise.numbers import rounded
 from assocpriv.server import confidence_bands
@@ -45,6 +43,8 @@ from assocpriv.server.supports import normal_quantile
 if TYPE_CHECKING:
     import pandas as pd
 
+    from assocpriv.files.reports import Reports
+    from assocpriv.plans.tables import TablePlan
     from assocpriv.server.spark import SparkReports
 
 
@@ -355,7 +355,7 @@ def _check_any(n_reports: int) -> None:
         raise EstimateError("there are no reports to reconstruct from")
 
 
-def _class_place(plan: TablePlan, name: str) -> int:
+def _class_place(plan: "TablePlan", name: str) -> int:
     place = plan.place_of(name)
     column = plan.columns[place]
     if not isinstance(column, CategoryColumn):
@@ -508,7 +508,7 @@ def _kron(first: CoarseChannel, second: CoarseChannel) -> NDArray[np.float64]:
 
 def _joint(
     reports: "Reports | SparkReports",
-    plan: TablePlan,
+    plan: "TablePlan",
     pair: tuple[int, int],
     method: str,
     progress: Progress | None,

@@ -42,11 +42,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server import apriori
 from assocpriv.server.counting import Candidates, Source, find_itemsets
@@ -59,6 +59,9 @@ from assocpriv.server.intervals import (
     upper_tail,
 )
 from assocpriv.server.supports import Respondents, SupportEstimates, estimate_supports
+
+if TYPE_CHECKING:
+    from assocpriv.plans.transition import SupportModel
 
 _STEPS = 30  # two or three do, unless errors grow with the support that is looked at
 SPLIT, ALL = "split", "all"
@@ -240,7 +243,7 @@ def parse_certainty(certain: "float | str | None", certain_by: str) -> Fraction 
 
 
 def itemset_p_values(
-    found: Sequence[apriori.ItemsetEstimates], model: SupportModel, min_support: float, *, population: bool
+    found: Sequence[apriori.ItemsetEstimates], model: "SupportModel", min_support: float, *, population: bool
 ) -> list[NDArray[np.float64]]:
     """Return p-values against "the support is below s_min", one array a size, none below that of a subset at hand."""
     p = []

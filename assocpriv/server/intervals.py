@@ -82,11 +82,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.transition import ERRORS_OF_ONE, SupportModel
 from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import EstimateError, PlanError
@@ -98,6 +98,9 @@ from assocpriv.server.supports import (
     normal_quantile,
     partial_counts,
 )
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
 
 _BLOCK = 4096  # itemsets at a time: all temporaries stay in the cache
 _LARGEST_EXPONENT = 600.0  # |θ q| is at most this, so that exp(θ q) is finite
@@ -551,7 +554,7 @@ class DiscoverableSupports:
     level: dict[int, float]
 
 
-def discoverable_supports(plan: Plan, reports: int) -> DiscoverableSupports:
+def discoverable_supports(plan: "Plan", reports: int) -> DiscoverableSupports:
     """Return what N reports of a plan can discover of each itemset size that it answers for."""
     respondents = Respondents.of(plan, reports)
     sizes = range(1, plan.itemset_size + 1)

@@ -36,7 +36,6 @@ from assocpriv.files.itemsets import (
 )
 from assocpriv.files.reports import holds_reports
 from assocpriv.plans.baskets import AskedReports, Plan
-from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.operator import AnyOperator, operator_from_json
 from assocpriv.plans.transition import SupportModel
 from assocpriv.plans.view import Blocks, View
@@ -56,6 +55,8 @@ from assocpriv.server.supports import (
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from assocpriv.plans.catalogue import Catalogue
 
 
 _SURELY = 2.0  # standard errors
@@ -441,7 +442,7 @@ def estimate_columns(
     }
 
 
-def names_of(catalogue: Catalogue, view: View, row: Sequence[int]) -> frozenset[str]:
+def names_of(catalogue: "Catalogue", view: View, row: Sequence[int]) -> frozenset[str]:
     """Return the names of an itemset; where an entry of the catalogue is an itemset, the names that it is made of."""
     if view.itemsets:
         return frozenset(name for entry in row for name in view.itemsets[entry])

@@ -7,19 +7,21 @@ in apriori.py and false_discovery.py, what a table says in itemsets.py.
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.itemsets import LightFrame
-from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.numbers import as_whole
 from assocpriv.server import false_discovery, itemsets
 from assocpriv.server.apriori import ItemsetEstimates, measure
 from assocpriv.server.counting import CountingBackend, Part, Source
 from assocpriv.server.intervals import ErrorOptions, read_share
+
+if TYPE_CHECKING:
+    from assocpriv.files.itemsets import LightFrame
+    from assocpriv.plans.baskets import Plan
 
 AUTO = "auto"
 Columns = list[dict[str, NDArray[Any]]]  # of each size
@@ -68,7 +70,7 @@ class MiningRequest:
         """Whether some reports choose the itemsets and others test them."""
         return self.certainty is not None and self.certain_by == false_discovery.SPLIT
 
-    def largest(self, plan: Plan) -> int:
+    def largest(self, plan: "Plan") -> int:
         """Return the largest itemset size to mine; EstimateError if the plan cannot answer for what is asked."""
         return check_max_itemset(plan, self.max_itemset)
 
@@ -96,7 +98,7 @@ def check_aim(min_support: "float | str | None", top: int | None) -> false_disco
     return false_discovery.Aim(check_min_support(min_support), None)
 
 
-def check_max_itemset(plan: Plan, max_itemset: int | None) -> int:
+def check_max_itemset(plan: "Plan", max_itemset: int | None) -> int:
     """Return the largest itemset size to mine, the plan's by default; EstimateError if it cannot answer for that."""
     if max_itemset is None:
         return 1 if plan.view.itemsets else plan.itemset_size
@@ -126,7 +128,7 @@ def check_max_itemset(plan: Plan, max_itemset: int | None) -> int:
 # ---- mining
 
 
-def mine(backend: CountingBackend, request: MiningRequest) -> LightFrame:
+def mine(backend: CountingBackend, request: MiningRequest) -> "LightFrame":
     """Find frequent itemsets from reports alone; :func:`assocpriv.mine` says what the table holds.
 
     Raises:
@@ -202,7 +204,7 @@ def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) 
     return _Measurement(mined, _with_subsets(found, testing, backend.plan), n_selecting, testing)
 
 
-def _with_subsets(found: list[ItemsetEstimates], source: Source, plan: Plan) -> list[ItemsetEstimates]:
+def _with_subsets(found: list[ItemsetEstimates], source: Source, plan: "Plan") -> list[ItemsetEstimates]:
     """Count also the subsets of what was found among the reports that tell of it, where not every report does.
 
     Rules need them; elsewhere the subsets' own rows say as much. Bit i of a mask is the i-th item by name.

@@ -15,18 +15,20 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.itemsets import LightFrame
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import sort_key
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import parse_number
 from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.server.itemsets import sizes_of, sure_rows
+
+if TYPE_CHECKING:
+    from assocpriv.files.itemsets import LightFrame
+    from assocpriv.plans.published import PublishedPlan
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -61,7 +63,7 @@ class ItemsetFilter:
         if self.sort not in _ORDERS:
             raise EstimateError(f"itemsets are sorted by {', '.join(_ORDERS)}, not by {self.sort!r}")
 
-    def check(self, plan: PublishedPlan) -> None:
+    def check(self, plan: "PublishedPlan") -> None:
         """Refuse names that a plan does not have, as those that are misspelt; else they would look like no find."""
         baskets = plan.as_a(Plan)
         known = {*baskets.catalogue, *(name for itemset in baskets.view.itemsets for name in itemset)}
@@ -69,7 +71,7 @@ class ItemsetFilter:
             if name not in known:
                 raise EstimateError(f"{name!r} is not in the plan's catalogue")
 
-    def matches(self, frame: LightFrame) -> Mask:
+    def matches(self, frame: "LightFrame") -> Mask:
         """Tell which rows are wanted, bool (rows,)."""
         return _holding(frame["itemsets"], self.contains) & _within(frame["length"], self.size, "the size")
 
@@ -112,7 +114,7 @@ class RuleFilter:
         if self.min_threshold is not None:
             _threshold(self.min_threshold)
 
-    def select(self, rules: LightFrame) -> LightFrame:
+    def select(self, rules: "LightFrame") -> "LightFrame":
         """Return the rules wanted, in the order wanted; what is redundant is so among all that are given."""
         sides = rules["antecedents"], rules["consequents"]
         wanted = _holding(sides[0], self.antecedent) & _holding(sides[1], self.consequent)
@@ -135,7 +137,7 @@ class RuleFilter:
         return rules.take(rows)
 
 
-def redundant(rules: LightFrame) -> Mask:
+def redundant(rules: "LightFrame") -> Mask:
     """Tell which rules have no more confidence than one of fewer items, or none, in the antecedent."""
     sides = list(zip(rules["antecedents"], rules["consequents"], strict=True))
     values = rules["confidence"].tolist()
@@ -151,7 +153,7 @@ def redundant(rules: LightFrame) -> Mask:
     ], dtype=np.bool_)  # fmt: skip
 
 
-def rows_to_show(frame: LightFrame, wanted: ItemsetFilter, sure: Mask, most: int) -> Rows:
+def rows_to_show(frame: "LightFrame", wanted: ItemsetFilter, sure: Mask, most: int) -> Rows:
     """Return at most so many rows that a filter leaves, in its order.
 
     In the usual order, what is sure first, every itemset size has its share of them: as many rows as the others, or all
@@ -174,7 +176,7 @@ def rows_to_show(frame: LightFrame, wanted: ItemsetFilter, sure: Mask, most: int
     return rows[np.lexsort(keys)][:most]
 
 
-def shown_rows(frame: LightFrame) -> tuple[Mask, Mask]:
+def shown_rows(frame: "LightFrame") -> tuple[Mask, Mask]:
     """Return which rows of a table are finds, frequent or certain, and which of them are sure, bool (rows,) each."""
     frequent = frame["frequent"]
     if "certain" in frame.columns:
@@ -190,13 +192,13 @@ class Surest:
     ``finds`` and ``sure_finds`` are how many the whole table has.
     """
 
-    rows: LightFrame
+    rows: "LightFrame"
     sure: Mask
     finds: int
     sure_finds: int
 
     @classmethod
-    def of(cls, frame: LightFrame, most: int) -> "Surest":
+    def of(cls, frame: "LightFrame", most: int) -> "Surest":
         """Return at most so many."""
         finds, sure = shown_rows(frame)
         shown, sure = frame.take(np.flatnonzero(finds)), sure[finds]

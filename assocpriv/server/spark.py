@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from assocpriv.files.reports import COLUMN, Reports, file_batches, filled, row_groups
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import EstimateError, SparkError, WireError, counted
 from assocpriv.server.counting import BlockCounter, LocalCounter, Part, ReportPart, Source, counter_of, most_candidates
@@ -24,6 +23,8 @@ from assocpriv.spark.session import add_up, column_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from assocpriv.plans.published import PublishedPlan
 
 
 Ints = NDArray[np.int64]
@@ -65,7 +66,7 @@ class SparkReports:
         return cls(tasks, partial(_read_files, reports.plan, runs), len(reports), reports, in_order=True)
 
     @classmethod
-    def of_frame(cls, frame: "DataFrame", plan: PublishedPlan, column: str = COLUMN) -> "SparkReports":
+    def of_frame(cls, frame: "DataFrame", plan: "PublishedPlan", column: str = COLUMN) -> "SparkReports":
         """Return reports in a column of a DataFrame, which are counted once.
 
         Raises:
@@ -161,7 +162,7 @@ def _one_each(_first: int, reports: Reports) -> Ints:
 
 
 def _read_files(
-    plan: PublishedPlan, runs: Sequence[Sequence[tuple[Path, int, int]]], batches: Iterator[Any]
+    plan: "PublishedPlan", runs: Sequence[Sequence[tuple[Path, int, int]]], batches: Iterator[Any]
 ) -> Iterator[tuple[int, Reports]]:
     """Read runs of row groups by the code that reads them here, checksums too. Each has its first's position."""
     size = max(1, _PIECE_BYTES // plan.report_bytes)
@@ -177,12 +178,12 @@ def _read_files(
             first += len(packed)
 
 
-def _read_column(plan: PublishedPlan, batches: Iterator[Any]) -> Iterator[tuple[int, Reports]]:
+def _read_column(plan: "PublishedPlan", batches: Iterator[Any]) -> Iterator[tuple[int, Reports]]:
     packed = (_as_packed(batch.column(0), plan) for batch in batches)
     return ((0, Reports(plan, piece)) for piece in filled(packed, max(1, _PIECE_BYTES // plan.report_bytes)))
 
 
-def _as_packed(column: Any, plan: PublishedPlan) -> NDArray[np.uint8]:
+def _as_packed(column: Any, plan: "PublishedPlan") -> NDArray[np.uint8]:
     """Return a column of bytes, in Arrow, as packed reports."""
     import pyarrow as pa
 

@@ -38,16 +38,19 @@ Source: AS00, section 4.2.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from assocpriv.plans.columns import CategoryColumn, Clear, NumberColumn, Window, transition
-from assocpriv.plans.tables import TablePlan
 from assocpriv.plans.tree_model import CategoryInput, Input, NumberInput
 from assocpriv.server.histograms import release_grid
 from assocpriv.server.maximum_likelihood import maximize, stopped_early
+
+if TYPE_CHECKING:
+    from assocpriv.plans.tables import TablePlan
 
 Codes = NDArray[np.unsignedinteger]
 METHODS = ("by-class", "global", "local", "randomized")
@@ -90,7 +93,7 @@ class Channel:
         return len(self.column.values)
 
 
-def channel_of(plan: TablePlan, place: int, *, corrected: bool = True) -> Channel:
+def channel_of(plan: "TablePlan", place: int, *, corrected: bool = True) -> Channel:
     """Return the channel of a plan's column; without correction every released code is taken at its word.
 
     A code beyond the range then has an interval there, of the same width.

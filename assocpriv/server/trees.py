@@ -13,7 +13,7 @@ afterwards.
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,13 +21,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from assocpriv.files.reports import Reports
 from assocpriv.plans import tree_model
 from assocpriv.plans.columns import CategoryColumn, Column, LabelColumn, NumberColumn, Window, default_intervals
 from assocpriv.plans.tables import TablePlan, shortened
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server import tree_growth, tree_pruning
 from assocpriv.server.histograms import release_grid, released_codes
+
+if TYPE_CHECKING:
+    from assocpriv.files.reports import Reports
 
 _LARGEST_LEAST_LEAF = 100  # records; the points that an interval has on average in AS00, section 4.2
 ASKED = " asked"  # ends the name of released_frame's column that says whether a column was asked
@@ -103,7 +105,7 @@ class ClassColumn:
 # ---- growth
 
 
-def grow_tree(reports: Reports, class_column_name: str | None, request: TreeRequest) -> tree_model.TreeModel:
+def grow_tree(reports: "Reports", class_column_name: str | None, request: TreeRequest) -> tree_model.TreeModel:
     """Grow a tree on reports; those without a class, or that did not answer it, are left out.
 
     Raises:

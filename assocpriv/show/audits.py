@@ -9,16 +9,13 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.auditing.audit import Audit
 from assocpriv.auditing.findings import ALL, CANNOT_SEE, count_undecided
 from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileContent
 from assocpriv.client.any_kind import takes_names
-from assocpriv.client.ledger import DeviceReport
 from assocpriv.files.itemsets import itemset_records
 from assocpriv.plans.tree_model import tree_lines
 from assocpriv.promise.breaches import epsilon, format_bound
 from assocpriv.promise.errors import counted
-from assocpriv.server.crafted import CraftedCheck
 from assocpriv.server.itemsets import describe_undecided, mining_facts
 from assocpriv.server.rules import rule_records
 from assocpriv.show.figures import fields, figure_up, listed, percent, percent_as_given, rest_line
@@ -27,11 +24,15 @@ from assocpriv.show.itemsets import itemset_lines, mined_lines, mined_record, ru
 from assocpriv.show.plans import loss_lines, plan_lines, plan_record
 from assocpriv.show.tables import tree_record, tree_text
 from assocpriv.show.terminal import paragraph_width
-from assocpriv.simulation.demo import Demo, DemoStart
-from assocpriv.simulation.simulate import Simulation
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from assocpriv.auditing.audit import Audit
+    from assocpriv.client.ledger import DeviceReport
+    from assocpriv.server.crafted import CraftedCheck
+    from assocpriv.simulation.demo import Demo, DemoStart
+    from assocpriv.simulation.simulate import Simulation
 
 _ROWS, _WIDTH = 20, 100
 _CLIENTS = {
@@ -45,7 +46,7 @@ _CLIENTS = {
 # ---- trials
 
 
-def simulation_record(result: Simulation) -> dict[str, Any]:
+def simulation_record(result: "Simulation") -> dict[str, Any]:
     """Return a simulation for ``--json``."""
     missed = [
         {"itemset": sorted(row["itemsets"]), "true_support": row["true_support"], "raw_support": row["raw_support"]}
@@ -58,7 +59,7 @@ def simulation_record(result: Simulation) -> dict[str, Any]:
     }
 
 
-def simulation_lines(result: Simulation, top: int) -> list[str]:
+def simulation_lines(result: "Simulation", top: int) -> list[str]:
     """Show a simulation: what was found beside the truth, what was missed, the score and the times."""
     times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items())
     return [
@@ -71,7 +72,7 @@ def simulation_lines(result: Simulation, top: int) -> list[str]:
     ]
 
 
-def _truth_line(result: Simulation) -> str:
+def _truth_line(result: "Simulation") -> str:
     if result.of_whole_baskets:
         return "true: support in the whole baskets, what is estimated; ± error: one standard error"
     return (
@@ -80,12 +81,12 @@ def _truth_line(result: Simulation) -> str:
     )
 
 
-def _shown(result: Simulation) -> "pd.DataFrame":
+def _shown(result: "Simulation") -> "pd.DataFrame":
     """Return the itemsets without the column of raw supports where these are what is estimated."""
     return result.itemsets.drop(columns="raw_support") if result.of_whole_baskets else result.itemsets
 
 
-def _missed_lines(result: Simulation, top: int) -> list[str]:
+def _missed_lines(result: "Simulation", top: int) -> list[str]:
     """Show truly frequent itemsets that were not found."""
     missed = result.missed
     names = ["true"] if result.of_whole_baskets else ["true", "raw"]
@@ -97,7 +98,7 @@ def _missed_lines(result: Simulation, top: int) -> list[str]:
     return [f"{head}  missed", *lines, *rest_line(len(missed), top)] if len(missed) else []
 
 
-def _score_line(result: Simulation) -> str:
+def _score_line(result: "Simulation") -> str:
     """Say how many truly frequent itemsets were found, missed and falsely reported."""
     truly = result.found_count + result.missed_count
     where = "in the whole baskets" if result.of_whole_baskets else "within the sampled items"
@@ -107,7 +108,7 @@ def _score_line(result: Simulation) -> str:
     )
 
 
-def start_lines(start: DemoStart) -> list[str]:
+def start_lines(start: "DemoStart") -> list[str]:
     """Show the baskets and the plan."""
     raw, threshold = start.baskets, start.threshold
     return [
@@ -119,7 +120,7 @@ def start_lines(start: DemoStart) -> list[str]:
     ]
 
 
-def found_lines(demo: Demo, top: int) -> list[str]:
+def found_lines(demo: "Demo", top: int) -> list[str]:
     """Show what was found beside the truth, itemsets by size and then rules, the times and the files."""
     itemsets = _shown(demo.simulation)
     facts = mining_facts(itemsets)
@@ -138,7 +139,7 @@ def found_lines(demo: Demo, top: int) -> list[str]:
     return [*lines, f"\ntime: {times}", f"files: {', '.join(map(str, demo.start.paths))}"]
 
 
-def demo_record(demo: Demo) -> dict[str, Any]:
+def demo_record(demo: "Demo") -> dict[str, Any]:
     """Return a demo for ``--json``."""
     return simulation_record(demo.simulation) | {
         "seconds": demo.seconds,
@@ -196,7 +197,7 @@ _DESCRIBE = {
 }
 
 
-def crafted_record(check: CraftedCheck) -> dict[str, Any]:
+def crafted_record(check: "CraftedCheck") -> dict[str, Any]:
     """Return what the tests for crafted reports say, for ``--json``."""
     return {
         "flagged": check.flagged,
@@ -205,7 +206,7 @@ def crafted_record(check: CraftedCheck) -> dict[str, Any]:
     }
 
 
-def crafted_lines(check: CraftedCheck) -> list[str]:
+def crafted_lines(check: "CraftedCheck") -> list[str]:
     """Say what the tests for crafted reports say."""
     verdict = "nothing speaks against these reports, which proves nothing: false baskets cannot be told"
     if check.flagged:
@@ -222,7 +223,7 @@ def crafted_lines(check: CraftedCheck) -> list[str]:
 # ---- devices
 
 
-def device_record(report: DeviceReport) -> dict[str, Any]:
+def device_record(report: "DeviceReport") -> dict[str, Any]:
     """Return a device's report for ``--json``; its bytes are in the file."""
     return {
         "plan_id": report.plan.plan_id,
@@ -233,7 +234,7 @@ def device_record(report: DeviceReport) -> dict[str, Any]:
     }
 
 
-def device_lines(report: DeviceReport, output: Path) -> list[str]:
+def device_lines(report: "DeviceReport", output: Path) -> list[str]:
     """Say what was written, and how many reports the device may still make."""
     plan = report.plan
     return [
@@ -249,7 +250,7 @@ def device_lines(report: DeviceReport, output: Path) -> list[str]:
 # ---- audits
 
 
-def audit_record(audit: Audit) -> dict[str, Any]:
+def audit_record(audit: "Audit") -> dict[str, Any]:
     """Return an audit for ``--json``."""
     plan, findings = audit.plan, audit.findings
     return {
@@ -266,7 +267,7 @@ def audit_record(audit: Audit) -> dict[str, Any]:
     }
 
 
-def audit_lines(audit: Audit) -> list[str]:
+def audit_lines(audit: "Audit") -> list[str]:
     """Return an audit as text: the verdict and on what, then a finding after the other, depth by depth."""
     count = count_undecided(audit.findings)  # told, so that no check that was not made hides behind the verdict
     left_out = f", {count} check{'s' * (count != 1)} not made" * (count > 0)
@@ -284,7 +285,7 @@ def audit_lines(audit: Audit) -> list[str]:
     return lines
 
 
-def _plan_of(audit: Audit) -> str:
+def _plan_of(audit: "Audit") -> str:
     """Name the plan by its whole id: an officer compares it with another."""
     if audit.plan is None:
         return "no usable plan"
@@ -293,7 +294,7 @@ def _plan_of(audit: Audit) -> str:
     return f"plan {audit.plan.plan_id}, ε ≤ {figure_up(epsilon(audit.plan.amplification))} for one report"
 
 
-def _request_line(audit: Audit) -> str:
+def _request_line(audit: "Audit") -> str:
     """Say what was audited, and how."""
     request = audit.request.to_json()
     line = f"depth {request['depth']}; {_client(audit, request['client'])}"
@@ -303,7 +304,7 @@ def _request_line(audit: Audit) -> str:
     return f"{line}; {request['trials']:,} reports asked for, a false alarm with a chance of at most {alarm}"
 
 
-def _client(audit: Audit, client: str) -> str:
+def _client(audit: "Audit", client: str) -> str:
     """Name a client, by the records that it takes."""
     record = "basket" if audit.plan is None or takes_names(audit.plan) else "record"
     return _CLIENTS[client].format(record=record)

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.client.sending import SentReport, SentWaiting
-from assocpriv.collect.folder import CollectionStatus
-from assocpriv.collect.gather import Gathered, Refusal
-from assocpriv.collect.keys import SourceKey
 from assocpriv.promise.breaches import format_bound
 from assocpriv.promise.errors import counted
 from assocpriv.show.figures import fields
 
 if TYPE_CHECKING:
+    from assocpriv.client.sending import SentReport, SentWaiting
+    from assocpriv.collect.folder import CollectionStatus
+    from assocpriv.collect.gather import Gathered, Refusal
+    from assocpriv.collect.keys import SourceKey
     from assocpriv.files.plans import CatalogueCheck
     from assocpriv.simulation.samples import CatalogueDraft, CatalogueUse
 
@@ -103,7 +103,7 @@ def _twin_lines(twins: Sequence[tuple[str, ...]]) -> list[str]:
 # ---- sending
 
 
-def sent_record(sent: SentReport) -> dict[str, Any]:
+def sent_record(sent: "SentReport") -> dict[str, Any]:
     """Return what became of a report, for ``--json``."""
     return {
         **fields(sent, "state plan_id new report_bytes spent left"),
@@ -111,7 +111,7 @@ def sent_record(sent: SentReport) -> dict[str, Any]:
     }
 
 
-def sent_lines(sent: SentReport, url: str) -> list[str]:
+def sent_lines(sent: "SentReport", url: str) -> list[str]:
     """Say what became of a report."""
     made = "a new report" if sent.new else "the report made before"
     state = f"sent to {url}" if sent.state == "sent" else f"which {url} has already"
@@ -122,12 +122,12 @@ def sent_lines(sent: SentReport, url: str) -> list[str]:
     ]
 
 
-def waiting_record(sent: SentWaiting) -> dict[str, Any]:
+def waiting_record(sent: "SentWaiting") -> dict[str, Any]:
     """Return what became of the reports that waited, for ``--json``."""
     return fields(sent, "sent other_plans")
 
 
-def waiting_lines(sent: SentWaiting, url: str) -> list[str]:
+def waiting_lines(sent: "SentWaiting", url: str) -> list[str]:
     """Say what became of the reports that waited."""
     others = f"{counted(sent.other_plans, 'report')} of other plans, which are not collected there: kept"
     return [f"{counted(sent.sent, 'report')} sent to {url}", *([others] if sent.other_plans else [])]
@@ -136,7 +136,7 @@ def waiting_lines(sent: SentWaiting, url: str) -> list[str]:
 # ---- gathering
 
 
-def gathered_record(done: Gathered) -> dict[str, Any]:
+def gathered_record(done: "Gathered") -> dict[str, Any]:
     """Return what was gathered and refused, for ``--json``; the plan's id stands at the top if there is one plan."""
     ids = [each.plan.plan_id for each in done.collections]
     return {
@@ -152,7 +152,7 @@ def gathered_record(done: Gathered) -> dict[str, Any]:
     }
 
 
-def gathered_lines(done: Gathered, *, removed: bool) -> list[str]:
+def gathered_lines(done: "Gathered", *, removed: bool) -> list[str]:
     """Say what was gathered, what the collections hold now, and where the files are."""
     lines = [
         f"{counted(each.gathered, 'report')} gathered into {each.path}, which holds {each.reports:,} now; "
@@ -167,14 +167,14 @@ def gathered_lines(done: Gathered, *, removed: bool) -> list[str]:
     return lines
 
 
-def refused_lines(done: Gathered) -> list[str]:
+def refused_lines(done: "Gathered") -> list[str]:
     """Name what was refused, one a line, and say where it is."""
     shown = [_refused(each) for each in done.refused[:_SHOWN]]
     rest = done.refused_count - len(shown)
     return shown + [f"and {rest:,} more"] * (rest > 0)
 
 
-def failure(done: Gathered) -> str:
+def failure(done: "Gathered") -> str:
     """Say that something was there and none of it could be gathered; empty where that is not so."""
     if done.gathered or not done.refused_count:
         return ""
@@ -183,7 +183,7 @@ def failure(done: Gathered) -> str:
     return f"nothing was gathered: none of {done.refused_count:,} is a report of the plan"
 
 
-def _refused(refusal: Refusal) -> str:
+def _refused(refusal: "Refusal") -> str:
     if refusal.file == _STREAM:
         return f"passed over: {refusal.reason}"
     # whoever may put files into an inbox chooses their names: nothing of them may pass for our own lines
@@ -194,12 +194,12 @@ def _refused(refusal: Refusal) -> str:
 # ---- keys
 
 
-def key_record(key: SourceKey) -> dict[str, Any]:
+def key_record(key: "SourceKey") -> dict[str, Any]:
     """Return what is kept of a key but its hash, for ``--json``."""
     return fields(key, "number name quota revoked")
 
 
-def key_lines(keys: list[SourceKey]) -> list[str]:
+def key_lines(keys: "list[SourceKey]") -> list[str]:
     """Return a table of keys."""
     if not keys:
         return ["there are no keys: anybody may send reports, unless the collector is started with --keys"]
@@ -218,7 +218,7 @@ def key_lines(keys: list[SourceKey]) -> list[str]:
 # ---- folders
 
 
-def status_record(found: CollectionStatus) -> dict[str, Any]:
+def status_record(found: "CollectionStatus") -> dict[str, Any]:
     """Return what a folder holds, for ``--json``; keys' numbers are texts, as names in JSON are."""
     return fields(found, "plan_id reports sealed unsealed in_database keys served closed") | {
         "by_key": {str(key): count for key, count in found.by_key.items()},
@@ -226,7 +226,7 @@ def status_record(found: CollectionStatus) -> dict[str, Any]:
     }
 
 
-def status_lines(found: CollectionStatus) -> list[str]:
+def status_lines(found: "CollectionStatus") -> list[str]:
     """Say what a folder holds."""
     state = "closed" if found.closed else "being served" if found.served else "not being served"
     lines = [

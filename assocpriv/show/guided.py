@@ -10,9 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assocpriv.client.waiting import AnswerCounts
-from assocpriv.planning.tables import GuidedFacts
-from assocpriv.plans.guided import GuidedPlan
 from assocpriv.plans.kind import load
 from assocpriv.plans.tables import shortened
 from assocpriv.promise.breaches import epsilon, float_up, format_fraction, highest_posterior
@@ -21,6 +18,9 @@ from assocpriv.show.figures import becomes, fields, figure, figure_up, percent_a
 from assocpriv.show.plans import promise_record
 
 if TYPE_CHECKING:
+    from assocpriv.client.waiting import AnswerCounts
+    from assocpriv.planning.tables import GuidedFacts
+    from assocpriv.plans.guided import GuidedPlan
     from assocpriv.server.guided import MinerState
     from assocpriv.simulation.guided import PopulationTrial, Trial
 
@@ -43,7 +43,7 @@ KINDS = {"select-a-size": _BASKETS, "fixed-size": _BASKETS, "table": _TABLES, "g
 # ---- plans
 
 
-def plan_record(facts: GuidedFacts) -> dict[str, Any]:
+def plan_record(facts: "GuidedFacts") -> dict[str, Any]:
     """Return what a plan promises, for ``--json``."""
     plan, gamma, together = facts.plan, facts.plan.amplification, facts.plan.composed_amplification
     share = facts.random_share
@@ -65,7 +65,7 @@ def plan_record(facts: GuidedFacts) -> dict[str, Any]:
     }
 
 
-def plan_lines(facts: GuidedFacts) -> list[str]:
+def plan_lines(facts: "GuidedFacts") -> list[str]:
     """Say what a plan promises."""
     plan = facts.plan
     names = [column.name for column in plan.attributes]
@@ -83,7 +83,7 @@ def plan_lines(facts: GuidedFacts) -> list[str]:
     ]
 
 
-def _promise_lines(facts: GuidedFacts) -> list[str]:
+def _promise_lines(facts: "GuidedFacts") -> list[str]:
     plan, promise = facts.plan, facts.plan.promise
     gamma, together = plan.amplification, plan.composed_amplification
     if gamma is None or together is None or promise is None:
@@ -100,7 +100,7 @@ def _promise_lines(facts: GuidedFacts) -> list[str]:
     return [*lines, f"kept        {_kept(facts)}"]
 
 
-def _kept(facts: GuidedFacts) -> str:
+def _kept(facts: "GuidedFacts") -> str:
     if facts.random_share is None:
         return "by coins in every bit, as many as the guidance needs"
     return f"by {figure(facts.random_share * 100)}% of reports that answer for a random tuple"
@@ -189,13 +189,13 @@ def collect_lines(state: "MinerState") -> list[str]:
 # ---- answers
 
 
-def answer_record(done: AnswerCounts, plan: GuidedPlan) -> dict[str, Any]:
+def answer_record(done: "AnswerCounts", plan: "GuidedPlan") -> dict[str, Any]:
     """Return what was answered, for ``--json``."""
     sent = {"plan_id": plan.plan_id, "sent": done.records, "waiting": 0, "report_bytes": plan.report_bytes}
     return sent | fields(done, "serial level clipped missing waited")
 
 
-def answer_lines(done: AnswerCounts, plan: GuidedPlan, output: Path) -> list[str]:
+def answer_lines(done: "AnswerCounts", plan: "GuidedPlan", output: Path) -> list[str]:
     """Say what was answered."""
     lines = [
         f"{counted(done.records, 'report')} of {counted(plan.report_bytes, 'byte')} written to {output}: answers to "
@@ -212,7 +212,7 @@ def answer_lines(done: AnswerCounts, plan: GuidedPlan, output: Path) -> list[str
     return lines
 
 
-def waiting_record(waiting: int, plan: GuidedPlan) -> dict[str, Any]:
+def waiting_record(waiting: int, plan: "GuidedPlan") -> dict[str, Any]:
     """Return how many records wait, for ``--json``."""
     return {"plan_id": plan.plan_id, "sent": 0, "waiting": waiting}
 

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.files.itemsets import AnyFrame, LightFrame, itemset_records
-from assocpriv.planning.discovery import Prospects
 from assocpriv.planning.rounds import HISTOGRAM, Refinement
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.promise.breaches import epsilon, format_fraction
 from assocpriv.promise.errors import counted
@@ -26,11 +24,14 @@ from assocpriv.server.selection import EVERYTHING, SURE, ItemsetFilter, rows_to_
 from assocpriv.server.supports import WHOLE_BELOW
 from assocpriv.show import figures
 from assocpriv.show.plans import plan_lines, plan_record, promise_record
-from assocpriv.simulation.rounds import RoundScore, RoundsTrial, ScheduleTrial
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
+
+    from assocpriv.planning.discovery import Prospects
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.simulation.rounds import RoundScore, RoundsTrial, ScheduleTrial
 
 _MORE_COLUMNS = {
     "true_support": "true",
@@ -322,7 +323,7 @@ def answer_lines(answers: "AskOutcome") -> list[str]:
 # ---- the next round
 
 
-def refinement_record(refinement: Refinement, prospects: Prospects) -> dict[str, Any]:
+def refinement_record(refinement: Refinement, prospects: "Prospects") -> dict[str, Any]:
     """Return a plan for the next round, and what its reports can show, for ``--json``."""
     return plan_record(prospects) | {
         "before": refinement.before.plan_id,
@@ -340,7 +341,7 @@ def refinement_record(refinement: Refinement, prospects: Prospects) -> dict[str,
     }
 
 
-def refinement_lines(refinement: Refinement, prospects: Prospects) -> list[str]:
+def refinement_lines(refinement: Refinement, prospects: "Prospects") -> list[str]:
     """Say what a plan for the next round asks, and what it means for whoever answers both rounds."""
     plan, before, both = refinement.plan, refinement.before, refinement.amplification_limit
     posterior = figures.percent_within(plan.promise.posterior, up=True)
@@ -376,7 +377,7 @@ def _split_lines(refinement: Refinement) -> list[str]:
     return [f"people      {shares}; split them by chance, before the first of these rounds"]
 
 
-def _mining_line(prospects: Prospects) -> str:
+def _mining_line(prospects: "Prospects") -> str:
     names = {1: "itemsets"} if prospects.plan.view.kind == "itemsets" else {}
     least = ", ".join(
         f"{figures.percent_up(support)} for {names.get(k, itemsets_of(k))}"
@@ -415,7 +416,7 @@ def combined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
 # ---- schedules of rounds
 
 
-def trial_record(trial: RoundsTrial) -> dict[str, Any]:
+def trial_record(trial: "RoundsTrial") -> dict[str, Any]:
     """Return tried schedules for ``--json``, with the itemsets that the proposed one found."""
     promise, best = trial.promise, trial.proposed
     return {
@@ -446,7 +447,7 @@ def trial_record(trial: RoundsTrial) -> dict[str, Any]:
     }
 
 
-def _schedule_record(tried: ScheduleTrial, proposed: bool) -> dict[str, Any]:
+def _schedule_record(tried: "ScheduleTrial", proposed: bool) -> dict[str, Any]:
     return {
         "rounds": tried.count,
         "proposed": proposed,
@@ -457,7 +458,7 @@ def _schedule_record(tried: ScheduleTrial, proposed: bool) -> dict[str, Any]:
     }
 
 
-def _round_record(each: RoundScore) -> dict[str, Any]:
+def _round_record(each: "RoundScore") -> dict[str, Any]:
     return {
         **figures.fields(each, "name people"),
         "entries": each.plan.n_items,
@@ -471,7 +472,7 @@ def _round_record(each: RoundScore) -> dict[str, Any]:
     }
 
 
-def trial_lines(trial: RoundsTrial, rows: int) -> list[str]:
+def trial_lines(trial: "RoundsTrial", rows: int) -> list[str]:
     """Show the schedules tried, what each round bought, and the itemsets that the proposed one found."""
     best, count = trial.proposed, len(trial.truth)
     lines = [
@@ -512,7 +513,7 @@ def trial_lines(trial: RoundsTrial, rows: int) -> list[str]:
     return [*lines, *_found_lines(trial, rows)]
 
 
-def _found_lines(trial: RoundsTrial, rows: int) -> list[str]:
+def _found_lines(trial: "RoundsTrial", rows: int) -> list[str]:
     found = _found(trial)
     rounds = "one round" if trial.proposed.count == 1 else f"{trial.proposed.count} rounds"
     lines = [f"{'support':>9} {'± error':>9} {'true':>9}  found by {rounds} (*: truly among the wanted)"]
@@ -526,9 +527,9 @@ def _found_lines(trial: RoundsTrial, rows: int) -> list[str]:
     return lines + (figures.rest_line(len(found), rows) if found else [])
 
 
-def _found(trial: RoundsTrial) -> list[Itemset]:
+def _found(trial: "RoundsTrial") -> list[Itemset]:
     return ranked(trial.proposed.known, len(trial.truth))
 
 
-def _pieces(plan: Plan) -> int:
+def _pieces(plan: "Plan") -> int:
     return 1 if plan.view.blocks is None else plan.view.blocks.pieces

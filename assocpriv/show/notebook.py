@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.auditing.findings import count_undecided
 from assocpriv.files.itemsets import LightFrame, itemset_records
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.tree_model import TreeModel, tree_lines
 from assocpriv.promise.errors import counted
-from assocpriv.server.distributions import Distributions
 from assocpriv.server.itemsets import MiningFacts, describe_undecided, meaning, mining_facts, sure_rows
 from assocpriv.server.rules import rule_records
 from assocpriv.show.charts import itemset_rows, rule_row
@@ -23,6 +21,9 @@ from assocpriv.show.promises import promise_sentences
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.server.distributions import Distributions
 
 
 _ROWS = 15
@@ -72,7 +73,7 @@ def rules_html(frame: "pd.DataFrame") -> str:
     return _card("Association rules", [], head, rows, len(frame) - len(rows))
 
 
-def plan_html(plan: PublishedPlan) -> str:
+def plan_html(plan: "PublishedPlan") -> str:
     """Show what a plan promises."""
     said = f"a report of {counted(plan.report_bytes, 'byte')}; kind {plan.kind}, id {plan.plan_id[:12]}…"
     return _card("Plan", map(escape, [*promise_sentences(plan), said]))
@@ -88,7 +89,7 @@ def audit_html(audit: Any) -> str:
     return _card(f"Audit: {audit.verdict}", [], head, rows, len(found) - len(rows), notes)
 
 
-def distributions_html(found: Distributions) -> str:
+def distributions_html(found: "Distributions") -> str:
     """Show the mean and quantiles of each column, or its commonest values."""
     columns = found.record()["columns"]
     rows = []

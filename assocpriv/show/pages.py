@@ -13,11 +13,9 @@ from assocpriv.files.plans import read_plan
 from assocpriv.files.tree_models import read_tree
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.tree_model import TreeModel, tree_sides
 from assocpriv.promise.breaches import Epsilon, epsilon, parse_share
 from assocpriv.promise.errors import EstimateError, FileError, PlanError
-from assocpriv.server.apriori import Level
 from assocpriv.server.distributions import Distributions
 from assocpriv.server.intervals import level_discoverable_support
 from assocpriv.server.itemsets import ATTRIBUTE, mining_facts, nothing_found, read_table
@@ -29,6 +27,9 @@ from assocpriv.show.charts import marks_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.server.apriori import Level
 
     Shown = AnyFrame | Distributions | TreeModel | dict[str, Any] | str | Path
 

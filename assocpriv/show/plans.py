@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.planning.blocks import LEAST_BLOCKS
 from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery, Prospects, foresee
 from assocpriv.planning.transaction_size import SamplingLoss, SizeRow, describe_loss
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.breaches import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.promise.errors import counted
-from assocpriv.server.intervals import DiscoverableSupports
 from assocpriv.show import figures
 
 if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
     from assocpriv.records.basket_files import ReadCounts
+    from assocpriv.server.intervals import DiscoverableSupports
     from assocpriv.simulation.samples import SamplePlan
 
 LOWEST, LEVEL = "lowest_discoverable_support", "level_discoverable_support"
@@ -86,7 +86,7 @@ def promise_record(promise: Breach) -> dict[str, str]:
     return {"prior": format_fraction(promise.prior), "posterior": format_fraction(promise.posterior)}
 
 
-def _discoverable_record(limits: DiscoverableSupports) -> dict[str, dict[str, float | None]]:
+def _discoverable_record(limits: "DiscoverableSupports") -> dict[str, dict[str, float | None]]:
     return {LOWEST: figures.finite(limits.lowest), LEVEL: figures.finite(limits.level)}
 
 
@@ -114,7 +114,7 @@ def plan_lines(prospects: Prospects) -> list[str]:
     ]
 
 
-def _asked_line(plan: Plan) -> str:
+def _asked_line(plan: "Plan") -> str:
     """Say what a plan asks for."""
     if plan.view.kind == SIZES:
         classes = ", ".join(plan.catalogue[entry] for entry in range(plan.n_items))
@@ -213,13 +213,13 @@ class _Insertion:
     operator: str
 
 
-def _independent(plan: Plan) -> _Insertion:
+def _independent(plan: "Plan") -> _Insertion:
     chance = format_fraction(plan.independent.default_probability)
     record = {"default_probability": chance, "report_size": None}
     return _Insertion(record, _CODE_NAMES[plan.generator.kind], f"default probability {chance}")
 
 
-def _fixed_size(plan: Plan) -> _Insertion:
+def _fixed_size(plan: "Plan") -> _Insertion:
     size, items = plan.fixed.report_size, plan.fixed.items
     record = {"default_probability": None, "report_size": size}
     return _Insertion(record, "the number of a set", f"reports of exactly {size:,} of {items:,} items")

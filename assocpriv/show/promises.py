@@ -7,13 +7,11 @@ proves about privacy, or that several plans prove together.
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assocpriv.planning import baskets
 from assocpriv.planning.discovery import DEFAULT_PRIORS, Budget, Privacy, Together
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import itemsets_of
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import Breach, epsilon, float_up, format_fraction, highest_posterior, parse_probability
 from assocpriv.promise.errors import counted
 from assocpriv.show.figures import (
@@ -31,6 +29,10 @@ from assocpriv.show.figures import (
 from assocpriv.show.plans import LEVEL, SIZES, promise_record
 from assocpriv.show.terminal import paragraph_width
 
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.plans.published import PublishedPlan
+
 _WIDTH, _SAID = 80, 82  # columns: of paragraphs, and of sentences, so that those to choose from stay on a line
 _BELIEFS = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 2))
 _OF_ONE_PLAN = (
@@ -47,7 +49,7 @@ _USELESS = 99**2  # γ with which a belief of 1% may become 99%
 # ---- sentences
 
 
-def promise_sentences(plan: PublishedPlan) -> list[str]:
+def promise_sentences(plan: "PublishedPlan") -> list[str]:
     """Say what a plan promises, in words, and what lies outside it."""
     sentences = []
     if plan.promise is not None:
@@ -71,7 +73,7 @@ def promise_sentences(plan: PublishedPlan) -> list[str]:
     return sentences
 
 
-def bound_clause(plan: PublishedPlan | None) -> str:
+def bound_clause(plan: "PublishedPlan | None") -> str:
     """Say, after that a page tells no more of a person than the report did, whether a promise bounds that."""
     if plan is None:
         return ", and that is what its plan’s promise bounds (see above)"
@@ -145,7 +147,7 @@ def explain_lines(explained: baskets.WorkedPromises) -> list[str]:
     return lines + (_weekly_lines(explained.weekly) if explained.weekly else []) + _advice_lines()
 
 
-def _what_it_is(plan: Plan | None) -> list[str]:
+def _what_it_is(plan: "Plan | None") -> list[str]:
     """Say what is bounded, of a plan as its promise has it: of how many reports."""
     several = plan.reports_per_person if plan else 1
     what, whose, never = "one report", "its", "no report is γ times likelier under one basket than under any other"
@@ -159,7 +161,7 @@ def _what_it_is(plan: Plan | None) -> list[str]:
     return wrap(said, paragraph_width(_WIDTH))
 
 
-def _cost_heading(plan: Plan | None) -> list[str]:
+def _cost_heading(plan: "Plan | None") -> list[str]:
     if plan is not None and plan.view.kind == SIZES:
         return [
             f"What it costs: the least share of baskets that can be believed, of {plan.n_items:,} classes",
@@ -176,7 +178,7 @@ def _name(promise: Breach) -> str:
     return f"{percent_within(promise.prior, up=False)} → {percent_within(promise.posterior, up=True)}"
 
 
-def _sentence(promise: Breach, plan: Plan | None) -> str:
+def _sentence(promise: Breach, plan: "Plan | None") -> str:
     """Say what the promise makes of one belief, in words for those who will report."""
     what, then, later = "you buy X", "then ", ""
     if plan is not None:
@@ -196,7 +198,7 @@ def _belief_line(promise: Breach) -> str:
     )
 
 
-def _cost_lines(worked: baskets.WorkedPromise, plan: Plan | None) -> list[str]:
+def _cost_lines(worked: baskets.WorkedPromise, plan: "Plan | None") -> list[str]:
     sizes = sorted({k for levels in worked.levels.values() for k in levels})
     classes = "sizes" if plan is not None and plan.view.kind == SIZES else ""
     return [
@@ -344,7 +346,7 @@ def _composition_lines(privacy: Privacy) -> list[str]:
     ]
 
 
-def _below(plan: PublishedPlan, part: Together) -> str:
+def _below(plan: "PublishedPlan", part: Together) -> str:
     """Write γ of some reports of a person, below the promise's limit if it covers so many."""
     if plan.promise is None or part.reports > plan.reports_per_person:
         return f"≤ {figure(part.amplification)}"

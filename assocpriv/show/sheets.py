@@ -17,16 +17,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import counted
 from assocpriv.show import charts
 from assocpriv.show.figures import NORMAL, errors_of, estimate, names, number, share, size_name
 from assocpriv.show.promises import bound_clause, promise_sentences
+
+if TYPE_CHECKING:
+    from assocpriv.plans.published import PublishedPlan
 
 _MOST_BYTES = 300_000  # of a page; where names are long it shows fewer rows
 MOST_ITEMSETS, MOST_RULES = 1000, 250  # to show, the surest of them
@@ -92,7 +94,7 @@ class Found:
     sure: int
     all_rules: int
     min_confidence: str
-    plan: PublishedPlan | None = None
+    plan: "PublishedPlan | None" = None
     times: Sequence[int] = ()
     more: Mapping[int, Sequence[float]] = field(default_factory=dict)
     stronger: Sequence[tuple[str, float | None]] = ()
@@ -297,7 +299,7 @@ def _drawing(row: _Record, tables: int) -> charts.Rounds:
 # ---- distributions
 
 
-def spread_page(record: Mapping[str, Any], title: str, plan: PublishedPlan | None) -> str:
+def spread_page(record: Mapping[str, Any], title: str, plan: "PublishedPlan | None") -> str:
     """Return the page of what ``numeric reconstruct --json`` prints of single columns."""
     columns = record["columns"]
     classes = {name: of_class["columns"] for name, of_class in record.get("classes", {}).items()}
@@ -373,7 +375,7 @@ class Line(NamedTuple):
     is_leaf: bool
 
 
-def tree_page(facts: Mapping[str, Any], lines: Sequence[Line], title: str, plan: PublishedPlan | None) -> str:
+def tree_page(facts: Mapping[str, Any], lines: Sequence[Line], title: str, plan: "PublishedPlan | None") -> str:
     """Return the page; ``facts`` are ``class``, ``classes``, ``records``, ``shares``, ``undecidable``, ``method``."""
     shown = lines[:_MOST_LINES]
     view = {

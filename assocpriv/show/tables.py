@@ -20,7 +20,6 @@ from assocpriv.plans.tables import TablePlan, shortened
 from assocpriv.promise.breaches import epsilon, float_up, format_bound, format_fraction, highest_posterior
 from assocpriv.promise.errors import counted
 from assocpriv.promise.numbers import rounded
-from assocpriv.server.distributions import Distribution, Distributions, Figure, JointDistribution, Numbers
 from assocpriv.show.figures import becomes, fields, figure, figure_up, percent_as_given, percent_within, written
 from assocpriv.show.plans import promise_record
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from assocpriv.client.predict import PredictionCounts
     from assocpriv.plans.tree_model import TreeModel
     from assocpriv.records.tables import TableCounts
+    from assocpriv.server.distributions import Distribution, Distributions, Figure, JointDistribution, Numbers
 
 _INDENT = " " * 12
 _MOST_COSTS = 4  # shown
@@ -244,7 +244,7 @@ def _by_column(counts: Mapping[str, int], what: str) -> str:
 # ---- distributions
 
 
-def distribution_lines(found: Distributions) -> list[str]:
+def distribution_lines(found: "Distributions") -> list[str]:
     """Return distributions as text."""
     if found.joint is not None:
         return _joint_lines(found.joint)
@@ -263,12 +263,12 @@ def distribution_lines(found: Distributions) -> list[str]:
     return [*lines, "", *(_BASES[basis] for basis in sorted(bases))] if bases else lines
 
 
-def left_out_lines(found: Distributions) -> list[str]:
+def left_out_lines(found: "Distributions") -> list[str]:
     """Say of classes why they are left out."""
     return [f"{found.by}={value} is left out: {why}" for value, why in found.left_out.items()]
 
 
-def _distribution_lines(prefix: str, each: Distribution, level: float) -> list[str]:
+def _distribution_lines(prefix: str, each: "Distribution", level: float) -> list[str]:
     lines = [f"{prefix}{each.name}  {each.reports:,} reports, method {each.method}"]
     if each.missing is not None:
         lines.append(f"  missing   {each.missing.value:.2%} ± {each.missing.std_error:.2%}")
@@ -289,7 +289,7 @@ def _distribution_lines(prefix: str, each: Distribution, level: float) -> list[s
     return lines + _bars(_rows(each, numbers))
 
 
-def _quantile_rows(numbers: Numbers) -> list[tuple[str, str]]:
+def _quantile_rows(numbers: "Numbers") -> list[tuple[str, str]]:
     found = numbers.quantiles
     rows = {
         "quantile": [f"{each.level:.0%}" for each in found],
@@ -301,16 +301,16 @@ def _quantile_rows(numbers: Numbers) -> list[tuple[str, str]]:
     return [(name, "".join(f"{text:>{width}}" for text in texts)) for name, texts in rows.items()]
 
 
-def _with_error(figure: Figure) -> str:
+def _with_error(figure: "Figure") -> str:
     value, low, high = (rounded(each, 5) for each in (figure.value, figure.low, figure.high))
     return f"{value} ± {rounded(figure.std_error, 2)}  ({low}–{high})"
 
 
-def _half_width(numbers: Numbers) -> float:
+def _half_width(numbers: "Numbers") -> float:
     return float((numbers.cdf_high - numbers.cdf_low)[1:-1].max(initial=0.0)) / 2
 
 
-def _rows(each: Distribution, numbers: Numbers) -> list[tuple[str, float, float | None]]:
+def _rows(each: "Distribution", numbers: "Numbers") -> list[tuple[str, float, float | None]]:
     """Return some ten rows of neighbouring intervals; errors are those of single intervals, so they stand alone."""
     n = len(each.share)
     cuts = np.unique(np.linspace(0, n, min(n, _ROWS) + 1).round().astype(int))
@@ -337,7 +337,7 @@ def _bars(rows: Sequence[tuple[str, float, float | None]]) -> list[str]:
     return lines
 
 
-def _joint_lines(joint: JointDistribution) -> list[str]:
+def _joint_lines(joint: "JointDistribution") -> list[str]:
     frame = joint.frame().sort_values("share", ascending=False, kind="stable")
     first, second = joint.names
     head = [f"{first} × {second}  {joint.reports:,} reports, method {joint.method}", ""]

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,6 @@ from assocpriv.planning.rounds import (
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.transition import SupportModel
-from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.numbers import check_range
@@ -47,6 +47,9 @@ from assocpriv.server.sampling import LEFT_BIAS, Sampling, SizeShares, fit_sizes
 from assocpriv.server.supports import Respondents, lowest_discoverable_support, normal_quantile
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.simulate import PlainCounter, Progress
+
+if TYPE_CHECKING:
+    from assocpriv.promise.breaches import Breach
 
 AUTO = "auto"
 _MOST_ROUNDS = 3
@@ -104,13 +107,13 @@ class Crowd:
 
 
 def run_rounds(
-    baskets: Baskets, promise: Breach, wanted: int, split: PeopleSplit | None = None, *, seed: int | None = None
+    baskets: Baskets, promise: "Breach", wanted: int, split: PeopleSplit | None = None, *, seed: int | None = None
 ) -> list[RoundResult]:
     """Ask all people once, round after round, for so many itemsets wanted; three rounds by default."""
     return run_schedule(Crowd(baskets, seed), promise, wanted, split or PeopleSplit())
 
 
-def run_schedule(crowd: Crowd, promise: Breach, wanted: int, split: PeopleSplit) -> list[RoundResult]:
+def run_schedule(crowd: Crowd, promise: "Breach", wanted: int, split: PeopleSplit) -> list[RoundResult]:
     """Ask the people of a crowd, as :func:`run_rounds`."""
     run = _Run(crowd, promise, wanted, split)
     asked = sizes_share(promise, crowd.count) if split.sizes is None else split.sizes
@@ -140,7 +143,7 @@ class _Run:
     """What all rounds of a run share: no baskets; each round is handed reports of its own people."""
 
     crowd: Crowd
-    promise: Breach
+    promise: "Breach"
     wanted: int
     split: PeopleSplit
 
@@ -334,7 +337,7 @@ class RoundsTrial:
     """
 
     baskets: Baskets
-    promise: Breach
+    promise: "Breach"
     wanted: int
     truth: dict[posterior.Itemset, float]
     supports: dict[posterior.Itemset, float]
@@ -353,7 +356,7 @@ class RoundsTrial:
 
 def try_rounds(
     baskets: Baskets,
-    promise: Breach,
+    promise: "Breach",
     *,
     rounds: int | str = AUTO,
     top: int = 64,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,19 +25,21 @@ from assocpriv.planning.transaction_size import (
     propose_transaction_size,
     sampling_loss,
 )
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.view import View
-from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BasketError, PlanError
 from assocpriv.promise.numbers import check_range
 from assocpriv.records.basket_files import ReadCounts, ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets, count_sizes, to_baskets, top_holders
-from assocpriv.records.sources import Progress
 from assocpriv.server.itemsets import read_itemsets
 from assocpriv.server.rounds import sizes_of_table
-from assocpriv.server.sampling import SizeShares
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.promise.breaches import Breach
+    from assocpriv.records.sources import Progress
+    from assocpriv.server.sampling import SizeShares
 
 PlanProgress = Callable[[str, int, int], None]
 
@@ -62,7 +64,7 @@ class ReadSample:
 class SamplePlan:
     """A plan, the sample that it was made for, what each M would mean where that was to be chosen, and its loss."""
 
-    plan: Plan
+    plan: "Plan"
     sample: ReadSample | None = None
     size_rows: tuple[SizeRow, ...] = ()
     loss: SamplingLoss | None = None
@@ -70,7 +72,7 @@ class SamplePlan:
 
 def plan_for_sample(
     names: int | Catalogue,
-    promise: Breach,
+    promise: "Breach",
     sample: tuple[Path, Mapping[str, Any]] | None,
     *,
     unknown: str = "error",
@@ -99,7 +101,7 @@ def plan_for_sample(
     """
     choices["progress"] = partial(progress, "planning") if progress else None
 
-    def by_sizes(known: KnownSizes | SizeShares) -> tuple[Plan, Proposal]:
+    def by_sizes(known: "KnownSizes | SizeShares") -> "tuple[Plan, Proposal]":
         return plan_for_sizes(names, promise, known, transaction_size=transaction_size, blocks=blocks, **choices)
 
     if histogram is not None:
@@ -133,7 +135,7 @@ def _known_sizes(baskets: Baskets, transaction_size: int | None, choices: Mappin
 
 
 def _size_rows(
-    baskets: Baskets, promise: Breach, choices: dict[str, Any], progress: PlanProgress | None
+    baskets: Baskets, promise: "Breach", choices: dict[str, Any], progress: PlanProgress | None
 ) -> list[SizeRow]:
     sizes, largest = count_sizes(baskets), choices.get("itemset_size")
     holders = top_holders(baskets, min(largest or default_itemset_size(sizes), MAX_TRANSACTION_SIZE))
@@ -144,7 +146,7 @@ def _size_rows(
 
 
 def _read(
-    sample: tuple[Path, Mapping[str, Any]], plan: Plan, unknown: str, progress: PlanProgress | None
+    sample: tuple[Path, Mapping[str, Any]], plan: "Plan", unknown: str, progress: PlanProgress | None
 ) -> ReadSample:
     """Read baskets as a plan views them."""
     path, layout = sample
@@ -184,7 +186,7 @@ def draft_catalogue(
     sources: Iterable[Any],
     min_count: int = 1,
     layout: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: "Progress | None" = None,
 ) -> CatalogueDraft:
     """Return the names of items in baskets, files or data in memory, in one form and sorted.
 
@@ -219,7 +221,7 @@ def try_catalogue(
     catalogue: Catalogue,
     sources: Iterable[Any],
     layout: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: "Progress | None" = None,
 ) -> CatalogueUse:
     """Hold baskets against a catalogue; arguments and errors are those of :func:`draft_catalogue`."""
     total, counts = _counted(sources, layout, progress)
@@ -231,7 +233,7 @@ def try_catalogue(
 def _counted(
     sources: Iterable[Any],
     layout: Mapping[str, Any] | None,
-    progress: Progress | None,
+    progress: "Progress | None",
     form: Callable[[str], str] = str,
 ) -> tuple[int, Counter[str]]:
     """Return how many baskets there are, and how many hold each name in a form; several of one basket count once."""
@@ -254,7 +256,7 @@ def _held(baskets: Baskets, form: Callable[[str], str]) -> dict[str, int]:
     return dict(zip(number, np.bincount(place, minlength=len(number)).tolist(), strict=True))
 
 
-def _batches(source: Any, layout: Mapping[str, Any], progress: Progress | None) -> Iterator[Baskets]:
+def _batches(source: Any, layout: Mapping[str, Any], progress: "Progress | None") -> Iterator[Baskets]:
     if not isinstance(source, str | PathLike):
         return iter([to_baskets(source, repeats="merge")])
     return stream_baskets(source, None, ReadOptions(**layout, repeats="merge", empty="keep", progress=progress))

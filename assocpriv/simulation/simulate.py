@@ -17,9 +17,7 @@ from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.planning.transaction_size import sampling_loss
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.transition import SupportModel
-from assocpriv.plans.view import View
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.apriori import mine_levels
@@ -31,6 +29,9 @@ from assocpriv.simulation.enumeration import SeededEntropy
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from assocpriv.plans.catalogue import Catalogue
+    from assocpriv.plans.view import View
 
 
 Progress = Callable[[str, int, int], None]
@@ -74,10 +75,10 @@ class Truth:
         view: the plan's, where an entry of the catalogue may be an itemset.
     """
 
-    catalogue: Catalogue
+    catalogue: "Catalogue"
     fitted: PlainCounter
     raw: PlainCounter
-    view: View
+    view: "View"
 
     def supports(self, itemsets: Iterable[frozenset[str]], *, raw: bool) -> NDArray[np.float64]:
         """Return the true support of each itemset of names, float64 (itemsets,)."""

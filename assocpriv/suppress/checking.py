@@ -15,13 +15,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.promise.errors import FileError
-from assocpriv.suppress.templates import Bound
+
+if TYPE_CHECKING:
+    from assocpriv.suppress.templates import Bound
 
 _MOST = 1 << 62
 _YES = ("1", "1.0", "true", "t", "yes", "y", "x")
@@ -35,7 +37,7 @@ _PlainBound = tuple[Sequence[str], Sequence[str], int, int]  # channel, sensitiv
 class Checked:
     """A bound, and the pattern of its channel with the highest confidence: records with it, and hits among them."""
 
-    bound: Bound
+    bound: "Bound"
     support: int
     hits: int
 
@@ -46,7 +48,7 @@ class Checked:
 
 
 def count_file(
-    path: Path, bounds: Sequence[Bound], *, parquet: bool, separator: str = ",", gzipped: bool = False
+    path: Path, bounds: "Sequence[Bound]", *, parquet: bool, separator: str = ",", gzipped: bool = False
 ) -> tuple[Checked, ...]:
     """Count all bounds in a file as it lies on disk.
 
@@ -58,7 +60,7 @@ def count_file(
     return count_columns(read(path, names), bounds)
 
 
-def count_columns(columns: Mapping[str, Any], bounds: Sequence[Bound]) -> tuple[Checked, ...]:
+def count_columns(columns: Mapping[str, Any], bounds: "Sequence[Bound]") -> tuple[Checked, ...]:
     """Count all bounds in columns that Arrow holds, as :func:`count_file`."""
     cells = {name: _Cells.of(values) for name, values in columns.items()}
     by_channel: dict[frozenset[str], list[Bound]] = {}
@@ -114,7 +116,7 @@ class _Count:
     violated: bool
 
 
-def _count(cells: Mapping[str, _Cells], group: Sequence[Bound]) -> Iterable[tuple[Bound, _Count]]:
+def _count(cells: Mapping[str, _Cells], group: "Sequence[Bound]") -> "Iterable[tuple[Bound, _Count]]":
     """Count bounds of one channel: records by its pattern, and how many of them have each sensitive value."""
     import pyarrow as pa
 
@@ -140,7 +142,7 @@ def _patterns(columns: Sequence[_Cells]) -> NDArray[np.int64]:
     return keys
 
 
-def _highest(bound: Bound, support: NDArray[np.int64], hits: NDArray[np.int64]) -> _Count:
+def _highest(bound: "Bound", support: NDArray[np.int64], hits: NDArray[np.int64]) -> _Count:
     most, least = bound.confidence.denominator, bound.confidence.numerator
     if max(most, least) * int(support.max()) < _MOST:
         violated = bool((hits * most > support * least).any())

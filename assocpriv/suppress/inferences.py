@@ -13,13 +13,16 @@ Their value-indexed partitions and trees of inference channels are rows of integ
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.kernels.suppression import CANDIDATE, DISCLOSED, split_leaves, weigh_candidates
 from assocpriv.suppress.table import CodedColumn, CodedTable, text_order
-from assocpriv.suppress.templates import Bound
+
+if TYPE_CHECKING:
+    from assocpriv.suppress.templates import Bound
 
 _DENSE = 4  # a histogram over all combinations of values has at most so many cells a record; beyond, records are sorted
 _MOST_KEYS = 2**62
@@ -38,7 +41,7 @@ State = NDArray[np.uint8]
 class Inference:
     """One pattern of a channel's values, the number of records that hold it, and of those with the sensitive value."""
 
-    bound: Bound
+    bound: "Bound"
     values: tuple[str | None, ...]
     support: int
     hits: int
@@ -49,7 +52,7 @@ class Inference:
         return Fraction(self.hits, self.support)
 
 
-def inferences(table: CodedTable, bound: Bound, *, above: Fraction | None = None) -> list[Inference]:
+def inferences(table: CodedTable, bound: "Bound", *, above: Fraction | None = None) -> list[Inference]:
     """Return a bound's inferences, those of highest confidence first, then of largest support, then in order of text.
 
     Args:
@@ -66,7 +69,7 @@ def inferences(table: CodedTable, bound: Bound, *, above: Fraction | None = None
     return sorted(chosen, key=lambda each: (-each.confidence, -each.support, [*map(text_order, each.values)]))
 
 
-def highest_confidence(table: CodedTable, bound: Bound) -> Fraction:
+def highest_confidence(table: CodedTable, bound: "Bound") -> Fraction:
     """Return the highest confidence of a bound's inferences: Conf(IC → π) of definition 3.1."""
     _columns, _patterns, support, hits = _count(table, bound)
     return Fraction(*_highest_share(hits, support))
@@ -85,7 +88,7 @@ def _highest_share(hits: NDArray[np.integer], totals: NDArray[np.integer]) -> tu
     return best[0], best[1]
 
 
-def _count(table: CodedTable, bound: Bound) -> tuple[list[CodedColumn], Ints, Ints, Ints]:
+def _count(table: CodedTable, bound: "Bound") -> tuple[list[CodedColumn], Ints, Ints, Ints]:
     """Return a channel's columns, its patterns' codes, how many records have each, and how many of these the value."""
     columns = [table.column(name) for name in bound.channel]
     sensitive = table.column(bound.column)
@@ -149,7 +152,7 @@ def _combine_codes(columns: Sequence[CodedColumn], n_records: int) -> tuple[Ints
 # ---- candidates for disclosure
 
 
-def masking_columns(bounds: Iterable[Bound]) -> tuple[str, ...]:
+def masking_columns(bounds: "Iterable[Bound]") -> tuple[str, ...]:
     """Return the columns of channels that are sensitive nowhere: those whose values may be suppressed."""
     every = list(bounds)
     sensitive = {bound.column for bound in every}
@@ -242,7 +245,7 @@ class Channel:
     3), that of each candidate's disclosure. ``before`` has the highest confidences in the raw table.
     """
 
-    def __init__(self, table: CodedTable, bounds: Sequence[Bound], candidates: Candidates) -> None:
+    def __init__(self, table: CodedTable, bounds: "Sequence[Bound]", candidates: Candidates) -> None:
         self.bounds = tuple(bounds)
         names = [name for name in table.names if name in bounds[0].channel]
         self.masking = tuple(name for name in names if name in candidates.numbers)
@@ -340,7 +343,7 @@ class Channel:
         best[..., :2] = np.where(lower[..., None], self.now, best[..., :2])
 
 
-def _weights(table: CodedTable, bounds: Sequence[Bound], groups: Ints, n_groups: int) -> NDArray[np.int32]:
+def _weights(table: CodedTable, bounds: "Sequence[Bound]", groups: Ints, n_groups: int) -> NDArray[np.int32]:
     weights = np.empty((n_groups, 1 + len(bounds)), dtype=np.int32)
     weights[:, 0] = np.bincount(groups, minlength=n_groups)
     for place, bound in enumerate(bounds, 1):

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,10 @@ from assocpriv.files.arrow import parquet_errors
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.promise.errors import RecordError, TemplateError, counted
 from assocpriv.records import sources
-from assocpriv.records.cells import Origin
-from assocpriv.records.tables import TableOptions
+
+if TYPE_CHECKING:
+    from assocpriv.records.cells import Origin
+    from assocpriv.records.tables import TableOptions
 
 PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt")
@@ -176,7 +178,7 @@ class SourceTable:
     times: frozenset[str] = frozenset()
 
 
-def read_source(source: Any, wanted: Collection[str], options: TableOptions) -> SourceTable:
+def read_source(source: Any, wanted: Collection[str], options: "TableOptions") -> SourceTable:
     """Read those columns of a table, a file's name or a pandas, polars or pyarrow table, that are wanted.
 
     Raises:
@@ -204,7 +206,7 @@ def file_stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-def _read_file(path: Path, wanted: Collection[str], options: TableOptions) -> SourceTable:
+def _read_file(path: Path, wanted: Collection[str], options: "TableOptions") -> SourceTable:
     if path.is_dir():
         raise RecordError("this is a folder; name a file")
     if path.exists() and not path.is_file():
@@ -340,7 +342,7 @@ def value_numbers(values: Sequence[str | None]) -> NDArray[np.float64] | None:
 
 
 def _read_csv(
-    file: BinaryIO, wanted: Collection[str], options: TableOptions, budget: sources.Budget, stamp: tuple[int, int]
+    file: BinaryIO, wanted: Collection[str], options: "TableOptions", budget: sources.Budget, stamp: tuple[int, int]
 ) -> SourceTable:
     sample = sources.read_sample(file)
     lines = sources.first_lines(sample)
@@ -370,7 +372,7 @@ def _header(line: str, wanted: Collection[str], separator: str | None) -> tuple[
     return cut[best], best
 
 
-def _parse(text: bytes, origin: Origin, *, width: int, places: list[int], separator: str) -> tuple[list[Any], bool]:
+def _parse(text: bytes, origin: "Origin", *, width: int, places: list[int], separator: str) -> tuple[list[Any], bool]:
     lines = sources.LineNumbers(text, origin.before)
     columns = sources.read_lines(text, lines, width, places, separator, (), [False] * len(places))
     if columns is None:
@@ -384,7 +386,7 @@ def _parse(text: bytes, origin: Origin, *, width: int, places: list[int], separa
 
 
 def _read_parquet(
-    file: BinaryIO, wanted: Collection[str], options: TableOptions, budget: sources.Budget, stamp: tuple[int, int]
+    file: BinaryIO, wanted: Collection[str], options: "TableOptions", budget: sources.Budget, stamp: tuple[int, int]
 ) -> SourceTable:
     import pyarrow.parquet as pq
 
@@ -443,7 +445,7 @@ def _encoded(values: Any, coder: _Coder) -> Any:
 # ---- frames
 
 
-def _read_frame(frame: Any, wanted: Collection[str], options: TableOptions) -> SourceTable:
+def _read_frame(frame: Any, wanted: Collection[str], options: "TableOptions") -> SourceTable:
     columns = frame_columns(frame)
     names = [str(column.name).strip() for column in columns]
     places = _places(names, wanted, "the table")

@@ -12,23 +12,25 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
 from assocpriv.promise.errors import BasketError, FileError
-from assocpriv.records.basket_files import BasketLayout
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.cells import kept_sizes
 from assocpriv.records.sources import named_after, open_source
 from assocpriv.suppress.table import released_frame
+
+if TYPE_CHECKING:
+    from assocpriv.records.basket_files import BasketLayout
 
 _BOM = b"\xef\xbb\xbf"
 _PARQUET = (".parquet", ".pq")
 _COMPRESSION = 6
 
 
-def check_ending(output: Path, layout: BasketLayout) -> None:
+def check_ending(output: Path, layout: "BasketLayout") -> None:
     """Refuse an output whose name says another format than the baskets are in."""
     if output.name.lower().endswith(_PARQUET) != layout.is_parquet:
         kind = "Parquet" if layout.is_parquet else "text"
@@ -37,7 +39,7 @@ def check_ending(output: Path, layout: BasketLayout) -> None:
 
 
 def write_without(
-    source: Path, layout: BasketLayout, dropped: Collection[str], stream: BinaryIO, *, packed: bool
+    source: Path, layout: "BasketLayout", dropped: Collection[str], stream: BinaryIO, *, packed: bool
 ) -> None:
     """Write a file of baskets, regular and read before, without some items; text ``packed`` by gzip if so.
 
@@ -51,7 +53,9 @@ def write_without(
 # ---- text
 
 
-def _write_text(source: Path, layout: BasketLayout, dropped: frozenset[str], stream: BinaryIO, *, packed: bool) -> None:
+def _write_text(
+    source: Path, layout: "BasketLayout", dropped: frozenset[str], stream: BinaryIO, *, packed: bool
+) -> None:
     with open_source(source, None) as file, _output(stream, packed) as out:
         first = file.read(len(_BOM))
         if first == _BOM:
@@ -81,7 +85,7 @@ def _output(stream: BinaryIO, packed: bool) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, out)
 
 
-def _editor(layout: BasketLayout, header: Sequence[bytes], dropped: frozenset[str]) -> Any:
+def _editor(layout: "BasketLayout", header: Sequence[bytes], dropped: frozenset[str]) -> Any:
     """Return what makes a line, bytes with its end, without the items."""
     if layout.kind == "dat":
         return partial(
@@ -134,7 +138,9 @@ def _numbers_without(line: bytes, dropped: frozenset[int], signs: Sequence[bytes
     return b" ".join(kept) + (end or b"\n" * (not kept))
 
 
-def _names_without(line: bytes, layout: BasketLayout, dropped: frozenset[str], signs: Sequence[bytes] | None) -> bytes:
+def _names_without(
+    line: bytes, layout: "BasketLayout", dropped: frozenset[str], signs: Sequence[bytes] | None
+) -> bytes:
     if signs is not None and not any(sign in line for sign in signs):
         return line
     text, end = _split(line)
@@ -143,7 +149,7 @@ def _names_without(line: bytes, layout: BasketLayout, dropped: frozenset[str], s
     return line if len(kept) == len(cells) else _line_of(kept, layout.separator, quoted, end)
 
 
-def _row_without(line: bytes, layout: BasketLayout, dropped: frozenset[str], signs: Sequence[bytes] | None) -> bytes:
+def _row_without(line: bytes, layout: "BasketLayout", dropped: frozenset[str], signs: Sequence[bytes] | None) -> bytes:
     if not line.strip(b"\r\n") or (signs is not None and not any(sign in line for sign in signs)):
         return line
     # as Arrow reads it: quotes count at the beginning of a cell only
@@ -151,7 +157,7 @@ def _row_without(line: bytes, layout: BasketLayout, dropped: frozenset[str], sig
     return b"" if cells[layout.places[1]].strip() in dropped else line
 
 
-def _columns_without(line: bytes, layout: BasketLayout, places: frozenset[int]) -> bytes:
+def _columns_without(line: bytes, layout: "BasketLayout", places: frozenset[int]) -> bytes:
     text, end = _split(line)
     if not text.strip():
         return line
@@ -163,7 +169,7 @@ def _columns_without(line: bytes, layout: BasketLayout, places: frozenset[int]) 
 # ---- Parquet
 
 
-def _write_parquet(source: Path, layout: BasketLayout, dropped: frozenset[str], stream: BinaryIO) -> None:
+def _write_parquet(source: Path, layout: "BasketLayout", dropped: frozenset[str], stream: BinaryIO) -> None:
     import pyarrow.parquet as pq
 
     with source.open("rb") as file:

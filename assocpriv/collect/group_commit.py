@@ -10,11 +10,14 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from assocpriv.collect.store import ReportStore, StoreFullError
 from assocpriv.collect.wire import Refused, Upload, refuse_malformed
-from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import AssocprivError
+
+if TYPE_CHECKING:
+    from assocpriv.plans.published import PublishedPlan
 
 _GROUP_BYTES = 4 << 20  # stored by one commit
 _GROUP_UPLOADS = 4096
@@ -28,7 +31,7 @@ class Intake:
     """Takes uploads of one plan into a store; made and used on an event loop."""
 
     def __init__(
-        self, plan: PublishedPlan, store: ReportStore, *, observe: Callable[[float], None] | None = None
+        self, plan: "PublishedPlan", store: ReportStore, *, observe: Callable[[float], None] | None = None
     ) -> None:
         """Begin the threads that write and seal; ``observe`` is told the seconds of each commit, in their thread."""
         self.plan, self.store = plan, store
