@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from assocpriv.client.any_kind import parse_record, takes_names
     from assocpriv.client.ledger import DeviceReport, Ledger, report
     from assocpriv.collect.gather import Gathered, GatheredPlan, Refusal
-    from assocpriv.files.atomic import check_writable
+    from assocpriv.files.atomic import check_page, check_writable
     from assocpriv.files.itemsets import AnyFrame, LightFrame
     from assocpriv.files.plans import NameSource, check_catalogue, write_catalogue
     from assocpriv.files.plans import read_catalogue, write_plan
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from assocpriv.server.selection import ItemsetFilter, RuleFilter
     from assocpriv.server.spark import SparkReports
     from assocpriv.show.charts import chart
-    from assocpriv.show.pages import check_page, page, write_page
+    from assocpriv.show.pages import page, write_page
     from assocpriv.show.terminal import progress_bar
     from assocpriv.simulation.demo import DemoSettings, start_demo
     from assocpriv.simulation.rounds import RoundsTrial
@@ -110,7 +110,7 @@ _HOMES = {
     "assocpriv.client.any_kind": ("parse_record", "takes_names"),
     "assocpriv.client.ledger": ("DeviceReport", "Ledger", "report"),
     "assocpriv.collect.gather": ("Gathered", "GatheredPlan", "Refusal"),
-    "assocpriv.files.atomic": ("check_writable",),
+    "assocpriv.files.atomic": ("check_page", "check_writable"),
     "assocpriv.files.plans": (
         "NameSource", "check_catalogue", "write_catalogue", "read_catalogue", "read_plan as read_any_plan",
         "write_plan",
@@ -143,7 +143,7 @@ _HOMES = {
     "assocpriv.server.rules": ("rules_of_table", "write_rules"),
     "assocpriv.server.selection": ("ItemsetFilter", "RuleFilter"),
     "assocpriv.show.charts": ("chart",),
-    "assocpriv.show.pages": ("check_page", "page", "write_page"),
+    "assocpriv.show.pages": ("page", "write_page"),
     "assocpriv.show.terminal": ("progress_bar",),
     "assocpriv.simulation.demo": ("DemoSettings", "start_demo"),
     "assocpriv.simulation.samples": ("draft_catalogue", "plan_for_sample", "try_catalogue"),

@@ -220,7 +220,7 @@ def combine(tables: tuple[Path, ...], histogram: Path | None, output: Path | Non
       assocpriv combine itemsets.parquet itemsets2.parquet --histogram sizes.csv -o combined.csv
     """
     from assocpriv import api
-    from assocpriv.show.itemsets import combined_lines
+    from assocpriv.show.rounds import combined_lines
 
     opt.check_table_output(output, force, [*tables, *([histogram] if histogram is not None else [])])
     if len(set(map(os.path.realpath, tables))) != len(tables):

@@ -461,7 +461,7 @@ def check_table_output(output: Path | None, force: bool, inputs: Iterable[Path])
 
 def check_page_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
     """Refuse a file for a page, if one is to be written, before any work is done for it."""
-    from assocpriv.show.pages import check_page
+    from assocpriv.files.atomic import check_page
 
     if output is not None:
         check_page(output, force=force, inputs=inputs)

@@ -294,7 +294,7 @@ def refine(
       assocpriv refine itemsets2.parquet --plan plan2.json --itemsets -o plan3.json
     """
     from assocpriv import api
-    from assocpriv.show.itemsets import refinement_lines, refinement_record
+    from assocpriv.show.rounds import refinement_lines, refinement_record
 
     if items is not None and catalogue is not None:
         raise click.UsageError("give one of --items and --catalogue")

@@ -199,7 +199,7 @@ def _simulate_plan(baskets: Path, options: dict[str, Any]) -> None:
 
 def _simulate_rounds(baskets: Path, rounds: str, options: dict[str, Any]) -> None:
     from assocpriv.api import read_used_baskets, simulate_rounds
-    from assocpriv.show.itemsets import trial_lines, trial_record
+    from assocpriv.show.rounds import trial_lines, trial_record
 
     promise = opt.require_promise(options)
     raw = read_used_baskets(baskets, **_reading(options))

@@ -78,3 +78,14 @@ def sync_folder(folder: Path) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+def check_page(output: str | Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> None:
+    """Refuse a file that a page cannot be written to, before any work is done for it.
+
+    Raises:
+        FileError: it does not end in .html; and as :func:`check_writable`.
+    """
+    if Path(output).suffix.lower() not in (".html", ".htm"):
+        raise FileError(f"{output} must end in .html: a page is HTML")
+    check_writable(output, force=force, inputs=inputs)

@@ -1,13 +1,12 @@
 """The page of whatever was found, or withheld: HTML in one piece."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import replace
 from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.files.atomic import atomic_output, check_writable
+from assocpriv.files.atomic import atomic_output, check_page
 from assocpriv.files.itemsets import COMBINED, AnyFrame, LightFrame, itemset_records
 from assocpriv.files.plans import read_plan
 from assocpriv.files.tree_models import read_tree
@@ -15,7 +14,7 @@ from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.tree_model import TreeModel, tree_sides
 from assocpriv.promise.breaches import Epsilon, epsilon, parse_share
-from assocpriv.promise.errors import EstimateError, FileError, PlanError
+from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.server.distributions import Distributions
 from assocpriv.server.intervals import level_discoverable_support
 from assocpriv.server.itemsets import ATTRIBUTE, mining_facts, nothing_found, read_table
@@ -218,14 +217,3 @@ def write_page(
     text = page(found, plan, **options)
     with atomic_output(output, force=force) as stream:
         stream.write(text.encode("utf-8"))
-
-
-def check_page(output: str | Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> None:
-    """Refuse a file that a page cannot be written to, before any work is done for it.
-
-    Raises:
-        FileError: as :func:`write_page`, or it is one of ``inputs``.
-    """
-    if Path(output).suffix.lower() not in (".html", ".htm"):
-        raise FileError(f"{output} must end in .html: a page is HTML")
-    check_writable(output, force=force, inputs=inputs)

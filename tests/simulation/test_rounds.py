@@ -129,7 +129,7 @@ def test_the_proposal_has_most_hits_and_then_fewest_rounds() -> None:
 
 def test_almost_no_privacy_loss_tells_nothing(baskets: Baskets) -> None:
     """Where γ is just above 1 no true itemset is tellable in any round, and it is said."""
-    from assocpriv.show.itemsets import trial_lines, trial_record
+    from assocpriv.show.rounds import trial_lines, trial_record
 
     trial = try_rounds(baskets, ap.Breach("5%", "5.01%"), top=10, seed=3)
     assert not trial.tells

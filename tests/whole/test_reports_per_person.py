@@ -30,8 +30,8 @@ from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach, epsilon
 from assocpriv.promise.errors import PlanError, PrivacyLimitError
 from assocpriv.show.figures import figure_up
-from assocpriv.show.itemsets import refinement_lines, refinement_record
 from assocpriv.show.plans import plan_lines, plan_record
+from assocpriv.show.rounds import refinement_lines, refinement_record
 from assocpriv.simulation.enumeration import distribution
 from tests.planning.test_rounds import FALLING, NAMES, mined, refine, singles
 
