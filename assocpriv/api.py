@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from assocpriv.auditing.audit import Audit, audit_file
     from assocpriv.auditing.findings import AuditRequest
     from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileContent, inspect
-    from assocpriv.client.any_kind import parse_record, takes_names
+    from assocpriv.client.ledger import parse_record, takes_names
     from assocpriv.client.ledger import DeviceReport, Ledger, report
     from assocpriv.collect.gather import Gathered, GatheredPlan, Refusal
     from assocpriv.files.atomic import check_page, check_writable
@@ -107,8 +107,7 @@ _HOMES = {
     "assocpriv.auditing.audit": ("audit_file",),
     "assocpriv.auditing.findings": ("AuditRequest",),
     "assocpriv.auditing.inspection": ("ITEMSETS", "MODEL", "PLAN", "REPORTS", "FileContent", "inspect"),
-    "assocpriv.client.any_kind": ("parse_record", "takes_names"),
-    "assocpriv.client.ledger": ("DeviceReport", "Ledger", "report"),
+    "assocpriv.client.ledger": ("parse_record", "takes_names", "DeviceReport", "Ledger", "report"),
     "assocpriv.collect.gather": ("Gathered", "GatheredPlan", "Refusal"),
     "assocpriv.files.atomic": ("check_page", "check_writable"),
     "assocpriv.files.plans": (
@@ -375,7 +374,7 @@ def randomize(transaction: Collection[str | int], plan: "Plan") -> bytes:
 
     Source: EGS03, sections 5 and 6.
     """
-    from assocpriv.client.any_kind import make_report
+    from assocpriv.client.ledger import make_report
     from assocpriv.promise.entropy import SystemEntropy
 
     return make_report(transaction, plan, entropy=SystemEntropy())

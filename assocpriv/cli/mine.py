@@ -81,7 +81,6 @@ def mine(
         write_itemsets,
     )
     from assocpriv.show.itemsets import mined_lines, mined_record
-    from assocpriv.show.pages import write_page
 
     if options["min_support"] is None and not top:
         raise click.UsageError(
@@ -103,6 +102,8 @@ def mine(
         write_itemsets(frame, output, force=force)
         opt.say_written(output)
     if html is not None:
+        from assocpriv.show.pages import write_page
+
         write_page(frame, html, collection.plan, force=force)
         opt.say_written(html, "page")
     rows = len(frame) if wanted else opt.ROWS if top is None else top

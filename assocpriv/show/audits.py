@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.auditing.findings import ALL, CANNOT_SEE, count_undecided
 from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileContent
-from assocpriv.client.any_kind import takes_names
+from assocpriv.client.ledger import takes_names
 from assocpriv.files.itemsets import itemset_records
 from assocpriv.plans.tree_model import tree_lines
 from assocpriv.promise.breaches import epsilon, format_bound

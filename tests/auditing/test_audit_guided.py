@@ -240,7 +240,7 @@ def test_answers_of_another_form_are_found(change: Any) -> None:
 
 PROGRAM = """
 import json, sys
-from assocpriv.client.any_kind import make_report, parse_record
+from assocpriv.client.ledger import make_report, parse_record
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.files.plans import read_plan
 plan = read_plan(sys.argv[-1])

@@ -37,9 +37,8 @@ from assocpriv.api import report as device_report
 from assocpriv.cli.main import main
 from assocpriv.client import ledger as ledger_module
 from assocpriv.client import ledger_file
-from assocpriv.client.any_kind import parse_record
 from assocpriv.client.baskets import Randomizer
-from assocpriv.client.ledger import Ledger, LedgerBook, hash_occasion, multiply
+from assocpriv.client.ledger import Ledger, LedgerBook, hash_occasion, multiply, parse_record
 from assocpriv.client.ledger_file import (
     FIRST_HEADER,
     HEADER,

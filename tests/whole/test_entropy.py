@@ -213,7 +213,6 @@ IMPORTS = {
     "auditing/exact_draws.py": {"Entropy", "WordEntropy"},
     "auditing/exact_walk.py": {"Entropy"},
     "auditing/guided.py": {"Entropy", "SystemEntropy", "WordEntropy"},
-    "client/any_kind.py": {"Entropy"},
     "client/baskets.py": {"Entropy"},
     "client/bulk.py": {"read_only", "WordEntropy"},
     "client/guided.py": {"Entropy", "WordEntropy"},

@@ -12,7 +12,7 @@ from assocpriv.api import gather, inspect, privacy, randomize
 from assocpriv.auditing import audit as audit_kinds
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, AuditRequest
 from assocpriv.cli.main import main
-from assocpriv.client import any_kind as client_kinds
+from assocpriv.client import ledger as client_kinds
 from assocpriv.client.ledger import Ledger
 from assocpriv.files.plans import read_plan, write_plan
 from assocpriv.files.reports import Reports, read_reports
