@@ -34,7 +34,7 @@ def randomize(baskets: Path, plan_path: Path, output: Path, memory: int | None, 
       assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
     """
     from assocpriv.api import check_writable, randomize_file, read_plan
-    from assocpriv.show.plans import outcome_lines
+    from assocpriv.show.collections import outcome_lines
 
     plan = read_plan(plan_path)
     check_writable(output, force=force, inputs=[baskets, plan_path])
@@ -111,7 +111,7 @@ def report(plan_path: Path | None, url: str | None, unsent: bool, basket: str | 
 
 def _write(plan_path: Path, basket: str | None, *, output: Path, **device: Any) -> None:
     from assocpriv import api
-    from assocpriv.show.audits import device_lines, device_record
+    from assocpriv.show.collections import device_lines, device_record
 
     plan = api.read_any_plan(plan_path)
     if basket is not None and not api.takes_names(plan):

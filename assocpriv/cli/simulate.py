@@ -179,7 +179,7 @@ def _simulate_plan(baskets: Path, options: dict[str, Any]) -> None:
         simulate_transactions,
     )
     from assocpriv.show.audits import simulation_lines, simulation_record
-    from assocpriv.show.plans import outcome_lines
+    from assocpriv.show.collections import outcome_lines
 
     plan = read_plan(options["plan_path"])
     check_aim(options["min_support"], None)

@@ -1,11 +1,10 @@
 """What a trial, an inspection or an audit came to, as text for a person or as JSON content.
 
 Trials run both sides on data at hand: a simulation, and a demo before and after it ran. An inspection says what a file
-holds and whether its reports may be crafted. An audit has findings; beside them stands one report of a device.
+holds and whether its reports may be crafted. An audit has findings.
 """
 
 from fractions import Fraction
-from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +13,15 @@ from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileCo
 from assocpriv.client.ledger import takes_names
 from assocpriv.files.itemsets import itemset_records
 from assocpriv.plans.tree_model import tree_lines
-from assocpriv.promise.breaches import epsilon, format_bound
+from assocpriv.promise.breaches import epsilon
 from assocpriv.promise.errors import counted
 from assocpriv.server.itemsets import describe_undecided, mining_facts
 from assocpriv.server.rules import rule_records
+from assocpriv.show.collections import loss_lines
 from assocpriv.show.figures import fields, figure_up, listed, percent, percent_as_given, rest_line
 from assocpriv.show.guided import Description, describe_plan
 from assocpriv.show.itemsets import itemset_lines, mined_lines, mined_record, rule_lines, threshold_lines
-from assocpriv.show.plans import loss_lines, plan_lines, plan_record
+from assocpriv.show.plans import plan_lines, plan_record
 from assocpriv.show.tables import tree_record, tree_text
 from assocpriv.show.terminal import paragraph_width
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.auditing.audit import Audit
-    from assocpriv.client.ledger import DeviceReport
     from assocpriv.server.crafted import CraftedCheck
     from assocpriv.simulation.demo import Demo, DemoStart
     from assocpriv.simulation.simulate import Simulation
@@ -217,33 +216,6 @@ def crafted_lines(check: "CraftedCheck") -> list[str]:
             f"            {'! ' if test.flagged else '  '}{test.name}: {test.said} (p ≤ {test.p_value:.2g})"
             for test in check.tests
         ),
-    ]
-
-
-# ---- devices
-
-
-def device_record(report: "DeviceReport") -> dict[str, Any]:
-    """Return a device's report for ``--json``; its bytes are in the file."""
-    return {
-        "plan_id": report.plan.plan_id,
-        "new": report.new,
-        "report_bytes": report.plan.report_bytes,
-        **fields(report, "spent left"),
-        "amplification": report.amplification and format_bound(report.amplification),
-    }
-
-
-def device_lines(report: "DeviceReport", output: Path) -> list[str]:
-    """Say what was written, and how many reports the device may still make."""
-    plan = report.plan
-    return [
-        f"{'a new report' if report.new else 'the report made before'}, {counted(plan.report_bytes, 'byte')}, "
-        f"written to {output}",
-        f"of plan {plan.plan_id[:16]}… this device has made {report.spent} of "
-        f"{counted(plan.reports_per_person, 'report')}; "
-        f"left: {report.left}",
-        *([plan.unbounded] if plan.amplification is None else []),
     ]
 
 

@@ -1,7 +1,8 @@
 """A collection, from its catalogue to its folder of reports, as text for a person or as JSON content.
 
 Catalogues: what is odd about one. They get published, so their names may be shown. Sending: what became of a device's
-report, and of those that waited. Gathering: what a run came to. Then a collection's keys, and what its folder holds.
+report, and of those that waited. Gathering: what a run came to. Then a collection's keys, what its folder holds, what
+became of the baskets of a file, and what a device told.
 """
 
 from collections.abc import Sequence
@@ -13,11 +14,15 @@ from assocpriv.promise.errors import counted
 from assocpriv.show.figures import fields
 
 if TYPE_CHECKING:
+    from assocpriv.client.ledger import DeviceReport
     from assocpriv.client.sending import SentReport, SentWaiting
     from assocpriv.collect.folder import CollectionStatus
     from assocpriv.collect.gather import Gathered, Refusal
     from assocpriv.collect.keys import SourceKey
     from assocpriv.files.plans import CatalogueCheck
+    from assocpriv.planning.transaction_size import SamplingLoss
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.records.basket_files import ReadCounts
     from assocpriv.simulation.samples import CatalogueDraft, CatalogueUse
 
 _SHOWN = 20  # of what was refused
@@ -250,4 +255,63 @@ def set_aside_lines(moved: int, key: int, data: Path, restore: bool) -> list[str
     return [
         f"{counted(moved, 'report')} of key {key} set aside; mine and the rest see them no more",
         f"to take none from it either: assocpriv collector keys revoke {data} {key}",
+    ]
+
+
+# ---- what a file came to
+
+
+def outcome_lines(counts: "ReadCounts", empty: int, loss: "SamplingLoss", plan: "Plan") -> list[str]:
+    """Say what was left out or merged of a file, and what sampling its baskets loses."""
+    return [*count_lines(counts, empty, plan), *loss_lines(loss)]
+
+
+def count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
+    """Say what was left out or merged of a file; ``empty`` baskets came out empty."""
+    parts = [
+        (counts.unknown_dropped, "items outside the catalogue dropped"),
+        (counts.repeats_merged, "repeated items merged"),
+        (counts.empty_kept, "empty baskets kept"),
+    ]
+    lines = [f"{number:,} {what}" for number, what in parts if number]
+    emptied = empty - counts.empty_kept
+    if emptied and plan.view.kind == "items":  # with other kinds it says nothing about the format
+        line = f"{emptied:,} of {counts.baskets:,} baskets hold none of the catalogue's items"
+        # where a plan leaves names out, as a short list does, that is no sign of a wrong format
+        lines.append(line if plan.view.others == "drop" else f"warning: {line}; check the format")
+    return lines
+
+
+def loss_lines(loss: "SamplingLoss") -> list[str]:
+    """Say how many baskets are sampled and what share of support that loses."""
+    from assocpriv.planning.transaction_size import describe_loss
+
+    lines, warning = describe_loss(loss)
+    return [*lines, *(f"warning: {line}" for line in warning)]
+
+
+# ---- one device
+
+
+def device_record(report: "DeviceReport") -> dict[str, Any]:
+    """Return a device's report for ``--json``; its bytes are in the file."""
+    return {
+        "plan_id": report.plan.plan_id,
+        "new": report.new,
+        "report_bytes": report.plan.report_bytes,
+        **fields(report, "spent left"),
+        "amplification": report.amplification and format_bound(report.amplification),
+    }
+
+
+def device_lines(report: "DeviceReport", output: Path) -> list[str]:
+    """Say what was written, and how many reports the device may still make."""
+    plan = report.plan
+    return [
+        f"{'a new report' if report.new else 'the report made before'}, {counted(plan.report_bytes, 'byte')}, "
+        f"written to {output}",
+        f"of plan {plan.plan_id[:16]}… this device has made {report.spent} of "
+        f"{counted(plan.reports_per_person, 'report')}; "
+        f"left: {report.left}",
+        *([plan.unbounded] if plan.amplification is None else []),
     ]

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.planning.blocks import LEAST_BLOCKS
 from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery, Prospects, foresee
-from assocpriv.planning.transaction_size import SamplingLoss, SizeRow, describe_loss
+from assocpriv.planning.transaction_size import SizeRow
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.breaches import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.promise.errors import counted
 from assocpriv.show import figures
+from assocpriv.show.collections import count_lines, loss_lines
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
-    from assocpriv.records.basket_files import ReadCounts
     from assocpriv.server.intervals import DiscoverableSupports
     from assocpriv.simulation.samples import SamplePlan
 
@@ -334,7 +334,7 @@ def sample_lines(done: "SamplePlan", reports: int, *, by_default: bool = False) 
     sizes = _size_lines(done.size_rows, reports) if done.size_rows else []
     if done.sample is None or done.loss is None:
         return sizes
-    counts = _count_lines(done.sample.counts, done.sample.empty, done.plan)
+    counts = count_lines(done.sample.counts, done.sample.empty, done.plan)
     read = f"sample of {done.sample.counts.baskets:,} baskets, plan for {reports:,} reports (--reports)"
     few = _few_lines(done.plan, done.sample.counts.baskets, reports) if by_default else []
     return [read, *few, *counts, *sizes, *loss_lines(done.loss)]
@@ -349,33 +349,6 @@ def _few_lines(plan: "Plan", baskets: int, reports: int) -> list[str]:
         f"warning: {reports:,} reports are the default; for as many as the sample has give --reports {baskets}",
         f"from {baskets:,} reports the lowest discoverable support would be: {shown}",
     ]
-
-
-def outcome_lines(counts: "ReadCounts", empty: int, loss: SamplingLoss, plan: "Plan") -> list[str]:
-    """Say what was left out or merged of a file, and what sampling its baskets loses."""
-    return [*_count_lines(counts, empty, plan), *loss_lines(loss)]
-
-
-def _count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
-    """Say what was left out or merged of a file; ``empty`` baskets came out empty."""
-    parts = [
-        (counts.unknown_dropped, "items outside the catalogue dropped"),
-        (counts.repeats_merged, "repeated items merged"),
-        (counts.empty_kept, "empty baskets kept"),
-    ]
-    lines = [f"{number:,} {what}" for number, what in parts if number]
-    emptied = empty - counts.empty_kept
-    if emptied and plan.view.kind == "items":  # with other kinds it says nothing about the format
-        line = f"{emptied:,} of {counts.baskets:,} baskets hold none of the catalogue's items"
-        # where a plan leaves names out, as a short list does, that is no sign of a wrong format
-        lines.append(line if plan.view.others == "drop" else f"warning: {line}; check the format")
-    return lines
-
-
-def loss_lines(loss: SamplingLoss) -> list[str]:
-    """Say how many baskets are sampled and what share of support that loses."""
-    lines, warning = describe_loss(loss)
-    return [*lines, *(f"warning: {line}" for line in warning)]
 
 
 def size_records(rows: "Sequence[SizeRow]") -> list[dict[str, Any]]:
