@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.auditing import goodness_of_fit
 from assocpriv.auditing.clients import (
     LARGEST_BATCH,
     BlackBox,
@@ -46,18 +47,6 @@ from assocpriv.auditing.counts import (
     mixed_batches,
     sample_of,
     transaction_of,
-)
-from assocpriv.auditing.goodness_of_fit import (
-    Events,
-    Law,
-    complexity_p_value,
-    joint_p_value,
-    law_of,
-    laws_of_coins,
-    laws_of_stream,
-    linear_complexity,
-    reports_needed,
-    start_length,
 )
 from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.server.bitmaps import ItemTables, planes_of
@@ -214,13 +203,13 @@ class BlockTallies(RawTallies):
 
     # ---- counts beside their laws
 
-    def block_events(self) -> Iterator[Events]:
+    def block_events(self) -> Iterator[goodness_of_fit.Events]:
         """Yield how often each block was drawn, by basket and of all, and blocks that hold so many of its items."""
         blocks = self.plan.view.blocks
         assert blocks is not None
         if self.blocks is not None:
-            yield Events.of(self.blocks, self.totals.repeat(blocks.count), 1 / blocks.count)
-            yield Events.of(self.blocks.sum(axis=0), int(self.totals.sum()), 1 / blocks.count)
+            yield goodness_of_fit.Events.of(self.blocks, self.totals.repeat(blocks.count), 1 / blocks.count)
+            yield goodness_of_fit.Events.of(self.blocks.sum(axis=0), int(self.totals.sum()), 1 / blocks.count)
         pieces = blocks.table(self.plan.n_items).pieces
         for place, items in enumerate(self.items):
             if not len(items):
@@ -228,36 +217,36 @@ class BlockTallies(RawTallies):
             in_blocks = np.zeros((blocks.partitions, blocks.pieces), dtype=np.int64)
             np.add.at(in_blocks, (np.arange(blocks.partitions)[:, None], pieces[:, items]), 1)
             chances = np.bincount(in_blocks.ravel(), minlength=self.held.shape[1]) / blocks.count
-            yield Events.of(self.held[place], int(self.totals[place]), chances)
-            yield Events.of(self.inside[place].sum(axis=1), int(self.totals[place]), 1 / blocks.pieces)
+            yield goodness_of_fit.Events.of(self.held[place], int(self.totals[place]), chances)
+            yield goodness_of_fit.Events.of(self.inside[place].sum(axis=1), int(self.totals[place]), 1 / blocks.pieces)
 
-    def number_kept(self) -> Iterator[Events]:
+    def number_kept(self) -> Iterator[goodness_of_fit.Events]:
         """Yield how many reports of each basket, and of all, keep so many items, of those of which none is cut off."""
         p = [float(chance) for chance in self.form.size_distribution]
         for kept in (*self.kept, self.kept.sum(axis=0)):
-            yield Events.of(kept, int(kept.sum()), p)
+            yield goodness_of_fit.Events.of(kept, int(kept.sum()), p)
 
-    def items_kept(self) -> Iterator[Events]:
+    def items_kept(self) -> Iterator[goodness_of_fit.Events]:
         """Yield how often each item of a basket was shown where it lay in the block, and so many with it."""
         m, form = self.plan.transaction_size, self.form
         own, other = (float(form.shown_probability(a, 1 - a)) for a in (1, 0))
         p = np.array([float(chance) for chance in form.size_distribution])
         for inside, shown, kept_with in zip(self.inside, self.shown, self.kept_with, strict=True):
             whole = inside[:, : m + 1].sum(axis=1)
-            yield Events.of(shown[:, : m + 1].sum(axis=1), whole, own)
+            yield goodness_of_fit.Events.of(shown[:, : m + 1].sum(axis=1), whole, own)
             chances = np.tile(p * np.arange(m + 1) / m, len(inside))
-            yield Events.of(kept_with, whole.repeat(m + 1), chances)
+            yield goodness_of_fit.Events.of(kept_with, whole.repeat(m + 1), chances)
             for held in range(m + 1, inside.shape[1]):
                 if inside[:, held].any():  # of the items held M are not cut off, by chance
                     chance = m / held * own + (1 - m / held) * other
-                    yield Events.of(shown[:, held], inside[:, held], chance)
+                    yield goodness_of_fit.Events.of(shown[:, held], inside[:, held], chance)
 
-    def others_shown(self) -> Iterator[Events]:
+    def others_shown(self) -> Iterator[goodness_of_fit.Events]:
         """Yield how often each place was shown where the basket holds nothing there."""
         chance = float(self.form.shown_probability(0, 1))
-        yield Events.of(self.others[:, 0], self.others[:, 1].ravel(), chance)
+        yield goodness_of_fit.Events.of(self.others[:, 0], self.others[:, 1].ravel(), chance)
         together = self.others.sum(axis=0)
-        yield Events.of(together[0], together[1], chance)
+        yield goodness_of_fit.Events.of(together[0], together[1], chance)
 
 
 def numbers_of(packed: NDArray[np.uint8]) -> Counts:
@@ -351,7 +340,7 @@ def _dealt(plan: "Plan", total: int, chance: np.random.Generator) -> tuple[Neigh
     blocks, n = plan.view.blocks, plan.n_items
     assert blocks is not None
     size = min(n, _MOST_HELD, max(1, plan.transaction_size * blocks.pieces // 2))
-    needed = blocks.pieces * reports_needed(plan.block_plan)
+    needed = blocks.pieces * goodness_of_fit.reports_needed(plan.block_plan)
     baskets = max(1, min(-(-n // size), total // needed))
     order = chance.permutation(n)
     rows = [np.resize(order[start : start + size], size).tolist() for start in range(0, baskets * size, size)]
@@ -390,7 +379,7 @@ def ask_of_blocks(
     others.collect_in_turn(box, max(2, part // 2 // len(sizes.transactions)), partial(progress, "all sizes"))
     starts = None
     if box.starts_anew:
-        short = max(start_length(form_of(inside)), ceil(_SAME_BY_CHANCE / log2(_count(plan))))
+        short = max(goodness_of_fit.start_length(form_of(inside)), ceil(_SAME_BY_CHANCE / log2(_count(plan))))
         starts = compare_starts(nothing.transactions[0], inside, empty, min(_LONGEST_START, part // 8), short)
     tested = BlockTallies(chosen, plan)
     tested.collect(box, trials - 4 * part - 2 * (part // 8) * bool(starts), partial(progress, "testing"))
@@ -405,35 +394,39 @@ def _count(plan: "Plan") -> int:
 # ---- the laws
 
 
-def laws_of_blocks(asked: AskedOfBlocks) -> Iterator[Law]:
+def laws_of_blocks(asked: AskedOfBlocks) -> Iterator[goodness_of_fit.Law]:
     """Yield the laws' families of tests."""
     tested, dealt = asked.tested, asked.items
     what = "each block is drawn alike, whatever the basket, and holds as many of its items as it should"
-    yield law_of("block drawn", what, [*_block_events([tested, dealt, asked.others])])
-    yield law_of("number kept", "how many items are kept", list(tested.number_kept()))
-    yield law_of("items kept", "which items are kept", list(tested.items_kept()))
-    yield law_of("items shown", "how often items are shown that are not held", list(tested.others_shown()))
+    yield goodness_of_fit.law_of("block drawn", what, [*_block_events([tested, dealt, asked.others])])
+    yield goodness_of_fit.law_of("number kept", "how many items are kept", list(tested.number_kept()))
+    yield goodness_of_fit.law_of("items kept", "which items are kept", list(tested.items_kept()))
+    yield goodness_of_fit.law_of(
+        "items shown", "how often items are shown that are not held", list(tested.others_shown())
+    )
     count, each = sum(len(items) for items in dealt.items), int(dealt.totals[0])
     figures: dict[str, object] = {"of_items": tested.plan.n_items, "items": count, "reports_each": each}
     which = f"{count:,} of {tested.plan.n_items:,} items, {each:,} reports of each basket"
     own = [*dealt.number_kept(), *dealt.items_kept(), *dealt.others_shown()]
-    yield law_of("every item", f"how often each item is shown when its block is drawn ({which})", own, figures)
+    yield goodness_of_fit.law_of(
+        "every item", f"how often each item is shown when its block is drawn ({which})", own, figures
+    )
     others = [*asked.others.number_kept(), *asked.others.items_kept(), *asked.others.others_shown()]
-    yield law_of("all sizes", "what is kept and shown of baskets of many sizes", others)
-    yield from laws_of_coins(asked.coins, [0])
-    yield from laws_of_stream(asked.stream, asked.starts, asked.tested.form)
+    yield goodness_of_fit.law_of("all sizes", "what is kept and shown of baskets of many sizes", others)
+    yield from goodness_of_fit.laws_of_coins(asked.coins, [0])
+    yield from goodness_of_fit.laws_of_stream(asked.stream, asked.starts, asked.tested.form)
     yield _successive_blocks(asked.empty.blocks(0), _count(tested.plan))
     yield _block_coins(asked.empty.blocks(0), _count(tested.plan))
     if asked.starts is not None:
         yield _block_starts(asked.empty, asked.starts, _count(tested.plan))
 
 
-def _block_events(parts: Sequence[BlockTallies]) -> Iterator[Events]:
+def _block_events(parts: Sequence[BlockTallies]) -> Iterator[goodness_of_fit.Events]:
     for each in parts:
         yield from each.block_events()
 
 
-def _successive_blocks(drawn: Counts, count: int) -> Law:
+def _successive_blocks(drawn: Counts, count: int) -> goodness_of_fit.Law:
     """Blocks know nothing of each other: of disjoint pairs of successive ones, in classes, and how many are equal."""
     pairs, classes = drawn[: len(drawn) // 2 * 2].reshape(-1, 2), min(_CLASSES, count)
     shares = np.bincount(np.arange(count) * classes // count, minlength=classes) / count
@@ -441,23 +434,25 @@ def _successive_blocks(drawn: Counts, count: int) -> Law:
     cells = np.bincount(of_pairs[:, 0] * classes + of_pairs[:, 1], minlength=classes**2)
     equal = int((pairs[:, 0] == pairs[:, 1]).sum())
     events = [
-        Events.of(cells, len(pairs), np.outer(shares, shares)),
-        Events.of(equal, len(pairs), 1 / count),
+        goodness_of_fit.Events.of(cells, len(pairs), np.outer(shares, shares)),
+        goodness_of_fit.Events.of(equal, len(pairs), 1 / count),
     ]
-    return law_of("successive blocks", "a block tells nothing of the next one", events)
+    return goodness_of_fit.law_of("successive blocks", "a block tells nothing of the next one", events)
 
 
-def _block_coins(drawn: Counts, count: int) -> Law:
+def _block_coins(drawn: Counts, count: int) -> goodness_of_fit.Law:
     """The lowest bits of a number below a multiple of a power of two are fair coins."""
     n, fair = min(len(drawn), COIN_LENGTH), (count & -count).bit_length() - 1
-    lengths = [linear_complexity((drawn[:n] >> bit & 1).tolist()) for bit in range(fair)]
-    p_values = np.array([complexity_p_value(length, n) for length in lengths])
+    lengths = [goodness_of_fit.linear_complexity((drawn[:n] >> bit & 1).tolist()) for bit in range(fair)]
+    p_values = np.array([goodness_of_fit.complexity_p_value(length, n) for length in lengths])
     figures: dict[str, object] = {"bits": n, "least_complexity": min(lengths, default=None)}
     what = "bits of blocks' numbers are not made by a shift register, nor with a short period"
-    return Law("linear complexity, blocks", what, joint_p_value(p_values), fair, figures)
+    return goodness_of_fit.Law(
+        "linear complexity, blocks", what, goodness_of_fit.joint_p_value(p_values), fair, figures
+    )
 
 
-def _block_starts(empty: OfEmpty, starts: Starts, count: int) -> Law:
+def _block_starts(empty: OfEmpty, starts: Starts, count: int) -> goodness_of_fit.Law:
     """Separate starts draw other blocks: place by place of two long ones, and no short one repeats another."""
     calls = [empty.blocks(call) for call in range(2, len(empty.calls))]
     length = min(map(len, calls[:2]))
@@ -465,9 +460,13 @@ def _block_starts(empty: OfEmpty, starts: Starts, count: int) -> Law:
     short = [tuple(call.tolist()) for call in calls[2:]]
     repeated = len(short) - len(set(short))
     chance = comb(len(short), 2) / count ** min(map(len, short))
-    p_values = Events.of(equal, length, 1 / count).p_values()
-    p_value = min(1.0, chance, joint_p_value(p_values)) if repeated else joint_p_value(p_values)
+    p_values = goodness_of_fit.Events.of(equal, length, 1 / count).p_values()
+    p_value = (
+        min(1.0, chance, goodness_of_fit.joint_p_value(p_values))
+        if repeated
+        else goodness_of_fit.joint_p_value(p_values)
+    )
     figures: dict[str, object] = {"reports": length, "equal": equal, "starts": starts.short, "repeated": repeated}
-    return Law(
+    return goodness_of_fit.Law(
         "separate starts, blocks", "two starts of the client draw other blocks", min(1.0, 2 * p_value), 2, figures
     )

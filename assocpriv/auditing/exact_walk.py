@@ -31,24 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.auditing.exact_draws import (
-    RANDOM_POINTS,
-    Case,
-    Client,
-    Device,
-    Guarded,
-    Noted,
-    Reader,
-    Replayed,
-    SeedCase,
-    bounded_law,
-    case_of,
-    check_bulk,
-    check_columns,
-    check_kept,
-    check_words,
-    words_of,
-)
+from assocpriv.auditing import exact_draws
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, EXACT, UNDECIDED, Fault, Finding, client_at_work, failure
 from assocpriv.auditing.recompute_promise import (
     NUMBER_BYTES,
@@ -102,7 +85,7 @@ def audit_exact(
     plan: Plan | None,
     *,
     text: str | None = None,
-    client: Client = Randomizer,
+    client: exact_draws.Client = Randomizer,
     work: int = WORK,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Finding]:
@@ -123,7 +106,7 @@ def audit_exact(
         if broken != {_ACCEPTED}:
             said = "The client was not run: the plan itself is broken."
         return [*findings, Finding(EXACT, "client", UNDECIDED, said)]
-    checks = _client_checks(plan, numbers, partial(Guarded, client), work)
+    checks = _client_checks(plan, numbers, partial(exact_draws.Guarded, client), work)
     progress = progress or (lambda *_: None)
     for done, (name, check) in enumerate(checks.items(), start=1):
         progress(done, 1 + len(checks))
@@ -168,7 +151,7 @@ def _finding(name: str, check: _Check) -> Finding:
         return failure(EXACT, name, error)
 
 
-def _client_checks(plan: Plan, numbers: Numbers, client: Client, work: int) -> dict[str, _Check]:
+def _client_checks(plan: Plan, numbers: Numbers, client: exact_draws.Client, work: int) -> dict[str, _Check]:
     whole, inside = cache(lambda: client(plan)), numbers.inside
     # of one block, if there are blocks, and else of the plan itself
     part, own = plan.block_plan, client if numbers.cuts is None else client_in_blocks(client, plan)
@@ -190,14 +173,14 @@ def _client_checks(plan: Plan, numbers: Numbers, client: Client, work: int) -> d
 # ---- on the plan itself
 
 
-def _kept_items(device: Device, numbers: Numbers, work: int) -> _Outcome:
+def _kept_items(device: exact_draws.Device, numbers: Numbers, work: int) -> _Outcome:
     form = numbers.form
     cost = form.run_work << form.size
     if cost > work:
         return UNDECIDED, "On this plan the subsets of the items would take more than the runs allowed.", {}
     done = []
     for transaction in _real_transactions(numbers)[: 1 if cost > work // 10 else 2]:  # the second is one check more
-        runs = check_kept(Reader(device, numbers, form), transaction)
+        runs = exact_draws.check_kept(exact_draws.Reader(device, numbers, form), transaction)
         done.append({"items": len(transaction), "runs": runs})
     said = (
         "On this plan every subset of the items is kept with exactly its stated probability "
@@ -206,37 +189,40 @@ def _kept_items(device: Device, numbers: Numbers, work: int) -> _Outcome:
     return CONSISTENT, said, {"transactions": done}
 
 
-def _other_draws(device: Device, numbers: Numbers, work: int) -> _Outcome:
+def _other_draws(device: exact_draws.Device, numbers: Numbers, work: int) -> _Outcome:
     form, n = numbers.form, numbers.n_items
-    reader, possible = Reader(device, numbers, form), form.possible
+    reader, possible = exact_draws.Reader(device, numbers, form), form.possible
     sizes = [possible[-1], possible[0], possible[len(possible) // 2]]
     pairs = list(product(_real_transactions(numbers), dict.fromkeys(sizes)))
-    if len(pairs) * (form.seed_bits + 2 * RANDOM_POINTS) * form.run_work > work:
+    if len(pairs) * (form.seed_bits + 2 * exact_draws.RANDOM_POINTS) * form.run_work > work:
         pairs = pairs[::4]  # of three transactions with three sizes, each once
-    runs, cases = sum(case_of(reader, transaction, kept).check() for transaction, kept in pairs), len(pairs)
+    runs, cases = sum(exact_draws.case_of(reader, transaction, kept).check() for transaction, kept in pairs), len(pairs)
     if n > form.size:
         long = range(n - min(n, 2 * form.size), n)
-        runs += sum(case_of(reader, long, form.possible[-1], seed).check_once() for seed in range(RANDOM_POINTS))
+        runs += sum(
+            exact_draws.case_of(reader, long, form.possible[-1], seed).check_once()
+            for seed in range(exact_draws.RANDOM_POINTS)
+        )
         cases += 1
     said = (
         f"On this plan a report is what the draws say in all of {runs} runs of {cases} cases; "
-        f"the draws beyond what is kept were sampled, at {RANDOM_POINTS} points a case."
+        f"the draws beyond what is kept were sampled, at {exact_draws.RANDOM_POINTS} points a case."
     )
     return CONSISTENT, said, {"runs": runs, "cases": cases}
 
 
 def _words(numbers: Numbers) -> _Outcome:
     with client_at_work():
-        compared = check_words(numbers)
+        compared = exact_draws.check_words(numbers)
     return CONSISTENT, f"{compared} draws of chosen words are those of their definition.", {"draws": compared}
 
 
 def _columns(plan: Plan, form: Seed) -> _Outcome:
-    compared = check_columns(plan, form, np.random.default_rng())
+    compared = exact_draws.check_columns(plan, form, np.random.default_rng())
     return CONSISTENT, f"The columns of {compared:,} items are those of the definition.", {"items": compared}
 
 
-def _blocks(device: Device, alone: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
+def _blocks(device: exact_draws.Device, alone: exact_draws.Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
     cuts = numbers.cuts
     assert cuts is not None
     looked, partitions = check_blocks(device, alone, plan, cuts, work // 10 // numbers.form.run_work)
@@ -248,11 +234,11 @@ def _blocks(device: Device, alone: Device, plan: Plan, numbers: Numbers, work: i
     return CONSISTENT, said, {"blocks": looked, "partitions": partitions, "of_partitions": cuts.partitions}
 
 
-def _bulk(device: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
+def _bulk(device: exact_draws.Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
     cuts, inside = numbers.cuts, numbers.inside
     drawn = partial(drawn_cases, cuts=cuts) if cuts else None
     most = work * 3 // 5 // numbers.form.run_work
-    compared = check_bulk(device, plan, inside, most, drawn=drawn)
+    compared = exact_draws.check_bulk(device, plan, inside, most, drawn=drawn)
     held = "all" if compared["items"] == inside.n_items else f"{compared['items']:,} of"
     held += f" {inside.n_items:,} {'places of blocks' if cuts else 'items'}"
     said = (
@@ -273,13 +259,13 @@ def _real_transactions(numbers: Numbers) -> list[list[int]]:
 # ---- on small catalogues, all draws
 
 
-def _every_draw(plan: Plan, numbers: Numbers, client: Client, work: int) -> _Outcome:
+def _every_draw(plan: Plan, numbers: Numbers, client: exact_draws.Client, work: int) -> _Outcome:
     walk = walk_operator(plan, numbers, client, work)
     said = f"On a small catalogue with the plan's operator {_SAID[walk['how']]}."
     return UNDECIDED if walk["how"] == _NOT_DECIDED else CONSISTENT, said, walk
 
 
-def walk_operator(plan: Plan, numbers: Numbers, client: Client, work: int) -> dict[str, Any]:
+def walk_operator(plan: Plan, numbers: Numbers, client: exact_draws.Client, work: int) -> dict[str, Any]:
     """Walk through the operator's draws on the largest catalogue that the work allows; return the figures."""
     size = plan.transaction_size
 
@@ -367,15 +353,15 @@ class _Picked:
 class _Small:
     """A small plan, and what its reports show."""
 
-    def __init__(self, plan: Plan, client: Client) -> None:
+    def __init__(self, plan: Plan, client: exact_draws.Client) -> None:
         self._plan, self._client = plan, client
         self.numbers = read_numbers(plan.canonical_json)
         self.form = self.numbers.form
         self._shown: dict[int, frozenset[int]] = {}
 
     @cached_property
-    def _reader(self) -> Reader[Any]:
-        return Reader(self._client(self._plan), self.numbers, self.form)
+    def _reader(self) -> exact_draws.Reader[Any]:
+        return exact_draws.Reader(self._client(self._plan), self.numbers, self.form)
 
     def figures(self, how: str, walked: dict[str, Any]) -> dict[str, Any]:
         """Return what was walked through, and how."""
@@ -403,11 +389,11 @@ class _Small:
         form, runs = self.form, 0
         transactions: list[list[int]] = [list(range(min(form.size, self.numbers.n_items))), []]
         for raw in transactions:
-            runs += check_kept(self._reader, raw)
+            runs += exact_draws.check_kept(self._reader, raw)
             if stages == 2:
                 runs += self._walk_subsets(raw)
             else:
-                runs += sum(SeedCase(self._reader, raw, j).walk() for j in range(form.size + 1))
+                runs += sum(exact_draws.SeedCase(self._reader, raw, j).walk() for j in range(form.size + 1))
         return {"transactions": len(transactions), "runs": runs}
 
     def _walk_subsets(self, raw: list[int]) -> int:
@@ -426,7 +412,7 @@ class _Small:
         def run(entropy: "Entropy") -> int:
             return self._reader.report(raw, entropy if picked is None else _Picked(entropy, picked))
 
-        return bounded_law(run, ways)[0]
+        return exact_draws.bounded_law(run, ways)[0]
 
     def _compare(self, law: Law, fitted: Sequence[frozenset[int]], share: Fraction = Fraction(1)) -> None:
         """Compare a law with the formula's, divided by ``share``."""
@@ -492,7 +478,7 @@ class _InBlock:
     Which block is drawn follows from the places alone, so that equal draws give equal reports.
     """
 
-    def __init__(self, device: Device, cuts: Cuts) -> None:
+    def __init__(self, device: exact_draws.Device, cuts: Cuts) -> None:
         self._device, self._cuts = device, cuts
         last = cuts.partitions - 1
         self._partitions = sorted({0, last // 2, last})[:_FEW_PARTITIONS]
@@ -517,7 +503,9 @@ def _held_of(cuts: Cuts, block: int, places: Sequence[int], outside: int) -> lis
     return sorted([members[place] for place in places] + others[:outside])
 
 
-def _in_block(device: Device, cuts: Cuts, block: int, transaction: Collection[int], entropy: "Entropy") -> bytes:
+def _in_block(
+    device: exact_draws.Device, cuts: Cuts, block: int, transaction: Collection[int], entropy: "Entropy"
+) -> bytes:
     """Return what a device that draws a given block reports of it, without its number."""
     report = device.randomize(transaction, entropy=_FirstDraw(block, cuts.count, entropy))
     if int.from_bytes(report[:NUMBER_BYTES], "little") != block:
@@ -525,7 +513,7 @@ def _in_block(device: Device, cuts: Cuts, block: int, transaction: Collection[in
     return report[NUMBER_BYTES:]
 
 
-def client_in_blocks(client: Client, plan: Plan) -> Client:
+def client_in_blocks(client: exact_draws.Client, plan: Plan) -> exact_draws.Client:
     """Return a client of a plan of blocks as one of the plan of a block, also of a small one of its kind."""
 
     def made(inside: Plan) -> _InBlock:
@@ -540,7 +528,9 @@ def client_in_blocks(client: Client, plan: Plan) -> Client:
     return made
 
 
-def check_blocks(device: Device, alone: Device, plan: Plan, cuts: Cuts, most: int) -> tuple[int, int]:
+def check_blocks(
+    device: exact_draws.Device, alone: exact_draws.Device, plan: Plan, cuts: Cuts, most: int
+) -> tuple[int, int]:
     """Let a device draw blocks, and compare its reports with those of a device of the plan of a block, for equal words.
 
     Also that clients and servers take the same items for the block's. Returned are how many blocks were looked at, no
@@ -565,8 +555,8 @@ def check_blocks(device: Device, alone: Device, plan: Plan, cuts: Cuts, most: in
 
 
 def _compare(
-    device: Device,
-    alone: Device,
+    device: exact_draws.Device,
+    alone: exact_draws.Device,
     cuts: Cuts,
     block: int,
     longest: int,
@@ -575,14 +565,14 @@ def _compare(
     n = len(cuts.members(block))
     places = sorted(chance.choice(n, min(n, int(chance.integers(longest + 1))), replace=False).tolist())
     held = _held_of(cuts, block, places, int(chance.integers(_MOST_OUTSIDE)))
-    words = Noted([], SeededEntropy(int(chance.integers(1 << 62))))
+    words = exact_draws.Noted([], SeededEntropy(int(chance.integers(1 << 62))))
     wanted = alone.randomize(places, entropy=words)
-    again = Replayed(words.given)
+    again = exact_draws.Replayed(words.given)
     if _in_block(device, cuts, block, held, again) != wanted or again.left:
         raise Fault("A report is not that of what the transaction holds of its block.")
 
 
-def drawn_cases(cases: list[Case], chance: np.random.Generator, cuts: Cuts) -> list[Case]:
+def drawn_cases(cases: list[exact_draws.Case], chance: np.random.Generator, cuts: Cuts) -> list[exact_draws.Case]:
     """Turn cases about places in a block into cases about items: a block is drawn first, each in turn."""
     at_once = max(1, min(cuts.partitions, _MOST_ENTRIES // cuts.entries))
     partitions = chance.choice(cuts.partitions, at_once, replace=False).tolist()
@@ -593,5 +583,5 @@ def drawn_cases(cases: list[Case], chance: np.random.Generator, cuts: Cuts) -> l
         blocks = (partition * cuts.pieces + piece for piece in pieces)
         block = next(each for each in blocks if not places or places[-1] < len(cuts.members(each)))
         held = _held_of(cuts, block, places, int(chance.integers(_MOST_OUTSIDE)))
-        made.append(Case(held, words, words_of(block, cuts.count)))
+        made.append(exact_draws.Case(held, words, exact_draws.words_of(block, cuts.count)))
     return made
