@@ -385,7 +385,7 @@ def test_promises_are_read_as_clients_read_them(prior):
 @pytest.mark.parametrize("name", ["bch", "reed-solomon"])
 def test_dependent_columns_are_found_by_elimination(monkeypatch, name):
     """Masks that meet every condition on paper, but of which two are equal, are found among the sets tried."""
-    monkeypatch.setattr(recompute_reports, "masks", lambda group, item: masks(group, max(item, 1)))
+    monkeypatch.setattr(recompute_promise, "masks", lambda group, item: masks(group, max(item, 1)))
     finding = named(check_integers(PLANS[name]().canonical_json)[1], "independence")
     assert finding.verdict == BROKEN
     assert "depend on each other" in finding.said
@@ -795,7 +795,7 @@ def test_what_is_too_much_is_not_decided():
 
 def test_a_ratio_above_the_stated_one_is_caught(monkeypatch):
     """If the walk's largest ratio were above γ, that alone would be a fault."""
-    monkeypatch.setattr(recompute_promise, "stated_ratio", lambda group: Fraction(6))
+    monkeypatch.setattr(exact_walk, "stated_ratio", lambda group: Fraction(6))
     finding = named(audit(PLANS["none"]()), DRAWS)
     assert finding.verdict == BROKEN
     assert "above γ" in finding.said
@@ -804,7 +804,7 @@ def test_a_ratio_above_the_stated_one_is_caught(monkeypatch):
 def test_no_client_is_run_on_broken_integers(monkeypatch):
     """Where the recomputation finds broken what clients would accept, the client is not run."""
     wrong = check_integers(changed(keep_weights=["2", "5", "20"]))
-    monkeypatch.setattr(recompute_promise, "check_integers", lambda text: wrong)
+    monkeypatch.setattr(exact_walk, "check_integers", lambda text: wrong)
     findings = audit(PLANS["bch"](), client=None)
     assert broken(findings) == {"amplification"}
     assert findings[-1].verdict == UNDECIDED
