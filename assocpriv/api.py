@@ -66,8 +66,7 @@ if TYPE_CHECKING:
     from assocpriv.server.rules import rules_of_table, write_rules
     from assocpriv.server.selection import ItemsetFilter, RuleFilter
     from assocpriv.server.spark import SparkReports
-    from assocpriv.show.charts import chart
-    from assocpriv.show.pages import page, write_page
+    from assocpriv.show.pages import chart, page, write_page
     from assocpriv.show.terminal import progress_bar
     from assocpriv.simulation.demo import DemoSettings, start_demo
     from assocpriv.simulation.rounds import RoundsTrial
@@ -141,8 +140,7 @@ _HOMES = {
     "assocpriv.server.rounds": ("combined_records", "write_combined"),
     "assocpriv.server.rules": ("rules_of_table", "write_rules"),
     "assocpriv.server.selection": ("ItemsetFilter", "RuleFilter"),
-    "assocpriv.show.charts": ("chart",),
-    "assocpriv.show.pages": ("page", "write_page"),
+    "assocpriv.show.pages": ("chart", "page", "write_page"),
     "assocpriv.show.terminal": ("progress_bar",),
     "assocpriv.simulation.demo": ("DemoSettings", "start_demo"),
     "assocpriv.simulation.samples": ("draft_catalogue", "plan_for_sample", "try_catalogue"),

@@ -48,8 +48,7 @@ from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import AssocprivError, FileError, counted
 from assocpriv.show import charts
 from assocpriv.show.figures import names, number, pace, share, size_name, span
-from assocpriv.show.promises import promise_sentences
-from assocpriv.show.sheets import templates
+from assocpriv.show.sheets import promise_sentences, templates
 
 if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan

@@ -13,7 +13,7 @@ not know, and each rule is of this picture's class, so that a notebook which hol
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape, unescape
 from importlib.resources import files
@@ -21,17 +21,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from markupsafe import Markup
 
 from assocpriv.files.atomic import atomic_output
-from assocpriv.files.itemsets import AnyFrame, LightFrame
-from assocpriv.promise.errors import EstimateError, FileError, counted
-from assocpriv.server.distributions import Distributions
-from assocpriv.server.itemsets import mining_facts
-from assocpriv.server.rules import check_rules, rule_records
-from assocpriv.server.selection import Surest, shown_rows
-from assocpriv.show.figures import NORMAL, errors_of, estimate, names, share, size_name
+from assocpriv.promise.errors import FileError
+from assocpriv.show.figures import NORMAL, estimate, names, share, size_name
 
 _WIDTH, _LEFT, _RIGHT = 720.0, 64.0, 16.0
 _LIFTS = (0.9, 1.1, 2.0, 5.0)  # where one shade ends and the next begins
@@ -44,7 +38,6 @@ _NAMES, _LINE, _LETTERS = 330.0, 24.0, 40  # of a list of intervals: room for na
 _EDGES, _NODES = 40, 24  # of the graph
 _LEFTS, _RIGHTS = 20, 11  # of the matrix
 _BAR = 160  # pixels, of an interval drawn in a table
-_INTERVALS, _RULES = 30, 250  # drawn in a chart
 MOST_CLASSES, MOST_VALUES = 5, 30  # shown of a column
 _DRAWN = re.compile(r'<svg role="img" viewBox="0 0 720 ([\d.]+)" aria-label="([^"]*)">(.*)</svg>', re.DOTALL)
 _COLOURS = {"light": r"^:root\{([^}]*)\}", "dark": r"dark\)\{:root\{([^}]*)\}"}
@@ -415,15 +408,6 @@ def _pixel(part: float) -> int:
 # ---- charts of finds
 
 
-def marks_of(frame: "LightFrame") -> list[tuple[int, float, bool]]:
-    """Return size, support and whether it is sure, of every find; of those that a chart would draw on one spot, one."""
-    finds, sure = shown_rows(frame)
-    size, support, sure = frame["length"][finds], frame["support"][finds], sure[finds]
-    spot = np.round(200 * np.log10(np.maximum(support, 1e-9))).astype(np.int64)
-    _, first = np.unique((size.astype(np.int64) * 2 + sure) * 10_000 + spot + 2_000, return_index=True)
-    return list(zip(size[first].tolist(), support[first].tolist(), sure[first].tolist(), strict=True))
-
-
 def supports_chart(levels: Sequence[Mapping[str, Any]], marks: Sequence[tuple[int, float, bool]]) -> Markup:
     """Draw the supports of each size beside what was asked for and what can be told; marks: size, support, is sure."""
     rows = []
@@ -536,106 +520,6 @@ class Chart:
             raise FileError(f"{path} must end in .svg: a chart is SVG; browsers and drawing programs make others of it")
         with atomic_output(path, force=force) as stream:
             stream.write(f"{self.svg}\n".encode())
-
-
-def chart(
-    found: "AnyFrame | Distributions",
-    kind: str | None = None,
-    *,
-    rows: int | None = None,
-    column: str | None = None,
-) -> "Chart":
-    """Return a chart of what was found, as pages draw it: SVG that notebooks show, and that ``save`` writes to a file.
-
-    A selection of rows is drawn as any table, as ``ap.chart(itemsets[itemsets["length"] == 2])``; whoever draws
-    otherwise takes the tables' own ``ci_low`` and ``ci_high``.
-
-    Args:
-        found: a table as :func:`assocpriv.mine` or :func:`assocpriv.association_rules` returned it, or what
-            :func:`assocpriv.numeric.reconstruct` returned.
-        kind: of itemsets ``intervals`` (default) or ``sizes``, on a line for each size beside what can be told from
-            noise; of rules ``scatter`` (default; by support and confidence), ``graph`` or ``matrix``; of a column
-            nothing.
-        rows: at most so many, the surest: 30 intervals or 250 rules.
-        column: which one of several.
-
-    Raises:
-        EstimateError: another kind or column, or a table that was not found here.
-
-    >>> import assocpriv as ap
-    >>> plan = ap.plan(["tea", "milk", "rye"], 2, ap.Breach("5%", "50%"))
-    >>> itemsets = ap.mine(ap.randomize_baskets([{"tea"}] * 1000, plan), "50%")
-    >>> ap.chart(itemsets)
-    Chart(title='Supports with intervals of 95%')
-    """
-    draw: dict[str | None, Callable[..., Chart]]
-    if isinstance(found, Distributions):
-        draw, options = {None: _column_chart}, {"column": column}
-    else:
-        draw, options = {"intervals": _itemsets_chart, "sizes": _sizes_chart}, {}
-        if "antecedents" in getattr(found, "columns", ()):
-            draw = dict.fromkeys(("scatter", "graph", "matrix"), _rules_chart)
-            options = {"kind": kind or "scatter"}
-        kind = kind or next(iter(draw))
-    if kind not in draw:
-        kinds = ", ".join(filter(None, draw)) or "one kind"
-        raise EstimateError(f"there is no chart {kind!r} of this: it can be drawn as {kinds}")
-    if rows is not None and (not isinstance(rows, int) or rows < 1):
-        raise EstimateError(f"rows must be a number of at least 1, got {rows!r}")
-    return draw[kind](found, rows=rows, **options)
-
-
-def _itemsets_chart(table: "AnyFrame", rows: int | None) -> "Chart":
-    facts = mining_facts(table)
-    surest = Surest.of(LightFrame.of(table), rows or _INTERVALS)
-    items, *numbers = (surest.rows[name].tolist() for name in ("itemsets", "support", "ci_low", "ci_high"))
-    drawn = [
-        Interval(", ".join(sorted(each)), *row)
-        for each, *row in zip(items, *numbers, surest.sure.tolist(), strict=True)
-    ]
-    title = f"Supports with intervals of {100 * facts.errors.confidence_level:g}%"
-    said = f"{counted(facts.reports, 'report')}; minimum support {share(facts.min_support)}"
-    doubt = "may be chance" if facts.certain is None else "not certain"
-    said += "" if surest.sure.all() else f"; pale: {doubt}"
-    more = surest.finds - len(drawn)
-    return picture(intervals(drawn, title), [said + (f"; {more:,} more not drawn" if more else "")])
-
-
-def _sizes_chart(table: "AnyFrame", rows: int | None) -> "Chart":
-    frame = LightFrame.of(table)
-    said = [
-        "Each mark is an itemset by its support, on a logarithmic scale; pale ones may be chance.",
-        "Dashed: the least support that was asked for.",
-    ]
-    return picture(supports_chart(mining_facts(table).to_json()["levels"], marks_of(frame)[:rows]), said)
-
-
-def _rules_chart(table: "AnyFrame", rows: int | None, kind: str) -> "Chart":
-    check_rules(table)
-    first = rule_records(LightFrame.of(table).head(rows or _RULES))
-    draw, said = {
-        "scatter": (rules_chart, []),
-        "graph": (rules_graph, ["Rules between two items. Thick: high confidence."]),
-        "matrix": (rules_matrix, ["Large: high confidence."]),
-    }[kind]
-    (least, shade), *others = SHADED_LEGEND
-    return picture(draw(first), said, [(f"lift {least}", shade), *others])
-
-
-def _column_chart(found: "Distributions", rows: int | None, column: str | None) -> "Chart":
-    column = next(iter(found.columns)) if column is None and len(found.columns) == 1 else column
-    if column is None or column not in found.columns:
-        raise EstimateError(f"column must be one of {', '.join(map(repr, found.columns)) or 'none'}, got {column!r}")
-    one, level = found.columns[column], f"{100 * found.confidence_level:g}%"
-    own = [(value, of[column].record()) for value, of in found.classes.items() if column in of][:MOST_CLASSES]
-    most = rows or MOST_VALUES
-    drawn = column_chart(column, one.record(), own, errors_of(found.confidence_level), most)
-    if one.numbers is None:
-        more = max(len(one.values) - most, 0)
-        return picture(drawn, [f"Intervals of {level}" + (f"; {more:,} rarer values are not drawn" if more else "")])
-    said = f"Shares of people below a value. The curve lies within the grey band everywhere at once, with {level}."
-    lines = [(each, f"curve line{place}") for place, each in enumerate(names(value for value, _ in own), 1)]
-    return picture(drawn, [said], [("all", "curve"), *lines] if own else [])
 
 
 def picture(drawn: str, notes: Sequence[str] = (), keys: Sequence[tuple[str, str]] = ()) -> Chart:

@@ -17,7 +17,7 @@ from assocpriv.server.itemsets import MiningFacts, describe_undecided, meaning, 
 from assocpriv.server.rules import rule_records
 from assocpriv.show.charts import itemset_rows, rule_row
 from assocpriv.show.figures import names, number, share
-from assocpriv.show.promises import promise_sentences
+from assocpriv.show.sheets import promise_sentences
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,10 +1,13 @@
-"""The page of whatever was found, or withheld: HTML in one piece."""
+"""The page or the chart of whatever was found."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from assocpriv.files.atomic import atomic_output, check_page
 from assocpriv.files.itemsets import COMBINED, AnyFrame, LightFrame, itemset_records
@@ -14,15 +17,15 @@ from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.tree_model import TreeModel, tree_sides
 from assocpriv.promise.breaches import Epsilon, epsilon, parse_share
-from assocpriv.promise.errors import EstimateError, PlanError
+from assocpriv.promise.errors import EstimateError, PlanError, counted
 from assocpriv.server.distributions import Distributions
 from assocpriv.server.intervals import level_discoverable_support
 from assocpriv.server.itemsets import ATTRIBUTE, mining_facts, nothing_found, read_table
-from assocpriv.server.rules import rule_records, rules_of_table
-from assocpriv.server.selection import RuleFilter, Surest
+from assocpriv.server.rules import check_rules, rule_records, rules_of_table
+from assocpriv.server.selection import RuleFilter, Surest, shown_rows
 from assocpriv.server.supports import Respondents
-from assocpriv.show import sheets
-from assocpriv.show.charts import marks_of
+from assocpriv.show import charts, sheets
+from assocpriv.show.figures import errors_of, names, share
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
     Shown = AnyFrame | Distributions | TreeModel | dict[str, Any] | str | Path
 
+_INTERVALS, _RULES = 30, 250  # drawn in a chart
 _TIMES = (2, 4, 10)  # as many people, for whom it is foreseen what could be told
 
 
@@ -162,7 +166,7 @@ def _mined_page(table: "AnyFrame", plan: "PublishedPlan | None", min_confidence:
     counts = surest.finds, surest.sure_finds, len(rules)
     return sheets.mined_page(
         sheets.Found(
-            title, facts.to_json(), records, first, *counts, least, known, _TIMES, more, stronger, marks_of(frame),
+            title, facts.to_json(), records, first, *counts, least, known, _TIMES, more, stronger, _marks(frame),
             nothing_found(facts),
         )
     )  # fmt: skip
@@ -217,3 +221,117 @@ def write_page(
     text = page(found, plan, **options)
     with atomic_output(output, force=force) as stream:
         stream.write(text.encode("utf-8"))
+
+
+# ---- charts
+
+
+def chart(
+    found: "AnyFrame | Distributions",
+    kind: str | None = None,
+    *,
+    rows: int | None = None,
+    column: str | None = None,
+) -> charts.Chart:
+    """Return a chart of what was found, as pages draw it: SVG that notebooks show, and that ``save`` writes to a file.
+
+    A selection of rows is drawn as any table, as ``ap.chart(itemsets[itemsets["length"] == 2])``; whoever draws
+    otherwise takes the tables' own ``ci_low`` and ``ci_high``.
+
+    Args:
+        found: a table as :func:`assocpriv.mine` or :func:`assocpriv.association_rules` returned it, or what
+            :func:`assocpriv.numeric.reconstruct` returned.
+        kind: of itemsets ``intervals`` (default) or ``sizes``, on a line for each size beside what can be told from
+            noise; of rules ``scatter`` (default; by support and confidence), ``graph`` or ``matrix``; of a column
+            nothing.
+        rows: at most so many, the surest: 30 intervals or 250 rules.
+        column: which one of several.
+
+    Raises:
+        EstimateError: another kind or column, or a table that was not found here.
+
+    >>> import assocpriv as ap
+    >>> plan = ap.plan(["tea", "milk", "rye"], 2, ap.Breach("5%", "50%"))
+    >>> itemsets = ap.mine(ap.randomize_baskets([{"tea"}] * 1000, plan), "50%")
+    >>> ap.chart(itemsets)
+    Chart(title='Supports with intervals of 95%')
+    """
+    draw: dict[str | None, Callable[..., charts.Chart]]
+    if isinstance(found, Distributions):
+        draw, options = {None: _column_chart}, {"column": column}
+    else:
+        draw, options = {"intervals": _itemsets_chart, "sizes": _sizes_chart}, {}
+        if "antecedents" in getattr(found, "columns", ()):
+            draw = dict.fromkeys(("scatter", "graph", "matrix"), _rules_chart)
+            options = {"kind": kind or "scatter"}
+        kind = kind or next(iter(draw))
+    if kind not in draw:
+        kinds = ", ".join(filter(None, draw)) or "one kind"
+        raise EstimateError(f"there is no chart {kind!r} of this: it can be drawn as {kinds}")
+    if rows is not None and (not isinstance(rows, int) or rows < 1):
+        raise EstimateError(f"rows must be a number of at least 1, got {rows!r}")
+    return draw[kind](found, rows=rows, **options)
+
+
+def _itemsets_chart(table: "AnyFrame", rows: int | None) -> charts.Chart:
+    facts = mining_facts(table)
+    surest = Surest.of(LightFrame.of(table), rows or _INTERVALS)
+    items, *numbers = (surest.rows[name].tolist() for name in ("itemsets", "support", "ci_low", "ci_high"))
+    drawn = [
+        charts.Interval(", ".join(sorted(each)), *row)
+        for each, *row in zip(items, *numbers, surest.sure.tolist(), strict=True)
+    ]
+    title = f"Supports with intervals of {100 * facts.errors.confidence_level:g}%"
+    said = f"{counted(facts.reports, 'report')}; minimum support {share(facts.min_support)}"
+    doubt = "may be chance" if facts.certain is None else "not certain"
+    said += "" if surest.sure.all() else f"; pale: {doubt}"
+    more = surest.finds - len(drawn)
+    return charts.picture(charts.intervals(drawn, title), [said + (f"; {more:,} more not drawn" if more else "")])
+
+
+def _sizes_chart(table: "AnyFrame", rows: int | None) -> charts.Chart:
+    frame = LightFrame.of(table)
+    said = [
+        "Each mark is an itemset by its support, on a logarithmic scale; pale ones may be chance.",
+        "Dashed: the least support that was asked for.",
+    ]
+    return charts.picture(charts.supports_chart(mining_facts(table).to_json()["levels"], _marks(frame)[:rows]), said)
+
+
+def _rules_chart(table: "AnyFrame", rows: int | None, kind: str) -> charts.Chart:
+    check_rules(table)
+    first = rule_records(LightFrame.of(table).head(rows or _RULES))
+    draw, said = {
+        "scatter": (charts.rules_chart, []),
+        "graph": (charts.rules_graph, ["Rules between two items. Thick: high confidence."]),
+        "matrix": (charts.rules_matrix, ["Large: high confidence."]),
+    }[kind]
+    (least, shade), *others = charts.SHADED_LEGEND
+    return charts.picture(draw(first), said, [(f"lift {least}", shade), *others])
+
+
+def _column_chart(found: "Distributions", rows: int | None, column: str | None) -> charts.Chart:
+    column = next(iter(found.columns)) if column is None and len(found.columns) == 1 else column
+    if column is None or column not in found.columns:
+        raise EstimateError(f"column must be one of {', '.join(map(repr, found.columns)) or 'none'}, got {column!r}")
+    one, level = found.columns[column], f"{100 * found.confidence_level:g}%"
+    own = [(value, of[column].record()) for value, of in found.classes.items() if column in of][: charts.MOST_CLASSES]
+    most = rows or charts.MOST_VALUES
+    drawn = charts.column_chart(column, one.record(), own, errors_of(found.confidence_level), most)
+    if one.numbers is None:
+        more = max(len(one.values) - most, 0)
+        return charts.picture(
+            drawn, [f"Intervals of {level}" + (f"; {more:,} rarer values are not drawn" if more else "")]
+        )
+    said = f"Shares of people below a value. The curve lies within the grey band everywhere at once, with {level}."
+    lines = [(each, f"curve line{place}") for place, each in enumerate(names(value for value, _ in own), 1)]
+    return charts.picture(drawn, [said], [("all", "curve"), *lines] if own else [])
+
+
+def _marks(frame: "LightFrame") -> list[tuple[int, float, bool]]:
+    """Return size, support and whether it is sure, of every find; of those that a chart would draw on one spot, one."""
+    finds, sure = shown_rows(frame)
+    size, support, sure = frame["length"][finds], frame["support"][finds], sure[finds]
+    spot = np.round(200 * np.log10(np.maximum(support, 1e-9))).astype(np.int64)
+    _, first = np.unique((size.astype(np.int64) * 2 + sure) * 10_000 + spot + 2_000, return_index=True)
+    return list(zip(size[first].tolist(), support[first].tolist(), sure[first].tolist(), strict=True))

@@ -15,7 +15,6 @@ from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.promise.breaches import Breach, epsilon, float_up, format_fraction, highest_posterior, parse_probability
 from assocpriv.promise.errors import counted
 from assocpriv.show.figures import (
-    belief,
     chance_up,
     fields,
     figure,
@@ -23,7 +22,6 @@ from assocpriv.show.figures import (
     finite,
     percent_up,
     percent_within,
-    short_figure_up,
     written,
 )
 from assocpriv.show.plans import LEVEL, SIZES, promise_record
@@ -44,44 +42,6 @@ _OF_SEVERAL = (
     "             device keeps a limit over all plans (report --prior --posterior).",
 )
 _USELESS = 99**2  # γ with which a belief of 1% may become 99%
-
-
-# ---- sentences
-
-
-def promise_sentences(plan: "PublishedPlan") -> list[str]:
-    """Say what a plan promises, in words, and what lies outside it."""
-    sentences = []
-    if plan.promise is not None:
-        before, after = belief(plan.promise.prior, up=False), belief(plan.promise.posterior, up=True)
-        seen = "all that the person sends" if plan.reports_per_person > 1 else "the person’s report"
-        sentences.append(
-            f"Somebody thinks that something about a person is {before} likely, and then sees {seen}: that cannot make "
-            f"it {after} likely, whatever the thing is, and whatever else is known."
-        )
-    gamma = plan.amplification
-    if gamma is None:
-        sentences.append(f"{plan.unbounded[:1].upper()}{plan.unbounded[1:]}.")
-    else:
-        sentences.append(
-            f"In figures: γ is at most {short_figure_up(float(gamma))} and ε at most "
-            f"{short_figure_up(epsilon(gamma))}, for each report; a person may send "
-            f"{counted(plan.reports_per_person, 'report')}."
-        )
-    if plan.uncovered:
-        sentences.append(f"Outside the promise: {plan.uncovered}.")
-    return sentences
-
-
-def bound_clause(plan: "PublishedPlan | None") -> str:
-    """Say, after that a page tells no more of a person than the report did, whether a promise bounds that."""
-    if plan is None:
-        return ", and that is what its plan’s promise bounds (see above)"
-    if plan.amplification is None:
-        return "; but no promise bounds that (see above)"
-    if plan.uncovered:
-        return ", and the promise bounds that, but for what lies outside it (see above)"
-    return ", and that is what the promise bounds"
 
 
 # ---- costs

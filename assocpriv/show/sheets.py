@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from assocpriv.promise.breaches import epsilon
 from assocpriv.promise.errors import counted
 from assocpriv.show import charts
-from assocpriv.show.figures import NORMAL, errors_of, estimate, names, number, share, size_name
-from assocpriv.show.promises import bound_clause, promise_sentences
+from assocpriv.show.figures import NORMAL, belief, errors_of, estimate, names, number, share, short_figure_up, size_name
 
 if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan
@@ -70,6 +70,41 @@ def _sheet(template: str, title: str, answer: str, view: Mapping[str, Any]) -> s
 def drawn(chart: Callable[..., str], *given: Any) -> Markup:
     """Return a chart as markup; the charts escape what they are given."""
     return Markup(chart(*given))
+
+
+def promise_sentences(plan: "PublishedPlan") -> list[str]:
+    """Say what a plan promises, in words, and what lies outside it."""
+    sentences = []
+    if plan.promise is not None:
+        before, after = belief(plan.promise.prior, up=False), belief(plan.promise.posterior, up=True)
+        seen = "all that the person sends" if plan.reports_per_person > 1 else "the person’s report"
+        sentences.append(
+            f"Somebody thinks that something about a person is {before} likely, and then sees {seen}: that cannot make "
+            f"it {after} likely, whatever the thing is, and whatever else is known."
+        )
+    gamma = plan.amplification
+    if gamma is None:
+        sentences.append(f"{plan.unbounded[:1].upper()}{plan.unbounded[1:]}.")
+    else:
+        sentences.append(
+            f"In figures: γ is at most {short_figure_up(float(gamma))} and ε at most "
+            f"{short_figure_up(epsilon(gamma))}, for each report; a person may send "
+            f"{counted(plan.reports_per_person, 'report')}."
+        )
+    if plan.uncovered:
+        sentences.append(f"Outside the promise: {plan.uncovered}.")
+    return sentences
+
+
+def bound_clause(plan: "PublishedPlan | None") -> str:
+    """Say, after that a page tells no more of a person than the report did, whether a promise bounds that."""
+    if plan is None:
+        return ", and that is what its plan’s promise bounds (see above)"
+    if plan.amplification is None:
+        return "; but no promise bounds that (see above)"
+    if plan.uncovered:
+        return ", and the promise bounds that, but for what lies outside it (see above)"
+    return ", and that is what the promise bounds"
 
 
 # ---- mined tables
