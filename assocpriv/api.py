@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from assocpriv.server.intervals import ErrorOptions
     from assocpriv.server.itemsets import read_itemsets, read_table, write_itemsets
     from assocpriv.server.mining import MiningRequest, check_aim, check_max_itemset
-    from assocpriv.server.sampling import SizeShares
+    from assocpriv.server.undo_sampling import SizeShares
     from assocpriv.server.rounds import combined_records, write_combined
     from assocpriv.server.rules import rules_of_table, write_rules
     from assocpriv.server.selection import ItemsetFilter, RuleFilter

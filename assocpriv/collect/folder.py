@@ -18,8 +18,8 @@ from assocpriv.collect.sealing import ASIDE_FOLDER, CLOSED_FILE, KEY_KEY, ids_fi
 from assocpriv.collect.sqlite import EPOCH_REPORTS, SqliteStore
 from assocpriv.collect.store import LOCK_FILE, FolderLock, ReportStore
 from assocpriv.files.atomic import atomic_output, sync_folder
-from assocpriv.files.open_reports import PLAN_FILE, epoch_files, read_mark, read_open_epochs, sealed_file
 from assocpriv.files.plans import read_plan
+from assocpriv.files.unsealed import PLAN_FILE, epoch_files, read_mark, read_open_epochs, sealed_file
 from assocpriv.promise.errors import FileError
 
 if TYPE_CHECKING:

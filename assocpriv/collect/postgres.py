@@ -33,7 +33,7 @@ from assocpriv.collect.sealing import sealed_counts, sweep, write_sealed
 from assocpriv.collect.sqlite import prepare_folder
 from assocpriv.collect.store import StoreFullError, StoreStatus, accept
 from assocpriv.collect.wire import NO_KEY, Refused, Upload, ids_of, records_of
-from assocpriv.files.open_reports import ID_BYTES, new_mark, read_mark
+from assocpriv.files.unsealed import ID_BYTES, new_mark, read_mark
 from assocpriv.promise.errors import FileError, PlanError
 
 if TYPE_CHECKING:

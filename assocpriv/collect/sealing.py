@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.collect.store import StoreFullError
-from assocpriv.files import open_reports
+from assocpriv.files import unsealed
 from assocpriv.files.arrow import parquet_errors
 from assocpriv.files.atomic import atomic_output, check_writable, sync_folder
 from assocpriv.files.reports import ITEMSETS_KEY, PLAN_KEY, write_reports
@@ -55,13 +55,13 @@ def new_epoch(folder: Path, number: int) -> Path:
     Raises:
         StoreFullError: the disk refuses.
     """
-    path = folder / open_reports.OPEN_FOLDER / f"{number}{open_reports.EPOCH_ENDING}"
+    path = folder / unsealed.OPEN_FOLDER / f"{number}{unsealed.EPOCH_ENDING}"
     unfinished = path.with_name(f".{path.name}.part")
     try:
         unfinished.unlink(missing_ok=True)
-        with closing(open_reports.connect(unfinished, new=True)) as database:
+        with closing(unsealed.connect(unfinished, new=True)) as database:
             database.execute("PRAGMA synchronous = FULL")
-            for statement in open_reports.SCHEMA:
+            for statement in unsealed.SCHEMA:
                 database.execute(statement)
             database.execute("INSERT INTO epoch VALUES (?, ?)", (secrets.token_hex(8), secrets.token_hex(8)))
         os.replace(unfinished, path)
@@ -73,7 +73,7 @@ def new_epoch(folder: Path, number: int) -> Path:
 
 def ids_files(folder: Path) -> list[Path]:
     """Return the files of ids of sealed epochs."""
-    return sorted((folder / open_reports.IDS_FOLDER).glob(f"[!.]*{_IDS_ENDING}"))
+    return sorted((folder / unsealed.IDS_FOLDER).glob(f"[!.]*{_IDS_ENDING}"))
 
 
 def is_closed(folder: Path) -> bool:
@@ -91,15 +91,15 @@ def seal_epoch(path: Path, folder: Path, plan: "PublishedPlan") -> tuple[Path | 
         FileError: the disk refuses.
         WireError: the database is damaged.
     """
-    with open_reports.open_epoch(path) as database:
-        token, ids_token = open_reports.tokens_of(database)
-        by_key = open_reports.read_uploads(database, plan)
+    with unsealed.open_epoch(path) as database:
+        token, ids_token = unsealed.tokens_of(database)
+        by_key = unsealed.read_uploads(database, plan)
     if not by_key:
         return None, {}
-    ids = folder / open_reports.IDS_FOLDER / f"{ids_token}{_IDS_ENDING}"
+    ids = folder / unsealed.IDS_FOLDER / f"{ids_token}{_IDS_ENDING}"
     if not ids.exists():
-        _write_ids(ids, np.concatenate([records[:, : open_reports.ID_BYTES] for records in by_key.values()]))
-    write_sealed({key: records[:, open_reports.ID_BYTES :] for key, records in by_key.items()}, folder, token, plan)
+        _write_ids(ids, np.concatenate([records[:, : unsealed.ID_BYTES] for records in by_key.values()]))
+    write_sealed({key: records[:, unsealed.ID_BYTES :] for key, records in by_key.items()}, folder, token, plan)
     return ids, {key: len(records) for key, records in by_key.items()}
 
 
@@ -110,7 +110,7 @@ def write_sealed(by_key: Mapping[int, NDArray[np.uint8]], folder: Path, token: s
         FileError: the disk refuses.
     """
     for key, reports in by_key.items():
-        target = open_reports.sealed_file(folder, token, key)
+        target = unsealed.sealed_file(folder, token, key)
         if not target.exists():
             metadata = {_EPOCH_KEY: token.encode("ascii")} | ({KEY_KEY: str(key).encode("ascii")} if key else {})
             write_reports([shuffled(np.ascontiguousarray(reports))], plan, target, metadata=metadata)
@@ -154,11 +154,11 @@ def remove_epoch(path: Path) -> None:
 
 def sweep(folder: Path) -> None:
     """Remove what a crash left: of files that were being written, and beside databases that are removed."""
-    for place in (folder, folder / open_reports.IDS_FOLDER, folder / open_reports.OPEN_FOLDER):
+    for place in (folder, folder / unsealed.IDS_FOLDER, folder / unsealed.OPEN_FOLDER):
         for unfinished in place.glob(".*.part*"):
             unfinished.unlink(missing_ok=True)
     for ending in _BESIDE:
-        for beside in (folder / open_reports.OPEN_FOLDER).glob(f"*{open_reports.EPOCH_ENDING}{ending}"):
+        for beside in (folder / unsealed.OPEN_FOLDER).glob(f"*{unsealed.EPOCH_ENDING}{ending}"):
             if not beside.with_name(beside.name.removesuffix(ending)).exists():
                 beside.unlink(missing_ok=True)
 

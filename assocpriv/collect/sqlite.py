@@ -28,7 +28,7 @@ from assocpriv.collect import sealing
 from assocpriv.collect.keys import KEYS_FILE
 from assocpriv.collect.store import LOCK_FILE, StoreFullError, StoreStatus, accept
 from assocpriv.collect.wire import Refused, Upload, ids_of, records_of
-from assocpriv.files import open_reports
+from assocpriv.files import unsealed
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plans import read_plan
 from assocpriv.promise.errors import FileError, WireError, counted
@@ -41,7 +41,7 @@ _EPOCH_BYTES = 1 << 28  # that an epoch may have in memory when it is read or se
 _MOST_EPOCHS_LONG = 4  # times its size an epoch may grow while others cannot be sealed
 _CHECKPOINT_PAGES = 4096
 # may be in a folder before its plan is
-_BEFORE = {LOCK_FILE, KEYS_FILE, "admin-token", open_reports.OPEN_FOLDER, open_reports.IDS_FOLDER}
+_BEFORE = {LOCK_FILE, KEYS_FILE, "admin-token", unsealed.OPEN_FOLDER, unsealed.IDS_FOLDER}
 
 _BITS_AN_ID = 16
 _PROBES = np.arange(6, dtype=np.uint64)  # with 16 bits an id: .1% of new ids are looked for in the files
@@ -58,16 +58,16 @@ class _Epoch:
 
     def __init__(self, path: Path, plan: "PublishedPlan") -> None:
         self.path = path
-        self.database = open_reports.connect(path)
+        self.database = unsealed.connect(path)
         try:
             self.database.execute("PRAGMA journal_mode = WAL")
             self.database.execute("PRAGMA synchronous = FULL")
             self.database.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-            self.token, _ = open_reports.tokens_of(self.database)
-            by_key = open_reports.read_uploads(self.database, plan)
+            self.token, _ = unsealed.tokens_of(self.database)
+            by_key = unsealed.read_uploads(self.database, plan)
         except (sqlite3.DatabaseError, WireError) as error:
             self.database.close()
-            if open_reports.may_pass(error):
+            if unsealed.may_pass(error):
                 raise StoreFullError(f"cannot open {path}: {error}; is the disk full?") from None
             raise WireError(f"{path} is damaged: {error}; move it away, and keep it, to go on without it") from None
         self.ids = {each for records in by_key.values() for each in ids_of(records)}
@@ -101,11 +101,11 @@ class SqliteStore:
             WireError: a damaged file.
         """
         self.folder, self.plan = folder, plan
-        self._epoch_reports = max(1, min(epoch_reports, _EPOCH_BYTES // (open_reports.ID_BYTES + plan.report_bytes)))
+        self._epoch_reports = max(1, min(epoch_reports, _EPOCH_BYTES // (unsealed.ID_BYTES + plan.report_bytes)))
         self._guard, self._sealing = threading.Lock(), threading.Lock()
         prepare_folder(folder, plan)
         sealing.sweep(folder)
-        *ended, last = open_reports.epoch_files(folder) or [sealing.new_epoch(folder, 1)]
+        *ended, last = unsealed.epoch_files(folder) or [sealing.new_epoch(folder, 1)]
         left = _seal_all(ended, folder, plan)
         self._sealed, self._sealed_epochs = sealing.sealed_counts(folder, {each.token for each in left})
         self._aside, _ = sealing.sealed_counts(folder / sealing.ASIDE_FOLDER, set())
@@ -113,7 +113,7 @@ class SqliteStore:
         missing = self._sealed.total() + self._aside.total() - len(self._known)
         if missing > 0 and not sealing.is_closed(folder):
             raise FileError(
-                f"{folder / open_reports.IDS_FOLDER} lacks the submission ids of {counted(missing, 'report')} that are "
+                f"{folder / unsealed.IDS_FOLDER} lacks the submission ids of {counted(missing, 'report')} that are "
                 "sealed, so retries could count twice; put its files back, or collect into a new folder"
             )
         self._ended, self._open = left, _Epoch(last, plan)
@@ -141,7 +141,7 @@ class SqliteStore:
 
     def _known_among(self, ids: list[bytes], records: NDArray[np.uint8]) -> set[bytes]:
         """Return those of the ids that are stored."""
-        known = {ids[place] for place in self._known.find(np.ascontiguousarray(records[:, : open_reports.ID_BYTES]))}
+        known = {ids[place] for place in self._known.find(np.ascontiguousarray(records[:, : unsealed.ID_BYTES]))}
         for epoch in (*self._ended, self._open):
             if not epoch.ids.isdisjoint(ids):
                 known |= epoch.ids.intersection(ids)
@@ -256,7 +256,7 @@ def prepare_folder(folder: Path, plan: "PublishedPlan") -> None:
     """
     try:
         folder.mkdir(exist_ok=True)
-        known = folder / open_reports.PLAN_FILE
+        known = folder / unsealed.PLAN_FILE
         if known.exists():
             theirs = read_plan(known).plan_id
             if theirs != plan.plan_id:
@@ -266,7 +266,7 @@ def prepare_folder(folder: Path, plan: "PublishedPlan") -> None:
                 raise FileError(f"{folder} holds files, and is no collector's folder; name a new one")
             with atomic_output(known) as stream:
                 stream.write(plan.canonical_json.encode("ascii"))
-        for name in (open_reports.OPEN_FOLDER, open_reports.IDS_FOLDER):
+        for name in (unsealed.OPEN_FOLDER, unsealed.IDS_FOLDER):
             (folder / name).mkdir(mode=0o700, exist_ok=True)  # ids and order of arrival, whoever may see the reports
         sync_folder(folder)
         sync_folder(folder.parent)
@@ -383,15 +383,15 @@ class _SortedIds(Sequence[bytes]):
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
             size = path.stat().st_size
-            if not size or size % open_reports.ID_BYTES:
-                raise FileError(f"{path} is damaged: submission ids have {open_reports.ID_BYTES} bytes each")
+            if not size or size % unsealed.ID_BYTES:
+                raise FileError(f"{path} is damaged: submission ids have {unsealed.ID_BYTES} bytes each")
             self.content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def __len__(self) -> int:
-        return len(self.content) // open_reports.ID_BYTES
+        return len(self.content) // unsealed.ID_BYTES
 
     def __getitem__(self, position):  # type: ignore[no-untyped-def]
-        return self.content[position * open_reports.ID_BYTES : (position + 1) * open_reports.ID_BYTES]
+        return self.content[position * unsealed.ID_BYTES : (position + 1) * unsealed.ID_BYTES]
 
     def __contains__(self, wanted: object) -> bool:
         place = bisect_left(self, wanted)
@@ -400,5 +400,5 @@ class _SortedIds(Sequence[bytes]):
     def blocks(self, size: int) -> Iterable[NDArray[np.uint8]]:
         """Yield the ids, uint8 (≤ size, 16)."""
         for start in range(0, len(self), size):
-            block = self.content[start * open_reports.ID_BYTES : (start + size) * open_reports.ID_BYTES]
-            yield np.frombuffer(block, dtype=np.uint8).reshape(-1, open_reports.ID_BYTES)
+            block = self.content[start * unsealed.ID_BYTES : (start + size) * unsealed.ID_BYTES]
+            yield np.frombuffer(block, dtype=np.uint8).reshape(-1, unsealed.ID_BYTES)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.open_reports import ID_BYTES
+from assocpriv.files.unsealed import ID_BYTES
 from assocpriv.promise.errors import WireError, counted
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import column_chunks, is_inflated, parquet_errors
 from assocpriv.files.atomic import atomic_output
-from assocpriv.files.open_reports import OPEN_FOLDER, read_mark, read_open_epochs, unsealed_reports
+from assocpriv.files.unsealed import OPEN_FOLDER, read_mark, read_open_epochs, unsealed_reports
 from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import PublishedPlan, pack_reports
 from assocpriv.promise.errors import FileError, PlanError, WireError, counted

@@ -73,7 +73,7 @@ from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import as_whole
 from assocpriv.server.intervals import discoverable_supports
 from assocpriv.server.posterior import LIFT
-from assocpriv.server.sampling import SizeShares
+from assocpriv.server.undo_sampling import SizeShares
 
 if TYPE_CHECKING:
     from assocpriv.plans.catalogue import Catalogue

@@ -8,7 +8,7 @@ itemsets of k items with support s, of which λ_k of their support is left of wh
 
 The noise of the best design for the n_b = ⌈n/g⌉ entries of a block, whose M dummies follow; people as a sample of all;
 and what undoing the loss may leave of it, β being LEFT_BIAS for rounds, which undo it, and more where supports are
-read as those of whole baskets. g = 1 is no blocks. λ_k and q_k: server/sampling.py.
+read as those of whole baskets. g = 1 is no blocks. λ_k and q_k: server/undo_sampling.py.
 
 How many blocks hold an itemset differs from one to the next, as partitions are random: a binomial number X. A design
 that holds all triples equally often (an inversive plane, of order 7 on 50 points) would have the mean of X for all.
@@ -40,7 +40,7 @@ from assocpriv.plans.baskets import asked_share
 from assocpriv.plans.view import MOST_CUT, Blocks
 from assocpriv.promise.errors import PlanError
 from assocpriv.server.posterior import LIFT
-from assocpriv.server.sampling import LEFT_BIAS, Sampling, SizeShares
+from assocpriv.server.undo_sampling import LEFT_BIAS, Sampling, SizeShares
 
 TRANSACTION_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15)
 _MOST_USED_BLOCKS = 4096  # how many of them a server counts one by one

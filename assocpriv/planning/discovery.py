@@ -38,8 +38,8 @@ from assocpriv.promise.numbers import check_range, check_whole
 from assocpriv.server.apriori import UNDECIDABLE_BELOW
 from assocpriv.server.crafted import Liars, liars_among, most_targets
 from assocpriv.server.intervals import DiscoverableSupports, discoverable_supports, level_discoverable_support
-from assocpriv.server.sampling import Sampling
 from assocpriv.server.supports import Respondents, foreseen_error
+from assocpriv.server.undo_sampling import Sampling
 
 if TYPE_CHECKING:
     from functools import _lru_cache_wrapper

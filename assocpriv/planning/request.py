@@ -18,7 +18,7 @@ from assocpriv.promise.breaches import Breach, share_limit
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import as_whole, check_range
 from assocpriv.server.counting import MOST_CANDIDATES
-from assocpriv.server.sampling import Sampling
+from assocpriv.server.undo_sampling import Sampling
 
 DEFAULT_REPORTS = 1_000_000
 FIXED_SIZE, INDEPENDENT = "fixed-size", "independent"

@@ -38,7 +38,7 @@ from assocpriv.promise.numbers import check_range
 from assocpriv.server.itemsets import mining_facts
 from assocpriv.server.posterior import LIFT, Itemset, Knowledge, as_knowledge, ranked
 from assocpriv.server.rounds import SyntheticHoldings, sizes_held, sizes_of_table, undo_table
-from assocpriv.server.sampling import LEFT_BIAS, SizeShares
+from assocpriv.server.undo_sampling import LEFT_BIAS, SizeShares
 
 if TYPE_CHECKING:
     import pandas as pd

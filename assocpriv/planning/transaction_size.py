@@ -19,8 +19,8 @@ from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import PlanError, counted
-from assocpriv.server.sampling import Sampling
 from assocpriv.server.supports import Respondents, lowest_discoverable_support
+from assocpriv.server.undo_sampling import Sampling
 
 if TYPE_CHECKING:
     from assocpriv.planning.designs import Progress

@@ -39,8 +39,8 @@ from assocpriv.files.itemsets import COMBINED, itemset_records, write_plain
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server import posterior
 from assocpriv.server.itemsets import ATTRIBUTE, CORRECTED, MiningFacts, mining_facts, with_facts
-from assocpriv.server.sampling import LEFT_BIAS, Histogram, Sampling, SizeShares, support_bounds, undo_sampling
 from assocpriv.server.supports import sampling_variance
+from assocpriv.server.undo_sampling import LEFT_BIAS, Histogram, Sampling, SizeShares, support_bounds, undo_sampling
 
 if TYPE_CHECKING:
     import pandas as pd

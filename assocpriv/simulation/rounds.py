@@ -43,8 +43,15 @@ from assocpriv.server.apriori import mine_levels
 from assocpriv.server.ask import count_subsets
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.rounds import FITTED_BIAS, Shown, SyntheticHoldings, surviving_shares
-from assocpriv.server.sampling import LEFT_BIAS, Sampling, SizeShares, fit_sizes, shares_from_dummies, undo_sampling
 from assocpriv.server.supports import Respondents, lowest_discoverable_support, normal_quantile
+from assocpriv.server.undo_sampling import (
+    LEFT_BIAS,
+    Sampling,
+    SizeShares,
+    fit_sizes,
+    shares_from_dummies,
+    undo_sampling,
+)
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.simulate import PlainCounter, Progress
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
     from assocpriv.promise.breaches import Breach
     from assocpriv.records.sources import Progress
-    from assocpriv.server.sampling import SizeShares
+    from assocpriv.server.undo_sampling import SizeShares
 
 PlanProgress = Callable[[str, int, int], None]
 

@@ -32,7 +32,7 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 from assocpriv.server.ask import count_subsets
 from assocpriv.server.counting import LocalBackend
-from assocpriv.server.sampling import LEFT_BIAS, Sampling, SizeShares, undo_sampling
+from assocpriv.server.undo_sampling import LEFT_BIAS, Sampling, SizeShares, undo_sampling
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.rounds import true_surviving_shares
 from bench.accuracy.data import MILLION, MissingDataError, load, sized

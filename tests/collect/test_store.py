@@ -16,8 +16,8 @@ import assocpriv as ap
 from assocpriv.collect import collection_status, make_service, sealing, sqlite
 from assocpriv.collect.sqlite import SqliteStore
 from assocpriv.collect.wire import Refused, read_upload, refuse_malformed
-from assocpriv.files import open_reports
-from assocpriv.files.open_reports import epoch_files, open_epoch
+from assocpriv.files import unsealed
+from assocpriv.files.unsealed import epoch_files, open_epoch
 from assocpriv.promise.errors import FileError, WireError
 
 
@@ -102,7 +102,7 @@ def test_a_full_disk_stores_nothing_of_a_group(folder: Path) -> None:
 def test_a_disk_that_is_full_at_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder in which no epoch can be begun is refused in a line; with room it is taken."""
     with monkeypatch.context() as patch:
-        patch.setattr(open_reports, "SCHEMA", ("PRAGMA max_page_count = 1", *open_reports.SCHEMA))
+        patch.setattr(unsealed, "SCHEMA", ("PRAGMA max_page_count = 1", *unsealed.SCHEMA))
         with pytest.raises(FileError, match=r"cannot begin an epoch in .*is full; is the disk full\?"):
             SqliteStore(folder, PLAN)
     SqliteStore(folder, PLAN).close()
@@ -139,7 +139,7 @@ def test_ids_and_order_are_their_owners_alone(folder: Path, monkeypatch: pytest.
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patch:
-        patch.setattr(open_reports.os, "listdir", refused)
+        patch.setattr(unsealed.os, "listdir", refused)
         with pytest.raises(FileError, match=r"cannot read .*open: Permission denied; read the collection as the user"):
             ap.read_reports(folder)
     store.close()

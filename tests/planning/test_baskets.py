@@ -21,8 +21,8 @@ from assocpriv.plans.generator import bch_seed_bits, reed_solomon_seed_bits
 from assocpriv.plans.transition import SupportModel, lowest_support, transition_matrix
 from assocpriv.promise.breaches import Breach, Epsilon
 from assocpriv.promise.errors import PlanError
-from assocpriv.server.sampling import Sampling, SizeShares
 from assocpriv.server.supports import Respondents, lowest_discoverable_support
+from assocpriv.server.undo_sampling import Sampling, SizeShares
 
 N = 5_000_000
 

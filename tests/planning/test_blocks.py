@@ -13,7 +13,7 @@ from assocpriv.planning.designs import Focus, fixed_size_families, insertion_fam
 from assocpriv.plans.transition import SupportModel
 from assocpriv.plans.view import MOST_CUT, Blocks
 from assocpriv.promise.errors import PlanError
-from assocpriv.server.sampling import Sampling, SizeShares
+from assocpriv.server.undo_sampling import Sampling, SizeShares
 
 LIMIT = Fraction(19)
 PAIRS = Focus(((1, 0.5, (0.9, 0.1)), (2, 0.5, (0.85, 0.1, 0.05))))

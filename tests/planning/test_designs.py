@@ -18,7 +18,7 @@ from assocpriv.planning.rounds import single_focus
 from assocpriv.plans.operator import AnyOperator, FixedSizeOperator, Operator
 from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.promise.errors import PlanError
-from assocpriv.server.sampling import Sampling, SizeShares
+from assocpriv.server.undo_sampling import Sampling, SizeShares
 
 LIMIT = Fraction(19)
 MIXED = Focus(((1, 0.5, (0.9, 0.1)), (2, 0.5, (0.75, 0.2, 0.05))))

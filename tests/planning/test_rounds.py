@@ -43,7 +43,7 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import AssocprivError, EstimateError, PlanError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.posterior import Estimate, Knowledge, measured, ranked
-from assocpriv.server.sampling import SizeShares
+from assocpriv.server.undo_sampling import SizeShares
 from assocpriv.simulation.rounds import run_rounds
 from tests.server.test_rounds import table
 

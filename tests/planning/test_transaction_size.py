@@ -30,8 +30,8 @@ from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
-from assocpriv.server.sampling import Sampling
 from assocpriv.server.supports import Respondents, lowest_discoverable_support
+from assocpriv.server.undo_sampling import Sampling
 
 PROMISE = Breach("5%", "50%")
 SIZES = Counter({0: 30, 1: 300, 2: 250, 3: 200, 5: 150, 8: 60, 12: 10})

@@ -34,7 +34,7 @@ from assocpriv.server.rounds import (
     surviving_shares,
     write_combined,
 )
-from assocpriv.server.sampling import Sampling, SizeShares, undo_sampling
+from assocpriv.server.undo_sampling import Sampling, SizeShares, undo_sampling
 from assocpriv.simulation.enumeration import SeededEntropy
 
 

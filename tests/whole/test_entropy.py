@@ -233,7 +233,7 @@ IMPORTS = {
 SYSTEM = {
     "auditing/exact_draws.py", "client/ledger.py", "client/sending.py", "client/spark.py", "collect/gather.py",
     "collect/keys.py", "collect/postgres.py", "collect/sealing.py", "collect/sqlite.py", "files/atomic.py",
-    "files/open_reports.py", "pages/operator.py", "promise/entropy.py",
+    "files/unsealed.py", "pages/operator.py", "promise/entropy.py",
 }  # fmt: skip
 _MODULE = "assocpriv.promise.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}

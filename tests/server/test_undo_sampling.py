@@ -23,7 +23,7 @@ from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.itemsets import CORRECTED
 from assocpriv.server.rounds import combine_tables, correct_table, histogram_of_table
-from assocpriv.server.sampling import (
+from assocpriv.server.undo_sampling import (
     Histogram,
     Sampling,
     SizeShares,
