@@ -181,8 +181,7 @@ def check(arguments):
             packages.wait()
     # last, and without a time of ours, so that the closing line is the last one
     # on all cores, a file on one: what its tests share is made once
-    workers = str((os.cpu_count() or 1) + 1)  # a third of their time they wait for programs that they started
-    pytest = [venv_program("python"), "-m", "pytest", "-n", workers, "--dist", "loadfile"]
+    pytest = [venv_program("python"), "-m", "pytest", "-n", "auto", "--dist", "loadfile"]
     run_step("pytest", pytest, tell_time=False)
     return 0
 
