@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from assocpriv.pages.operator import Analyst, Answer, Question, Send
+from assocpriv.pages.operator import Analyst, Answer, Question, Send, with_headers
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import FileError, PlanError
 from assocpriv.show.figures import NORMAL
@@ -103,14 +103,7 @@ class DemoPage:
 
     async def __call__(self, scope: Mapping[str, Any], receive: Any, send: Send) -> None:
         """Answer a request, with the headers of all pages."""
-
-        async def guarded(message: Mapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                own = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-                message = {**message, "headers": [*message.get("headers", []), *own]}
-            await send(message)
-
-        await self._pages(cast(Any, scope), receive, cast(Any, guarded))
+        await self._pages(cast(Any, scope), receive, cast(Any, with_headers(_HEADERS, send)))
 
     async def close(self) -> None:
         """End what is being computed."""

@@ -536,14 +536,7 @@ class AdminPage:
 
     async def __call__(self, scope: Mapping[str, Any], receive: Any, send: Send) -> None:
         """Answer a request, with the headers of all pages."""
-
-        async def guarded(message: Mapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                own = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-                message = {**message, "headers": [*message.get("headers", []), *own]}
-            await send(message)
-
-        await self._pages(cast(Any, scope), receive, cast(Any, guarded))
+        await self._pages(cast(Any, scope), receive, cast(Any, with_headers(_HEADERS, send)))
 
     async def close(self) -> None:
         """End what is being computed for the page."""
@@ -717,6 +710,18 @@ _ACTIONS: dict[str, Any] = {"seal": AdminPage._seal, "guide": AdminPage._guide}
 def _page(template: str, shown: Mapping[str, Any], status: int = 200) -> Response:
     frame = {"logged_in": False, "refresh": False, "error": "", "form_token": ""}
     return HTMLResponse(_TEMPLATES.get_template(template).render(frame | dict(shown)), status)
+
+
+def with_headers(headers: Mapping[str, str], send: Send) -> Send:
+    """Return what sends an ASGI application's messages with some headers more."""
+    own = [(name.encode(), value.encode()) for name, value in headers.items()]
+
+    async def send_more(message: Mapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", []), *own]}
+        await send(message)
+
+    return send_more
 
 
 def _attached(name: str) -> dict[str, str]:

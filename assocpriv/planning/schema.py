@@ -26,7 +26,6 @@ RELEASES = {
     CATEGORY: (AS_IS, RESPONSE),
     LABEL: (AS_IS, RESPONSE),
 }
-USUAL_CONFIDENCE = "95%"
 _OF_ALL = {"kind", "release", "optional"}
 _OF_KIND = {
     NUMBER: _OF_ALL | {"low", "high", "intervals", "cells", "privacy", "confidence"},

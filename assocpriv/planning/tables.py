@@ -73,6 +73,7 @@ from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import check_range, check_whole
 from assocpriv.server.intervals import lower_tails
 
+_ROOT_BITS = 48  # after the point of the share of γ that a column gets
 USUAL_PROMISE = Breach("5%", "50%")
 USUAL_REPORTS = 1_000_000
 GRID = 1000  # cells at least, where nothing else is asked for
@@ -139,7 +140,7 @@ def plan_table(
     costs = _costs(sizes, len(labels), breach.amplification_limit, reports_per_person)
     answered = _answered(answer, costs)
     check_answers(answered + len(labels), reports_per_person)
-    limit = share_limit(breach.amplification_limit, (answered + len(labels)) * reports_per_person)
+    limit = share_limit(breach.amplification_limit, (answered + len(labels)) * reports_per_person, _ROOT_BITS)
     columns = tuple(_column(column, limit, reports) for column in asked)
     return TablePlan(columns, answered, breach, reports_per_person)
 

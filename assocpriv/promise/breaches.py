@@ -45,7 +45,6 @@ from fractions import Fraction
 
 from assocpriv.promise.errors import PlanError
 
-_ROOT_BITS = 48  # after the point of the share of γ that a column gets
 NO_AMPLIFICATION = "the plan promises an average: it states no bound on what one report may tell"
 LARGEST_DENOMINATOR = 10**24  # a/b then stays short in every plan
 _LARGEST_WRITTEN = 10**500  # of a γ, above and below, that is written exactly
@@ -402,12 +401,12 @@ def _check_distribution(values: Sequence[Number], name: str) -> None:
         raise PlanError(f"{name} must be probabilities that add up to 1, got a sum of {float(total):.12g}")
 
 
-def share_limit(limit: Fraction, parts: int, bits: int = _ROOT_BITS) -> Fraction:
+def share_limit(limit: Fraction, parts: int, bits: int) -> Fraction:
     """Return the share of a limit of γ that each of so many columns or reports gets: its root, rounded down.
 
     Of several parts the root is a multiple of 2^-bits, found by integers alone.
 
-    >>> share_limit(Fraction(81), 2)
+    >>> share_limit(Fraction(81), 2, 48)
     Fraction(9, 1)
     """
     if parts == 1:
