@@ -549,7 +549,11 @@ def check_blocks(
                 theirs = plan.view.blocks.members(block, plan.n_items).tolist()
             if theirs != cuts.members(block):
                 raise Fault("A block holds other items than docs/formats/plan.md says.")
-            _compare(device, alone, cuts, block, 2 * plan.transaction_size, chance)
+            n, longest = len(theirs), 2 * plan.transaction_size
+            some = sorted(chance.choice(n, min(n, int(chance.integers(longest + 1))), replace=False).tolist())
+            # nothing of the block, something beside it: a client that shuns such blocks is seen by no other basket
+            for places, beside in ((some, int(chance.integers(_MOST_OUTSIDE))), ([], _MOST_OUTSIDE)):
+                _compare(device, alone, _held_of(cuts, block, places, beside), places, (cuts, block), chance)
             looked += 1
     return looked, min(len(partitions), looked)
 
@@ -557,18 +561,15 @@ def check_blocks(
 def _compare(
     device: exact_draws.Device,
     alone: exact_draws.Device,
-    cuts: Cuts,
-    block: int,
-    longest: int,
+    held: list[int],
+    places: list[int],
+    drawn: tuple[Cuts, int],
     chance: np.random.Generator,
 ) -> None:
-    n = len(cuts.members(block))
-    places = sorted(chance.choice(n, min(n, int(chance.integers(longest + 1))), replace=False).tolist())
-    held = _held_of(cuts, block, places, int(chance.integers(_MOST_OUTSIDE)))
     words = exact_draws.Noted([], SeededEntropy(int(chance.integers(1 << 62))))
     wanted = alone.randomize(places, entropy=words)
     again = exact_draws.Replayed(words.given)
-    if _in_block(device, cuts, block, held, again) != wanted or again.left:
+    if _in_block(device, *drawn, held, again) != wanted or again.left:
         raise Fault("A report is not that of what the transaction holds of its block.")
 
 
