@@ -1,217 +1,139 @@
-"""All functions for baskets, as ``assocpriv.mine``: from a plan to reports, itemsets, rules, trials, audits.
+"""The verbs, which ask a plan or reports of which kind they are: one record or many, baskets or tables.
 
-Each function loads what it needs when it is called, each name of another module when it is first used.
+What a kind does stands in its entry of plans/kind.py. Here is also what needs rooms on both sides of the trust
+boundary, or tables that may be files. Each function loads what it needs when it is called.
 """
 
 import warnings
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
+from inspect import signature
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast, overload
+from typing import TYPE_CHECKING, Any
 
-from assocpriv.plans.kind import on_first_use
-from assocpriv.promise.errors import FileError, counted
+from assocpriv.plans.kind import knows, load_for
+from assocpriv.promise.errors import FileError, PlanError
 
-# isort: off
-# fmt: off
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.auditing.audit import Audit, audit_file
-    from assocpriv.auditing.findings import AuditRequest
-    from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileContent, inspect
-    from assocpriv.client.ledger import parse_record, takes_names
-    from assocpriv.client.ledger import DeviceReport, Ledger, report
-    from assocpriv.collect.gather import Gathered, GatheredPlan, Refusal
-    from assocpriv.files.atomic import check_page, check_writable
-    from assocpriv.files.itemsets import AnyFrame, LightFrame
-    from assocpriv.files.plans import NameSource, check_catalogue, write_catalogue
-    from assocpriv.files.plans import read_catalogue, write_plan
-    from assocpriv.files.plans import read_plan as read_any_plan
-    from assocpriv.files.reports import Reports, read_reports
-    from assocpriv.planning.baskets import explain_promises
-    from assocpriv.planning.baskets import make_plan as plan
-    from assocpriv.planning.discovery import (
-        DEFAULT_DELTA, Budget, Discovery, PlanUse, Privacy, describe_budget, describe_privacy, foresee,
-        promise_needed, reports_needed, reports_to_discover,
-    )
-    from assocpriv.planning.rounds import Refinement, plan_histogram
-    from assocpriv.planning.transaction_size import SamplingLoss
+    from assocpriv.auditing.audit import Audit
+    from assocpriv.files.reports import Reports
+    from assocpriv.planning.rounds import Refinement
     from assocpriv.plans.baskets import Plan
     from assocpriv.plans.catalogue import Catalogue
     from assocpriv.plans.published import PublishedPlan
-    from assocpriv.plans.view import View
-    from assocpriv.promise.breaches import (
-        BeliefRange, Breach, Channel, Epsilon, amplification_of, breach_curve, compose, epsilon,
-        highest_posterior, largest_rise, lowest_posterior,
-    )
-    from assocpriv.promise.entropy import SystemEntropy
-    from assocpriv.promise.errors import AssocprivError
-    from assocpriv.promise.information import (
-        downward_threshold, excluded_fall, excluded_posterior, information_limit, inverse_worst_information,
-        mutual_information, upward_threshold, worst_information,
-    )
-    from assocpriv.records.basket_files import ReadCounts
-    from assocpriv.records.baskets import Baskets, to_baskets
+    from assocpriv.promise.breaches import Breach
+    from assocpriv.records.baskets import Baskets
     from assocpriv.server.ask import AskOutcome
     from assocpriv.server.counting import CountingBackend
-    from assocpriv.server.intervals import ErrorOptions
-    from assocpriv.server.itemsets import read_itemsets, read_table, write_itemsets
-    from assocpriv.server.mining import MiningRequest, check_aim, check_max_itemset
-    from assocpriv.server.undo_sampling import SizeShares
-    from assocpriv.server.rounds import combined_records, write_combined
-    from assocpriv.server.rules import rules_of_table, write_rules
-    from assocpriv.server.selection import ItemsetFilter, RuleFilter
+    from assocpriv.server.distributions import Distributions
     from assocpriv.server.spark import SparkReports
-    from assocpriv.show.pages import chart, page, write_page
-    from assocpriv.show.terminal import progress_bar
-    from assocpriv.simulation.demo import DemoSettings, start_demo
-    from assocpriv.simulation.rounds import RoundsTrial
-    from assocpriv.simulation.samples import draft_catalogue, plan_for_sample, try_catalogue
-    from assocpriv.simulation.simulate import Simulation
-    from assocpriv.simulation.simulate import simulate as simulate_transactions
-    from assocpriv.simulation.synthetic import (
-        FILE_FORMATS, AgrawalSettings, QuestSettings, agrawal_schema, check_record_output, generate_agrawal,
-        generate_agrawal_file, generate_file,
-    )
+    from assocpriv.server.undo_sampling import SizeShares
 
-# fmt: on
-# isort: on
-
-__all__ = [
-    "DEFAULT_DELTA", "FILE_FORMATS", "ITEMSETS", "MODEL", "PLAN", "REPORTS", "AgrawalSettings", "AssocprivError",
-    "AuditRequest", "Baskets", "BeliefRange", "Breach", "Budget", "Catalogue", "Channel", "DemoSettings",
-    "DeviceReport", "Discovery", "Epsilon", "ErrorOptions", "FileContent", "Gathered", "GatheredPlan",
-    "ItemsetFilter", "Ledger", "MiningRequest", "NameSource", "Plan", "Privacy", "QuestSettings", "ReadOutcome",
-    "Refusal", "Reports", "RuleFilter", "SystemEntropy", "View", "agrawal_schema", "amplification_of", "answer",
-    "ask", "ask_rules", "association_rules", "audit", "audit_file", "breach_curve", "catalogue", "chart",
-    "check_aim", "check_catalogue", "check_max_itemset", "check_page", "check_plan", "check_record_output",
-    "check_writable", "combine", "combined_records", "compose", "describe_budget", "describe_privacy",
-    "describe_undecided", "downward_threshold", "draft_catalogue", "epsilon", "excluded_fall", "excluded_posterior",
-    "explain_promises", "foresee", "gather", "generate_agrawal", "generate_agrawal_file", "generate_file",
-    "highest_posterior", "information_limit", "inspect", "inverse_worst_information", "largest_rise",
-    "lowest_posterior", "mine", "mine_reports", "mutual_information", "page", "parse_record", "plan",
-    "plan_for_sample", "plan_for_sizes", "plan_histogram", "privacy", "progress_bar", "promise_needed", "randomize",
-    "randomize_baskets", "randomize_file", "read_any_plan", "read_baskets", "read_catalogue", "read_itemsets",
-    "read_plan", "read_reports", "read_table", "read_transactions", "read_used_baskets", "refine", "report",
-    "report_items", "reports_needed", "reports_to_discover", "rules_of_table", "simulate", "simulate_rounds",
-    "simulate_transactions", "start_demo", "takes_names", "to_arules", "to_baskets", "to_efficient_apriori",
-    "to_frame", "try_catalogue", "upward_threshold", "worst_information", "write_catalogue", "write_combined",
-    "write_fimi", "write_itemsets", "write_page", "write_plan", "write_rules", "write_spmf",
-]  # fmt: skip
-_HOMES = {
-    "assocpriv.auditing.audit": ("audit_file",),
-    "assocpriv.auditing.findings": ("AuditRequest",),
-    "assocpriv.auditing.inspection": ("ITEMSETS", "MODEL", "PLAN", "REPORTS", "FileContent", "inspect"),
-    "assocpriv.client.ledger": ("parse_record", "takes_names", "DeviceReport", "Ledger", "report"),
-    "assocpriv.collect.gather": ("Gathered", "GatheredPlan", "Refusal"),
-    "assocpriv.files.atomic": ("check_page", "check_writable"),
-    "assocpriv.files.plans": (
-        "NameSource", "check_catalogue", "write_catalogue", "read_catalogue", "read_plan as read_any_plan",
-        "write_plan",
-    ),
-    "assocpriv.files.reports": ("Reports", "read_reports"),
-    "assocpriv.planning.baskets": ("explain_promises", "make_plan as plan"),
-    "assocpriv.planning.discovery": (
-        "DEFAULT_DELTA", "Budget", "Discovery", "Privacy", "describe_budget", "describe_privacy", "foresee",
-        "promise_needed", "reports_needed", "reports_to_discover",
-    ),
-    "assocpriv.planning.rounds": ("plan_histogram",),
-    "assocpriv.plans.baskets": ("Plan",),
-    "assocpriv.plans.catalogue": ("Catalogue",),
-    "assocpriv.plans.view": ("View",),
-    "assocpriv.promise.breaches": (
-        "BeliefRange", "Breach", "Channel", "Epsilon", "amplification_of", "breach_curve", "compose",
-        "epsilon", "highest_posterior", "largest_rise", "lowest_posterior",
-    ),
-    "assocpriv.promise.entropy": ("SystemEntropy",),
-    "assocpriv.promise.errors": ("AssocprivError",),
-    "assocpriv.promise.information": (
-        "downward_threshold", "excluded_fall", "excluded_posterior", "information_limit",
-        "inverse_worst_information", "mutual_information", "upward_threshold", "worst_information",
-    ),
-    "assocpriv.records.baskets": ("Baskets", "to_baskets"),
-    "assocpriv.server.intervals": ("ErrorOptions",),
-    "assocpriv.server.itemsets": ("read_itemsets", "read_table", "write_itemsets"),
-    "assocpriv.server.mining": ("MiningRequest", "check_aim", "check_max_itemset"),
-    "assocpriv.server.rounds": ("combined_records", "write_combined"),
-    "assocpriv.server.rules": ("rules_of_table", "write_rules"),
-    "assocpriv.server.selection": ("ItemsetFilter", "RuleFilter"),
-    "assocpriv.show.pages": ("chart", "page", "write_page"),
-    "assocpriv.show.terminal": ("progress_bar",),
-    "assocpriv.simulation.demo": ("DemoSettings", "start_demo"),
-    "assocpriv.simulation.samples": ("draft_catalogue", "plan_for_sample", "try_catalogue"),
-    "assocpriv.simulation.simulate": ("simulate as simulate_transactions",),
-    "assocpriv.simulation.synthetic": (
-        "FILE_FORMATS", "AgrawalSettings", "QuestSettings", "agrawal_schema", "check_record_output",
-        "generate_agrawal", "generate_agrawal_file", "generate_file",
-    ),
-}  # fmt: skip
-__getattr__, __dir__ = on_first_use(globals(), _HOMES)
+    AnyReports = Reports | SparkReports | str | Path | Iterable[str | Path]
+    Table = pd.DataFrame | str | Path  # as mine returns it, or a file of it
 
 
 # ---- plans
 
 
-def read_plan(path: str | PathLike[str]) -> "Plan":
-    """Read a plan file, of baskets.
-
-    Raises:
-        PlanError: the file cannot be read, is not a plan, or states a promise its operator breaks; or the plan is of
-            another kind of data.
-    """
-    from assocpriv.files.plans import read_plan as read
-    from assocpriv.plans.baskets import Plan
-
-    return read(Path(path), Plan)
-
-
-def check_plan(plan: object) -> None:
-    """Refuse what is no plan, as a file's name, before it is taken for one."""
-    from assocpriv.plans.baskets import Plan
-
-    Plan.of(plan)
-
-
-def plan_for_sizes(
+def plan(
     items: int | Iterable[str],
-    promise: "Breach",
-    histogram: "pd.DataFrame | str | Path",
-    *,
     transaction_size: int | None = None,
-    blocks: str | int | None = "auto",
-    progress: Callable[[int, int], None] | None = None,
-    **choices: Any,
+    promise: "Breach | None" = None,
+    *,
+    histogram: "Table | None" = None,
+    **wishes: Any,
 ) -> "Plan":
-    """Plan one collection by a mined histogram of sizes, so that supports come near to those of whole baskets.
+    """Choose the plan of baskets with the least error among those that keep a promise.
+
+    The error is the lowest discoverable support (LDS): the support that equals four of its standard errors, the
+    largest over the itemset sizes asked for.
 
     Args:
-        items: number of items or their names, those whose sizes the histogram tells.
-        promise: the breach that no report may cause.
-        histogram: mined table of a sizes plan, or its file.
-        transaction_size: M; by default chosen by the histogram.
-        blocks: ``auto`` chooses whether to cut the catalogue and into how many pieces; their number; or None.
-        progress: called with (done, total) steps.
-        choices: all else that :func:`assocpriv.plan` takes.
+        items: number of items (then named 0 … n−1) or their names.
+        transaction_size: M, the number of items every transaction is padded or sampled to, 1..15. With a histogram it
+            is chosen where it is not given.
+        promise: the breach that no report may cause, nor all reports of one person together: ``Breach("5%", "50%")``,
+            or ``Epsilon(2)``.
+        histogram: the mined table of a sizes plan, or a file of it: the plan whose supports come nearest to those of
+            whole baskets of these sizes is chosen, with ``blocks="auto"`` if nothing else is said.
+        wishes: by name:
+
+            - ``itemset_size``: K, the largest itemsets to be estimated; 3 (or M if that is less) by default.
+            - ``reports``: number of reports N that the planner counts on; a million by default.
+            - ``reports_per_person``: R, how many reports one person may send, 1..1000; each then tells less.
+            - ``code``: ``bch``, ``reed-solomon``, ``none`` (one bit an item), or ``auto``: whichever makes the shortest
+              report.
+            - ``kind``: ``independent`` (every other item is added independently), ``fixed-size`` (as many are added as
+              make the report hold some number of items), or ``auto``: the better one of both where the catalogue is
+              short enough.
+            - ``pattern``: ``any`` two-level pattern, or ``threshold`` as in the paper.
+            - ``target``: itemset sizes to plan for (``"pairs"``, 2, [1, 2]); 1..K by default. With more items than
+              could all be paired, the sizes below count too: mining must leave most items out on the way.
+            - ``largest_insert_bits``: r is at most this, 1..8.
+            - ``view``: how clients make a transaction of a basket; by default they look its items up.
+            - ``blocks``: number of pieces that the catalogue is cut into, again and again at random: a report is about
+              one piece alone, so that less of a long basket is lost and fewer people are asked; None or 1 for none.
+            - ``focus``: itemsets that are expected, whose mean squared error is made least instead of the LDS.
+            - ``progress``: called with (done, total) steps.
 
     Raises:
-        EstimateError: not the table of a sizes plan.
         PlanError: arguments out of range, or no operator fits.
+        EstimateError: not the table of a sizes plan.
+        TypeError: arguments of another type, or of another name.
+
+    Source: EGS03, sections 4 to 6; MATH of the project in docs/why-it-works.md.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "bread", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made.n_items, made.report_bytes, made.amplification < 19
+    (3, 1, True)
     """
-    from assocpriv.planning.baskets import plan_for_sizes
-    from assocpriv.planning.request import catalogue_of
-    from assocpriv.server.rounds import sizes_of_table
+    from assocpriv.planning.baskets import make_plan, plan_for_sizes
+    from assocpriv.promise.breaches import Breach
+    from assocpriv.promise.errors import check_names
 
-    sizes, catalogue = sizes_of_table(_table(histogram)), catalogue_of(items)
-    wishes = {"transaction_size": transaction_size, "blocks": blocks, "progress": progress}
-    made, _ = plan_for_sizes(catalogue, promise, sizes, **wishes, **choices)  # type: ignore[arg-type]
-    return made
+    slips = {"epsilon", "prior", "posterior"} & wishes.keys()
+    if slips or not isinstance(promise, Breach):
+        said = f"plan() has no argument {min(slips)!r}" if slips else "plan() needs a promise"
+        raise TypeError(f'{said}; give promise=Epsilon(2) or promise=Breach("5%", "50%"), both of assocpriv')
+    check_names(wishes, list(signature(make_plan).parameters))
+    if histogram is not None:
+        sizes = _sizes(histogram)
+        assert sizes is not None
+        return plan_for_sizes(items, promise, sizes, transaction_size=transaction_size, **wishes)[0]
+    if transaction_size is None:
+        raise TypeError("plan() needs transaction_size: M, 1 to 15 items that a basket is sampled to, or a histogram")
+    return make_plan(items, transaction_size, promise, **wishes)
 
 
-# ---- baskets and files
+def foresee(plan: "PublishedPlan", reports: int) -> Any:
+    """Return what so many reports of a plan, of any kind, can be expected to show.
+
+    Args:
+        plan: a plan.
+        reports: how many people will answer, 1 at least.
+
+    Returns:
+        Of baskets the plan's errors and lowest discoverable supports by itemset size; of a table by column the
+        expected errors of shares; of a guided plan what a report tells by level.
+
+    Raises:
+        PlanError: plans of this kind are not known here.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(1000, 3, ap.Breach("5%", "50%"))
+    >>> ap.foresee(made, 1_000_000).reports
+    1000000
+    """
+    return load_for(plan.kind, "planning.foresee", "foreseen")(plan, reports)
+
+
+# ---- baskets
 
 
 def read_baskets(
@@ -261,316 +183,95 @@ def read_baskets(
     from assocpriv.records import basket_files
 
     options = basket_files.ReadOptions(
-        format,
-        unknown,
-        repeats,
-        empty,
-        progress=progress,
-        separator=separator,
-        header=header,
-        transaction_column=transaction_column,
-        item_column=item_column,
-    )
+        format, unknown, repeats, empty, progress=progress, separator=separator, header=header,
+        transaction_column=transaction_column, item_column=item_column,
+    )  # fmt: skip
     return basket_files.read_baskets(path, catalogue, options)[0]
-
-
-def catalogue(
-    *sources: Any,
-    min_count: int = 1,
-    format: str | None = None,  # noqa: A002 -- as read_baskets
-    separator: str | None = None,
-    header: bool | None = None,
-    transaction_column: str | int | None = None,
-    item_column: str | int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> "Catalogue":
-    """Make a catalogue of the names of items in baskets that may be looked at: it gets published with the plan.
-
-    Names are put into Unicode form NFC with single blanks, so baskets that write them otherwise do not match it.
-
-    Args:
-        sources: files of baskets, or baskets in memory (see ``to_baskets``).
-        min_count: baskets that a name must be in.
-        format, separator, header, transaction_column, item_column: of the files, as for :func:`read_baskets`.
-        progress: called with (bytes read, bytes of the file), file by file.
-
-    Returns:
-        The names, sorted; ``write_catalogue`` writes them, a line each.
-
-    Raises:
-        BasketError: as :func:`read_baskets`; no item is in so many baskets.
-
-    Warns:
-        UserWarning: names that are equal but for case, Unicode form or blanks: how many groups, ``check_catalogue`` has
-            the names.
-    """
-    from assocpriv.simulation.samples import draft_catalogue as draft
-
-    columns = {"transaction_column": transaction_column, "item_column": item_column}
-    draft_made = draft(
-        sources, min_count, {"format": format, "separator": separator, "header": header, **columns}, progress
-    )
-    if draft_made.twins:
-        groups = counted(len(draft_made.twins), "group")
-        warnings.warn(
-            f"{groups} of names differ in case, Unicode form or blanks only; "
-            "assocpriv.api.check_catalogue(…).twins has them",
-            stacklevel=2,
-        )
-    return draft_made.catalogue
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOutcome:
-    """What a file of baskets comes to as a plan's transactions.
-
-    How many baskets there are and what was dropped, merged and kept on the way, how many came out empty, and what
-    sampling long ones loses of what the plan's view makes of them.
-    """
-
-    counts: "ReadCounts"
-    empty: int
-    loss: "SamplingLoss"
-
-
-def read_transactions(baskets: str | Path, plan: "Plan", **reading: Any) -> tuple["Baskets", ReadOutcome]:
-    """Read a file of baskets whole as a plan's transactions, and what is lost of them; as :func:`randomize_file`."""
-    from assocpriv.client.transactions import read_transactions as read
-    from assocpriv.planning.transaction_size import sampling_loss
-    from assocpriv.records.basket_files import ReadOptions
-    from assocpriv.records.baskets import count_sizes
-
-    transactions, counts = read(baskets, plan, ReadOptions(**reading))
-    sizes = count_sizes(transactions)
-    return transactions, ReadOutcome(counts, sizes[0], sampling_loss(sizes, plan))
-
-
-def read_used_baskets(baskets: str | Path, **reading: Any) -> "Baskets":
-    """Read a file of baskets as :func:`read_baskets`, over a catalogue of the items that occur in it."""
-    from assocpriv.simulation.rounds import of_used_items
-
-    return of_used_items(read_baskets(baskets, **reading))
 
 
 # ---- randomizing
 
 
-def randomize(transaction: Collection[str | int], plan: "Plan") -> bytes:
-    """Randomize one transaction with the operating system's entropy.
+def randomize(records: Any, plan: "PublishedPlan", output: str | PathLike[str] | None = None, **options: Any) -> Any:
+    """Randomize one record, or many, with the operating system's entropy.
 
     Args:
-        transaction: names of items of the plan's catalogue, or that its view leads there (an int 7 is the name "7"),
-            none repeated but those that the view drops as unknown; any number of them, also none.
+        records: **one record** is, of a plan of baskets, a set or list of item names (an int 7 is the name "7"), none
+            repeated but those that the plan's view drops as unknown, any number of them, also none; of a plan of a
+            table a dictionary, {"age": 34}; of a guided plan a :class:`assocpriv.guided.GuidedRecord`.
+            **Many** are :class:`Baskets`, a list of sets, a pandas, polars or pyarrow table, or the name of a file,
+            which is read batch by batch; of a guided plan also a folder in which records wait.
         plan: the published plan.
+        output: of many records, a report file to write (.parquet or .pq; of a guided plan also .jsonl); it appears
+            whole or not at all.
+        options: of many records, by name.
+
+            - Of all kinds: ``memory_bytes`` (what reading may hold at a time; a quarter of the free memory by default),
+              ``force`` (replace an existing file), ``progress`` (called with bytes read and bytes of the file, or with
+              baskets done and baskets).
+            - Of baskets: ``format``, ``separator``, ``header``, ``transaction_column``, ``item_column``, ``unknown``,
+              ``repeats``, ``empty``, as of :func:`read_baskets`; a plan whose view says so drops other names in any
+              case.
+            - Of tables: ``separator`` (of the cells of a CSV file), ``missing`` (a word, or several, for missing
+              values; empty cells are such anyway, NaN and null of numbers), ``clip`` (move values outside a column's
+              range to its ends).
+            - Of guided plans: ``guidance``, ``max_level`` (the highest that is answered), ``announced`` (the level
+              announced before the guidance came), ``separator``, ``missing``.
 
     Returns:
-        The report: ``plan.report_bytes`` bytes, all that may leave the device.
+        Of one record its report: ``plan.report_bytes`` bytes, all that may leave the device. Of many :class:`Reports`;
+        with ``output`` what was read and left out: of baskets ``read`` and ``sizes``, of tables ``records``,
+        ``clipped`` and ``missing``, of guided plans also the ``level``.
 
     Raises:
-        BasketError: an item outside the catalogue that the view does not drop, or one repeated.
-        TypeError: not a collection of names.
-
-    Source: EGS03, sections 5 and 6.
-    """
-    from assocpriv.client.ledger import make_report
-    from assocpriv.promise.entropy import SystemEntropy
-
-    return make_report(transaction, plan, entropy=SystemEntropy())
-
-
-def report_items(report: bytes, plan: "Plan") -> frozenset[str]:
-    """Return the names that one report shows, of items its sender has and of others that chance added.
-
-    Args:
-        report: ``plan.report_bytes`` bytes.
-        plan: the published plan.
-
-    Returns:
-        Names of the plan's catalogue; dummies, which fill short transactions, are left out.
-
-    Raises:
-        WireError: bytes that no client of the plan can have sent.
-    """
-    check_plan(plan)
-    if not isinstance(report, bytes):
-        raise TypeError(f"a report is bytes, got a {type(report).__name__}")
-    return frozenset(plan.catalogue[item] for item in plan.form.items(report) if item < plan.n_items)
-
-
-def randomize_baskets(
-    baskets: Any,
-    plan: "Plan",
-    *,
-    format: str | None = None,  # noqa: A002 -- as read_baskets
-    transaction_column: str | int | None = None,
-    item_column: str | int | None = None,
-    unknown: str = "error",
-    repeats: str = "error",
-    progress: Callable[[int, int], None] | None = None,
-) -> "Reports":
-    """Randomize many baskets with the operating system's entropy.
-
-    Args:
-        baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
-        plan: the published plan.
-        format, transaction_column, item_column: of a data frame, as for :meth:`Baskets.from_frame`.
-        unknown: as for :func:`read_baskets`; a plan whose view says so drops other names in any case.
-        repeats: as for :func:`read_baskets`.
-        progress: called with (baskets done, baskets).
-
-    Raises:
-        BasketError: baskets that do not fit the plan.
+        RecordError: records that do not fit the plan; no value is shown.
+        GuidanceError: guidance that is none of the plan's, or asks for more than is answered; nothing is sent.
+        FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
+        TypeError: no record, or options that the plan's kind does not have.
 
     Warns:
-        UserWarning: where sampling baskets to the plan's transaction size loses more than 5% of support.
+        UserWarning: without ``output``, where sampling baskets to the plan's transaction size loses more than 5% of
+            support.
+
+    Source: EGS03, sections 5 and 6; of tables AS00 and docs/formats/table-plan.md; of guided plans ZWZ05.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "bread", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> len(ap.randomize({"milk", "tea"}, made)), len(ap.randomize([{"milk"}, {"tea", "bread"}], made))
+    (1, 2)
     """
-    import numpy as np
-
-    from assocpriv.client.bulk import randomize_chunks
-    from assocpriv.client.transactions import view_baskets
-    from assocpriv.files.reports import Reports
-    from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
-    from assocpriv.promise.entropy import SystemEntropy
-    from assocpriv.records.baskets import count_sizes
-
-    check_plan(plan)
-    table = {"format": format, "transaction_column": transaction_column, "item_column": item_column}
-    transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats, table=table)
-    warn_of_loss(sampling_loss(count_sizes(transactions), plan))
-    chunks = randomize_chunks(transactions, plan, entropy=SystemEntropy(), progress=progress)
-    parts = [chunk.packed for chunk in chunks]
-    packed = np.concatenate(parts) if parts else np.empty((0, plan.report_bytes), dtype=np.uint8)
-    return Reports(plan, packed)
-
-
-def randomize_file(
-    baskets: str | Path,
-    plan: "Plan",
-    output: str | Path,
-    *,
-    format: str | None = None,  # noqa: A002 -- as read_baskets
-    separator: str | None = None,
-    header: bool | None = None,
-    transaction_column: str | int | None = None,
-    item_column: str | int | None = None,
-    unknown: str = "error",
-    repeats: str = "error",
-    empty: str = "error",
-    memory_bytes: int | None = None,
-    force: bool = False,
-    progress: Callable[[int, int], None] | None = None,
-) -> ReadOutcome:
-    """Randomize a file of baskets of any size into a file of reports, with the operating system's entropy.
-
-    Args:
-        baskets: the file, read batch by batch.
-        plan: the published plan.
-        output: Parquet file to write, .parquet or .pq; it appears whole or not at all.
-        format, separator, header, transaction_column, item_column, repeats, empty: as for :func:`read_baskets`.
-        unknown: as for :func:`randomize_baskets`.
-        memory_bytes: what reading may hold at a time; a quarter of the free memory by default.
-        force: replace an existing file.
-        progress: called with (bytes read, bytes of the file).
-
-    Raises:
-        BasketError: as :func:`read_baskets`, or a line or a file of the long layout that does not fit the memory.
-        FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
-    """
-    from assocpriv.client.bulk import randomize_chunks
-    from assocpriv.client.transactions import stream_transactions
-    from assocpriv.files.reports import check_report_output, write_reports
-    from assocpriv.kernels.parallel import default_memory, workers_within
-    from assocpriv.planning.transaction_size import sampling_loss
-    from assocpriv.promise.entropy import SystemEntropy
-    from assocpriv.records.basket_files import ReadOptions
-    from assocpriv.records.baskets import count_sizes
-
-    check_plan(plan)
-    check_report_output(output)
-    memory = default_memory() if memory_bytes is None else memory_bytes
-    options = ReadOptions(
-        format,
-        unknown,
-        repeats,
-        empty,
-        memory,
-        progress,
-        separator=separator,
-        header=header,
-        transaction_column=transaction_column,
-        item_column=item_column,
-    )
-    stream = stream_transactions(baskets, plan, options)
-    sizes: Counter[int] = Counter()
-
-    def counted() -> Iterator["Baskets"]:
-        for batch in stream:
-            sizes.update(count_sizes(batch))
-            yield batch
-
-    chunks = randomize_chunks(counted(), plan, entropy=SystemEntropy(), workers=workers_within(memory))
-    write_reports((chunk.packed for chunk in chunks), plan, output, force=force)
-    return ReadOutcome(stream.counts, sizes[0], sampling_loss(sizes, plan))
-
-
-def gather(
-    sources: "str | PathLike[str] | BinaryIO | Iterable[str | PathLike[str]]",
-    plan: "PublishedPlan | Iterable[PublishedPlan]",
-    output: str | PathLike[str],
-    *,
-    keep: bool = False,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> "Gathered":
-    """Gather single reports, as ``assocpriv report`` writes and devices send them, into a collection.
-
-    A file is one report, and is **removed** when the collection has it on disk. Whenever a gatherer is killed, and
-    however many work on a folder at a time, the collection gets each report once: the next run finishes what one left.
-    What is no report stays where it is.
-
-    Args:
-        sources: a folder, whose files are reports but for those that are hidden or in folders below; a file; a list
-            of these; or a stream that is open for bytes, of reports one after another.
-        plan: the plan of the reports, or several plans whose reports differ in length. A stream takes one.
-        output: a folder, made if it is missing, which gets one report file more; or a new file that ends in .parquet.
-            For several plans a folder with one for each, named by the first 12 digits of the plan's id.
-        keep: leave the files where they are; the output must hold no reports yet, or it would have them twice (of two
-            such runs at once, one is refused).
-        progress: called with (what is done, done, total).
-
-    Returns:
-        What was gathered of each plan, and what was refused. Reports are written in random order, up to four million
-        or 64 MiB at a time, without names and times.
-
-    Raises:
-        FileError: an output that cannot be written or is the inbox, files that cannot be taken, or files that a
-            gatherer has taken for another collection and left.
-        WireError: an output that holds reports of another plan.
-        PlanError: plans whose reports have the same length, or several for a stream.
-    """
-    from assocpriv.collect.gather import gather_files, gather_stream
+    from assocpriv.client.ledger import make_report
     from assocpriv.plans.published import PublishedPlan
-    from assocpriv.promise.errors import PlanError
+    from assocpriv.promise.entropy import SystemEntropy
 
-    plans = [plan] if isinstance(plan, PublishedPlan) else list(plan or ())
-    if not plans or not all(isinstance(each, PublishedPlan) for each in plans):
-        raise TypeError("plan must be a Plan, or a list of plans (read_plan reads one from a file)")
-    if not hasattr(sources, "read"):
-        listed = [sources] if isinstance(sources, str | PathLike) else list(sources)
-        if not listed or not all(isinstance(source, str | PathLike) and str(source) for source in [*listed, output]):
-            raise TypeError("sources and output must be names of files and folders, none of them empty")
-        return gather_files(map(Path, listed), plans, Path(output), keep=keep, progress=progress)
-    if keep:
-        raise FileError("keep leaves files where they are, and a stream has none")
-    if len(plans) > 1:
-        raise PlanError("reports of several plans cannot be told apart in a stream; gather it with one plan")
-    return gather_stream(cast("BinaryIO", sources), plans[0], Path(output))
+    plan = PublishedPlan.of(plan)
+    if not knows(plan.kind, "client.randomize") or (_is_one(records) and output is None and not options):
+        return make_report(records, plan, entropy=SystemEntropy())
+    reports, counts = load_for(plan.kind, "client.randomize", "randomized")(records, plan, output, **options)
+    if output is not None:
+        return counts
+    if knows(plan.kind, "planning.warn"):
+        load_for(plan.kind, "planning.warn", "described")(counts.sizes, plan)
+    return reports
 
 
-# ---- mining
+def _is_one(records: Any) -> bool:
+    """Tell one person's record from many: a mapping, names, or what is no collection of collections at all."""
+    from assocpriv.records.sources import is_file
+
+    if is_file(records) or hasattr(records, "columns") or hasattr(records, "offsets"):
+        return False
+    if isinstance(records, Mapping | AbstractSet) or not isinstance(records, Iterable):
+        return True
+    first = next(iter(records), None) if isinstance(records, Sequence) else ()
+    return isinstance(first, str) or not isinstance(first, Collection)
+
+
+# ---- what reports tell
 
 
 def mine(
-    reports: "Reports | SparkReports | str | Path | Iterable[str | Path]",
+    reports: "AnyReports",
     min_support: float | str | None = None,
     *,
     top: int | None = None,
@@ -582,7 +283,8 @@ def mine(
     population: bool = False,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
-) -> "pd.DataFrame":
+    light: bool = False,
+) -> Any:
     """Find frequent itemsets from reports alone.
 
     Supports are shares of transactions *within at most M sampled items* (the plan's transaction size): a longer
@@ -611,6 +313,7 @@ def mine(
             instead of for the transactions that were collected.
         memory_bytes: what of reports, bitmaps and candidates may be held; a quarter of the free memory by default.
         progress: called with (what is done, done, total).
+        light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
 
     Returns:
         One row an itemset: ``support``, ``itemsets`` (frozenset of names), ``std_error``, ``ci_low``, ``ci_high``,
@@ -626,45 +329,54 @@ def mine(
 
     Raises:
         EstimateError: no reports, or sizes that the plan cannot answer.
+        PlanError: reports of another kind than baskets; :func:`reconstruct` answers those of tables.
         WireError: files that are damaged or of different plans.
 
     Warns:
         UserWarning: of itemset sizes that these reports cannot decide at this support.
+
+    Source: EGS03, section 5; of intervals and tests docs/why-it-works.md.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> sorted(sorted(itemset) for itemset in found[found["frequent"]]["itemsets"])
+    [['milk'], ['milk', 'tea'], ['tea']]
     """
     from assocpriv.files.reports import as_reports
-    from assocpriv.server.data_frames import shown
     from assocpriv.server.intervals import ErrorOptions
+    from assocpriv.server.itemsets import describe_undecided, mining_facts
     from assocpriv.server.mining import MiningRequest
 
     errors = ErrorOptions(confidence_level, population)
     request = MiningRequest(min_support, top, max_itemset, certain, certain_by, errors)
-    frame = mine_reports(as_reports(reports), request, memory_bytes, progress, histogram=histogram)
-    for line in describe_undecided(frame):
+    backend = _backend(as_reports(reports), memory_bytes, progress)
+    run = _answering(backend.plan, "server.mine")
+    if histogram is None:
+        frame = run(backend, request)
+    else:
+        from assocpriv.files.itemsets import LightFrame
+        from assocpriv.server.rounds import check_correctable, correct_table, histogram_of_table
+
+        check_correctable(backend.plan.view.kind, blocks=backend.plan.view.blocks is not None)
+        sizes = histogram_of_table(_table(histogram))
+        frame = LightFrame.of(correct_table(run(backend, request).to_pandas(), sizes))
+    for line in describe_undecided(mining_facts(frame)):
         warnings.warn(line, stacklevel=2)
+    if light:
+        return frame
+    from assocpriv.server.data_frames import shown
+
     return shown(frame)
 
 
-def mine_reports(
-    reports: "Reports | SparkReports",
-    request: "MiningRequest",
-    memory_bytes: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
-    *,
-    histogram: "pd.DataFrame | str | Path | None" = None,
-) -> "LightFrame":
-    """Find what a request, which is checked already, asks for, as :func:`mine`, without warnings and without pandas."""
-    from assocpriv.server.mining import mine as run
-
-    backend = _backend(reports, memory_bytes, progress)
-    if histogram is None:
-        return run(backend, request)
-    from assocpriv.files.itemsets import LightFrame
-    from assocpriv.server.itemsets import read_itemsets
-    from assocpriv.server.rounds import check_correctable, correct_table, histogram_of_table
-
-    check_correctable(backend.plan.view.kind, blocks=backend.plan.view.blocks is not None)
-    sizes = histogram_of_table(read_itemsets(histogram) if isinstance(histogram, str | Path) else histogram)
-    return LightFrame.of(correct_table(run(backend, request).to_pandas(), sizes))
+def _answering(plan: "PublishedPlan", verb: str) -> Any:
+    """Return what answers a verb on reports of a plan's kind; say which verb does where this one has no answer."""
+    if not knows(plan.kind, verb):
+        others = [each for each in ("server.mine", "server.reconstruct") if knows(plan.kind, each)]
+        said = " and ".join(each.partition(".")[2] for each in others) or "none that is known here"
+        raise PlanError(f"reports of a plan of the kind {plan.kind} are for {said}, not for {verb.partition('.')[2]}")
+    return load_for(plan.kind, verb, "answered")
 
 
 def _backend(
@@ -682,17 +394,6 @@ def _backend(
     return SparkBackend(reports, memory_bytes)
 
 
-def describe_undecided(itemsets: "AnyFrame") -> list[str]:
-    """Say of which itemset sizes the reports of a table that was mined cannot decide at its minimum support."""
-    from assocpriv.server.itemsets import describe_undecided as describe
-    from assocpriv.server.itemsets import mining_facts
-
-    return describe(mining_facts(itemsets))
-
-
-# ---- rules and questions
-
-
 def association_rules(
     itemsets: "pd.DataFrame",
     min_confidence: "float | str" = 0.0,
@@ -707,7 +408,8 @@ def association_rules(
     prune: bool = False,
     sort: str = "sure",
     certain: "float | str | None" = None,
-) -> "pd.DataFrame":
+    light: bool = False,
+) -> Any:
     """Derive the rules A → C, A ∪ C frequent, whose estimated confidence is at least ``min_confidence``.
 
     Args:
@@ -722,6 +424,7 @@ def association_rules(
         certain: also test which rules have ``min_confidence``, such that among those called certain the expected share
             of false ones is at most 1 less this. Needs a table that was mined with ``certain``. That share is one of
             all rules called certain, before any other argument here leaves some out; ``attrs`` hold how many these are.
+        light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
 
     A rule needs both its sides to be supported by at least two standard errors.
 
@@ -733,30 +436,84 @@ def association_rules(
     Raises:
         EstimateError: the table does not carry what standard errors or tests need, or an argument is out of range.
         TypeError: not a table of itemsets.
+
+    Source: EGS03; of errors and tests docs/why-it-works.md.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> sorted(sorted(side) for side in ap.association_rules(found, "60%")["antecedents"])
+    [['milk'], ['tea']]
     """
-    from assocpriv.server.data_frames import RuleFrame, shown
     from assocpriv.server.rules import rules_of_table
     from assocpriv.server.selection import RuleFilter
 
     wanted = RuleFilter(metric, min_threshold, size, antecedent_size, contains, antecedent, consequent, prune, sort)
-    return shown(rules_of_table(itemsets, min_confidence, certain, wanted), RuleFrame)
+    derived = rules_of_table(itemsets, min_confidence, certain, wanted)
+    if light:
+        return derived
+    from assocpriv.server.data_frames import RuleFrame, shown
+
+    return shown(derived, RuleFrame)
 
 
-def ask(
-    reports: "Reports | str | Path | Iterable[str | Path]",
-    itemsets: Iterable[Collection[str | int]],
+def reconstruct(
+    reports: "AnyReports",
+    by: str | None = None,
+    joint: tuple[str, str] | None = None,
+    method: str = "auto",
     *,
     confidence_level: float | str = 0.95,
-    population: bool = False,
-    memory_bytes: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> "pd.DataFrame":
+    progress: Callable[[int, int], None] | None = None,
+) -> "Distributions":
+    """Reconstruct how the values of each column are spread, from released records alone.
+
+    Args:
+        reports: released records, a file of them, a folder, or a list of files; or what Spark's tasks read
+            (``assocpriv.spark.read_reports``).
+        by: a label or category: also the distributions within each of its classes, protected or not.
+        joint: two columns: instead, how their values are spread together.
+        method: ``auto`` (``smooth`` behind noise, else ``em``), ``smooth`` (penalized likelihood, its smoothness chosen
+            by the data), ``em`` (maximum likelihood), ``ems`` (EM with smoothing: Li et al. 2020), ``bayes`` (iterated
+            Bayes with the χ² stopping rule of AS00) or ``least-squares`` (unbiased, shares may be negative). Where one
+            is of no use to a column another is taken; ``Distribution.method`` says which.
+        confidence_level: of intervals and bands, as 0.95 or ``"95%"``.
+        progress: called with (reports done, all) while they are counted.
+
+    Returns:
+        ``columns`` by name, and with ``by`` ``classes`` by value; ``frame()`` gives all of them as a table.
+
+    Raises:
+        EstimateError: no reports, a class or a column without enough of them, or a question that makes no sense.
+        PlanError: reports of another kind of plan, or a column that it does not have.
+        WireError: files that are damaged or of different plans.
+
+    Source: AS00, section 3; of ``ems`` Li and others 2020; of the rest docs/why-it-works.md.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> made = ap.numeric.plan_table({"columns": {"ill": {"values": ["no", "yes"], "epsilon": 2}}})
+    >>> reports = ap.randomize(pd.DataFrame({"ill": ["no"] * 3000 + ["yes"] * 1000}), made)
+    >>> abs(float(ap.reconstruct(reports)["ill"].share[1]) - 0.25) < 0.1
+    True
+    """
+    from assocpriv.files.reports import as_reports
+    from assocpriv.server.distributions import Question
+
+    opened = as_reports(reports)
+    run = _answering(opened.plan, "server.reconstruct")
+    found: Distributions = run(opened, Question(by, joint, method, confidence_level), progress)
+    return found
+
+
+def ask(reports: "AnyReports", itemsets: Iterable[Collection[str | int]], **options: Any) -> "pd.DataFrame":
     """Estimate the supports of chosen itemsets from reports alone, without mining.
 
     Args:
-        reports: as for :func:`mine`, as are all other arguments.
+        reports: as for :func:`mine`.
         itemsets: sets or lists of names of the plan's catalogue (an int 7 is the name "7"); where the plan asks for
             itemsets, all the names of one of them.
+        options: ``confidence_level``, ``population``, ``memory_bytes`` and ``progress``, as for :func:`mine`.
 
     Returns:
         One row an itemset, in the order asked: ``support``, ``itemsets``, ``std_error``, ``ci_low``, ``ci_high``,
@@ -765,26 +522,24 @@ def ask(
 
     Raises:
         EstimateError, WireError: as :func:`mine`; an unknown or repeated name, or a larger itemset than the plan's.
-    """
-    from assocpriv.server.intervals import ErrorOptions
 
-    errors = ErrorOptions(confidence_level, population)
-    return answer(reports, itemsets, (), errors, memory_bytes, progress).itemsets.to_pandas()
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.ask(ap.randomize([{"milk", "tea"}] * 20_000, made), [["milk", "tea"], ["tea"]])
+    >>> (found["support"] > 0.9).tolist()
+    [True, True]
+    """
+    return answer(reports, itemsets, (), **options).itemsets.to_pandas()
 
 
 def ask_rules(
-    reports: "Reports | str | Path | Iterable[str | Path]",
-    rules: Iterable[tuple[Collection[str | int], Collection[str | int]]],
-    *,
-    confidence_level: float | str = 0.95,
-    population: bool = False,
-    memory_bytes: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    reports: "AnyReports", rules: Iterable[tuple[Collection[str | int], Collection[str | int]]], **options: Any
 ) -> "pd.DataFrame":
     """Estimate the confidences of chosen rules from reports alone, without mining.
 
     Args:
-        rules: pairs (antecedent, consequent) of sets or lists of names; all other arguments are as for :func:`mine`.
+        reports, options: as for :func:`ask`.
+        rules: pairs (antecedent, consequent) of sets or lists of names.
 
     Returns:
         One row a rule, in the order asked: the columns of :func:`association_rules`, and ``confidence_ci_low`` and
@@ -793,25 +548,49 @@ def ask_rules(
 
     Raises:
         EstimateError, WireError: as :func:`ask`, or both sides name the same item.
-    """
-    from assocpriv.server.intervals import ErrorOptions
 
-    errors = ErrorOptions(confidence_level, population)
-    return answer(reports, (), rules, errors, memory_bytes, progress).rules.to_pandas()
+    Source: Fieller, Some problems in interval estimation, JRSS B 16, 1954.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.ask_rules(ap.randomize([{"milk", "tea"}] * 20_000, made), [(["milk"], ["tea"])])
+    >>> float(found["confidence"][0]) > 0.9
+    True
+    """
+    return answer(reports, (), rules, **options).rules.to_pandas()
 
 
 def answer(
-    reports: Any,
+    reports: "AnyReports",
     itemsets: Iterable[Collection[str | int]],
     rules: Iterable[tuple[Collection[str | int], Collection[str | int]]],
-    errors: "ErrorOptions",
+    *,
+    confidence_level: float | str = 0.95,
+    population: bool = False,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> "AskOutcome":
-    """Estimate both supports of itemsets and confidences of rules, as :func:`ask` and :func:`ask_rules`."""
+    """Estimate supports of itemsets and confidences of rules in one count of the reports.
+
+    The arguments are those of :func:`ask` and :func:`ask_rules`.
+
+    Returns:
+        ``itemsets`` and ``rules``: light tables, whose ``to_pandas()`` makes data frames.
+
+    Raises:
+        EstimateError, WireError: as :func:`ask` and :func:`ask_rules`.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> both = ap.answer(ap.randomize([{"tea"}] * 20_000, made), [["tea"]], [(["tea"], ["milk"])])
+    >>> len(both.itemsets), len(both.rules)
+    (1, 1)
+    """
     from assocpriv.files.reports import as_reports
     from assocpriv.server.ask import ask as run
+    from assocpriv.server.intervals import ErrorOptions
 
+    errors = ErrorOptions(confidence_level, population)
     return run(_backend(as_reports(reports), memory_bytes, progress), itemsets, rules, errors)
 
 
@@ -819,12 +598,12 @@ def answer(
 
 
 def refine(
-    itemsets: "pd.DataFrame | str | Path",
+    itemsets: "Table",
     plan: "Plan",
     *,
     top: int = 64,
     candidates: bool = False,
-    histogram: "pd.DataFrame | str | Path | None" = None,
+    histogram: "Table | None" = None,
     reports: int | None = None,
     items: int | Iterable[str] | None = None,
 ) -> "Refinement":
@@ -856,16 +635,15 @@ def refine(
     from assocpriv.planning.request import catalogue_of
     from assocpriv.planning.rounds import RoundWishes
     from assocpriv.planning.rounds import refine as run
+    from assocpriv.plans.baskets import Plan
 
-    check_plan(plan)
+    Plan.of(plan)
     catalogue = None if items is None else catalogue_of(items)
     sizes = _sizes(histogram)
     return run(_table(itemsets), plan, RoundWishes(top, candidates, sizes, reports, catalogue))
 
 
-def combine(
-    tables: "Iterable[pd.DataFrame | str | Path]", *, histogram: "pd.DataFrame | str | Path | None" = None
-) -> "pd.DataFrame":
+def combine(tables: "Iterable[Table]", *, histogram: "Table | None" = None) -> "pd.DataFrame":
     """Put mined tables of several rounds side by side, and average what estimates the same.
 
     Args:
@@ -892,105 +670,56 @@ def combine(
     return combine_tables(frames, sizes)
 
 
-def _table(table: "pd.DataFrame | str | Path") -> "pd.DataFrame":
+def _table(table: "Table") -> "pd.DataFrame":
     from assocpriv.server.itemsets import read_itemsets
 
     return read_itemsets(table) if isinstance(table, str | Path) else table
 
 
-def _sizes(histogram: "pd.DataFrame | str | Path | None") -> "SizeShares | None":
+def _sizes(histogram: "Table | None") -> "SizeShares | None":
     from assocpriv.server.rounds import sizes_of_table
 
     return None if histogram is None else sizes_of_table(_table(histogram))
 
 
-# ---- trials
+# ---- both sides, and the promise
 
 
-def simulate(
-    baskets: Any,
-    plan: "Plan",
-    min_support: float | str,
-    *,
-    max_itemset: int | None = None,
-    seed: int | None = None,
-    format: str | None = None,  # noqa: A002 -- as read_baskets
-    transaction_column: str | int | None = None,
-    item_column: str | int | None = None,
-    unknown: str = "error",
-    repeats: str = "error",
-    progress: Callable[[str, int, int], None] | None = None,
-) -> "Simulation":
-    """Randomize baskets, mine the reports and compare with the truth: what would this plan find on data like mine?
+def simulate(records: Any, plan: "PublishedPlan", *wanted: Any, **options: Any) -> Any:
+    """Randomize records, answer from the reports, compare with the truth: what would this plan find on data like mine?
 
     Args:
-        baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
-        plan: the plan to try.
-        min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for :func:`mine`.
-        max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
-        seed: makes the run repeatable; the operating system's entropy by default.
-        format, transaction_column, item_column, unknown, repeats: as for :func:`randomize_baskets`.
-        progress: called with (stage, done, total).
+        records: as of :func:`randomize`, many of them: :class:`Baskets`, a list of sets, a data frame or a file.
+        plan: the plan to try, of baskets; of guided perturbation :func:`assocpriv.guided.simulate` tries every level.
+        wanted: of baskets ``min_support``, in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for :func:`mine`.
+        options: ``min_support`` too; ``max_itemset`` (the plan's ``itemset_size`` by default), ``seed`` (makes the run
+            repeatable; the operating system's entropy by default), ``progress`` (called with what is done, done and
+            total), and how baskets are read: ``format``, ``separator``, ``header``, ``transaction_column``,
+            ``item_column``, ``unknown``, ``repeats``, ``empty``, as of :func:`read_baskets`.
 
     Returns:
-        ``itemsets`` with their ``true_support`` (within at most M sampled items) and ``raw_support``, ``missed``
-        ones, counts of found, missed and false ones, and the time of each stage. The truth is that of what the plan's
-        view makes of the baskets.
+        ``itemsets`` with their ``true_support`` (within at most M sampled items) and ``raw_support``, ``missed`` ones,
+        counts of found, missed and false ones, what was ``read``, and the time of each stage. The truth is that of what
+        the plan's view makes of the baskets.
 
     Raises:
+        PlanError: plans of this kind cannot be tried.
         BasketError: an item outside the plan's catalogue that its view does not drop.
         EstimateError: no baskets, or sizes that the plan cannot answer.
 
     Warns:
-        UserWarning: as :func:`randomize_baskets`.
+        UserWarning: as :func:`mine`, and of baskets in memory as :func:`randomize`.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> tried = ap.simulate([{"milk", "tea"}] * 20_000, made, 0.5, seed=1)
+    >>> tried.found_count, tried.missed_count, tried.false_count
+    (3, 0, 0)
     """
-    from assocpriv.client.transactions import view_baskets
-    from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
-    from assocpriv.plans.baskets import Plan
-    from assocpriv.records.baskets import count_sizes
-    from assocpriv.simulation.simulate import simulate as run
+    from assocpriv.plans.published import PublishedPlan
 
-    plan = Plan.of(plan)
-    table = {"format": format, "transaction_column": transaction_column, "item_column": item_column}
-    transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats, table=table)
-    warn_of_loss(sampling_loss(count_sizes(transactions), plan))
-    return run(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
-
-
-def simulate_rounds(
-    baskets: Any,
-    promise: "Breach",
-    *,
-    rounds: int | str = "auto",
-    top: int = 64,
-    seed: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> "RoundsTrial":
-    """Run whole schedules of rounds on baskets: how many rounds find most, and what does each buy?
-
-    Args:
-        baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
-        promise: the breach that no report may cause; each person answers once.
-        rounds: 1, 2, 3, or ``auto`` to try all.
-        top: how many itemsets are wanted.
-        seed: makes the run repeatable; the operating system's entropy by default.
-        progress: called with (stage, done, total).
-
-    Returns:
-        ``schedules``, each with its rounds and what was found after them beside the truth, and ``proposed``, the one
-        that found the most of the truly most frequent itemsets (of up to four items, in whole baskets).
-
-    Raises:
-        EstimateError: too few baskets, or none that holds anything.
-        PlanError: numbers out of range, or no operator fits.
-    """
-    from assocpriv.records.baskets import to_baskets
-    from assocpriv.simulation.rounds import try_rounds
-
-    return try_rounds(to_baskets(baskets), promise, rounds=rounds, top=top, seed=seed, progress=progress)
-
-
-# ---- audit and privacy
+    plan = PublishedPlan.of(plan)
+    return load_for(plan.kind, "simulation.simulate", "simulated")(records, plan, *wanted, **options)
 
 
 def audit(
@@ -1024,6 +753,11 @@ def audit(
     Raises:
         PlanError: no plan, where the exact depth is not asked for, or a number out of range.
         FileError: the file cannot be read, or a program cannot be started.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> ap.audit(made, depth="exact").verdict
+    'consistent'
     """
     from assocpriv.auditing.audit import Audit, audit_file
     from assocpriv.auditing.audit import audit as run
@@ -1038,56 +772,6 @@ def audit(
     if words is not None:
         raise FileError("a program reads its plan from a file; write the plan with write_plan and name the file")
     return Audit(request, plan, tuple(run(plan, plan.canonical_json, request, progress)))
-
-
-@overload
-def privacy(  # type: ignore[overload-overlap]  # of a plan of baskets more is known than of any plan
-    plans: "Plan", priors: Iterable["str | float | Fraction"] = (), **options: Any
-) -> "Privacy": ...
-
-
-@overload
-def privacy(
-    plans: "PublishedPlan | Iterable[PlanUse]", priors: Iterable["str | float | Fraction"] = ()
-) -> "Budget": ...
-
-
-def privacy(
-    plans: "PublishedPlan | Iterable[PlanUse]", priors: Iterable["str | float | Fraction"] = (), **options: Any
-) -> "Privacy | Budget":
-    """Return what a plan proves about privacy, or what all answers of one person to several plans tell together.
-
-    Args:
-        plans: a plan; or a list of plans, each alone (as many reports as it allows a person) or with a number of
-            reports: ``[survey, (weekly, 52)]`` is one survey and a year of weekly reports.
-        priors: probabilities of a property beforehand, for the table; by default usual ones and the promises'.
-        options: of one plan of baskets ``reports_per_person``, ``shuffled`` and ``delta``, as :func:`describe_privacy`
-            has them.
-
-    Returns:
-        Of one plan of baskets its ``one`` report, several ``together``, and information in bits; of others all
-        ``answers`` and what they prove ``together``: ``amplification`` (the product of all γ, rounded up),
-        ``epsilon``, ``beliefs``.
-
-    Raises:
-        PlanError: a number out of range, or a plan that states no γ.
-        TypeError: something that is no plan.
-    """
-    from assocpriv.planning.discovery import describe_budget, describe_privacy
-    from assocpriv.plans.baskets import Plan
-    from assocpriv.plans.published import PublishedPlan
-
-    if isinstance(plans, PublishedPlan):
-        if isinstance(plans, Plan):
-            return describe_privacy(plans, priors, **options)
-        plans = [plans]
-    if options:
-        raise TypeError(
-            f"{next(iter(options))} goes with one plan of baskets; of others give pairs of a plan and its reports"
-        )
-    if not isinstance(plans, Iterable):
-        raise TypeError(f"give a plan (read_plan reads one from a file) or a list, got a {type(plans).__name__}")
-    return describe_budget(plans, priors)
 
 
 # ---- other programs
@@ -1119,59 +803,3 @@ def to_frame(table: "pd.DataFrame", backend: str) -> Any:
              for name, values in columns.items()}  # fmt: skip
     frame = nw.from_dict(plain, backend=backend)  # type: ignore[arg-type]  # one of three
     return frame.to_native()
-
-
-def to_efficient_apriori(itemsets: "pd.DataFrame") -> dict[int, dict[tuple[str, ...], int]]:
-    """Return frequent itemsets as efficient-apriori's ``itemsets_from_transactions`` does: counts by itemset, by size.
-
-    Counts are estimates of how many baskets hold the itemset: supports times reports, rounded.
-
-    Raises:
-        EstimateError: not a table that mine returned.
-    """
-    from assocpriv.server.itemsets import frequent_counts
-
-    found: dict[int, dict[tuple[str, ...], int]] = {}
-    for items, count in frequent_counts(itemsets):
-        found.setdefault(len(items), {})[items] = count
-    return found
-
-
-def to_arules(rules: "pd.DataFrame") -> "pd.DataFrame":
-    """Return rules as the R package arules writes them: ``rules`` as ``{a,b} => {c}``, then its measures.
-
-    Standard errors come after them, under their own names.
-
-    Raises:
-        EstimateError: no table of rules.
-    """
-    import pandas as pd
-
-    from assocpriv.server.rules import check_rules
-
-    check_rules(rules)
-    sides = [[f"{{{','.join(sorted(side))}}}" for side in rules[name]] for name in ("antecedents", "consequents")]
-    texts = [f"{left} => {right}" for left, right in zip(*sides, strict=True)]
-    measures = {"support": "support", "confidence": "confidence", "coverage": "antecedent support", "lift": "lift"}
-    errors = [name for name in rules.columns if str(name).endswith("_std_error")]
-    columns = {name: rules[ours].to_numpy() for name, ours in measures.items()}
-    return pd.DataFrame({"rules": texts} | columns | {name: rules[name].to_numpy() for name in errors})
-
-
-def write_spmf(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = False) -> None:
-    """Write frequent itemsets as SPMF's miners do: ``1 2 3 #SUP: 120``, a line each.
-
-    Raises:
-        EstimateError: not a table that mine returned, or a name with a blank, which such a file cannot tell from two.
-        FileError: the file exists and ``force`` is not set, or cannot be written.
-    """
-    from assocpriv.server.itemsets import write_counts
-
-    write_counts(itemsets, path, "{items} #SUP: {count}", force=force)
-
-
-def write_fimi(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = False) -> None:
-    """Write frequent itemsets as FIMI's miners do: ``1 2 3 (120)``, a line each; raises as :func:`write_spmf`."""
-    from assocpriv.server.itemsets import write_counts
-
-    write_counts(itemsets, path, "{items} ({count})", force=force)

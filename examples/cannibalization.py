@@ -32,7 +32,7 @@ def main() -> None:
     """Ask for the rules between chosen products; say of each pair what its interval allows to say."""
     baskets = make_baskets(np.random.default_rng(5))
     plan = ap.plan([*DRINKS, *SNACKS, *BREADS], transaction_size=3, promise=ap.Breach("5%", "50%"), reports=PEOPLE)
-    reports = ap.randomize_baskets(baskets, plan)
+    reports = ap.randomize(baskets, plan)
 
     pairs = [("cola", "cola zero"), ("cola", "orange juice"), ("wheat bread", "rye bread"), ("cola", "crisps"),
              ("cola", "wheat bread")]  # fmt: skip

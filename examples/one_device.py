@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import assocpriv as ap
-from assocpriv.api import highest_posterior, lowest_posterior
+from assocpriv import highest_posterior, lowest_posterior
 from assocpriv.promise.errors import BudgetError
 
 

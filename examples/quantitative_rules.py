@@ -29,7 +29,7 @@ def main() -> None:
         table[name] = pd.Categorical(table[name], values)
     baskets = pd.get_dummies(table, prefix_sep="=")
     plan = ap.plan(list(baskets), 4, ap.Breach("5%", "50%"), reports=len(baskets), itemset_size=2)
-    reports = ap.randomize_baskets(baskets, plan)  # what leaves the devices
+    reports = ap.randomize(baskets, plan)  # what leaves the devices
     rules = ap.association_rules(ap.mine(reports, min_support="10%"), min_confidence="70%")
     print(f"{len(baskets):,} people, {len(plan.catalogue)} items, {plan.report_bytes}-byte reports")
     print(f"{'rule':<36}{'confidence':>12}{'true':>8}")

@@ -15,14 +15,14 @@ def main() -> None:
     first_people, others = baskets[:60_000], baskets[60_000:]
 
     plan = ap.plan(baskets.catalogue, transaction_size=5, promise=PROMISE, target="singles", reports=60_000)
-    first_reports = ap.randomize_baskets(first_people, plan)
+    first_reports = ap.randomize(first_people, plan)
     first = ap.mine(first_reports, min_support="5%", max_itemset=1)
     print(f"round 1: {len(first)} items of {plan.n_items} stand out, at most {plan.transaction_size} a basket")
 
     refined = ap.refine(first, plan, top=16, reports=60_000)
     print(f"round 2: {refined.plan}")
     print(f"who answered both would have told at most γ < {float(refined.amplification_limit):g}, so ask other people")
-    second = ap.mine(ap.randomize_baskets(others, refined.plan), min_support="5%", max_itemset=2)
+    second = ap.mine(ap.randomize(others, refined.plan), min_support="5%", max_itemset=2)
 
     pairs = second[second["frequent"] & (second["length"] == 2)].head(8)
     before = ap.ask(first_reports, list(pairs["itemsets"]))

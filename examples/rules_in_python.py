@@ -21,7 +21,7 @@ def main() -> None:
     plan = ap.plan(baskets.catalogue, transaction_size=4, promise=ap.Breach("5%", "50%"), reports=len(frame))
     print(plan)
 
-    reports = ap.randomize_baskets(baskets, plan)
+    reports = ap.randomize(baskets, plan)
     itemsets = ap.mine(reports, min_support="15%")
     columns = ["itemsets", "support", "std_error", "ci_low", "ci_high"]
     print(itemsets.loc[itemsets["frequent"], columns].to_string(index=False))

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from assocpriv.plans.guidance import Guidance
-from assocpriv.plans.guided import category, class_label, guided_plan, number
+from assocpriv.plans.guided import category, class_label, number, plan_guided
 from assocpriv.promise.breaches import Breach
 
 LABEL = class_label("class", ("no", "yes"))
@@ -15,12 +15,12 @@ def small_plan(keep=None, promise=None, **settings):
     """A plan of two attributes and five bits."""
     attributes = [category("vote", ("n", "y")), number("age", [Fraction(30), Fraction(60)])]
     kept = {} if keep is None else {"promise": promise or Breach("5%", "50%"), "keep": keep}
-    return guided_plan(attributes, LABEL, **kept, **settings)
+    return plan_guided(attributes, LABEL, **kept, **settings)
 
 
 def votes_plan(n=24, **settings):
     """A plan of n questions of yes or no."""
-    return guided_plan([category(f"v{place}", ("n", "y")) for place in range(n)], LABEL, **settings)
+    return plan_guided([category(f"v{place}", ("n", "y")) for place in range(n)], LABEL, **settings)
 
 
 def random_guidance(plan, level, rng, serial=1):

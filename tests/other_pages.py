@@ -9,8 +9,7 @@ from command_line import run
 from operator_page import HOSTILE
 
 import assocpriv as ap
-from assocpriv import numeric
-from assocpriv.api import combine, write_combined
+from assocpriv import combine, numeric, write_combined
 from assocpriv.files.plans import write_plan
 from assocpriv.files.tree_models import write_tree
 
@@ -61,14 +60,14 @@ def made(folder: Path) -> dict[str, Path]:
         "shop": {"kind": "category", "values": list(HOSTILE[:3]), "release": "response"},
         "class": {"kind": "label", "values": list(CLASSES), "release": "as-is"},
     }
-    plan = numeric.plan({"columns": columns}, ap.Breach("5%", "95%"), reports=n)
-    reports = numeric.randomize_table(table, plan)
+    plan = numeric.plan_table({"columns": columns}, ap.Breach("5%", "95%"), reports=n)
+    reports = ap.randomize(table, plan)
     files = {
         name: folder / f"{name}.json" for name in ("plan", "rounds", "spread", "classes", "tree", "cells", "items")
     }
     write_plan(plan, files["plan"])
-    numeric.reconstruct(reports).write(files["spread"])
-    numeric.reconstruct(reports, by="class").write(files["classes"])
+    ap.reconstruct(reports).write(files["spread"])
+    ap.reconstruct(reports, by="class").write(files["classes"])
     write_tree(numeric.grow_tree(reports, "class"), files["tree"])
     _suppressed(folder, files, table)
     _rounds(files["rounds"])
@@ -81,7 +80,7 @@ def _rounds(path: Path) -> None:
     for number, most in enumerate((2, 2, 3)):
         plan = ap.plan(HOSTILE[:4], most, ap.Breach("5%", "95%"))
         baskets = [[HOSTILE[0], HOSTILE[1]], [HOSTILE[2]] if number else [HOSTILE[2], HOSTILE[1]], [HOSTILE[0]]] * 2000
-        tables.append(ap.mine(ap.randomize_baskets(baskets, plan), "10%"))
+        tables.append(ap.mine(ap.randomize(baskets, plan), "10%"))
     for each in (path, path.with_suffix(".csv")):
         write_combined(combine(tables), each)
 

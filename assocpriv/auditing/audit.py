@@ -68,7 +68,7 @@ from assocpriv.auditing.goodness_of_fit import (
 from assocpriv.auditing.recompute_tables import ColumnNumbers, TableNumbers, read_table
 from assocpriv.files.plans import plan_of_text, read_plan_text
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.plans.kind import load_for, shown_by
+from assocpriv.plans.kind import knows, load_for, shown_by
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import FileError, NotAPlanError, PlanError, WireError
 
@@ -85,12 +85,6 @@ _LAWS = {
     "repeats": "how often a record's reports repeat, one after the other and from one run to the next",
 }
 _FEW_CHOICES = 64  # of a column whose weights are all looked at
-AUDITORS = {
-    "select-a-size": "assocpriv.auditing.audit:audit_baskets",
-    "fixed-size": "assocpriv.auditing.audit:audit_baskets",
-    "table": "assocpriv.auditing.audit:audit_table",
-    "guided": "assocpriv.auditing.guided:audit_guided",
-}
 _EVERY = ""  # client of a finding that is about the plan, or about our code as a whole
 _WITHOUT_KIND = "select-a-size"  # whose auditor finds what is wrong with a text that names no kind
 
@@ -158,10 +152,10 @@ def audit(
         FileError: a program that cannot be started.
     """
     if plan is not None:
-        findings: list[Finding] = load_for(plan.kind, AUDITORS, "audited")(plan, text, request, progress)
+        findings: list[Finding] = load_for(plan.kind, "auditing.audit", "audited")(plan, text, request, progress)
         return findings + _not_made(plan.kind, request, findings)
     kind = _kind_of(text)
-    auditor = load_for(kind if kind in AUDITORS else _WITHOUT_KIND, AUDITORS, "audited")
+    auditor = load_for(kind if knows(kind, "auditing.audit") else _WITHOUT_KIND, "auditing.audit", "audited")
     return list(auditor(None, text, request, progress))
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.files.itemsets import FORMATS, LightFrame
+from assocpriv.files.atomic import FORMATS
+from assocpriv.files.itemsets import LightFrame
 from assocpriv.files.plans import read_plan
 from assocpriv.files.reports import IS_LEDGER, Reports, gather_hint, is_ledger, read_reports
 from assocpriv.files.tree_models import read_tree
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
 
 
 PLAN, REPORTS, ITEMSETS, MODEL = "plan", "reports", "itemsets", "model"
-# kind -> a function of (reports, *, progress): which reports honest people cannot have sent; others have no test
-CRAFTED = {
-    "select-a-size": "assocpriv.server.crafted:check_reports",
-    "fixed-size": "assocpriv.server.crafted:check_reports",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,4 +129,4 @@ def _find_crafted(reports: Reports, progress: Any = None) -> Any:
     Raises:
         PlanError: there is no such test of plans of this kind.
     """
-    return load_for(reports.plan.kind, CRAFTED, "tested for crafted reports")(reports, progress=progress)
+    return load_for(reports.plan.kind, "server.crafted", "tested for crafted reports")(reports, progress=progress)

@@ -11,31 +11,30 @@ from typing import Any
 
 import click
 
-from assocpriv.cli.options import PATH, WHOLE, WholeRange, choice, json_option, refuse_given, show_result, usual
-from assocpriv.promise.errors import FileError
-from assocpriv.show.terminal import Progress
+import assocpriv as ap
+from assocpriv.cli import options as opt
 
 
 @click.command()
-@click.argument("plan", type=PATH, nargs=-1)
+@click.argument("plan", type=opt.PATH, nargs=-1)
 @click.option("--prior", "priors", multiple=True, help="Belief to show in the table, as 1% or 0.01; may be repeated.")
 @click.option(
     "--times",
     "--reports-per-person",
     "times",
-    type=WHOLE,
+    type=opt.WHOLE,
     multiple=True,
     help="Reports of one person, 52 for a year of weeks: once for all plans, or once for each.  [default: the plan's]",
 )
 @click.option(
     "--shuffled",
-    type=WholeRange(1, 10**12),
+    type=opt.WholeRange(1, 10**12),
     metavar="N",
     help="Add what holds if a trusted channel mixes N people's reports.",
 )
 @click.option("--delta", help="δ of that guarantee.  [default: 1e-9]")
 @click.option("--explain", is_flag=True, help="Say plainly what promises mean and cost: PLAN's, or some to choose.")
-@json_option
+@opt.json_option
 def privacy(plan: tuple[Path, ...], explain: bool, **options: Any) -> None:
     """Say what PLAN proves: how far beliefs can move, what several reports tell, and information in bits.
 
@@ -58,54 +57,51 @@ def privacy(plan: tuple[Path, ...], explain: bool, **options: Any) -> None:
         raise click.UsageError("--delta goes with --shuffled")
     if len(options["times"]) not in (0, 1, len(plan)):
         raise click.UsageError(f"give --times once for all plans or once for each, {len(plan)} in all")
-    from assocpriv.api import Plan, read_any_plan
 
-    plans = [read_any_plan(path) for path in plan]
-    if len(plans) == 1 and isinstance(plans[0], Plan):
+    plans = [ap.read_plan(path) for path in plan]
+    if len(plans) == 1 and isinstance(plans[0], ap.Plan):
         _one(plans[0], **options)
     else:
         _several(plan, plans, **options)
 
 
 def _explain(paths: tuple[Path, ...]) -> None:
-    from assocpriv.api import explain_promises, read_plan
-    from assocpriv.show.promises import explain_lines, explain_record
 
-    refuse_given(("priors", "times", "shuffled", "delta"), "does not go with --explain")
+    opt.refuse_given(("priors", "times", "shuffled", "delta"), "does not go with --explain")
     if len(paths) > 1:
         raise click.UsageError("--explain goes with one PLAN, or without any")
-    explained = explain_promises(*(read_plan(path) for path in paths))
-    show_result(lambda: explain_record(explained), lambda: explain_lines(explained))
+    explained = ap.explain_promises(*(ap.read_plan(path, ap.Plan) for path in paths))
+    opt.show_result(
+        lambda: ap.show.promises.explain_record(explained), lambda: ap.show.promises.explain_lines(explained)
+    )
 
 
 def _one(plan: Any, times: tuple[int, ...], delta: str | None, **options: Any) -> None:
-    from assocpriv.api import DEFAULT_DELTA, describe_privacy
-    from assocpriv.show.promises import privacy_lines, privacy_record
 
-    count, delta_asked = times[0] if times else None, DEFAULT_DELTA if delta is None else delta
-    proved = describe_privacy(plan, reports_per_person=count, delta=delta_asked, **options)
-    show_result(lambda: privacy_record(proved), lambda: privacy_lines(proved))
+    asked = options | ({} if delta is None else {"delta": delta})
+    proved = ap.privacy(plan, reports_per_person=times[0] if times else None, **asked)
+    opt.show_result(lambda: ap.show.promises.privacy_record(proved), lambda: ap.show.promises.privacy_lines(proved))
 
 
 def _several(
     paths: tuple[Path, ...], plans: list[Any], priors: tuple[str, ...], times: tuple[int, ...], **_options: Any
 ) -> None:
-    from assocpriv.api import describe_budget
-    from assocpriv.show.promises import budget_lines, budget_record
 
-    refuse_given(("shuffled",), "goes with one PLAN, of baskets")
+    opt.refuse_given(("shuffled",), "goes with one PLAN, of baskets")
     counts = times * len(plans) if len(times) == 1 else times
-    budget = describe_budget(list(zip(plans, counts, strict=True)) if counts else plans, priors)
+    budget = ap.privacy(list(zip(plans, counts, strict=True)) if counts else plans, priors)
     names = {plan.plan_id: path.name for plan, path in zip(plans, paths, strict=True)}
-    show_result(lambda: budget_record(budget), lambda: budget_lines(budget, names))
+    opt.show_result(
+        lambda: ap.show.promises.budget_record(budget), lambda: ap.show.promises.budget_lines(budget, names)
+    )
 
 
 @click.command()
-@click.argument("path", type=PATH)
-@usual("--reports", default=1_000_000, help="Reports to plan for (of a plan).")
+@click.argument("path", type=opt.PATH)
+@opt.usual("--reports", default=1_000_000, help="Reports to plan for (of a plan).")
 @click.option("--discover", metavar="S", help="Of a plan of baskets: how many reports discover this support, as 1%.")
 @click.option("--check-crafted", is_flag=True, help="Of reports: test whether honest people could have sent them.")
-@json_option
+@opt.json_option
 def inspect(path: Path, reports: int, discover: str | None, check_crafted: bool) -> None:
     """Say what PATH is (a plan, reports, itemsets or a tree), what it promises and what can be learned from it.
 
@@ -115,31 +111,27 @@ def inspect(path: Path, reports: int, discover: str | None, check_crafted: bool)
       assocpriv inspect reports.parquet
       assocpriv inspect reports.parquet --check-crafted
     """
-    from assocpriv import api
-    from assocpriv.show.audits import describe
-    from assocpriv.show.plans import needed_lines, needed_record
-
     if reports < 1:
-        raise FileError(f"--reports must be at least 1, got {reports}")
-    content = api.inspect(path, check_crafted=check_crafted, progress=Progress())
-    if content.kind != api.PLAN:
-        refuse_given(("reports", "discover"), f"describes a plan; {path} holds {content.said}")
-    needed = None if discover is None else api.reports_to_discover(api.Plan.of(content.plan), discover)
-    described = describe(content, reports)
-    show_result(
-        lambda: {"kind": content.kind} | described.record() | needed_record(needed),
-        lambda: [*described.lines(), *needed_lines(needed, discover)],
+        raise opt.FileError(f"--reports must be at least 1, got {reports}")
+    content = ap.inspect(path, check_crafted=check_crafted, progress=opt.Progress())
+    if content.kind != "plan":
+        opt.refuse_given(("reports", "discover"), f"describes a plan; {path} holds {content.said}")
+    needed = None if discover is None else ap.reports_to_discover(ap.Plan.of(content.plan), discover)
+    described = ap.show.audits.describe(content, reports)
+    opt.show_result(
+        lambda: {"kind": content.kind} | described.record() | ap.show.plans.needed_record(needed),
+        lambda: [*described.lines(), *ap.show.plans.needed_lines(needed, discover)],
     )
 
 
 @click.command()
-@click.argument("plan", type=PATH)
-@choice("--depth", ["exact", "conformance", "empirical", "all"], "How deep to look.", default="all")
-@usual("--trials", default=1_000_000, help="Reports for empirical.", type=WholeRange(1000))
-@usual(
+@click.argument("plan", type=opt.PATH)
+@opt.choice("--depth", ["exact", "conformance", "empirical", "all"], "How deep to look.", default="all")
+@opt.usual("--trials", default=1_000_000, help="Reports for empirical.", type=opt.WholeRange(1000))
+@opt.usual(
     "--confidence", default="99.9%", help="Chance, at least, that a client that follows the plan is not called broken."
 )
-@choice(
+@opt.choice(
     "--client",
     ["both", "bulk", "single"],
     "Which of our clients: for many baskets, for one, or both (of the latter what reports some seconds give).",
@@ -147,7 +139,7 @@ def inspect(path: Path, reports: int, discover: str | None, check_crafted: bool)
 @click.option(
     "--program", help="Audit this program and its arguments instead; docs/formats/pipe.md says what it reads."
 )
-@json_option
+@opt.json_option
 @click.pass_context
 def audit(context: click.Context, /, plan: Path, program: str | None, **options: Any) -> None:
     """Audit PLAN, and clients of it as black boxes: is the promise kept, and do the clients follow the plan?
@@ -160,16 +152,13 @@ def audit(context: click.Context, /, plan: Path, program: str | None, **options:
       assocpriv audit plan.json --depth exact
       assocpriv audit plan.json --program ./client --trials 200000
     """
-    from assocpriv.api import AuditRequest, audit_file
-    from assocpriv.show.audits import audit_lines, audit_record
-
     if program is not None and context.get_parameter_source("client") is not click.core.ParameterSource.DEFAULT:
         raise click.UsageError("--client names one of our clients; it does not go with --program")
     if program is not None and options["depth"] == "exact":
         raise click.UsageError("--depth exact does not run a program; it does not go with --program")
-    request = AuditRequest(program=None if program is None else _words(program), **options)
-    done = audit_file(plan, request, Progress())
-    show_result(lambda: audit_record(done), lambda: audit_lines(done))
+    words = None if program is None else _words(program)
+    done = ap.audit(plan, program=words, progress=opt.Progress(), **options)
+    opt.show_result(lambda: ap.show.audits.audit_record(done), lambda: ap.show.audits.audit_lines(done))
     if done.is_broken:
         context.exit(1)
 

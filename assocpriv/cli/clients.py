@@ -3,16 +3,12 @@
 import csv
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import assocpriv as ap
 from assocpriv.cli import options as opt
-from assocpriv.promise.errors import counted
-from assocpriv.show.terminal import Progress
-
-if TYPE_CHECKING:
-    from assocpriv.collect import Collector
 
 _MOST_BYTES = 1 << 24  # of a record
 
@@ -33,26 +29,13 @@ def randomize(baskets: Path, plan_path: Path, output: Path, memory: int | None, 
     Example:
       assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
     """
-    from assocpriv.api import check_writable, randomize_file, read_plan
-    from assocpriv.show.collections import outcome_lines
-
-    plan = read_plan(plan_path)
-    check_writable(output, force=force, inputs=[baskets, plan_path])
-    progress = Progress().stage("randomizing", in_bytes=True)
-    done = randomize_file(baskets, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
-    opt.say(outcome_lines(done.counts, done.empty, done.loss, plan))
-    opt.show_result(
-        lambda: {
-            "plan_id": plan.plan_id,
-            "reports": done.counts.baskets,
-            "report_bytes": plan.report_bytes,
-            "sampled_baskets": done.loss.sampled,
-            "expected_support_lost": {str(k): share for k, share in done.loss.shares.items()},
-        },
-        lambda: [
-            f"{counted(done.counts.baskets, 'report')} of {counted(plan.report_bytes, 'byte')} written to {output}"
-        ],
-    )
+    plan = ap.read_plan(plan_path, ap.Plan)
+    opt.check_output(output, force=force, inputs=[baskets, plan_path])
+    progress = opt.Progress().stage("randomizing", in_bytes=True)
+    done = ap.randomize(baskets, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
+    opt.say(ap.show.collections.outcome_lines(done, plan))
+    written = f"{opt.counted(done.read.baskets, 'report')} of {opt.counted(plan.report_bytes, 'byte')} written"
+    opt.show_result(lambda: ap.show.collections.outcome_record(done, plan), lambda: [f"{written} to {output}"])
 
 
 @click.command()
@@ -110,45 +93,41 @@ def report(plan_path: Path | None, url: str | None, unsent: bool, basket: str | 
 
 
 def _write(plan_path: Path, basket: str | None, *, output: Path, **device: Any) -> None:
-    from assocpriv import api
-    from assocpriv.show.collections import device_lines, device_record
 
-    plan = api.read_any_plan(plan_path)
-    if basket is not None and not api.takes_names(plan):
-        raise click.UsageError(f"--basket does not go with a plan of the kind {plan.kind}; see docs/cli/clients.md")
-    record = _names_given(basket) if basket is not None else api.parse_record(_record_read(), plan)
-    done = api.report(record, plan, output=output, inputs=[plan_path], **device)
-    opt.show_result(lambda: device_record(done), lambda: device_lines(done, output))
+    plan = ap.read_plan(plan_path)
+    done = ap.report(_record(basket), plan, output=output, inputs=[plan_path], **device)
+    opt.show_result(
+        lambda: ap.show.collections.device_record(done), lambda: ap.show.collections.device_lines(done, output)
+    )
 
 
 def _send(url: str, asked: dict[str, Any], basket: str | None, **device: Any) -> None:
-    from assocpriv.collect import send_report
-    from assocpriv.show.collections import sent_lines, sent_record
 
     del device["output"], device["force"]
-    record = _record_read() if basket is None else "\n".join(_names_given(basket)).encode("utf-8", "surrogateescape")
     where = {name: asked[name] for name in ("plan_id", "max_level")}
-    done = send_report(record, _collector(url, asked), **where, **device)
-    opt.show_result(lambda: sent_record(done), lambda: sent_lines(done, url))
+    done = ap.collect.send_report(_record(basket), _collector(url, asked), **where, **device)
+    opt.show_result(lambda: ap.show.collections.sent_record(done), lambda: ap.show.collections.sent_lines(done, url))
 
 
 def _send_unsent(url: str, asked: dict[str, Any], ledger: Path) -> None:
-    from assocpriv.collect import send_unsent
-    from assocpriv.show.collections import waiting_lines, waiting_record
 
-    done = send_unsent(_collector(url, asked), ledger=ledger, plan_id=asked["plan_id"])
-    opt.show_result(lambda: waiting_record(done), lambda: waiting_lines(done, url))
+    done = ap.collect.send_unsent(_collector(url, asked), ledger=ledger, plan_id=asked["plan_id"])
+    opt.show_result(
+        lambda: ap.show.collections.waiting_record(done), lambda: ap.show.collections.waiting_lines(done, url)
+    )
 
 
-def _collector(url: str, asked: dict[str, Any]) -> "Collector":
-    from assocpriv.collect import Collector, read_key
+def _collector(url: str, asked: dict[str, Any]) -> "ap.Collector":
 
-    key = None if asked["key_file"] is None else read_key(asked["key_file"])
+    key = None if asked["key_file"] is None else ap.collect.read_key(asked["key_file"])
     patience = {} if asked["patience"] is None else {"patience_seconds": asked["patience"]}
-    return Collector(url, key, asked["insecure"], **patience)
+    return ap.Collector(url, key, asked["insecure"], **patience)
 
 
-def _record_read() -> bytes:
+def _record(basket: str | None) -> bytes:
+    """Return a record as text: standard input, or a line of names as names, one a line."""
+    if basket is not None:
+        return "\n".join(_names_given(basket)).encode("utf-8", "surrogateescape")
     if sys.stdin is None:  # closed by whoever started this
         raise click.UsageError("standard input is closed; give the record there: a basket's names, one a line")
     return sys.stdin.buffer.read(_MOST_BYTES + 1)

@@ -11,9 +11,8 @@ from typing import Any
 
 import click
 
+import assocpriv as ap
 from assocpriv.cli import options as opt
-from assocpriv.promise.errors import WireError, counted
-from assocpriv.show.terminal import Progress
 
 _HOMES = {
     name: f"assocpriv.cli.collect:{name.replace('-', '_')}" for name in ("status", "seal", "close", "set-aside", "keys")
@@ -67,17 +66,16 @@ def serve(
     Example:
       assocpriv serve plan.json --data collection
     """
-    from assocpriv import collect
 
     def tell(url: str) -> None:
         click.echo(f"listening on {url}")
         if demo:
             opt.say([f"the demonstration is {url}/demo"])
         if not no_admin:
-            opt.say([f"the operator's page is {url}/admin, its token in {data / collect.TOKEN_FILE}"])
+            opt.say([f"the operator's page is {url}/admin, its token in {data}/admin-token"])
 
-    collect.serve(
-        collect.read_plan(plan),
+    ap.collect.serve(
+        ap.read_plan(plan),
         data,
         host=host,
         port=port,
@@ -114,20 +112,20 @@ def gather(sources: tuple[Path, ...], plan_paths: tuple[Path, ...], output: Path
       assocpriv gather inbox --plan plan.json -o collection
       assocpriv mine collection --min-support auto
     """
-    from assocpriv import api
-    from assocpriv.show.collections import failure, gathered_lines, gathered_record, refused_lines
-
     stream = Path("-") in sources
     if stream and (len(sources) > 1 or keep):
         raise click.UsageError("- is standard input, which stands alone, without --keep")
     given: Any = _standard_input() if stream else sources
-    done = api.gather(given, [api.read_any_plan(path) for path in plan_paths], output, keep=keep, progress=Progress())
-    failed = failure(done)
+    done = ap.gather(given, [ap.read_plan(path) for path in plan_paths], output, keep=keep, progress=opt.Progress())
+    failed = ap.show.collections.failure(done)
     if not failed or done.refused_count > 1:
-        opt.warn(refused_lines(done))
+        opt.warn(ap.show.collections.refused_lines(done))
     if failed:
-        raise WireError(failed)
-    opt.show_result(lambda: gathered_record(done), lambda: gathered_lines(done, removed=not keep and not stream))
+        raise opt.WireError(failed)
+    opt.show_result(
+        lambda: ap.show.collections.gathered_record(done),
+        lambda: ap.show.collections.gathered_lines(done, removed=not keep and not stream),
+    )
 
 
 def _standard_input() -> Any:
@@ -159,11 +157,8 @@ def status(data: Path) -> None:
     Example:
       assocpriv collector status collection
     """
-    from assocpriv.collect import collection_status as run
-    from assocpriv.show.collections import status_lines, status_record
-
-    found = run(data)
-    opt.show_result(lambda: status_record(found), lambda: status_lines(found))
+    found = ap.collect.collection_status(data)
+    opt.show_result(lambda: ap.show.collections.status_record(found), lambda: ap.show.collections.status_lines(found))
 
 
 @click.command()
@@ -177,10 +172,8 @@ def seal(data: Path, store: str | None) -> None:
     Example:
       assocpriv collector seal collection
     """
-    from assocpriv.collect import seal_collection as run
-
-    sealed = run(data, store=store)
-    opt.show_result(lambda: {"sealed": sealed}, lambda: [f"{counted(sealed, 'report')} sealed in {data}"])
+    sealed = ap.collect.seal_collection(data, store=store)
+    opt.show_result(lambda: {"sealed": sealed}, lambda: [f"{opt.counted(sealed, 'report')} sealed in {data}"])
 
 
 @click.command()
@@ -194,12 +187,10 @@ def close(data: Path, store: str | None) -> None:
     Example:
       assocpriv collector close collection
     """
-    from assocpriv.collect import close_collection as run
-
-    sealed = run(data, store=store)
+    sealed = ap.collect.close_collection(data, store=store)
     opt.show_result(
         lambda: {"sealed": sealed},
-        lambda: [f"{counted(sealed, 'report')} sealed; {data} is closed, and takes no more reports"],
+        lambda: [f"{opt.counted(sealed, 'report')} sealed; {data} is closed, and takes no more reports"],
     )
 
 
@@ -219,13 +210,10 @@ def set_aside(data: Path, key: int, restore: bool, store: str | None) -> None:
       assocpriv collector set-aside collection --key 7
       assocpriv collector set-aside collection --key 7 --restore
     """
-    from assocpriv.collect import set_aside as run
-    from assocpriv.show.collections import set_aside_lines
-
-    moved = run(data, key, restore=restore, store=store)
+    moved = ap.collect.set_aside(data, key, restore=restore, store=store)
     opt.show_result(
         lambda: {"key": key, "moved": moved, "restored": restore},
-        lambda: set_aside_lines(moved, key, data, restore),
+        lambda: ap.show.collections.set_aside_lines(moved, key, data, restore),
     )
 
 
@@ -257,11 +245,8 @@ def add_key(data: Path, name: str, quota: int | None) -> None:
     Example:
       assocpriv collector keys add collection --name till-7 --quota 5000
     """
-    from assocpriv.collect import add_key as run
-    from assocpriv.show.collections import key_record
-
-    key, secret = run(data, name, quota=quota)
-    opt.show_result(lambda: key_record(key) | {"key": secret}, lambda: [secret])
+    key, secret = ap.collect.add_key(data, name, quota=quota)
+    opt.show_result(lambda: ap.show.collections.key_record(key) | {"key": secret}, lambda: [secret])
     opt.say([f"key {key.number}; it is shown this once. Devices send it as Authorization: Bearer KEY"])
 
 
@@ -275,11 +260,11 @@ def list_key(data: Path) -> None:
     Example:
       assocpriv collector keys list collection
     """
-    from assocpriv.collect import list_keys as run
-    from assocpriv.show.collections import key_lines, key_record
-
-    found = run(data)
-    opt.show_result(lambda: {"keys": [key_record(key) for key in found]}, lambda: key_lines(found))
+    found = ap.collect.list_keys(data)
+    opt.show_result(
+        lambda: {"keys": [ap.show.collections.key_record(key) for key in found]},
+        lambda: ap.show.collections.key_lines(found),
+    )
 
 
 @click.command("revoke")
@@ -293,8 +278,8 @@ def revoke_key(data: Path, number: int) -> None:
     Example:
       assocpriv collector keys revoke collection 1
     """
-    from assocpriv.collect import revoke_key as run
-    from assocpriv.show.collections import key_record
-
-    key = run(data, number)
-    opt.show_result(lambda: key_record(key), lambda: [f"key {key.number} ({key.name}) is revoked; its reports stay"])
+    key = ap.collect.revoke_key(data, number)
+    opt.show_result(
+        lambda: ap.show.collections.key_record(key),
+        lambda: [f"key {key.number} ({key.name}) is revoked; its reports stay"],
+    )

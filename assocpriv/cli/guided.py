@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+import assocpriv as ap
 from assocpriv.cli import options as opt
-from assocpriv.show.terminal import Progress
 
 _HOMES = {name: f"assocpriv.cli.guided:{name}" for name in ("start", "publish", "answer", "collect", "simulate")}
 _sample_options = opt.joined(
@@ -67,15 +67,14 @@ def start(table: Path, output: Path, state: Path, force: bool, **options: Any) -
       assocpriv guide start sample.csv --class party --missing ? -o plan.json --state state.json
       assocpriv guide start sample.csv --class party --epsilon 2 -o plan.json --state state.json
     """
-    from assocpriv import guided
-    from assocpriv.show.guided import start_lines, start_record
-
     for path in (output, state):
-        guided.check_writable(path, force=force, inputs=[table])
-    made = guided.start(table, promise=opt.take_promise(options), **options)
-    guided.write_state(made, state, force=force)
-    guided.write_plan(made.plan, output, force=force)
-    opt.show_result(lambda: start_record(made), lambda: start_lines(made, str(output), str(state)))
+        opt.check_output(path, force=force, inputs=[table])
+    made = ap.guided.start(table, promise=opt.take_promise(options), **options)
+    ap.guided.write_state(made, state, force=force)
+    ap.write_plan(made.plan, output, force=force)
+    opt.show_result(
+        lambda: ap.show.guided.start_record(made), lambda: ap.show.guided.start_lines(made, str(output), str(state))
+    )
 
 
 @click.command()
@@ -91,12 +90,11 @@ def publish(state: Path, output: Path, force: bool) -> None:
     Example:
       assocpriv guide publish state.json -o guidance.json
     """
-    from assocpriv.guided import publish_file
-    from assocpriv.show.guided import publish_lines, publish_record
-
-    with Progress.while_busy("finding what tells classes apart"):
-        done, new = publish_file(state, output, force=force)
-    opt.show_result(lambda: publish_record(done, new), lambda: publish_lines(done, new, str(output)))
+    with opt.Progress.while_busy("finding what tells classes apart"):
+        done, new = ap.guided.publish_file(state, output, force=force)
+    opt.show_result(
+        lambda: ap.show.guided.publish_record(done, new), lambda: ap.show.guided.publish_lines(done, new, str(output))
+    )
 
 
 @click.command()
@@ -130,32 +128,34 @@ def answer(
     Example:
       assocpriv guide answer table.csv --plan plan.json --guidance guidance.json --max-level 4 -o released.parquet
     """
-    from assocpriv.guided import LevelError, answer_file, check_writable, read_guidance, read_plan, wait
-    from assocpriv.show.guided import answer_lines, answer_record, waiting_lines, waiting_record
-
     if (guidance_path is None and folder is None) or (guidance_path is not None and output is None):
         raise click.UsageError(
             "give --guidance and --output, or --wait alone; with all three, what cannot be sent waits"
         )
-    plan = read_plan(plan_path)
+    plan = ap.read_plan(plan_path, ap.guided.GuidedPlan)
     try:
         if guidance_path is None:
-            raise LevelError("no guidance so far")
+            raise ap.guided.LevelError("no guidance so far")
         assert output is not None
-        check_writable(output, force=force, inputs=[table, plan_path, guidance_path])
-        progress = Progress().stage("answering", in_bytes=True)
-        guidance = read_guidance(guidance_path)
-        done = answer_file(
-            table, plan, guidance, output, memory_bytes=memory, force=force, progress=progress, **options
+        opt.check_output(output, force=force, inputs=[table, plan_path, guidance_path])
+        progress = opt.Progress().stage("answering", in_bytes=True)
+        guidance = ap.guided.read_guidance(guidance_path)
+        done = ap.randomize(
+            table, plan, output, guidance=guidance, memory_bytes=memory, force=force, progress=progress, **options
         )
-    except LevelError as level:
+    except ap.guided.LevelError as level:
         if folder is None or table.is_dir():
             raise
         reason = str(level).partition(";")[0]
-        waiting = wait(table, plan, folder, separator=options["separator"], missing=options["missing"])
-        opt.show_result(lambda: waiting_record(waiting, plan), lambda: waiting_lines(waiting, folder, reason))
+        waiting = ap.guided.wait(table, plan, folder, separator=options["separator"], missing=options["missing"])
+        opt.show_result(
+            lambda: ap.show.guided.waiting_record(waiting, plan),
+            lambda: ap.show.guided.waiting_lines(waiting, folder, reason),
+        )
         return
-    opt.show_result(lambda: answer_record(done, plan), lambda: answer_lines(done, plan, output))
+    opt.show_result(
+        lambda: ap.show.guided.answer_record(done, plan), lambda: ap.show.guided.answer_lines(done, plan, output)
+    )
 
 
 @click.command()
@@ -171,12 +171,9 @@ def collect(reports: tuple[Path, ...], state: Path) -> None:
     Example:
       assocpriv guide collect released.parquet --state state.json
     """
-    from assocpriv.guided import collect_files
-    from assocpriv.show.guided import collect_lines, collect_record
-
-    with Progress.while_busy("adding up"):
-        done = collect_files(reports, state)
-    opt.show_result(lambda: collect_record(done), lambda: collect_lines(done))
+    with opt.Progress.while_busy("adding up"):
+        done = ap.guided.collect_files(reports, state)
+    opt.show_result(lambda: ap.show.guided.collect_record(done), lambda: ap.show.guided.collect_lines(done))
 
 
 @click.command()
@@ -207,16 +204,13 @@ def simulate(table: Path, population: str | None, mu: str, **options: Any) -> No
       assocpriv guide simulate votes.csv --class party --missing ? --classifier naive-bayes --seed 1
       assocpriv guide simulate votes.csv --class party --missing ? --population 17%:2,56%:8,27%:any
     """
-    from assocpriv import guided
-    from assocpriv.show.guided import population_lines, population_record, trial_lines, trial_record
-
     options["promise"] = opt.take_promise(options)
     if population is None:
         opt.refuse_given(("mu",), "goes with --population only; without it every level is tried")
-        trial = guided.simulate(table, progress=Progress().stage("levels"), **options)
-        opt.show_result(lambda: trial_record(trial), lambda: trial_lines(trial))
+        trial = ap.guided.simulate(table, progress=opt.Progress().stage("levels"), **options)
+        opt.show_result(lambda: ap.show.guided.trial_record(trial), lambda: ap.show.guided.trial_lines(trial))
         return
     opt.refuse_given(("levels", "repeats"), "does not go with --population")
     options = {name: value for name, value in options.items() if name not in ("levels", "repeats")}
-    found = guided.simulate_population(table, groups=population, mu=mu, **options)
-    opt.show_result(lambda: population_record(found), lambda: population_lines(found))
+    found = ap.guided.simulate_population(table, groups=population, mu=mu, **options)
+    opt.show_result(lambda: ap.show.guided.population_record(found), lambda: ap.show.guided.population_lines(found))

@@ -14,7 +14,15 @@ from typing import Any, NoReturn
 import click
 
 from assocpriv import __version__
-from assocpriv.cli.options import LazyGroup, Refused, say_compiling, say_what_it_took, showing_log, talk_as
+from assocpriv.cli.options import (
+    LazyGroup,
+    Refused,
+    say_compiling,
+    say_what_it_took,
+    showing_log,
+    showing_warnings,
+    talk_as,
+)
 from assocpriv.kernels.compiling import find_folder, tell_when_compiling
 from assocpriv.promise.errors import AssocprivError
 from assocpriv.show.terminal import Progress
@@ -60,7 +68,7 @@ class _Group(LazyGroup):
     def invoke(self, ctx: click.Context) -> Any:
         started = perf_counter()
         try:
-            with showing_log():
+            with showing_log(), showing_warnings():
                 result = super().invoke(ctx)
             say_what_it_took(perf_counter() - started)
             return result

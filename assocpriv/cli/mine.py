@@ -12,9 +12,8 @@ from typing import Any
 
 import click
 
+import assocpriv as ap
 from assocpriv.cli import options as opt
-from assocpriv.promise.errors import FileError
-from assocpriv.show.terminal import Progress
 
 _ARROW = "=>"
 
@@ -72,42 +71,30 @@ def mine(
       assocpriv mine reports.parquet --min-support 2% --contains milk --size 2..3
       assocpriv mine reports --min-support 2% --backend spark --master spark://host:7077
     """
-    from assocpriv.api import (
-        ErrorOptions,
-        ItemsetFilter,
-        MiningRequest,
-        describe_undecided,
-        mine_reports,
-        write_itemsets,
-    )
-    from assocpriv.show.itemsets import mined_lines, mined_record
-
     if options["min_support"] is None and not top:
         raise click.UsageError(
             "give --min-support S, --min-support auto (the lowest at which what is found can be believed) or --top K, "
             "from 1 (the K itemsets of the largest estimates)"
         )
-    wanted, histogram = top if options["min_support"] is None else None, options.pop("histogram")
-    shown = ItemsetFilter(*(options.pop(name) for name in ("contains", "size", "sort")))
-    errors = ErrorOptions(options.pop("confidence_level"), options.pop("population"))
-    request = MiningRequest(top=wanted, errors=errors, **options)
+    wanted, histogram = top if options["min_support"] is None else None, options["histogram"]
+    shown = ap.ItemsetFilter(*(options.pop(name) for name in ("contains", "size", "sort")))
     inputs = [*reports, *([] if histogram is None else [histogram])]
     opt.check_table_output(output, force, inputs)
     opt.check_page_output(html, force, inputs)
     collection = opt.open_reports(reports, backend, master)
     shown.check(collection.plan)
-    frame = mine_reports(collection, request, memory, Progress(), histogram=histogram)
-    opt.warn(describe_undecided(frame))
+    asked: Any = {"top": wanted, "memory_bytes": memory, "progress": opt.Progress()}
+    frame = ap.mine(collection, light=True, **asked, **options)
     if output is not None:
-        write_itemsets(frame, output, force=force)
+        ap.write_itemsets(frame, output, force=force)
         opt.say_written(output)
     if html is not None:
-        from assocpriv.show.pages import write_page
-
-        write_page(frame, html, collection.plan, force=force)
+        ap.show.pages.write_page(frame, html, collection.plan, force=force)
         opt.say_written(html, "page")
     rows = len(frame) if wanted else opt.ROWS if top is None else top
-    opt.show_result(lambda: mined_record(frame, shown), lambda: mined_lines(frame, rows, shown))
+    opt.show_result(
+        lambda: ap.show.itemsets.mined_record(frame, shown), lambda: ap.show.itemsets.mined_lines(frame, rows, shown)
+    )
 
 
 @click.command()
@@ -134,21 +121,21 @@ def rules(itemsets: Path, output: Path | None, top: int, force: bool, **wanted: 
       assocpriv rules itemsets.parquet --metric lift --min-threshold 1.2 --sort lift --antecedent-size 1..2
       assocpriv rules itemsets.parquet --min-confidence 30% --consequent eggs --prune
     """
-    from assocpriv.api import RuleFilter, describe_undecided, read_table, rules_of_table, write_rules
-    from assocpriv.show.itemsets import derived_lines, derived_record
 
     if wanted["min_confidence"] is None:
         if wanted["metric"] is None:
             raise click.UsageError("give --min-confidence C, or --metric NAME with --min-threshold X")
         wanted["min_confidence"] = 0.0
     opt.check_table_output(output, force, [itemsets])
-    frame, least, certain = read_table(itemsets), wanted.pop("min_confidence"), wanted.pop("certain")
-    derived = rules_of_table(frame, least, certain, RuleFilter(**wanted))
+    frame = ap.read_itemsets(itemsets, light=True)
+    derived = ap.association_rules(frame, light=True, **wanted)
     if output is not None:
-        write_rules(derived, output, force=force)
+        ap.write_rules(derived, output, force=force)
         opt.say_written(output)
-    opt.warn(describe_undecided(frame))
-    opt.show_result(lambda: derived_record(frame, derived), lambda: derived_lines(frame, derived, top))
+    opt.show_result(
+        lambda: ap.show.itemsets.derived_record(frame, derived),
+        lambda: ap.show.itemsets.derived_lines(frame, derived, top),
+    )
 
 
 @click.command()
@@ -174,15 +161,13 @@ def ask(
     Example:
       assocpriv ask reports.parquet --itemset milk,bread --itemset eggs --rule milk=>eggs
     """
-    from assocpriv.api import ErrorOptions, answer
-    from assocpriv.show.itemsets import answer_lines, answer_record
 
     if not itemsets and not rules:
         raise click.UsageError("give at least one --itemset or --rule")
     questions = [_names(text, "--itemset") for text in itemsets], [_rule(text) for text in rules]
     collection = opt.open_reports(reports, backend, master)
-    answers = answer(collection, *questions, ErrorOptions(**errors), memory, Progress())
-    opt.show_result(lambda: answer_record(answers), lambda: answer_lines(answers))
+    answers = ap.answer(collection, *questions, memory_bytes=memory, progress=opt.Progress(), **errors)
+    opt.show_result(lambda: ap.show.itemsets.answer_record(answers), lambda: ap.show.itemsets.answer_lines(answers))
 
 
 def _names(text: str, option: str) -> list[str]:
@@ -220,18 +205,15 @@ def combine(tables: tuple[Path, ...], histogram: Path | None, output: Path | Non
     Example:
       assocpriv combine itemsets.parquet itemsets2.parquet --histogram sizes.csv -o combined.csv
     """
-    from assocpriv import api
-    from assocpriv.show.rounds import combined_lines
-
     opt.check_table_output(output, force, [*tables, *([histogram] if histogram is not None else [])])
     if len(set(map(os.path.realpath, tables))) != len(tables):
-        raise FileError("a table is named twice; each counts once")
-    with Progress.while_busy("combining"):
-        frame = api.combine(tables, histogram=histogram)
+        raise opt.FileError("a table is named twice; each counts once")
+    with opt.Progress.while_busy("combining"):
+        frame = ap.combine(tables, histogram=histogram)
     if output is not None:
-        api.write_combined(frame, output, force=force)
+        ap.write_combined(frame, output, force=force)
         opt.say_written(output)
-    opt.show_result(lambda: api.combined_records(frame), lambda: combined_lines(frame, top))
+    opt.show_result(lambda: ap.show.rounds.combined_records(frame), lambda: ap.show.rounds.combined_lines(frame, top))
 
 
 @click.command()
@@ -254,8 +236,6 @@ def page(found: Path, output: Path, plan: Path | None, min_confidence: str, titl
       assocpriv page itemsets.parquet --plan plan.json -o itemsets.html
       assocpriv page distributions.json -o distributions.html
     """
-    from assocpriv.show.pages import write_page
-
     opt.check_page_output(output, force, [found, *([] if plan is None else [plan])])
-    write_page(found, output, plan, force=force, min_confidence=min_confidence, title=title)
+    ap.show.pages.write_page(found, output, plan, force=force, min_confidence=min_confidence, title=title)
     opt.say_written(output, "page")

@@ -5,21 +5,27 @@ Results go to standard output, the rest to standard error.
 
 import contextlib
 import json
+import logging
 import re
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import click
 
+import assocpriv as ap
+from assocpriv.files.atomic import check_page, check_writable, output_format
 from assocpriv.kernels.parallel import LEAST_MEMORY
 from assocpriv.plans.kind import load
-from assocpriv.show.terminal import Progress, can_draw, decorated, fitted, harmless, has_colours, is_terminal, talk
-
-if TYPE_CHECKING:
-    from assocpriv.api import Breach
+from assocpriv.promise.errors import FileError as FileError
+from assocpriv.promise.errors import WireError as WireError
+from assocpriv.promise.errors import counted as counted
+from assocpriv.show.terminal import Progress as Progress
+from assocpriv.show.terminal import can_draw, decorated, fitted, harmless, has_colours, is_terminal, talk
 
 _VERBOSITY = "assocpriv.verbosity"
 _AS_JSON = "assocpriv.as_json"  # where show_result looks
@@ -50,8 +56,6 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches
-
             meant = get_close_matches(args[0], self._homes, n=1)
             if not meant:
                 raise
@@ -105,7 +109,6 @@ def _tell(lines: Iterable[str], word: str = "", **style: Any) -> None:
 @contextlib.contextmanager
 def showing_log() -> Iterator[None]:
     """Show on standard error what the package's log tells: how files are understood."""
-    import logging
 
     class Talk(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -120,6 +123,15 @@ def showing_log() -> Iterator[None]:
     finally:
         log.removeHandler(talk)
         log.setLevel(before)
+
+
+@contextlib.contextmanager
+def showing_warnings() -> Iterator[None]:
+    """Show on standard error what the package warns its callers of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_where: warn([str(message)])
+        yield
 
 
 def say_written(output: Path, what: str = "table") -> None:
@@ -401,7 +413,7 @@ row_options = joined(
 # ---- promises
 
 
-def take_promise(options: dict[str, Any]) -> "Breach | None":
+def take_promise(options: dict[str, Any]) -> "ap.Breach | None":
     """Take prior, posterior and ε out of options and return the promise that they state; None if they state none.
 
     With ε the prior only says what is shown.
@@ -409,19 +421,17 @@ def take_promise(options: dict[str, Any]) -> "Breach | None":
     Raises:
         UsageError: two promises, or half of one.
     """
-    from assocpriv.api import Breach, Epsilon
-
     prior, posterior, epsilon = (options.pop(name) for name in ("prior", "posterior", "epsilon"))
     if epsilon is not None:
         if posterior is not None:
             raise click.UsageError("--epsilon and --posterior both say how far a belief may move; give one of them")
-        return Epsilon(epsilon) if prior is None else Epsilon(epsilon, prior)
+        return ap.Epsilon(epsilon) if prior is None else ap.Epsilon(epsilon, prior)
     if (prior is None) != (posterior is None):
         raise click.UsageError("--prior and --posterior go together; or give --epsilon alone")
-    return None if prior is None else Breach(prior, posterior)
+    return None if prior is None else ap.Breach(prior, posterior)
 
 
-def require_promise(options: dict[str, Any]) -> "Breach":
+def require_promise(options: dict[str, Any]) -> "ap.Breach":
     """Return the promise as :func:`take_promise`; refuse to go on without one."""
     promise = take_promise(options)
     if promise is None:
@@ -439,21 +449,19 @@ def open_reports(paths: Sequence[Path], backend: str, master: str | None) -> Any
         UsageError: a master, and nobody who has one.
     """
     if backend == "spark":
-        from assocpriv.spark import read_reports as read
-
-        return read(paths, master=master or "local[*]")
+        return ap.spark.read_reports(paths, master=master or "local[*]")
     if master is not None:
         raise click.UsageError("--master goes with --backend spark")
-    from assocpriv.api import read_reports
+    return ap.read_reports(paths)
 
-    return read_reports(paths)
+
+def check_output(output: Path, *, force: bool, inputs: Iterable[Path]) -> None:
+    """Refuse a file to write before any work is done for it."""
+    check_writable(output, force=force, inputs=inputs)
 
 
 def check_table_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
     """Refuse a file for a table, if one is to be written, before any work is done for it."""
-    from assocpriv.files.atomic import check_writable
-    from assocpriv.files.itemsets import output_format
-
     if output is not None:
         output_format(output)
         check_writable(output, force=force, inputs=inputs)
@@ -461,7 +469,5 @@ def check_table_output(output: Path | None, force: bool, inputs: Iterable[Path])
 
 def check_page_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
     """Refuse a file for a page, if one is to be written, before any work is done for it."""
-    from assocpriv.files.atomic import check_page
-
     if output is not None:
         check_page(output, force=force, inputs=inputs)

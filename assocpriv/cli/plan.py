@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import click
 
+import assocpriv as ap
 from assocpriv.cli import options as opt
-from assocpriv.show.terminal import Progress
 
 _NAMES = ("items", "catalogue", "taxonomy", "level", "leave_out")
 _CHOICES = ("itemset_size", "reports_per_person", "code", "pattern", "kind", "blocks")
@@ -82,9 +82,6 @@ def catalogue(
       assocpriv catalogue baskets.csv --min-count 10 -o names.txt
       assocpriv catalogue --check names.txt
     """
-    from assocpriv.api import check_writable, draft_catalogue, write_catalogue
-    from assocpriv.show.collections import draft_record, draft_talk
-
     if check is not None:
         opt.refuse_given(("output", "min_count"), "does not go with --check, which makes no catalogue")
         _check(check, baskets, layout)
@@ -92,22 +89,24 @@ def catalogue(
     if not baskets:
         raise click.UsageError("give files of baskets, or --check a catalogue")
     if output is not None:
-        check_writable(output, force=force, inputs=baskets)
-    draft = draft_catalogue(baskets, min_count, layout, Progress().stage("reading"))
-    opt.say(draft_talk(draft))
+        opt.check_output(output, force=force, inputs=baskets)
+    draft = ap.draft_catalogue(baskets, min_count, layout, opt.Progress().stage("reading"))
+    opt.say(ap.show.collections.draft_talk(draft))
     if output is not None:
-        write_catalogue(draft.catalogue, output, force=force)
+        ap.write_catalogue(draft.catalogue, output, force=force)
     written = f"{len(draft.catalogue):,} names written to {output}; they get published: read them first"
-    opt.show_result(lambda: draft_record(draft, output), lambda: [written] if output else list(draft.catalogue))
+    opt.show_result(
+        lambda: ap.show.collections.draft_record(draft, output), lambda: [written] if output else list(draft.catalogue)
+    )
 
 
 def _check(path: Path, baskets: tuple[Path, ...], layout: dict[str, Any]) -> None:
-    from assocpriv.api import check_catalogue, read_catalogue, try_catalogue
-    from assocpriv.show.collections import check_lines, check_record
 
-    checked = check_catalogue(read_catalogue(path))
-    use = try_catalogue(checked.catalogue, baskets, layout, Progress().stage("reading")) if baskets else None
-    opt.show_result(lambda: check_record(checked, use), lambda: check_lines(checked, use))
+    checked = ap.check_catalogue(ap.read_catalogue(path))
+    use = ap.try_catalogue(checked.catalogue, baskets, layout, opt.Progress().stage("reading")) if baskets else None
+    opt.show_result(
+        lambda: ap.show.collections.check_record(checked, use), lambda: ap.show.collections.check_lines(checked, use)
+    )
 
 
 @click.command()
@@ -146,19 +145,17 @@ def plan(histogram: bool, output: Path | None, force: bool, **options: Any) -> N
       assocpriv plan --items 1000 --baskets sample.dat --blocks auto --epsilon 2.5 -o plan.json
       assocpriv plan --histogram --prior 5% --posterior 50% -o sizes.json
     """
-    from assocpriv.api import NameSource, check_writable, write_plan
-    from assocpriv.show.guided import describe_plan
 
-    names = NameSource(**{name: options[name] for name in _NAMES})
+    names = ap.NameSource(**{name: options[name] for name in _NAMES})
     if options["discover"] is None:
         opt.require(("output",))
     _check_usage(histogram, options)
     if output is not None:
-        check_writable(output, force=force, inputs=names.paths)
+        opt.check_output(output, force=force, inputs=names.paths)
     found = (_histogram if histogram else _collection if options["discover"] is None else _discovery)(names, options)
     if output is not None:
-        write_plan(found.plan, output, force=force)
-    described = describe_plan(found.plan, found.reports)
+        ap.write_plan(found.plan, output, force=force)
+    described = ap.show.plans.describe_plan(found.plan, found.reports)
     opt.show_result(lambda: described.record() | found.record, lambda: [*found.lines, *described.lines()])
 
 
@@ -210,56 +207,53 @@ def _check_sizes_known(options: dict[str, Any]) -> None:
 
 
 def _histogram(names: Any, options: dict[str, Any]) -> _Found:
-    from assocpriv.api import plan_histogram
 
     promise, reports = opt.require_promise(options), options["reports"]
-    return _Found(plan_histogram(promise, reports, *(() if names.is_empty else names.read("drop"))), reports, {}, [])
+    return _Found(ap.plan_histogram(promise, reports, *(() if names.is_empty else names.read("drop"))), reports, {}, [])
 
 
 def _collection(names: Any, options: dict[str, Any]) -> _Found:
     """Return the plan, and what each transaction size would mean, if a sample was to choose it."""
-    from assocpriv.api import plan_for_sample
-    from assocpriv.show.plans import sample_lines, size_records
 
     promise = opt.require_promise(options)
     items, view = names.read(options["others"])
     if options["histogram_table"] is not None and not opt.given("blocks"):
         options["blocks"] = "auto"
-    done = plan_for_sample(
+    done = ap.plan_for_sample(
         items,
         promise,
         None if options["baskets"] is None else (options["baskets"], {name: options[name] for name in opt.LAYOUT}),
         unknown=options["unknown"],
         transaction_size=options["transaction_size"],
         histogram=options["histogram_table"],
-        progress=Progress(),
+        progress=opt.Progress(),
         view=view,
         reports=options["reports"],
         **_choices(options),
     )
-    opt.say(sample_lines(done, options["reports"], by_default=not opt.given("reports")))
-    sizes = {"transaction_sizes": size_records(done.size_rows)} if done.size_rows else {}
+    opt.say(ap.show.plans.sample_lines(done, options["reports"], by_default=not opt.given("reports")))
+    sizes = {"transaction_sizes": ap.show.plans.size_records(done.size_rows)} if done.size_rows else {}
     return _Found(done.plan, options["reports"], sizes, [])
 
 
 def _discovery(names: Any, options: dict[str, Any]) -> _Found:
     """Return the plan that discovers a support, solving for what is not given: the reports or the promise."""
-    from assocpriv.api import promise_needed, reports_needed
-    from assocpriv.show.plans import discovery_lines, discovery_record
 
     support, size, reports = options["discover"], options["transaction_size"], options["reports"]
-    choices = {**_choices(options), "progress": Progress().stage("planning")}
+    choices = {**_choices(options), "progress": opt.Progress().stage("planning")}
     if opt.given("reports"):
         why = "does not go with --discover and --reports: give the promise or the reports, to solve for the other"
         opt.refuse_given(("posterior", "epsilon"), why)
         items, view = names.read(options["others"])
         choices |= {} if options["prior"] is None else {"prior": options["prior"]}
-        found = promise_needed(support, items, size, reports, view=view, **choices)
+        found = ap.promise_needed(support, items, size, reports, view=view, **choices)
     else:
         promise = opt.require_promise(options)
         items, view = names.read(options["others"])
-        found = reports_needed(support, items, size, promise, view=view, **choices)
-    return _Found(found.plan, found.reports, discovery_record(found), discovery_lines(found))
+        found = ap.reports_needed(support, items, size, promise, view=view, **choices)
+    return _Found(
+        found.plan, found.reports, ap.show.plans.discovery_record(found), ap.show.plans.discovery_lines(found)
+    )
 
 
 def _choices(options: dict[str, Any]) -> dict[str, Any]:
@@ -293,17 +287,17 @@ def refine(
       assocpriv refine itemsets.parquet --plan plan.json -o plan2.json
       assocpriv refine itemsets2.parquet --plan plan2.json --itemsets -o plan3.json
     """
-    from assocpriv import api
-    from assocpriv.show.rounds import refinement_lines, refinement_record
-
     if items is not None and catalogue is not None:
         raise click.UsageError("give one of --items and --catalogue")
     read = [itemsets, plan_path, *(path for path in (wishes["histogram"], catalogue) if path is not None)]
-    before = api.read_plan(plan_path)
-    api.check_writable(output, force=force, inputs=read)
-    names = items if catalogue is None else api.read_catalogue(catalogue)
-    with Progress.while_busy("planning"):
-        refinement = api.refine(itemsets, before, items=names, **wishes)
-    api.write_plan(refinement.plan, output, force=force)
-    prospects = api.foresee(refinement.plan, refinement.reports)
-    opt.show_result(lambda: refinement_record(refinement, prospects), lambda: refinement_lines(refinement, prospects))
+    before = ap.read_plan(plan_path, ap.Plan)
+    opt.check_output(output, force=force, inputs=read)
+    names = items if catalogue is None else ap.read_catalogue(catalogue)
+    with opt.Progress.while_busy("planning"):
+        refinement = ap.refine(itemsets, before, items=names, **wishes)
+    ap.write_plan(refinement.plan, output, force=force)
+    prospects = ap.foresee(refinement.plan, refinement.reports)
+    opt.show_result(
+        lambda: ap.show.rounds.refinement_record(refinement, prospects),
+        lambda: ap.show.rounds.refinement_lines(refinement, prospects),
+    )

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+import assocpriv as ap
 from assocpriv.cli import options as opt
-from assocpriv.show.terminal import Progress
 
 _POSTERIOR = "50%"
 
@@ -43,27 +43,23 @@ def demo(output: Path, top: int, force: bool, **options: Any) -> None:
       assocpriv demo
       assocpriv demo --baskets baskets.csv --min-support 5%
     """
-    from assocpriv.api import DemoSettings, start_demo
-    from assocpriv.show.audits import demo_record, found_lines, start_lines
-    from assocpriv.show.pages import write_page
-
     layout, path = {name: options.pop(name) for name in opt.LAYOUT}, options.pop("baskets")
     if options["posterior"] is None and options["epsilon"] is None:
         options["posterior"] = _POSTERIOR
     promise = opt.require_promise(options)
-    settings = DemoSettings(baskets=None if path is None else (path, layout), promise=promise, **options)
-    progress = Progress()
-    start = start_demo(settings, output, force=force, progress=progress)
-    (opt.say if opt.wants_json() else opt.show_lines)(start_lines(start))
+    settings = ap.DemoSettings(baskets=None if path is None else (path, layout), promise=promise, **options)
+    progress = opt.Progress()
+    start = ap.start_demo(settings, output, force=force, progress=progress)
+    (opt.say if opt.wants_json() else opt.show_lines)(ap.show.audits.start_lines(start))
     done = start.finish(progress)
     found = done.simulation.itemsets, start.paths[-1], start.prospects.plan
-    write_page(
+    ap.show.pages.write_page(
         *found, force=True, min_confidence=settings.min_confidence, title="What the demo's baskets have in common"
     )
-    lines = found_lines(done, top)
+    lines = ap.show.audits.found_lines(done, top)
     if opt.wants_json():
         opt.say(lines)
-    opt.show_result(lambda: demo_record(done), lambda: lines)
+    opt.show_result(lambda: ap.show.audits.demo_record(done), lambda: lines)
 
 
 @click.group()
@@ -93,12 +89,8 @@ def quest(output: Path, force: bool, **settings: Any) -> None:
     Example:
       assocpriv generate quest --baskets 100000 --items 1000 -o baskets.dat
     """
-    from assocpriv.api import FILE_FORMATS, QuestSettings, generate_file
-
-    if output.suffix not in FILE_FORMATS:
-        raise click.UsageError("-o must end in .dat or .csv")
-    chosen = QuestSettings(**{name: value for name, value in settings.items() if value is not None})
-    count = len(generate_file(chosen, output, force=force, progress=Progress().stage("generating")))
+    chosen = ap.QuestSettings(**{name: value for name, value in settings.items() if value is not None})
+    count = len(ap.generate_file(chosen, output, force=force, progress=opt.Progress().stage("generating")))
     opt.show_result(
         lambda: {"baskets": count, "items": chosen.n_items, "seed": chosen.seed, "output": str(output)},
         lambda: [f"{count:,} baskets over {chosen.n_items:,} items written to {output}"],
@@ -119,12 +111,9 @@ def agrawal(output: Path, schema: Path | None, force: bool, **settings: Any) -> 
     Example:
       assocpriv generate agrawal --function 2 --records 100000 -o table.csv
     """
-    from assocpriv.api import AgrawalSettings, check_record_output, generate_agrawal_file
-
-    chosen = AgrawalSettings(**settings)
-    check_record_output(output)
-    show = Progress().stage("generating")
-    count = generate_agrawal_file(chosen, output, schema=schema, force=force, progress=show)
+    chosen = ap.AgrawalSettings(**settings)
+    show = opt.Progress().stage("generating")
+    count = ap.generate_agrawal_file(chosen, output, schema=schema, force=force, progress=show)
     outputs = {"output": str(output)} | ({} if schema is None else {"schema": str(schema)})
     opt.show_result(
         lambda: {"records": count, "function": chosen.function, "seed": chosen.seed} | outputs,
@@ -170,48 +159,27 @@ def simulate(baskets: Path, rounds: str | None, **options: Any) -> None:
 
 
 def _simulate_plan(baskets: Path, options: dict[str, Any]) -> None:
-    from assocpriv.api import (
-        check_aim,
-        check_max_itemset,
-        describe_undecided,
-        read_plan,
-        read_transactions,
-        simulate_transactions,
-    )
-    from assocpriv.show.audits import simulation_lines, simulation_record
-    from assocpriv.show.collections import outcome_lines
 
-    plan = read_plan(options["plan_path"])
-    check_aim(options["min_support"], None)
-    check_max_itemset(plan, options["max_itemset"])
-    transactions, outcome = read_transactions(baskets, plan, **_reading(options, "unknown"))
-    opt.say(outcome_lines(outcome.counts, outcome.empty, outcome.loss, plan))
-    done = simulate_transactions(
-        transactions,
-        plan,
-        progress=Progress(),
-        **{name: options[name] for name in ("min_support", "max_itemset", "seed")},
-    )
-    opt.warn(describe_undecided(done.itemsets))
+    plan = ap.read_plan(options["plan_path"], ap.Plan)
+    wished = {name: options[name] for name in ("min_support", "max_itemset", "seed", "unknown")}
+    done = ap.simulate(baskets, plan, progress=opt.Progress(), **wished, **_reading(options))
+    opt.say(ap.show.collections.outcome_lines(done.read, plan))
     rows = opt.ROWS if options["top"] is None else options["top"]
-    opt.show_result(lambda: simulation_record(done), lambda: simulation_lines(done, rows))
+    opt.show_result(lambda: ap.show.audits.simulation_record(done), lambda: ap.show.audits.simulation_lines(done, rows))
 
 
 def _simulate_rounds(baskets: Path, rounds: str, options: dict[str, Any]) -> None:
-    from assocpriv.api import read_used_baskets, simulate_rounds
-    from assocpriv.show.rounds import trial_lines, trial_record
 
     promise = opt.require_promise(options)
-    raw = read_used_baskets(baskets, **_reading(options))
     wanted = opt.WANTED if options["top"] is None else options["top"]
     count = rounds if rounds == "auto" else int(rounds)
-    trial = simulate_rounds(raw, promise, rounds=count, top=wanted, seed=options["seed"], progress=Progress())
+    wishes = {"rounds": count, "top": wanted, "seed": options["seed"], "progress": opt.Progress()}
+    trial = ap.simulate_rounds(baskets, promise, **wishes, **_reading(options))
     if opt.wants_json() and not trial.tells:  # the text says it itself
         opt.warn(["with this promise and so many people nothing can be told"])
-    opt.show_result(lambda: trial_record(trial), lambda: trial_lines(trial, wanted))
+    opt.show_result(lambda: ap.show.rounds.trial_record(trial), lambda: ap.show.rounds.trial_lines(trial, wanted))
 
 
-def _reading(options: dict[str, Any], *more: str) -> dict[str, Any]:
+def _reading(options: dict[str, Any]) -> dict[str, Any]:
     """Return how baskets are to be read."""
-    reading = {name: options[name] for name in ("repeats", "empty", *opt.LAYOUT, *more)}
-    return reading | {"progress": Progress().stage("reading")}
+    return {name: options[name] for name in ("repeats", "empty", *opt.LAYOUT)}

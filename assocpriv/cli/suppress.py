@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
+import assocpriv as ap
 from assocpriv.cli import options as opt
-from assocpriv.show.terminal import Progress
 
 _OF_TABLES = ("class_column", "bins", "category", "mark", "missing", "memory")
 _OF_BASKETS = (*(name for name in opt.LAYOUT if name != "separator"), "repeats", "empty")
@@ -55,13 +55,11 @@ def suppress(table: Path, templates: Path, only_check: bool, output: Path | None
       assocpriv suppress table.csv --templates templates.toml --bins age=entropy --class rating -o released.csv
       assocpriv suppress baskets.csv --templates items.toml -o released.csv
     """
-    from assocpriv import suppress
-
     if only_check:
         opt.refuse_given(_WRITING, "writes, and --check does not")
     elif output is None:
         raise click.UsageError("give -o FILE to write what is released, or --check to list inferences")
-    if suppress.are_of_items(templates):
+    if ap.suppress.are_of_items(templates):
         opt.refuse_given(_OF_TABLES, "is said of tables, and these templates are over items")
         _suppress_items(table, templates, output, options)
     else:
@@ -70,39 +68,37 @@ def suppress(table: Path, templates: Path, only_check: bool, output: Path | None
 
 
 def _suppress_table(table: Path, templates: Path, output: Path | None, options: dict[str, Any]) -> None:
-    from assocpriv import suppress
-    from assocpriv.show.suppression import check_lines, publication_lines, talk_lines
 
-    progress = Progress()
+    progress = opt.Progress()
     shared = {name: options[name] for name in ("class_column", "bins", "category", "separator", "missing")}
     shared |= {"bins": list(options["bins"]) or None, "memory_bytes": options["memory"]}
     if output is None:
-        found = suppress.check(table, templates, progress=progress.stage("reading"), **shared)
-        opt.show_result(lambda: suppress.check_record(found), lambda: check_lines(found))
+        found = ap.suppress.check(table, templates, progress=progress.stage("reading"), **shared)
+        opt.show_result(lambda: ap.suppress.check_record(found), lambda: ap.show.suppression.check_lines(found))
         _exit_with(found.passed)
         return
-    suppress.read_templates(templates)
-    suppress.check_writable(output, force=options["force"], inputs=[table, templates])
+    ap.suppress.read_templates(templates)
+    opt.check_output(output, force=options["force"], inputs=[table, templates])
     own = {name: options[name] for name in ("mark", "report", "force")}
-    done = suppress.suppress_file(table, templates, output, progress=progress.stage("reading"), **own, **shared)
-    opt.say(talk_lines(done))
-    opt.show_result(lambda: suppress.publication_record(done), lambda: publication_lines(done, output))
+    done = ap.suppress.suppress_file(table, templates, output, progress=progress.stage("reading"), **own, **shared)
+    opt.say(ap.show.suppression.talk_lines(done))
+    opt.show_result(
+        lambda: ap.suppress.publication_record(done), lambda: ap.show.suppression.publication_lines(done, output)
+    )
 
 
 def _suppress_items(data: Path, templates: Path, output: Path | None, options: dict[str, Any]) -> None:
-    from assocpriv import suppress
-    from assocpriv.show.suppression import item_check_lines, item_release_lines
 
     reading = {name: options[name] for name in (*opt.LAYOUT, "repeats", "empty")}
-    reading |= {"progress": Progress().stage("reading")}
+    reading |= {"progress": opt.Progress().stage("reading")}
     if output is None:
-        found = suppress.check_items(data, templates, **reading)
-        opt.show_result(lambda: suppress.item_record(found), lambda: item_check_lines(found))
+        found = ap.suppress.check_items(data, templates, **reading)
+        opt.show_result(lambda: ap.suppress.item_record(found), lambda: ap.show.suppression.item_check_lines(found))
         _exit_with(found.passed)
         return
     own = {name: options[name] for name in ("report", "force")}
-    done = suppress.suppress_items(data, templates, output, **own, **reading)
-    opt.show_result(lambda: suppress.item_record(done), lambda: item_release_lines(done, output))
+    done = ap.suppress.suppress_items(data, templates, output, **own, **reading)
+    opt.show_result(lambda: ap.suppress.item_record(done), lambda: ap.show.suppression.item_release_lines(done, output))
 
 
 def _exit_with(passed: bool) -> None:

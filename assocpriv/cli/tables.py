@@ -10,9 +10,8 @@ from typing import Any
 
 import click
 
+import assocpriv as ap
 from assocpriv.cli import options as opt
-from assocpriv.promise.errors import counted
-from assocpriv.show.terminal import Progress
 
 _HOMES = {name: f"assocpriv.cli.tables:{name}" for name in ("plan", "randomize", "reconstruct", "tree", "predict")}
 _missing_option = click.option(
@@ -66,15 +65,11 @@ def plan(schema: Path, output: Path, force: bool, **options: Any) -> None:
       assocpriv numeric plan schema.toml -o plan.json
       assocpriv numeric plan schema.toml --prior 5% --posterior 50% -o plan.json
     """
-    from assocpriv.api import check_writable, write_plan
-    from assocpriv.numeric import plan as plan_table
-    from assocpriv.show.guided import describe_plan
-
     promise = opt.take_promise(options)
-    check_writable(output, force=force, inputs=[schema])
-    made = plan_table(schema, promise, **options)
-    write_plan(made, output, force=force)
-    described = describe_plan(made, options["reports"])
+    opt.check_output(output, force=force, inputs=[schema])
+    made = ap.numeric.plan_table(schema, promise, **options)
+    ap.write_plan(made, output, force=force)
+    described = ap.show.plans.describe_plan(made, options["reports"])
     opt.show_result(described.record, described.lines)
 
 
@@ -96,17 +91,16 @@ def randomize(table: Path, plan_path: Path, output: Path, memory: int | None, fo
     Example:
       assocpriv numeric randomize table.csv --plan plan.json -o released.parquet
     """
-    from assocpriv.numeric import check_writable, randomize_file, read_plan
-    from assocpriv.show.tables import outcome_lines, outcome_record
-
-    plan = read_plan(plan_path)
-    check_writable(output, force=force, inputs=[table, plan_path])
-    progress = Progress().stage("randomizing", in_bytes=True)
-    done = randomize_file(table, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
-    opt.say(outcome_lines(done, plan))
+    plan = ap.read_plan(plan_path, ap.numeric.TablePlan)
+    opt.check_output(output, force=force, inputs=[table, plan_path])
+    progress = opt.Progress().stage("randomizing", in_bytes=True)
+    done = ap.randomize(table, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
+    opt.say(ap.show.tables.outcome_lines(done, plan))
     opt.show_result(
-        lambda: outcome_record(done, plan),
-        lambda: [f"{counted(done.records, 'report')} of {counted(plan.report_bytes, 'byte')} written to {output}"],
+        lambda: ap.show.tables.outcome_record(done, plan),
+        lambda: [
+            f"{opt.counted(done.records, 'report')} of {opt.counted(plan.report_bytes, 'byte')} written to {output}"
+        ],
     )
 
 
@@ -153,19 +147,16 @@ def reconstruct(
       assocpriv numeric reconstruct released.parquet --by class -o distributions.csv
       assocpriv numeric reconstruct released.parquet --joint age,salary --json
     """
-    from assocpriv.numeric import reconstruct as run
-    from assocpriv.show.tables import distribution_lines, left_out_lines
-
     opt.check_table_output(output, force, reports)
-    found = run(
+    found = ap.reconstruct(
         opt.open_reports(reports, backend, master), by=by, joint=joint, method=method,
-        confidence_level=confidence_level, progress=Progress().stage("counting"),
+        confidence_level=confidence_level, progress=opt.Progress().stage("counting"),
     )  # fmt: skip
-    opt.warn(left_out_lines(found))
+    opt.warn(ap.show.tables.left_out_lines(found))
     if output is not None:
         found.write(output, force=force)
         opt.say_written(output)
-    opt.show_result(found.record, lambda: distribution_lines(found))
+    opt.show_result(found.record, lambda: ap.show.tables.distribution_lines(found))
 
 
 @click.command()
@@ -190,16 +181,14 @@ def tree(reports: tuple[Path, ...], class_column: str, output: Path, force: bool
     Example:
       assocpriv numeric tree released.parquet --class class -o model.json
     """
-    from assocpriv.numeric import check_writable, grow_tree, tree_lines, write_model
-    from assocpriv.show.tables import tree_record, tree_text
 
-    check_writable(output, force=force, inputs=reports)
-    with Progress.while_busy("growing the tree"):
-        model = grow_tree(reports, class_column, **growth)
-    write_model(model, output, force=force)
+    opt.check_output(output, force=force, inputs=reports)
+    with opt.Progress.while_busy("growing the tree"):
+        model = ap.numeric.grow_tree(reports, class_column, **growth)
+    ap.numeric.write_tree(model, output, force=force)
     opt.show_result(
-        lambda: tree_record(model) | {"output": str(output)},
-        lambda: [*tree_text(model, list(tree_lines(model))), f"model     {output}"],
+        lambda: ap.show.tables.tree_record(model) | {"output": str(output)},
+        lambda: [*ap.show.tables.tree_text(model, list(ap.numeric.tree_lines(model))), f"model     {output}"],
     )
 
 
@@ -220,13 +209,11 @@ def predict(model: Path, table: Path, output: Path, force: bool, **reading: Any)
     Example:
       assocpriv numeric predict model.json table.csv -o out.csv
     """
-    from assocpriv.numeric import check_writable, predict_file, read_model
-    from assocpriv.show.tables import prediction_lines, prediction_notes, prediction_record
 
-    check_writable(output, force=force, inputs=[model, table])
-    counts = predict_file(read_model(model), table, output, force=force, **reading)
-    opt.say(prediction_notes(counts))
+    opt.check_output(output, force=force, inputs=[model, table])
+    counts = ap.numeric.predict_file(ap.numeric.read_tree(model), table, output, force=force, **reading)
+    opt.say(ap.show.tables.prediction_notes(counts))
     opt.show_result(
-        lambda: prediction_record(counts, str(output)),
-        lambda: prediction_lines(counts, str(output)),
+        lambda: ap.show.tables.prediction_record(counts, str(output)),
+        lambda: ap.show.tables.prediction_lines(counts, str(output)),
     )

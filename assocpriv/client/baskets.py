@@ -210,7 +210,7 @@ def randomize_basket(basket: Collection[str | int], plan: "Plan", *, entropy: "E
         TypeError: not a collection of names.
     """
     if isinstance(basket, str | bytes | bytearray | memoryview) or not isinstance(basket, Collection):
-        raise TypeError("a basket must be a set or list of item names; randomize_baskets takes many of them")
+        raise TypeError("a basket must be a set or list of item names")
     return Randomizer(plan).randomize(view_transaction(basket, plan), entropy=entropy)
 
 

@@ -5,21 +5,27 @@ after the other. With blocks the blocks of all of a chunk's transactions are dra
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets import SetDraws, kept_subsets, subsets_by_size
-from assocpriv.kernels.parallel import map_ahead
+from assocpriv.client.transactions import BasketCounts, transactions_of
+from assocpriv.files.reports import Reports, check_report_output, write_reports
+from assocpriv.kernels.parallel import default_memory, map_ahead, workers_within
 from assocpriv.plans.generator import WORD_BITS, item_columns
 from assocpriv.plans.view import NUMBER_BYTES
-from assocpriv.promise.entropy import WordEntropy, read_only
-from assocpriv.promise.errors import BasketError, PlanError
+from assocpriv.promise.entropy import SystemEntropy, WordEntropy, read_only
+from assocpriv.promise.errors import BasketError, PlanError, options_of
 from assocpriv.promise.numbers import binomial_words, to_words, words_for
-from assocpriv.records.baskets import Baskets
+from assocpriv.records.basket_files import ReadOptions
+from assocpriv.records.baskets import Baskets, count_sizes
+from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
@@ -351,3 +357,44 @@ def randomize_chunks(
         done += len(randomized.packed)
         if progress:
             progress(done, total)
+
+
+# ---- baskets in, reports out
+
+
+def randomize_records(
+    baskets: Any,
+    plan: "Plan",
+    output: str | PathLike[str] | None = None,
+    *,
+    memory_bytes: int | None = None,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    **reading: Any,
+) -> tuple[Reports | None, BasketCounts]:
+    """Randomize many baskets with the operating system's entropy, into memory or a file, as assocpriv.randomize says.
+
+    Baskets are files, :class:`Baskets`, lists of sets or tables; ``reading`` are :class:`ReadOptions` by name.
+    """
+    if output is not None:
+        check_report_output(output)
+    memory = default_memory() if memory_bytes is None else memory_bytes
+    in_file = is_file(baskets)
+    told = {"memory_bytes": memory, "progress": progress} if in_file else {}
+    batches, read = transactions_of(baskets, plan, options_of(ReadOptions, reading | told))
+    sizes: Counter[int] = Counter()
+
+    def counted() -> Iterator[Baskets]:
+        for batch in batches:
+            sizes.update(count_sizes(batch))
+            yield batch
+
+    chunks = randomize_chunks(
+        counted(), plan, entropy=SystemEntropy(), workers=workers_within(memory), progress=None if in_file else progress
+    )
+    packed = (chunk.packed for chunk in chunks)
+    if output is not None:
+        write_reports(packed, plan, output, force=force)
+        return None, BasketCounts(read(), sizes)
+    reports = Reports(plan, np.concatenate([np.empty((0, plan.report_bytes), np.uint8), *packed]))
+    return reports, BasketCounts(read(), sizes)

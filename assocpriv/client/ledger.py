@@ -36,7 +36,7 @@ from typing import Any
 
 from assocpriv.client import ledger_file
 from assocpriv.files.atomic import atomic_output, check_writable, sync_folder
-from assocpriv.plans.kind import load_for
+from assocpriv.plans.kind import knows, load_for
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import Breach, round_up
 from assocpriv.promise.entropy import Entropy, SystemEntropy
@@ -428,7 +428,7 @@ class DeviceReport:
 
 
 def report(
-    basket: Any,
+    record: Any,
     plan: PublishedPlan,
     *,
     ledger: Path,
@@ -442,7 +442,8 @@ def report(
     """Make one record's report on a device that keeps count, with the operating system's entropy, and write it.
 
     Args:
-        basket: names of items; of another kind of plan what it takes, for a table a dictionary {"age": 34}.
+        record: names of items; of another kind of plan what it takes, for a table a dictionary {"age": 34}; or bytes,
+            text as ``assocpriv report`` reads it.
         plan: the published plan.
         ledger: what this device told; made if it is missing, and a report was made.
         occasion: what the record is of; the same one gets the same report again, for free.
@@ -459,6 +460,8 @@ def report(
     """
     if empty not in ("error", "keep"):
         raise BasketError("empty must be 'error' or 'keep'")
+    if isinstance(record, bytes):
+        record = parse_record(record, plan)
     with Ledger.open(ledger, limit=limit) as book:
         try:
             # only now does a new ledger exist, so that the output can be told from it under any name
@@ -466,8 +469,8 @@ def report(
             if (
                 empty == "error"
                 and takes_names(plan)
-                and isinstance(basket, Sized)
-                and not len(basket)
+                and isinstance(record, Sized)
+                and not len(record)
                 and not book.has(plan, occasion)
             ):
                 raise BasketError(
@@ -475,7 +478,7 @@ def report(
                     "--empty keep (empty='keep')"
                 )
             before = book.spent(plan)
-            sent = book.report(basket, plan, occasion=occasion)
+            sent = book.report(record, plan, occasion=occasion)
         except BaseException:
             book.abandon()
             raise
@@ -486,30 +489,12 @@ def report(
     return done
 
 
-# kind -> a function of (record, plan, *, entropy), which checks the record and returns the report of it
-KINDS = {
-    "select-a-size": "assocpriv.client.baskets:randomize_basket",
-    "fixed-size": "assocpriv.client.baskets:randomize_basket",
-    "table": "assocpriv.client.tables:randomize_record",
-    "guided": "assocpriv.client.guided:randomize_guided",
-}
-
-# kind -> a function that reads one person's record of text, as `report` gets it; of other kinds names are read
-RECORDS = {
-    "table": "assocpriv.records.tables:parse_record",
-    "guided": "assocpriv.client.guided:parse_guided",
-}
-# kind -> a function that reads the values of one person's record of text, where a collector gives the rest of it
-VALUES = {"guided": "assocpriv.records.tables:parse_record"}
-
-# kind -> a function of (values, plan, ask, *, max_level), which asks a collector for that and returns the record
-ASKING = {"guided": "assocpriv.client.waiting:with_guidance"}
 _MOST_BYTES = 1 << 24  # of a record
 
 
 def takes_names(plan: PublishedPlan) -> bool:
     """Return whether a record of the plan's kind is a collection of names."""
-    return plan.kind not in RECORDS
+    return not knows(plan.kind, "client.parse")
 
 
 def parse_record(text: bytes, plan: PublishedPlan) -> Any:
@@ -519,7 +504,7 @@ def parse_record(text: bytes, plan: PublishedPlan) -> Any:
         RecordError: text that is no record, or too long.
     """
     _check_length(text)
-    return _names_of(text) if takes_names(plan) else load_for(plan.kind, RECORDS, "read")(text)
+    return _names_of(text) if takes_names(plan) else load_for(plan.kind, "client.parse", "read")(text)
 
 
 def parse_values(text: bytes, plan: PublishedPlan) -> Any:
@@ -528,10 +513,10 @@ def parse_values(text: bytes, plan: PublishedPlan) -> Any:
     Raises:
         RecordError: text that is no record, or too long.
     """
-    if plan.kind not in VALUES:
+    if not knows(plan.kind, "client.values"):
         return parse_record(text, plan)
     _check_length(text)
-    return load_for(plan.kind, VALUES, "read")(text)
+    return load_for(plan.kind, "client.values", "read")(text)
 
 
 def ask_for(record: Any, plan: PublishedPlan, ask: Callable[[str], Any], *, max_level: int | None = None) -> Any:
@@ -546,9 +531,9 @@ def ask_for(record: Any, plan: PublishedPlan, ask: Callable[[str], Any], *, max_
     Raises:
         GuidanceError: what the collector has is not answered; nothing is sent.
     """
-    if plan.kind not in ASKING:
+    if not knows(plan.kind, "client.ask"):
         return record
-    return load_for(plan.kind, ASKING, "answered")(record, plan, ask, max_level=max_level)
+    return load_for(plan.kind, "client.ask", "answered")(record, plan, ask, max_level=max_level)
 
 
 def _check_length(text: bytes) -> None:
@@ -574,5 +559,5 @@ def make_report(record: Any, plan: PublishedPlan, *, entropy: "Entropy") -> byte
     """
     if not isinstance(plan, PublishedPlan):
         raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
-    report: bytes = load_for(plan.kind, KINDS, "answered")(record, plan, entropy=entropy)
+    report: bytes = load_for(plan.kind, "client.report", "answered")(record, plan, entropy=entropy)
     return report

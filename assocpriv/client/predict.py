@@ -10,22 +10,24 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Real
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from assocpriv.files.atomic import atomic_output
 from assocpriv.plans.tree_model import CategoryInput, Input, NumberInput, TreeModel
 from assocpriv.promise.errors import FileError, RecordError, counted
+from assocpriv.records.tables import TableOptions
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assocpriv.records.tables import CellOptions, TableOptions
+    from assocpriv.records.tables import CellOptions
 
 
 _PREDICTED = "predicted"
@@ -46,6 +48,27 @@ class PredictionCounts:
 
 
 # ---- one record
+
+
+def predict(data: Any, model: TreeModel, *, missing: str | Sequence[str] = ()) -> Any:
+    """Return the likeliest class of one raw record, a dictionary, or of each in a pandas, polars or pyarrow table.
+
+    A number outside its range goes where the nearest one inside goes; a missing value, or a category that the model
+    does not know, where most such records went. ``missing`` are words for missing values in a table.
+
+    Raises:
+        RecordError: no number where one is needed, or a table that lacks a column; no value is shown.
+        TypeError: neither a record nor a table.
+
+    >>> from assocpriv.plans.tree_model import Node, NumberInput, Split
+    >>> nodes = (Node(9, (0.4, 0.6), Split(0, 40.0, None, False, 2)), Node(4, (1, 0)), Node(5, (0, 1)))
+    >>> model = TreeModel("class", ("A", "B"), (NumberInput("age", 20, 80),), nodes, "by-class", 2)
+    >>> predict({"age": 39}, model), predict({"age": None}, model)
+    ('A', 'B')
+    """
+    if isinstance(data, Mapping):
+        return predict_record(data, model)
+    return predict_table(data, model, TableOptions(missing=missing))[0]
 
 
 def predict_record(record: Mapping[str, Any], model: TreeModel) -> str:
@@ -112,19 +135,38 @@ def predict_table(table: Any, model: TreeModel, options: "TableOptions") -> "tup
 
 
 def predict_file(
-    table: Path, model: TreeModel, output: Path, options: "TableOptions", *, column: str = _PREDICTED,
+    model: TreeModel,
+    table: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    column: str = "predicted",
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
     force: bool = False,
-) -> PredictionCounts:  # fmt: skip
-    """Write a table with one more column, the class, and return what was met; batch by batch.
+    progress: Callable[[int, int], None] | None = None,
+) -> PredictionCounts:
+    """Write a table of raw records with a further column, their class; batch by batch, in bounded memory.
 
     Of CSV every cell is kept as it is written. The output is CSV or Parquet, whatever the table is.
 
+    Args:
+        model: the tree.
+        table: CSV or Parquet file.
+        output: .csv or .parquet file to write; it appears whole or not at all.
+        column: name of the further column, which the table must not have.
+        separator, missing: as of :func:`assocpriv.randomize`.
+        force: replace an existing file.
+        progress: called with (bytes read, bytes of the file).
+
+    Returns:
+        How many records and classes there are, and by column how many values are missing, unseen or out of range.
+
     Raises:
-        RecordError: a file that cannot be read, one that has such a column, or as :func:`predict_table`; nothing is
-            written.
+        RecordError: as :func:`predict`, or a file that cannot be read.
         PlanError: the new column's name is no text.
         FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
     """
+    table, output, options = Path(table), Path(output), TableOptions(separator, missing, progress=progress)
     from assocpriv.plans.columns import check_text
 
     _check_output(output)

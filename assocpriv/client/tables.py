@@ -13,17 +13,20 @@ their reports equal those of one record after the other.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.kernels.parallel import map_ahead
+from assocpriv.files.reports import Reports, check_report_output, write_reports
+from assocpriv.kernels.parallel import default_memory, map_ahead, workers_within
 from assocpriv.plans.columns import Clear, Column, GaussianNoise, Law, UniformNoise, Window
 from assocpriv.plans.tables import TablePlan, shortened
-from assocpriv.promise.entropy import Entropy, WordEntropy, read_only
-from assocpriv.promise.errors import RecordError, counted
-from assocpriv.records.tables import read_value
+from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy, read_only
+from assocpriv.promise.errors import RecordError, counted, options_of
+from assocpriv.records.tables import TableCounts, TableOptions, read_value, stream_table
+from assocpriv.records.tables import parse_record as parse_record
 
 CHUNK = 1 << 15  # records a task randomizes at most
 _SPARE_WORDS = 64
@@ -44,7 +47,7 @@ def randomize_record(record: Mapping[str, Any], plan: TablePlan, *, entropy: Ent
         TypeError: no mapping.
     """
     if not isinstance(record, Mapping):
-        raise TypeError("a record must be a mapping from column names to values; randomize_table takes many of them")
+        raise TypeError("a record must be a mapping from column names to values")
     others = len(set(record) - set(plan.names))
     if others:
         raise RecordError(
@@ -229,3 +232,31 @@ def check_inputs(inputs: NDArray[Any], plan: TablePlan) -> None:
         raise TypeError(f"inputs must be int32 of shape (records, {len(most)}), got {inputs.dtype} of {inputs.shape}")
     if len(inputs) and not ((inputs >= 0).all() and (inputs <= most).all()):
         raise ValueError("inputs must lie within the plan's columns")
+
+
+def randomize_records(
+    table: Any,
+    plan: TablePlan,
+    output: str | PathLike[str] | None = None,
+    *,
+    memory_bytes: int | None = None,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    **reading: Any,
+) -> tuple[Reports | None, TableCounts]:
+    """Randomize a table's records with the operating system's entropy, into memory or a file; see assocpriv.randomize.
+
+    A table is a pandas, polars or pyarrow table, several, or a CSV or Parquet file; ``reading`` are
+    :class:`TableOptions` by name.
+    """
+    if output is not None:
+        check_report_output(output)
+    memory = default_memory() if memory_bytes is None else memory_bytes
+    stream = stream_table(
+        table, plan, options_of(TableOptions, {"memory_bytes": memory, "progress": progress, **reading})
+    )
+    packed = randomize_inputs(stream, plan, entropy=SystemEntropy(), workers=workers_within(memory))
+    if output is not None:
+        write_reports(packed, plan, output, force=force)
+        return None, stream.counts
+    return Reports(plan, np.concatenate(list(packed))), stream.counts

@@ -4,8 +4,9 @@ This module sees raw items. Nothing it raises contains one: errors name a basket
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,9 @@ from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import LEFT_OUT, UNKNOWN, View
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.basket_files import STRICT, BasketStream, ReadCounts, ReadOptions, read_baskets, stream_baskets
-from assocpriv.records.baskets import Baskets, assemble_in_order, named_baskets
+from assocpriv.records.baskets import Baskets, assemble_in_order, count_sizes, named_baskets
 from assocpriv.records.cells import Cells, check_choices, ordinal, without_unknown
+from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
@@ -202,18 +204,58 @@ def _name_of(item: object, position: int) -> str:
     return name
 
 
-def read_transactions(
-    path: str | PathLike[str], plan: "Plan", options: ReadOptions = STRICT
-) -> tuple[Baskets, ReadCounts]:
-    """Read a file of baskets whole as a plan's transactions; what the plan's view drops counts as unknown."""
-    viewer = Viewer(plan, unknown=options.unknown)
-    raw, counts = read_baskets(path, viewer.names, replace(options, unknown=viewer.unknown))
-    transactions, dropped = viewer.view(raw)
-    return transactions, replace(counts, unknown_dropped=counts.unknown_dropped + dropped)
-
-
 def stream_transactions(path: str | PathLike[str], plan: "Plan", options: ReadOptions = STRICT) -> BasketStream:
     """Read a file of baskets batch by batch as a plan's transactions, over its catalogue; on all cores."""
     viewer = Viewer(plan, unknown=options.unknown)
     then = None if plan.view.is_plain else viewer.view
     return stream_baskets(path, viewer.names, replace(options, unknown=viewer.unknown), then)
+
+
+@dataclass(frozen=True, slots=True)
+class BasketCounts:
+    """What baskets come to as a plan's transactions: what was left out of them, and how many hold how many items.
+
+    ``sizes`` are of what the plan's view makes of baskets; they tell what sampling loses (planning/transaction_size).
+    """
+
+    read: ReadCounts
+    sizes: Counter[int]
+
+    @property
+    def empty(self) -> int:
+        """Baskets that came out empty."""
+        return self.sizes[0]
+
+
+def transactions_of(
+    baskets: Any, plan: "Plan", options: ReadOptions = STRICT
+) -> tuple[Iterable[Baskets], Callable[[], ReadCounts]]:
+    """Return a plan's transactions of baskets in a file or in memory, batch by batch, and who counts what was read.
+
+    Raises:
+        BasketError: baskets that do not fit the plan; options that say nothing of baskets in memory.
+    """
+    if is_file(baskets):
+        stream = stream_transactions(baskets, plan, options)
+        return stream, lambda: stream.counts
+    if (options.separator, options.header, options.empty) != (None, None, "error"):
+        raise BasketError("separator, header and empty are said of files; leave them out for baskets in memory")
+    table = {name: getattr(options, name) for name in ("format", "transaction_column", "item_column")}
+    made, dropped = view_baskets(baskets, plan, unknown=options.unknown, repeats=options.repeats, table=table)
+    return [made], lambda: ReadCounts(len(made), dropped, 0, 0)
+
+
+def read_transactions(baskets: Any, plan: "Plan", options: ReadOptions = STRICT) -> tuple[Baskets, BasketCounts]:
+    """Return all of a plan's transactions at once, as :func:`transactions_of`, and what they came to.
+
+    What the plan's view drops counts as unknown.
+    """
+    if not is_file(baskets):
+        [transactions], counts = transactions_of(baskets, plan, options)
+        read = counts()
+    else:
+        viewer = Viewer(plan, unknown=options.unknown)
+        raw, read = read_baskets(baskets, viewer.names, replace(options, unknown=viewer.unknown))
+        transactions, dropped = viewer.view(raw)
+        read = replace(read, unknown_dropped=read.unknown_dropped + dropped)
+    return transactions, BasketCounts(read, count_sizes(transactions))

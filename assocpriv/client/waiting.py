@@ -13,8 +13,9 @@ A table, or records that wait, become a file of answers to guidance, batch by ba
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +24,11 @@ from numpy.typing import NDArray
 
 from assocpriv.client.guided import GuidedRecord, LevelError, accept, randomize_inputs
 from assocpriv.files.atomic import atomic_output, sync_folder
-from assocpriv.files.reports import MESSAGE_ENDING, check_report_output, write_messages, write_reports
+from assocpriv.files.reports import MESSAGE_ENDING, Reports, check_report_output, write_messages, write_reports
 from assocpriv.kernels.parallel import default_memory, workers_within
 from assocpriv.plans.guidance import Guidance
 from assocpriv.promise.entropy import SystemEntropy
-from assocpriv.promise.errors import CollectorError, FileError, GuidanceError, PlanError, RecordError
+from assocpriv.promise.errors import CollectorError, FileError, GuidanceError, PlanError, RecordError, options_of
 from assocpriv.records.tables import TableOptions, TableStream, stream_table
 
 if TYPE_CHECKING:
@@ -138,6 +139,27 @@ def _fernet() -> Any:
     return Fernet
 
 
+def wait(
+    table: Any,
+    plan: "GuidedPlan",
+    folder: str | PathLike[str],
+    *,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+) -> int:
+    """Let a table's records wait for guidance, encrypted, in a new folder; returns how many. Needs the extra ``wait``.
+
+    Raises:
+        RecordError: another table than the plan's, or values that its columns do not take.
+        FileError: the folder exists, or cannot be written.
+    """
+
+    check_waiting(Path(folder))
+    raw = np.concatenate(list(stream_table(table, plan, TableOptions(separator, missing))))
+    keep_waiting(raw, plan, Path(folder))
+    return len(raw)
+
+
 # ---- guidance
 
 
@@ -176,18 +198,6 @@ def with_guidance(
 # ---- answers
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerRequest:
-    """What is answered, and how a table is read; as :func:`assocpriv.guided.answer_file` says."""
-
-    max_level: int | None = None
-    announced: int | None = None
-    separator: str | None = None
-    missing: tuple[str, ...] = ()
-    memory_bytes: int | None = None
-    progress: Callable[[int, int], None] | None = None
-
-
 @dataclass(slots=True)
 class AnswerCounts:
     """What was answered: how many records, what was missing by column, and how many probabilities were above 1."""
@@ -204,34 +214,53 @@ class AnswerCounts:
         self.clipped += more
 
 
-def answer_into(
-    table: Any, plan: "GuidedPlan", guidance: Guidance, output: Path, request: AnswerRequest, *, force: bool = False
-) -> AnswerCounts:
-    """Answer guidance, which is checked before anything is read; see :func:`assocpriv.guided.answer_file`."""
-    accept(guidance, plan, max_level=request.max_level, announced=request.announced)
-    is_message = output.suffix.lower() == MESSAGE_ENDING
-    if not is_message:
-        _check_output(output)
-    memory = default_memory() if request.memory_bytes is None else request.memory_bytes
-    folder = Path(table) if isinstance(table, str | Path) and _is_waiting(Path(table)) else None
+def randomize_records(
+    table: Any,
+    plan: "GuidedPlan",
+    output: str | PathLike[str] | None = None,
+    *,
+    guidance: Guidance | None = None,
+    max_level: int | None = None,
+    announced: int | None = None,
+    memory_bytes: int | None = None,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    **reading: Any,
+) -> tuple[Reports | None, AnswerCounts]:
+    """Answer guidance, checked before anything is read, for a table's records, or those that wait in a folder.
+
+    The operating system's entropy is drawn, into memory or a file; assocpriv.randomize says the rest. ``reading`` are
+    :class:`TableOptions` by name. Records that waited are taken away once the file is written.
+    """
+    if guidance is None:
+        raise PlanError("a guided plan is answered under guidance: give guidance=assocpriv.guided.read_guidance(file)")
+    accept(guidance, plan, max_level=max_level, announced=announced)
+    is_message = output is not None and Path(output).suffix.lower() == MESSAGE_ENDING
+    if output is not None and not is_message:
+        _check_output(Path(output))
+    memory = default_memory() if memory_bytes is None else memory_bytes
+    folder = Path(table) if isinstance(table, str | PathLike) and _is_waiting(Path(table)) else None
     counts = AnswerCounts(guidance.serial, guidance.level, waited=folder is not None)
     batches: Iterable[NDArray[np.int32]]
     if folder is not None:
         batches = [waiting_inputs(folder, plan)]
     else:
-        batches = stream_table(
-            table, plan, TableOptions(request.separator, request.missing, False, memory, request.progress)
-        )
+        options = {"missing": (), "memory_bytes": memory, "progress": progress, **reading}
+        batches = stream_table(table, plan, options_of(TableOptions, options))
     made = randomize_inputs(
         batches, plan, guidance, entropy=SystemEntropy(), workers=workers_within(memory), clipped=counts.add_clipped
     )
-    write = write_messages if is_message else write_reports
-    counts.records = write(made, plan, output, force=force)
+    reports = None
+    if output is None:
+        reports = Reports(plan, np.concatenate(list(made)))
+        counts.records = len(reports)
+    else:
+        counts.records = (write_messages if is_message else write_reports)(made, plan, Path(output), force=force)
     if isinstance(batches, TableStream):
         counts.missing = batches.counts.missing
-    if folder is not None:
+    if folder is not None and output is not None:
         _forget_waiting(folder)
-    return counts
+    return reports, counts
 
 
 def _check_output(output: Path) -> None:

@@ -16,7 +16,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.plans.kind import on_first_use
 from assocpriv.promise.errors import FileError, PlanError
 
 if TYPE_CHECKING:
@@ -24,28 +23,11 @@ if TYPE_CHECKING:
     from assocpriv.collect.folder import CollectionStatus
     from assocpriv.collect.keys import SourceKey
     from assocpriv.collect.service import Service
-    from assocpriv.files.plans import read_plan
-    from assocpriv.pages.operator import TOKEN_FILE
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.promise.breaches import Breach
 
-__all__ = [
-    "TOKEN_FILE", "CollectionStatus", "Collector", "SentReport", "SentWaiting", "Service", "SourceKey", "add_key",
-    "close_collection", "collection_status", "list_keys", "make_service", "read_key", "read_plan", "revoke_key",
-    "seal_collection", "send_report", "send_unsent", "serve", "set_aside",
-]  # fmt: skip
-_HOMES = {
-    "assocpriv.client.sending": ("Collector", "SentReport", "SentWaiting"),
-    "assocpriv.collect.keys": ("SourceKey",),
-    "assocpriv.collect.service": ("Service",),
-    "assocpriv.collect.folder": ("CollectionStatus",),
-    "assocpriv.files.plans": ("read_plan",),
-    "assocpriv.pages.operator": ("TOKEN_FILE",),
-}
 _MOST_KEY_BYTES = 4096
 _STOP_SECONDS = 10  # that requests have to end, once the collector is told to stop
-
-__getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
 # ---- a collector, served
@@ -359,7 +341,7 @@ def send_report(
     Args:
         record: names of items; of another kind of plan what it takes, as {"age": 34}; or bytes, text as
             ``assocpriv report`` reads it. Of a guided plan the values by column: the guidance is asked for.
-        collector: its URL, or a :class:`Collector` with a key or another patience.
+        collector: its URL, or a :class:`assocpriv.Collector` with a key or another patience.
         ledger: what this device told; made if it is missing, and something was written down.
         occasion: what the record is of; the same one gets the same report again.
         limit: a promise that all reports of this device keep, under any plans.

@@ -4,13 +4,24 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
 from assocpriv.promise.errors import FileError
 
+FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 
-def check_writable(path: str | Path, *, force: bool, inputs: Iterable[Path] = ()) -> Path:
+
+def output_format(path: str | Path) -> str:
+    """Return ``parquet``, ``csv`` or ``json`` by a file's extension; refuse any other."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise FileError(f"{path} must end in .parquet, .csv or .json to say what to write")
+    return FORMATS[suffix]
+
+
+def check_writable(path: str | PathLike[str], *, force: bool, inputs: Iterable[Path] = ()) -> Path:
     """Refuse an output path that cannot be written, before any work is done for it.
 
     Raises:
@@ -36,7 +47,7 @@ def check_writable(path: str | Path, *, force: bool, inputs: Iterable[Path] = ()
 
 
 @contextmanager
-def atomic_output(path: str | Path, *, force: bool = False) -> Iterator[BinaryIO]:
+def atomic_output(path: str | PathLike[str], *, force: bool = False) -> Iterator[BinaryIO]:
     """Open a file that takes its final name only when everything in it is on disk, and is removed if that fails.
 
     Raises:

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.arrow import column_chunks, is_inflated, to_arrow_table, to_numpy
-from assocpriv.files.atomic import atomic_output
+from assocpriv.files.atomic import atomic_output, output_format
 from assocpriv.files.reports import ITEMSETS_KEY
-from assocpriv.promise.errors import EstimateError, FileError
+from assocpriv.promise.errors import EstimateError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,6 @@ AnyFrame: TypeAlias = "LightFrame | pd.DataFrame"
 FORMAT = ITEMSETS_KEY.decode()
 COMBINED = "assocpriv-combined"
 SUBSET_COUNTS = "subset_counts"  # a list for each itemset, of plans with blocks
-FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 _LEAST_ALLOWED = 1 << 26  # bytes of memory that any Parquet table may take
 _CSV_MARK = f"# {FORMAT} "
 Facts = dict[str, Any]
@@ -117,14 +116,6 @@ def put_together(parts: Iterable[LightFrame]) -> LightFrame:
 
 
 # ---- at rest
-
-
-def output_format(path: str | Path) -> str:
-    """Return ``parquet``, ``csv`` or ``json`` by a file's extension; refuse any other."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
-        raise FileError(f"{path} must end in .parquet, .csv or .json to say what to write")
-    return FORMATS[suffix]
 
 
 def itemset_records(frame: AnyFrame) -> list[dict[str, Any]]:

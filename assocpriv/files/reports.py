@@ -16,6 +16,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -124,7 +125,7 @@ class Reports:
 def write_reports(
     batches: Iterable[NDArray[np.uint8]],
     plan: PublishedPlan,
-    path: str | Path,
+    path: str | PathLike[str],
     *,
     force: bool = False,
     metadata: Mapping[bytes, bytes] | None = None,
@@ -261,7 +262,7 @@ def _expand(path: Path) -> list[Path]:
     return [file for file in files if file.suffix == ".parquet" and not _carries(file, ITEMSETS_KEY)]
 
 
-def check_report_output(path: str | Path) -> None:
+def check_report_output(path: str | PathLike[str]) -> None:
     """Refuse a name for a file of reports that says it is something else.
 
     Raises:

@@ -11,7 +11,7 @@ What takes time is answered by the package's own commands in processes beside th
 while they compute: one at a time, at low priority, for a bounded time. Answers are kept by question, and taken again
 while the number of reports is the same.
 
-A new kind of plan is a line in ``KINDS``. Of a kind without a line the page shows what it does of all: how many
+Of a kind of plan without an entry ``pages.analysis`` the page shows what it does of all: how many
 reports, the promise, what is sealed.
 """
 
@@ -43,7 +43,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 from starlette.routing import Route
 
 from assocpriv.collect.metrics import Rate
-from assocpriv.plans.kind import parse_plan
+from assocpriv.plans.kind import knows, load_for, parse_plan
 from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import AssocprivError, FileError, counted
 from assocpriv.show import charts
@@ -334,7 +334,7 @@ class _Wishes:
     confidence: str = "50%"
 
 
-class _Kind(NamedTuple):
+class Analysis(NamedTuple):
     """How reports of a kind are analysed: commands, what their answer shows, the template that shows it."""
 
     steps: "Callable[[PublishedPlan, Path, _Wishes], _Steps]"
@@ -342,10 +342,17 @@ class _Kind(NamedTuple):
     template: str
 
 
+def _analysis_of(plan: "PublishedPlan") -> Analysis | None:
+    if not knows(plan.kind, "pages.analysis"):
+        return None
+    analysis: Analysis = load_for(plan.kind, "pages.analysis", "analysed")
+    return analysis
+
+
 def _question_of(plan: "PublishedPlan", folder: Path, wishes: _Wishes) -> Question | None:
     """Return what to ask of a collection; None of a kind of which nothing is."""
-    kind = KINDS.get(plan.kind)
-    steps = kind.steps(plan, folder, wishes) if kind is not None else ()
+    analysis = _analysis_of(plan)
+    steps = analysis.steps(plan, folder, wishes) if analysis is not None else ()
     return Question("now", steps) if steps else None
 
 
@@ -481,13 +488,9 @@ def _no_view(_answer: Answer, _per_second: float | None) -> dict[str, Any]:
     return {}
 
 
-_BASKETS = _Kind(_basket_steps, _basket_view, "baskets.html")
-KINDS = {
-    "select-a-size": _BASKETS,
-    "fixed-size": _BASKETS,
-    "table": _Kind(_table_steps, _table_view, "table.html"),
-    "guided": _Kind(_no_steps, _no_view, "guided.html"),  # its sums are in the miner's state
-}
+BASKETS = Analysis(_basket_steps, _basket_view, "baskets.html")
+TABLES = Analysis(_table_steps, _table_view, "table.html")
+GUIDED = Analysis(_no_steps, _no_view, "guided.html")  # its sums are in the miner's state
 
 
 # ---- the page
@@ -765,8 +768,8 @@ def _collection_facts(
     wishes: _Wishes,
 ) -> dict[str, Any]:
     """Return what a page shows of a collection; ``rate`` is reports a second, and of how many seconds."""
-    kind = KINDS.get(plan.kind)
-    view = {} if kind is None or answer is None else kind.view(answer, rate and rate[0])
+    analysis = _analysis_of(plan)
+    view = {} if analysis is None or answer is None else analysis.view(answer, rate and rate[0])
     sealed = sorted(folder.glob("[!.]*.parquet"))
     return {
         "reports": counted(counts["reports"], "report"),
@@ -777,7 +780,7 @@ def _collection_facts(
         "view": view,
         "is_wanted": wishes.support != _AUTO,
         "computed_of": None if answer is None else counted(view.get("reports", answer.reports), "report"),
-        "template": None if kind is None else kind.template,
+        "template": None if analysis is None else analysis.template,
         "guidance": counts.get("guidance"),
         "unsealed": counts["reports"] - counts["sealed"],
         "files": [(path.name, _bytes(path.stat().st_size)) for path in sealed[:_MOST_FILES]],

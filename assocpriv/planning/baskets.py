@@ -76,7 +76,6 @@ from assocpriv.server.posterior import LIFT
 from assocpriv.server.undo_sampling import SizeShares
 
 if TYPE_CHECKING:
-    from assocpriv.plans.catalogue import Catalogue
     from assocpriv.plans.operator import Operator
 
 _WITHIN = 1.02  # designs this near the least error compete on report length
@@ -421,7 +420,7 @@ class Proposal:
 
 
 def plan_for_sizes(
-    names: "int | Catalogue",
+    names: int | Iterable[str],
     promise: Breach,
     known: "KnownSizes | SizeShares",
     *,

@@ -24,12 +24,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from assocpriv.planning.baskets import make_plan, part_of
 from assocpriv.planning.designs import MOST_REPORTS, Progress
 from assocpriv.planning.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
+from assocpriv.plans.baskets import Plan
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan
 from assocpriv.promise import breaches
 from assocpriv.promise.errors import PlanError
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
 
     from assocpriv.planning.shuffling import Central
-    from assocpriv.plans.baskets import Plan
 
 DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
 DEFAULT_DELTA = 1e-9
@@ -545,3 +545,55 @@ def _bisect(holds: Callable[[int], bool], low: int, high: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+@overload
+def privacy(  # type: ignore[overload-overlap]  # of a plan of baskets more is known than of any plan
+    plans: "Plan", priors: Iterable["str | float | Fraction"] = (), **options: Any
+) -> "Privacy": ...
+
+
+@overload
+def privacy(
+    plans: "PublishedPlan | Iterable[PlanUse]", priors: Iterable["str | float | Fraction"] = ()
+) -> "Budget": ...
+
+
+def privacy(
+    plans: "PublishedPlan | Iterable[PlanUse]", priors: Iterable["str | float | Fraction"] = (), **options: Any
+) -> "Privacy | Budget":
+    """Return what a plan proves about privacy, or what all answers of one person to several plans tell together.
+
+    Args:
+        plans: a plan; or a list of plans, each alone (as many reports as it allows a person) or with a number of
+            reports: ``[survey, (weekly, 52)]`` is one survey and a year of weekly reports.
+        priors: probabilities of a property beforehand, for the table; by default usual ones and the promises'.
+        options: of one plan of baskets ``reports_per_person``, ``shuffled`` and ``delta``, as :func:`describe_privacy`
+            has them.
+
+    Returns:
+        Of one plan of baskets its ``one`` report, several ``together``, and information in bits; of others all
+        ``answers`` and what they prove ``together``: ``amplification`` (the product of all γ, rounded up),
+        ``epsilon``, ``beliefs``.
+
+    Raises:
+        PlanError: a number out of range, or a plan that states no γ.
+        TypeError: something that is no plan.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(1000, 3, ap.Breach("5%", "50%"))
+    >>> ap.privacy([made, (made, 2)]).together.amplification == made.amplification**3
+    True
+    """
+
+    if isinstance(plans, PublishedPlan):
+        if isinstance(plans, Plan):
+            return describe_privacy(plans, priors, **options)
+        plans = [plans]
+    if options:
+        raise TypeError(
+            f"{next(iter(options))} goes with one plan of baskets; of others give pairs of a plan and its reports"
+        )
+    if not isinstance(plans, Iterable):
+        raise TypeError(f"give a plan (read_plan reads one from a file) or a list, got a {type(plans).__name__}")
+    return describe_budget(plans, priors)

@@ -98,11 +98,11 @@ def _describe_loss_in_blocks(loss: SamplingLoss) -> tuple[list[str], list[str]]:
     ]
 
 
-def warn_of_loss(loss: SamplingLoss) -> None:
-    """Warn the caller's caller where much is lost, in the words of :func:`describe_loss`."""
-    said, warning = describe_loss(loss)
+def warn_of_sampling(sizes: Counter[int], plan: "Plan", callers: int = 2) -> None:
+    """Warn the caller's caller, so many up, where sampling baskets of these sizes loses much."""
+    said, warning = describe_loss(sampling_loss(sizes, plan))
     if warning:
-        warnings.warn("; ".join(said + warning), stacklevel=3)
+        warnings.warn("; ".join(said + warning), stacklevel=callers + 1)
 
 
 def all_holders(sizes: Counter[int], largest: int) -> dict[int, Counter[int]]:

@@ -286,3 +286,27 @@ def _least(asked: AskedReports, k: int, n_reports: int) -> int:
         fewer = float(weights @ binom.cdf(middle - 1, n_reports, in_blocks / (partitions * pieces)))
         low, high = (middle, high) if fewer <= _TOO_FEW_SHARE else (low, middle - 1)
     return low
+
+
+def report_items(report: bytes, plan: Plan) -> frozenset[str]:
+    """Return the names that one report shows, of items its sender has and of others that chance added.
+
+    Args:
+        report: ``plan.report_bytes`` bytes.
+        plan: the published plan.
+
+    Returns:
+        Names of the plan's catalogue; dummies, which fill short transactions, are left out.
+
+    Raises:
+        WireError: bytes that no client of the plan can have sent.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> ap.report_items(ap.randomize({"milk"}, made), made) <= {"milk", "tea"}
+    True
+    """
+    Plan.of(plan)
+    if not isinstance(report, bytes):
+        raise TypeError(f"a report is bytes, got a {type(report).__name__}")
+    return frozenset(plan.catalogue[item] for item in plan.form.items(report) if item < plan.n_items)

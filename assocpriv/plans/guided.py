@@ -494,7 +494,7 @@ class GuidedPlan(PublishedPlan):
         )
 
 
-def guided_plan(
+def plan_guided(
     attributes: Sequence[Column],
     label: LabelColumn,
     *,

@@ -1,6 +1,28 @@
-"""The kinds of plans: what each of them needs is named by text, which is loaded when it is asked for."""
+"""The one registry of kinds of plans: what each side does with a plan of a kind, as text that is loaded on use.
 
-from collections.abc import Callable, Mapping
+A new kind is new files and one entry here. An entry's names are ``side.what``, and the side is a folder: what it names
+stands in a room of that folder, or outside the package. So whoever asks gets what his own folder, or one below it, has;
+tests/whole/test_layers.py holds every caller to that.
+
+    plans.plan          the class that reads a plan of the kind
+    client.report       (record, plan, *, entropy) -> report: one record, checked
+    client.randomize    (records, plan, BulkRequest) -> (Reports or None, counts): many records, into memory or a file
+    client.parse        (text) -> record, as `report` reads it; without it a record is names
+    client.values       (text) -> what a device says of a record, where a collector gives the rest
+    client.ask          (values, plan, ask, *, max_level) -> record, with what a collector was asked for
+    server.mine         (backend, request) -> table of itemsets
+    server.reconstruct  (reports, question, progress) -> distributions
+    server.crafted      (reports, *, progress) -> which reports honest people cannot have sent
+    planning.foresee    (plan, reports) -> what so many reports can show
+    planning.warn       (counts, plan) warns of what randomizing lost
+    simulation.simulate (records, plan, **wishes) -> both sides, beside the truth
+    auditing.audit      (plan or None, text, request, progress) -> findings
+    show.record         (what is foreseen) -> JSON content
+    show.lines          (what is foreseen) -> text
+    pages.analysis      how the operator's page analyses a collection
+"""
+
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +31,48 @@ from assocpriv.promise.errors import PlanError
 if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan
 
+_BASKETS = {
+    "plans.plan": "baskets:Plan",
+    "client.report": "baskets:randomize_basket",
+    "client.randomize": "bulk:randomize_records",
+    "server.mine": "mining:mine",
+    "server.crafted": "crafted:check_reports",
+    "planning.foresee": "discovery:foresee",
+    "planning.warn": "transaction_size:warn_of_sampling",
+    "simulation.simulate": "simulate:simulate_records",
+    "auditing.audit": "audit:audit_baskets",
+    "show.record": "plans:plan_record",
+    "show.lines": "plans:plan_lines",
+    "pages.analysis": "operator:BASKETS",
+}
 KINDS = {
-    "select-a-size": "assocpriv.plans.baskets:Plan",
-    "fixed-size": "assocpriv.plans.baskets:Plan",
-    "table": "assocpriv.plans.tables:TablePlan",
-    "guided": "assocpriv.plans.guided:GuidedPlan",
+    "select-a-size": _BASKETS,
+    "fixed-size": _BASKETS,
+    "table": {
+        "plans.plan": "tables:TablePlan",
+        "client.report": "tables:randomize_record",
+        "client.randomize": "tables:randomize_records",
+        "client.parse": "tables:parse_record",
+        "server.reconstruct": "distributions:reconstruct",
+        "planning.foresee": "tables:foresee_table",
+        "auditing.audit": "audit:audit_table",
+        "show.record": "tables:plan_record",
+        "show.lines": "tables:plan_lines",
+        "pages.analysis": "operator:TABLES",
+    },
+    "guided": {
+        "plans.plan": "guided:GuidedPlan",
+        "client.report": "guided:randomize_guided",
+        "client.randomize": "waiting:randomize_records",
+        "client.parse": "guided:parse_guided",
+        "client.values": "tables:parse_record",
+        "client.ask": "waiting:with_guidance",
+        "planning.foresee": "tables:foresee_guided",
+        "auditing.audit": "guided:audit_guided",
+        "show.record": "guided:plan_record",
+        "show.lines": "guided:plan_lines",
+        "pages.analysis": "operator:GUIDED",
+    },
 }
 
 
@@ -27,15 +86,28 @@ def load(reference: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def load_for(kind: str, registry: Mapping[str, str], done: str) -> Any:
-    """Return what a registry names for a kind of plan; ``done`` says what is done with it, in the past.
+def knows(kind: str, what: str) -> bool:
+    """Return whether a kind of plan has an entry ``side.what``.
+
+    >>> knows("table", "client.parse"), knows("table", "server.mine"), knows("unheard-of", "plans.plan")
+    (True, False, False)
+    """
+    return what in KINDS.get(kind, ())
+
+
+def load_for(kind: str, what: str, done: str) -> Any:
+    """Return the entry ``side.what`` of a kind of plan; ``done`` says what is done with it, in the past.
 
     Raises:
-        PlanError: it has no line for the kind.
+        PlanError: there is none.
+
+    >>> load_for("table", "plans.plan", "read").__name__
+    'TablePlan'
     """
-    if kind not in registry:
+    if not knows(kind, what):
         raise PlanError(f"plans of the kind {kind} cannot be {done} here; a newer release may know how")
-    return load(registry[kind])
+    side, entry = what.partition(".")[0], KINDS[kind][what]
+    return load(entry if "." in entry else f"assocpriv.{side}.{entry}")
 
 
 def parse_plan(text: str) -> "PublishedPlan":
@@ -49,31 +121,10 @@ def parse_plan(text: str) -> "PublishedPlan":
     content = check_envelope(parse_text(text))
     if content["kind"] not in KINDS:
         raise PlanError(UNKNOWN)
-    plan: PublishedPlan = load(KINDS[content["kind"]]).from_json(content)
+    plan: PublishedPlan = load_for(content["kind"], "plans.plan", "read").from_json(content)
     return plan
 
 
 def shown_by(reference: str) -> Callable[[Any], str]:
     """Return a ``_repr_html_``: what ``module:function`` makes of an object, for notebooks, which alone load it."""
     return lambda thing: str(load(reference)(thing))
-
-
-def on_first_use(
-    variables: dict[str, Any], homes: Mapping[str, tuple[str, ...]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return a module's ``__getattr__`` and ``__dir__``, which load the names of other modules on first use (PEP 562).
-
-    ``variables`` are the module's globals, ``__all__`` among them, which is all that ``dir`` shows; ``homes`` has names
-    like "make_plan" or "make_plan as plan" by their module.
-    """
-    pairs = [(home, *name.partition(" as ")[::2]) for home, names in homes.items() for name in names]
-    home_of = {alias or name: (home, name) for home, name, alias in pairs}
-
-    def get(name: str) -> Any:
-        if name not in home_of:
-            raise AttributeError(f"module {variables['__name__']!r} has no attribute {name!r}")
-        home, there = home_of[name]
-        variables[name] = getattr(import_module(home), there)  # looked up once
-        return variables[name]
-
-    return get, lambda: sorted([*variables["__all__"], *(name for name in variables if name.startswith("__"))])

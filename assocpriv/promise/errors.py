@@ -4,6 +4,11 @@ A message says what is wrong, the rule, the value and the remedy. It never conta
 transaction of a person: only names of fields, positions and counts.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+_Options = TypeVar("_Options")
+
 
 class AssocprivError(Exception):
     """Anything this package refuses; the command line prints its text as one line."""
@@ -69,3 +74,32 @@ def counted(count: int, what: str) -> str:
     """
     plural = "es" if what.endswith("s") else "s"
     return f"{count:,} {what}{plural if count != 1 else ''}"
+
+
+def options_of(made: type[_Options], given: Mapping[str, Any]) -> _Options:
+    """Return options, of a dataclass, as somebody named them.
+
+    Raises:
+        TypeError: a name that they do not have; those that they have are said.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Paint:
+    ...     colour: str = "white"
+    >>> options_of(Paint, {"color": "red"})
+    Traceback (most recent call last):
+    TypeError: there is no argument 'color' here; there are colour
+    """
+    check_names(given, [name for name, each in vars(made)["__dataclass_fields__"].items() if each.init])
+    return made(**given)
+
+
+def check_names(given: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse names of arguments that there are not, in the caller's words.
+
+    Raises:
+        TypeError: says those that there are.
+    """
+    for name in given:
+        if name not in known:
+            raise TypeError(f"there is no argument {name!r} here; there are {', '.join(known)}")

@@ -14,6 +14,7 @@ import io
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
@@ -29,6 +30,7 @@ CHUNK_BYTES = 1 << 21  # text that a core parses at once, at most
 LEAST_CHUNK_BYTES = 1 << 18
 _WORKING_BYTES = 32  # memory that a byte of text takes while it becomes baskets, at worst
 NO_BASKETS = "the file holds no baskets; check that it is the right one"
+ENDINGS = (".dat", ".txt", ".csv", ".tsv", ".gz", ".parquet", ".pq")
 _BOM = b"\xef\xbb\xbf"
 SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 SPREADSHEET = "a spreadsheet's own format is not read; save it there as “CSV UTF-8” and read that"
@@ -50,6 +52,26 @@ SAMPLE_BYTES = 1 << 20
 SAMPLE_LINES = 1000
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
+
+
+# ---- names of files
+
+
+def is_file(records: Any) -> bool:
+    """Tell the name of a file from records; text is one only if it ends as files of records do.
+
+    Raises:
+        TypeError: other text, as a single item's name would be; it is not shown.
+
+    >>> is_file("baskets.csv"), is_file(Path("baskets")), is_file([["tea"]])
+    (True, True, False)
+    """
+    if isinstance(records, str) and not records.lower().endswith(ENDINGS):
+        raise TypeError(
+            "text is no record: give a set or list of names, a table, or a file, by its pathlib.Path or by its name "
+            f"with one of the endings {', '.join(ENDINGS)}"
+        )
+    return isinstance(records, str | PathLike)
 
 
 # ---- memory

@@ -322,7 +322,7 @@ class Question:
 def reconstruct(
     reports: "Reports | SparkReports", question: Question, progress: Progress | None = None
 ) -> Distributions:
-    """Reconstruct what a question asks for; see :func:`assocpriv.numeric.reconstruct`."""
+    """Reconstruct what a question asks for; see :func:`assocpriv.ap.reconstruct`."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     with threadpool_limits(1):  # matrices of a hundred rows: on several threads they wait for each other

@@ -41,8 +41,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.atomic import atomic_output
-from assocpriv.files.reports import Reports
+from assocpriv.files.atomic import atomic_output, check_writable
+from assocpriv.files.plans import write_guidance
+from assocpriv.files.reports import MESSAGE_ENDING, Reports, read_messages, read_reports
 from assocpriv.plans.guidance import WEIGHT_TOTAL, Guidance, bit_weights, coin_of, mixing, ratio_of, weight_bounds
 from assocpriv.plans.guided import GuidedPlan, TupleMix
 from assocpriv.promise.errors import EstimateError, FileError, PlanError, WireError, counted
@@ -586,3 +587,64 @@ def _whole(triangles: list[list[float]], plan: GuidedPlan) -> NDArray[np.float64
         into[lower] = values
         into.T[lower] = values
     return sums
+
+
+def publish_file(state: str | Path, output: str | Path, *, force: bool = False) -> tuple[MinerState, bool]:
+    """Write the guidance that people are to answer now; the state file keeps it.
+
+    A new one is made when a batch of tuples has come in since the last; otherwise that is written again. The state is
+    written first: guidance that was published is never forgotten.
+
+    Returns:
+        The state, and whether its guidance is a new one.
+
+    Raises:
+        FileError: a state that was cut or changed, or an output that exists without ``force`` or cannot be written.
+        EstimateError: a class without tuples.
+    """
+
+    check_writable(output, force=force, inputs=[Path(state)])
+    before = read_state(state)
+    after = publish(before)
+    if after is not before:
+        replace_state(before, after, state)
+    assert after.guidance is not None
+    write_guidance(after.guidance, output, force=force)
+    return after, after is not before
+
+
+def collect_files(reports: str | Path | Iterable[str | Path], state: str | Path) -> MinerState:
+    """Add files of reports or of messages (.jsonl), or folders of reports, to a state file: all of them or none.
+
+    Of a folder those files are added that were not before, so one to which reports are still being collected can be
+    given again and again; a collector's reports that are not sealed wait. Reports in it that answer guidance not known
+    are left out.
+
+    Raises:
+        FileError: a state that was cut or changed, by another run meanwhile too, or cannot be written.
+        PlanError: reports of another plan.
+        WireError: a file that is named was collected before, or its reports answer guidance not known; a damaged one.
+    """
+
+    before = done = read_state(state)
+    paths = [Path(path) for path in ([reports] if isinstance(reports, str | Path) else reports)]
+    messages = [path for path in paths if path.suffix == MESSAGE_ENDING]
+    for path in messages:
+        done = collect(done, read_messages(path, done.plan), [path])
+    folders = [path for path in paths if path not in messages and path.is_dir()]
+    for path in folders:
+        done = _collect_folder(done, path)
+    if others := [path for path in paths if path not in messages and path not in folders]:
+        done = collect(done, read_reports(others))
+    replace_state(before, done, state)
+    return done
+
+
+def _collect_folder(state: MinerState, folder: Path) -> MinerState:
+    """Return the state with the report files of a folder that it does not have; a collector's open epochs are none."""
+
+    files = sorted(folder.glob("[!.]*.parquet"))
+    new = [path for path in files if not is_collected(state, path)]
+    if not files and not (folder / "open").is_dir():
+        read_reports(folder)  # says what is wrong with it
+    return collect(state, read_reports(new), leave_out=True) if new else state

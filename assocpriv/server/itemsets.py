@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.arrow import parquet_errors
-from assocpriv.files.atomic import atomic_output
+from assocpriv.files.atomic import atomic_output, output_format
 from assocpriv.files.itemsets import (
     FORMAT,
     READERS,
@@ -31,7 +31,6 @@ from assocpriv.files.itemsets import (
     AnyFrame,
     LightFrame,
     as_column,
-    output_format,
     put_together,
 )
 from assocpriv.files.reports import holds_reports
@@ -558,13 +557,19 @@ def write_itemsets(frame: AnyFrame, path: str | Path, *, force: bool = False) ->
         WRITERS[kind](LightFrame.of(frame), content, stream)
 
 
-def read_itemsets(path: str | Path) -> "pd.DataFrame":
+def read_itemsets(path: str | Path, *, light: bool = False) -> Any:
     """Read a table of itemsets that :func:`write_itemsets` wrote, as pandas' data frame.
+
+    Args:
+        path: a file of .parquet, .csv or .json.
+        light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
 
     Raises:
         EstimateError: the file is not such a table, or is damaged.
         FileError: it cannot be read, or has another extension.
     """
+    if light:
+        return read_table(path)
     from assocpriv.server.data_frames import shown
 
     return shown(read_table(path))
@@ -656,3 +661,40 @@ def write_counts(itemsets: "pd.DataFrame", path: str | Path, line: str, *, force
     with atomic_output(path, force=force) as stream:
         for items, count in found:
             stream.write((line.format(items=" ".join(items), count=count) + "\n").encode("utf-8"))
+
+
+def to_efficient_apriori(itemsets: "pd.DataFrame") -> dict[int, dict[tuple[str, ...], int]]:
+    """Return frequent itemsets as efficient-apriori's ``itemsets_from_transactions`` does: counts by itemset, by size.
+
+    Counts are estimates of how many baskets hold the itemset: supports times reports, rounded.
+
+    Raises:
+        EstimateError: not a table that mine returned.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> sorted(ap.to_efficient_apriori(found)[1]), list(ap.to_efficient_apriori(found)[2])
+    ([('milk',), ('tea',)], [('milk', 'tea')])
+    """
+    found: dict[int, dict[tuple[str, ...], int]] = {}
+    for items, count in frequent_counts(itemsets):
+        found.setdefault(len(items), {})[items] = count
+    return found
+
+
+def write_spmf(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = False) -> None:
+    """Write frequent itemsets as SPMF's miners do: ``1 2 3 #SUP: 120``, a line each.
+
+    Raises:
+        EstimateError: not a table that mine returned, or a name with a blank, which such a file cannot tell from two.
+        FileError: the file exists and ``force`` is not set, or cannot be written.
+    """
+
+    write_counts(itemsets, path, "{items} #SUP: {count}", force=force)
+
+
+def write_fimi(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = False) -> None:
+    """Write frequent itemsets as FIMI's miners do: ``1 2 3 (120)``, a line each; raises as :func:`write_spmf`."""
+
+    write_counts(itemsets, path, "{items} ({count})", force=force)

@@ -405,3 +405,28 @@ def _exactly(counts: Counts) -> Counts:
         without = [mask for mask in range(counts.shape[1]) if not mask >> i & 1]
         exact[:, without] -= exact[:, [mask | 1 << i for mask in without]]
     return exact
+
+
+def to_arules(rules: Any) -> Any:
+    """Return rules as the R package arules writes them: ``rules`` as ``{a,b} => {c}``, then its measures.
+
+    Standard errors come after them, under their own names.
+
+    Raises:
+        EstimateError: no table of rules.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> sorted(ap.to_arules(ap.association_rules(found, "60%"))["rules"])
+    ['{milk} => {tea}', '{tea} => {milk}']
+    """
+    import pandas as pd
+
+    check_rules(rules)
+    sides = [[f"{{{','.join(sorted(side))}}}" for side in rules[name]] for name in ("antecedents", "consequents")]
+    texts = [f"{left} => {right}" for left, right in zip(*sides, strict=True)]
+    measures = {"support": "support", "confidence": "confidence", "coverage": "antecedent support", "lift": "lift"}
+    errors = [name for name in rules.columns if str(name).endswith("_std_error")]
+    columns = {name: rules[ours].to_numpy() for name, ours in measures.items()}
+    return pd.DataFrame({"rules": texts} | columns | {name: rules[name].to_numpy() for name in errors})

@@ -11,22 +11,31 @@ afterwards.
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from assocpriv.files.reports import as_reports
 from assocpriv.plans import tree_model
 from assocpriv.plans.columns import CategoryColumn, Column, LabelColumn, NumberColumn, Window, default_intervals
 from assocpriv.plans.tables import TablePlan, shortened
-from assocpriv.promise.errors import EstimateError
-from assocpriv.server import tree_growth, tree_pruning
+from assocpriv.promise.errors import EstimateError, options_of
 from assocpriv.server.histograms import release_grid, released_codes
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
+
+    from assocpriv.server import tree_growth, tree_pruning
+except ModuleNotFoundError as error:
+    if (error.name or "").split(".")[0] != "sklearn":
+        raise
+    raise EstimateError("trees need scikit-learn; install it: pip install assocpriv[trees]") from None
 
 if TYPE_CHECKING:
     from assocpriv.files.reports import Reports
@@ -105,22 +114,41 @@ class ClassColumn:
 # ---- growth
 
 
-def grow_tree(reports: "Reports", class_column_name: str | None, request: TreeRequest) -> tree_model.TreeModel:
-    """Grow a tree on reports; those without a class, or that did not answer it, are left out.
+def grow_tree(
+    reports: "Reports | str | Path | Iterable[str | Path]",
+    class_column: str | None = None,
+    method: str = "by-class",
+    **growth: Any,
+) -> tree_model.TreeModel:
+    """Grow a decision tree on reports of a table; needs scikit-learn (the extra ``trees``).
+
+    Args:
+        reports: of a table plan: released records, a file of them, a folder, or a list of files.
+        class_column: a label or a category; the plan's only label by default. A protected one is learned from, too: the
+            shares of the tree's nodes are inverted.
+        method: ``"by-class"``, ``"global"`` or ``"local"``: over which records columns are reconstructed (AS00, section
+            4.2); ``"randomized"`` corrects nothing, for comparison.
+        growth: by name, as :class:`ReleasedTreeClassifier` takes them: ``max_depth``, ``min_samples_split``,
+            ``min_samples_leaf``, ``pruning``, ``ccp_alpha``; and ``seed``, there ``random_state``.
+
+    Reports without a class, or that did not answer it, are left out.
 
     Raises:
-        PlanError: reports of another kind, or no column of this name.
-        EstimateError: a column that can be no class, or what :func:`build` refuses.
+        PlanError: reports of another kind than tables, or no such column.
+        EstimateError: no reports, one class only, a class that is a number, more intervals than reports, or
+            scikit-learn is not installed.
     """
-    plan = reports.plan.as_a(TablePlan)
-    at = _class_place(plan, class_column_name)
+    request = options_of(TreeRequest, {"method": method, **growth})
+    opened: Reports = as_reports(reports)
+    plan = opened.plan.as_a(TablePlan)
+    at = _class_place(plan, class_column)
     places = [place for place in range(len(plan.columns)) if place != at]
-    every = released_codes(reports, plan)
+    every = released_codes(opened, plan)
     labels = every[at]
     known = labels < plan.columns[at].law.outputs
     codes = [every[place] if known.all() else every[place][known] for place in places]
     channels = [tree_growth.channel_of(plan, place, corrected=request.method != "randomized") for place in places]
-    target = ClassColumn.of(class_column(plan, at))
+    target = ClassColumn.of(class_of(plan, at))
     return build(codes, labels[known].astype(np.int64), channels, target, request, plan.plan_id)
 
 
@@ -137,11 +165,11 @@ def _class_place(plan: TablePlan, name: str | None) -> int:
             raise EstimateError(f"the plan has {len(labels)} labels; name the column that is the class")
         name = labels[0]
     place = plan.place_of(name)
-    class_column(plan, place)
+    class_of(plan, place)
     return place
 
 
-def class_column(plan: TablePlan, place: int) -> CategoryColumn:
+def class_of(plan: TablePlan, place: int) -> CategoryColumn:
     """Return the column at a position if it can be a class; EstimateError says why not."""
     column = plan.columns[place]
     if not isinstance(column, CategoryColumn):
@@ -413,7 +441,7 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             _codes(values, plan.columns[place], plan.unasked_code(place), asked)
             for place, (values, asked) in zip(places, columns, strict=True)
         ]
-        target = ClassColumn.of(class_column(plan, at))
+        target = ClassColumn.of(class_of(plan, at))
         labels = _labels(y, target, len(codes[0]))
         self.classes_ = np.array(target.values)
         self.n_features_in_ = len(places)

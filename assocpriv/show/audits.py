@@ -19,9 +19,8 @@ from assocpriv.server.itemsets import describe_undecided, mining_facts
 from assocpriv.server.rules import rule_records
 from assocpriv.show.collections import loss_lines
 from assocpriv.show.figures import fields, figure_up, listed, percent, percent_as_given, rest_line
-from assocpriv.show.guided import Description, describe_plan
 from assocpriv.show.itemsets import itemset_lines, mined_lines, mined_record, rule_lines, threshold_lines
-from assocpriv.show.plans import plan_lines, plan_record
+from assocpriv.show.plans import Description, describe_plan, plan_lines, plan_record
 from assocpriv.show.tables import tree_record, tree_text
 from assocpriv.show.terminal import paragraph_width
 

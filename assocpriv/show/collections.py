@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assocpriv.planning.transaction_size import SamplingLoss, describe_loss, sampling_loss
 from assocpriv.promise.breaches import format_bound
 from assocpriv.promise.errors import counted
 from assocpriv.show.figures import fields
@@ -16,11 +17,11 @@ from assocpriv.show.figures import fields
 if TYPE_CHECKING:
     from assocpriv.client.ledger import DeviceReport
     from assocpriv.client.sending import SentReport, SentWaiting
+    from assocpriv.client.transactions import BasketCounts
     from assocpriv.collect.folder import CollectionStatus
     from assocpriv.collect.gather import Gathered, Refusal
     from assocpriv.collect.keys import SourceKey
     from assocpriv.files.plans import CatalogueCheck
-    from assocpriv.planning.transaction_size import SamplingLoss
     from assocpriv.plans.baskets import Plan
     from assocpriv.records.basket_files import ReadCounts
     from assocpriv.simulation.samples import CatalogueDraft, CatalogueUse
@@ -261,9 +262,21 @@ def set_aside_lines(moved: int, key: int, data: Path, restore: bool) -> list[str
 # ---- what a file came to
 
 
-def outcome_lines(counts: "ReadCounts", empty: int, loss: "SamplingLoss", plan: "Plan") -> list[str]:
+def outcome_lines(done: "BasketCounts", plan: "Plan") -> list[str]:
     """Say what was left out or merged of a file, and what sampling its baskets loses."""
-    return [*count_lines(counts, empty, plan), *loss_lines(loss)]
+    return [*count_lines(done.read, done.empty, plan), *loss_lines(sampling_loss(done.sizes, plan))]
+
+
+def outcome_record(done: "BasketCounts", plan: "Plan") -> dict[str, Any]:
+    """Return what became of baskets as JSON content."""
+    loss = sampling_loss(done.sizes, plan)
+    return {
+        "plan_id": plan.plan_id,
+        "reports": done.read.baskets,
+        "report_bytes": plan.report_bytes,
+        "sampled_baskets": loss.sampled,
+        "expected_support_lost": {str(k): share for k, share in loss.shares.items()},
+    }
 
 
 def count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
@@ -282,10 +295,8 @@ def count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
     return lines
 
 
-def loss_lines(loss: "SamplingLoss") -> list[str]:
+def loss_lines(loss: SamplingLoss) -> list[str]:
     """Say how many baskets are sampled and what share of support that loses."""
-    from assocpriv.planning.transaction_size import describe_loss
-
     lines, warning = describe_loss(loss)
     return [*lines, *(f"warning: {line}" for line in warning)]
 

@@ -1,19 +1,15 @@
-"""Guided perturbation, as text for a person or as JSON content; how a plan of each kind is described.
+"""Guided perturbation, as text for a person or as JSON content.
 
 What a plan promises (figures of privacy err against us), the miner's state and its guidance, what came of answering
 guidance, and trials of both sides.
-
-A new kind of plan is a line in ``KINDS``; what it names is loaded when a plan of the kind is at hand.
 """
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from assocpriv.plans.kind import load
 from assocpriv.plans.tables import shortened
 from assocpriv.promise.breaches import epsilon, float_up, format_fraction, highest_posterior
-from assocpriv.promise.errors import PlanError, counted
+from assocpriv.promise.errors import counted
 from assocpriv.show.figures import becomes, fields, figure, figure_up, percent_as_given, percent_within
 from assocpriv.show.plans import promise_record
 
@@ -25,19 +21,6 @@ if TYPE_CHECKING:
     from assocpriv.simulation.guided import PopulationTrial, Trial
 
 _INDENT = " " * 12
-_BASKETS = (  # (plan, reports) -> what so many reports can show; this as JSON content; and as text
-    "assocpriv.planning.discovery:foresee", "assocpriv.show.plans:plan_record",
-    "assocpriv.show.plans:plan_lines",
-)  # fmt: skip
-_TABLES = (
-    "assocpriv.planning.tables:foresee_table", "assocpriv.show.tables:plan_record",
-    "assocpriv.show.tables:plan_lines",
-)  # fmt: skip
-_GUIDED = (
-    "assocpriv.planning.tables:foresee_guided", "assocpriv.show.guided:plan_record",
-    "assocpriv.show.guided:plan_lines",
-)  # fmt: skip
-KINDS = {"select-a-size": _BASKETS, "fixed-size": _BASKETS, "table": _TABLES, "guided": _GUIDED}
 
 
 # ---- plans
@@ -320,31 +303,3 @@ def population_lines(found: "PopulationTrial") -> list[str]:
     lines += ["waits are in people who came meanwhile", "", f"{'came':>8} {'received':>9} {'level':>6} {'accuracy':>9}"]
     tested = [each for each in found.moments if each.accuracy is not None]
     return lines + [f"{each.came:>8,} {each.received:>9,} {each.level:>6} {each.accuracy:>9.1%}" for each in tested]
-
-
-# ---- kinds of plans
-
-
-class Description(NamedTuple):
-    """Something as JSON content and as text, whichever is asked for."""
-
-    record: Callable[[], dict[str, Any]]
-    lines: Callable[[], list[str]]
-
-
-def describe_plan(plan: Any, reports: int) -> Description:
-    """Return both ways to describe a plan, and what so many reports of it can show.
-
-    Raises:
-        PlanError: plans of its kind are not known here.
-    """
-    if plan.kind not in KINDS:
-        raise PlanError(f"plans of the kind {plan.kind} cannot be described here; a newer release may know how")
-    foresee, record, lines = map(load, KINDS[plan.kind])
-    prospects = foresee(plan, reports)
-    if plan.amplification is not None:
-        return Description(lambda: record(prospects), lambda: lines(prospects))
-    return Description(
-        lambda: record(prospects) | {"amplification": None},
-        lambda: [f"no γ        {plan.unbounded}", *lines(prospects)],
-    )

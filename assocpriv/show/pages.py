@@ -56,7 +56,7 @@ def page(
 
     Args:
         found: a table as :func:`assocpriv.mine` or :func:`assocpriv.combine` returned it, what
-            :func:`assocpriv.numeric.reconstruct` or :func:`assocpriv.numeric.grow_tree` returned, or a file of one of
+            :func:`assocpriv.ap.reconstruct` or :func:`assocpriv.numeric.grow_tree` returned, or a file of one of
             them (combined tables: JSON), or of a suppression's report (JSON).
         plan: the plan that it was found with, or a file of it, for its promise to be said.
         min_confidence: of the rules shown.
@@ -240,7 +240,7 @@ def chart(
 
     Args:
         found: a table as :func:`assocpriv.mine` or :func:`assocpriv.association_rules` returned it, or what
-            :func:`assocpriv.numeric.reconstruct` returned.
+            :func:`assocpriv.ap.reconstruct` returned.
         kind: of itemsets ``intervals`` (default) or ``sizes``, on a line for each size beside what can be told from
             noise; of rules ``scatter`` (default; by support and confidence), ``graph`` or ``matrix``; of a column
             nothing.
@@ -252,7 +252,7 @@ def chart(
 
     >>> import assocpriv as ap
     >>> plan = ap.plan(["tea", "milk", "rye"], 2, ap.Breach("5%", "50%"))
-    >>> itemsets = ap.mine(ap.randomize_baskets([{"tea"}] * 1000, plan), "50%")
+    >>> itemsets = ap.mine(ap.randomize([{"tea"}] * 1000, plan), "50%")
     >>> ap.chart(itemsets)
     Chart(title='Supports with intervals of 95%')
     """

@@ -5,16 +5,17 @@ what sampling them to M items loses, what each M would mean, and what reading le
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assocpriv.planning.blocks import LEAST_BLOCKS
 from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery, Prospects, foresee
 from assocpriv.planning.transaction_size import SizeRow
 from assocpriv.plans.catalogue import itemsets_of
+from assocpriv.plans.kind import load_for
 from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.breaches import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.promise.errors import counted
@@ -392,3 +393,30 @@ def _size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
             + ("  ← proposed" if row.proposed else "")
         )
     return [*lines, _SIZES_EXPLAINED[in_blocks].format(reports=f"{reports:,}")]
+
+
+# ---- kinds of plans
+
+
+class Description(NamedTuple):
+    """Something as JSON content and as text, whichever is asked for."""
+
+    record: Callable[[], dict[str, Any]]
+    lines: Callable[[], list[str]]
+
+
+def describe_plan(plan: Any, reports: int) -> Description:
+    """Return both ways to describe a plan, and what so many reports of it can show.
+
+    Raises:
+        PlanError: plans of its kind are not known here.
+    """
+    entries = ("planning.foresee", "show.record", "show.lines")
+    foresee, record, lines = (load_for(plan.kind, each, "described") for each in entries)
+    prospects = foresee(plan, reports)
+    if plan.amplification is not None:
+        return Description(lambda: record(prospects), lambda: lines(prospects))
+    return Description(
+        lambda: record(prospects) | {"amplification": None},
+        lambda: [f"no γ        {plan.unbounded}", *lines(prospects)],
+    )

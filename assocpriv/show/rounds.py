@@ -8,7 +8,7 @@ from assocpriv.planning.rounds import HISTOGRAM, Refinement
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.promise.breaches import epsilon, format_fraction
 from assocpriv.server.posterior import Itemset, ranked
-from assocpriv.server.rounds import combined_records
+from assocpriv.server.rounds import combined_records as combined_records
 from assocpriv.show import figures
 from assocpriv.show.plans import plan_lines, plan_record, promise_record
 

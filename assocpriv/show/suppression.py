@@ -14,8 +14,7 @@ from assocpriv.promise.errors import counted
 from assocpriv.show.figures import confidence_above, percent, percent_as_given
 
 if TYPE_CHECKING:
-    from assocpriv.suppress import BasketCheck, BasketRelease
-    from assocpriv.suppress.baskets import ItemInference
+    from assocpriv.suppress.baskets import BasketCheck, BasketRelease, ItemInference
     from assocpriv.suppress.inferences import Inference
     from assocpriv.suppress.release import Check, Publication
     from assocpriv.suppress.templates import Bound, ItemBound

@@ -364,7 +364,7 @@ def progress_bar(**options: Any) -> ProgressBar:
 
     >>> import assocpriv as ap
     >>> plan = ap.plan(["tea", "milk", "rye"], 2, ap.Breach("5%", "50%"))
-    >>> reports = ap.randomize_baskets([{"tea"}] * 1000, plan)
+    >>> reports = ap.randomize([{"tea"}] * 1000, plan)
     >>> len(ap.mine(reports, "50%", progress=ap.progress_bar()))
     1
     """

@@ -43,8 +43,8 @@ from numpy.typing import NDArray
 from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports
 from assocpriv.plans.guidance import MIXED_TOTAL, Guidance, bit_weights, coin_of, mixed, mixing
-from assocpriv.plans.guided import GuidedPlan, category, class_label, guided_plan, number
-from assocpriv.promise.breaches import parse_share
+from assocpriv.plans.guided import GuidedPlan, category, class_label, number, plan_guided
+from assocpriv.promise.breaches import Breach, parse_probability, parse_share
 from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records.sources import SEPARATORS, cut_line, first_lines, open_source, read_sample
 from assocpriv.records.tables import TableOptions, stream_table
@@ -173,7 +173,7 @@ def _numbers(known: "pd.Series") -> NDArray[np.float64] | None:
 def plan_of(cells: "pd.DataFrame", class_column: str, **settings: Any) -> GuidedPlan:
     """Return a plan of all columns of a table but constant ones, which tell nothing of anybody.
 
-    ``settings`` are those of :func:`assocpriv.plans.guided.guided_plan`.
+    ``settings`` are those of :func:`assocpriv.plans.guided.plan_guided`.
 
     Raises:
         RecordError: no such column, fewer than two classes, or numbers that are none.
@@ -202,7 +202,7 @@ def plan_of(cells: "pd.DataFrame", class_column: str, **settings: Any) -> Guided
         for name, values in made.items()
         if name not in constant
     ]
-    return guided_plan(attributes, class_label(class_column, labels), **settings)
+    return plan_guided(attributes, class_label(class_column, labels), **settings)
 
 
 def read_people(table: Any, plan: GuidedPlan, options: TableOptions, seed: int | None = None) -> People:
@@ -655,3 +655,129 @@ def _outcome(group: Group, waits: NDArray[np.int64]) -> GroupOutcome:
         float(waited.mean()) if len(waited) else 0.0,
         int(waited.max(initial=0)),
     )
+
+
+# ---- what people call
+
+
+def start(
+    table: Any,
+    class_column: str,
+    *,
+    promise: Breach | None = None,
+    keep: str = "bits",
+    mu: str | float | Fraction = "15%",
+    batch: int = 100,
+    order: str = "magnitude",
+    known: bool = False,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+    seed: int | None = None,
+) -> guided.MinerState:
+    """Make a plan of a table's columns, and the state that a miner begins with.
+
+    Args:
+        table: records of people who do not mind, or public ones: a pandas, polars or pyarrow table, or the name of a
+            CSV or Parquet file. Values of categories and quartiles of numbers are taken from it.
+        class_column: the class, two or more labels; it is collected in clear.
+        promise: what every report is to keep; without one none does, whoever publishes the guidance.
+        keep: how a promise is kept: ``"bits"`` mixes every bit with a coin, ``"tuple"`` mixes whole
+            tuples.
+        mu: μ, how small an eigenvalue may be against the largest to be left out.
+        batch: tuples after which guidance is published anew.
+        order: of eigenvalues, ``"magnitude"`` or, for two classes, ``"value"`` as in the paper.
+        known: start with the table's own tuples; otherwise with random ones.
+        separator: of the cells of a CSV file; found out by default.
+        missing: a word, or several, for missing values; empty cells are such anyway.
+        seed: makes a random start repeatable.
+
+    Raises:
+        RecordError: a table that cannot be read, no such column, or fewer than two classes.
+        PlanError: what the plan cannot hold.
+        EstimateError: too few records of a class to start with.
+    """
+
+    options = TableOptions(separator, missing)
+    settings = {"promise": promise, "keep": keep, "mu": parse_probability(mu, "mu"), "batch": batch, "order": order}
+    plan = plan_of(read_cells(table, options), class_column, **settings)
+    if not known:
+        return guided.random_start(plan, seed)
+    people = read_people(table, plan, options, seed)
+    return guided.start(plan, people.classes, plan.to_bits(people.raw_positions))
+
+
+def simulate(
+    table: Any,
+    class_column: str,
+    *,
+    classifier: str = "tree",
+    levels: Sequence[int] = (),
+    promise: Breach | None = None,
+    keep: str = "bits",
+    batch: int = 100,
+    order: str = "magnitude",
+    repeats: int = 5,
+    most_people: int = 5000,
+    unconcerned: int = 0,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Trial:
+    """Run both sides on a table: accuracy against disclosure, for every level that guidance can have.
+
+    Args:
+        table, class_column, promise, keep, batch, order, separator, missing: as of :func:`start`.
+        classifier: ``"tree"``, ``"naive-bayes"`` or ``"logistic"``.
+        levels: which ones to try, 1 to the number of bits by default.
+        repeats: how often, each time with another third of the people held back to test on.
+        most_people: so many of the records at most, drawn at random.
+        unconcerned: people whose raw tuples the miner starts with; 0 for random tuples.
+        seed: makes the simulation repeatable.
+        progress: called with (levels done, levels).
+
+    Raises:
+        RecordError: as :func:`start`, or too few people of a class.
+        EstimateError: scikit-learn is not installed, or no such classifier.
+    """
+
+    options = TableOptions(separator, missing)
+    request = TrialRequest(classifier, repeats, most_people, unconcerned, seed)
+    settings = {"promise": promise, "keep": keep, "batch": batch, "order": order}
+    plan = plan_of(read_cells(table, options), class_column, **settings)
+    return run_trial(read_people(table, plan, options, seed), plan, request, levels, progress)
+
+
+def simulate_population(
+    table: Any,
+    class_column: str,
+    groups: str,
+    *,
+    classifier: str = "tree",
+    promise: Breach | None = None,
+    keep: str = "bits",
+    mu: str | float | Fraction = "15%",
+    batch: int = 100,
+    order: str = "magnitude",
+    most_people: int = 5000,
+    unconcerned: int = 0,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+    seed: int | None = None,
+) -> PopulationTrial:
+    """Run one collection from people of mixed caution: who waits, for how long, and what is learned meanwhile.
+
+    Args:
+        groups: shares of people, and the largest level that they accept: ``"17%:2,56%:8,27%:any"``.
+        mu: μ, as of :func:`start`; the others as of :func:`simulate`.
+
+    Raises:
+        RecordError: as :func:`simulate`, or groups that are not so written.
+    """
+
+    options = TableOptions(separator, missing)
+    request = TrialRequest(classifier, 1, most_people, unconcerned, seed)
+    settings = {"promise": promise, "keep": keep, "mu": parse_probability(mu, "mu"), "batch": batch, "order": order}
+    plan = plan_of(read_cells(table, options), class_column, **settings)
+    people = read_people(table, plan, options, seed)
+    return run_population(people, plan, request, parse_groups(groups, plan.width))

@@ -11,8 +11,9 @@ The truth is the most frequent itemsets of up to four items in whole baskets, ex
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +36,11 @@ from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
-from assocpriv.promise.errors import EstimateError
+from assocpriv.promise.errors import EstimateError, options_of
 from assocpriv.promise.numbers import check_range
-from assocpriv.records.baskets import Baskets
+from assocpriv.records.basket_files import ReadOptions, read_baskets
+from assocpriv.records.baskets import Baskets, to_baskets
+from assocpriv.records.sources import is_file
 from assocpriv.server import posterior
 from assocpriv.server.apriori import mine_levels
 from assocpriv.server.ask import count_subsets
@@ -504,3 +507,41 @@ def _holdings(baskets: Baskets, items: NDArray[np.int64]) -> NDArray[np.bool_]:
     holds = np.zeros((len(items), len(baskets)), dtype=np.bool_)
     holds[places[wanted], rows[wanted]] = True
     return holds
+
+
+def simulate_rounds(
+    baskets: Any,
+    promise: "Breach",
+    *,
+    rounds: int | str = "auto",
+    top: int = 64,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    **reading: Any,
+) -> RoundsTrial:
+    """Run whole schedules of rounds on baskets: how many rounds find most, and what does each buy?
+
+    Args:
+        baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`), or a file.
+        promise: the breach that no report may cause; each person answers once.
+        rounds: 1, 2, 3, or ``auto`` to try all.
+        top: how many itemsets are wanted.
+        seed: makes the run repeatable; the operating system's entropy by default.
+        progress: called with (stage, done, total).
+        reading: of a file, as of :func:`assocpriv.read_baskets`; its catalogue is of the items that occur in it.
+
+    Returns:
+        ``schedules``, each with its rounds and what was found after them beside the truth, and ``proposed``, the one
+        that found the most of the truly most frequent itemsets (of up to four items, in whole baskets).
+
+    Raises:
+        EstimateError: too few baskets, or none that holds anything.
+        PlanError: numbers out of range, or no operator fits.
+    """
+
+    if is_file(baskets):
+        stage = partial(progress, "reading") if progress else None
+        raw = of_used_items(read_baskets(baskets, None, options_of(ReadOptions, {"progress": stage, **reading}))[0])
+    else:
+        raw = to_baskets(baskets, **reading)
+    return try_rounds(raw, promise, rounds=rounds, top=top, seed=seed, progress=progress)

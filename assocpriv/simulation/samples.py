@@ -4,6 +4,7 @@ M is proposed where none is given, and what sampling to M loses of the sample is
 looked at; a catalogue is made of them, or they are held against one.
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from assocpriv.planning.transaction_size import (
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.view import View
-from assocpriv.promise.errors import BasketError, PlanError
+from assocpriv.promise.errors import BasketError, PlanError, counted
 from assocpriv.promise.numbers import check_range
 from assocpriv.records.basket_files import ReadCounts, ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets, count_sizes, to_baskets, top_holders
@@ -152,7 +153,8 @@ def _read(
     path, layout = sample
     reading = partial(progress, "reading") if progress else None
     options = ReadOptions(**layout, unknown=unknown, repeats="merge", empty="keep", progress=reading)
-    return ReadSample(*read_transactions(path, plan, options))
+    transactions, counts = read_transactions(path, plan, options)
+    return ReadSample(transactions, counts.read)
 
 
 # ---- a catalogue
@@ -260,3 +262,41 @@ def _batches(source: Any, layout: Mapping[str, Any], progress: "Progress | None"
     if not isinstance(source, str | PathLike):
         return iter([to_baskets(source, repeats="merge")])
     return stream_baskets(source, None, ReadOptions(**layout, repeats="merge", empty="keep", progress=progress))
+
+
+def catalogue(*sources: Any, min_count: int = 1, progress: "Progress | None" = None, **layout: Any) -> Catalogue:
+    """Make a catalogue of the names of items in baskets that may be looked at: it gets published with the plan.
+
+    Names are put into Unicode form NFC with single blanks, so baskets that write them otherwise do not match it.
+
+    Args:
+        sources: files of baskets, or baskets in memory (see ``to_baskets``).
+        min_count: baskets that a name must be in.
+        progress: called with (bytes read, bytes of the file), file by file.
+        layout: of the files, ``format``, ``separator``, ``header``, ``transaction_column`` and ``item_column``, as for
+            :func:`assocpriv.read_baskets`.
+
+    Returns:
+        The names, sorted; ``write_catalogue`` writes them, a line each.
+
+    Raises:
+        BasketError: as :func:`read_baskets`; no item is in so many baskets.
+
+    Warns:
+        UserWarning: names that are equal but for case, Unicode form or blanks: how many groups, ``check_catalogue`` has
+            the names.
+
+    >>> import assocpriv as ap
+    >>> list(ap.catalogue([["tea", "milk"], ["tea"]], min_count=2))
+    ['tea']
+    """
+
+    draft = draft_catalogue(sources, min_count, layout, progress)
+    if draft.twins:
+        groups = counted(len(draft.twins), "group")
+        warnings.warn(
+            f"{groups} of names differ in case, Unicode form or blanks only; "
+            "assocpriv.check_catalogue(…).twins has them",
+            stacklevel=2,
+        )
+    return draft.catalogue

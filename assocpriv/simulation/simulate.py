@@ -4,7 +4,7 @@ Baskets are randomized, their reports mined, and what was found is compared with
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.bulk import randomize_chunks
+from assocpriv.client.transactions import BasketCounts, read_transactions
 from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import add_up, default_memory
-from assocpriv.planning.transaction_size import sampling_loss
+from assocpriv.planning.transaction_size import sampling_loss, warn_of_sampling
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
+from assocpriv.promise.errors import options_of
+from assocpriv.records.basket_files import ReadOptions
 from assocpriv.records.baskets import Baskets, count_sizes
+from assocpriv.records.sources import is_file
 from assocpriv.server.apriori import mine_levels
 from assocpriv.server.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
 from assocpriv.server.counting import CountsOfAll, LocalBackend, part_size
@@ -114,6 +118,7 @@ class Simulation:
         seconds: time of each stage.
         found_count: truly frequent itemsets that were found.
         false_count: itemsets reported as frequent whose true support is below the minimum.
+        read: what was left out of the baskets, and how many hold how many items.
     """
 
     itemsets: "pd.DataFrame"
@@ -124,6 +129,7 @@ class Simulation:
     seconds: dict[str, float]
     found_count: int
     false_count: int
+    read: BasketCounts | None = None
 
     @property
     def of_whole_baskets(self) -> bool:
@@ -166,6 +172,27 @@ def simulate(
     seconds = dict(zip(["randomize", "mine", "truth"], np.diff(clock).tolist(), strict=True))
     longer = sampling_loss(count_sizes(baskets), plan).sampled
     return Simulation(itemsets, missed, reports, truth, longer, seconds, found, false)
+
+
+def simulate_records(
+    records: Any,
+    plan: Plan,
+    min_support: "float | str",
+    *,
+    max_itemset: int | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    **reading: Any,
+) -> Simulation:
+    """Try a plan on baskets in a file or in memory; :func:`assocpriv.simulate` says what comes back."""
+    MiningRequest(min_support, max_itemset=max_itemset).largest(plan)  # what is refused is refused before reading
+    in_file = is_file(records)
+    told = {"progress": partial(progress, "reading")} if in_file and progress else {}
+    transactions, read = read_transactions(records, plan, options_of(ReadOptions, {**told, **reading}))
+    if not in_file:
+        warn_of_sampling(read.sizes, plan, callers=3)
+    done = simulate(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
+    return replace(done, read=read)
 
 
 def _truth(baskets: Baskets, plan: Plan, fitted: NDArray[np.int64]) -> Truth:

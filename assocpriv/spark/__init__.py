@@ -1,14 +1,12 @@
 """Spark's front: reports in files or DataFrames, counted by tasks for all that is asked of reports elsewhere.
 
 :func:`read_reports` and :func:`reports_of` return a collection that :func:`assocpriv.mine`, ``ask``,
-``numeric.reconstruct`` and ``guided.collect`` take as they take any other; results are the same to the last integer.
+``ap.reconstruct`` and ``guided.collect`` take as they take any other; results are the same to the last integer.
 """
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-
-from assocpriv.plans.kind import on_first_use
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,12 +15,6 @@ if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.spark import SparkReports
-
-
-__all__ = ["SparkReports", "connect", "mine", "randomize", "read_reports", "reports_of"]
-_HOMES = {"assocpriv.server.spark": ("SparkReports",)}
-
-__getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
 def connect(master: str = "local[*]") -> "SparkSession":
@@ -118,7 +110,8 @@ def mine(
         raise PlanError("report files carry their plan; give none")
     else:
         chosen = read_reports(reports, spark, master=master)
-    return run(chosen, min_support, **options)
+    found: pd.DataFrame = run(chosen, min_support, **options)
+    return found
 
 
 # ---- the clients' side: whoever holds baskets, and shares reports
@@ -162,10 +155,10 @@ def randomize(
     """
     from assocpriv.client.spark import randomize_frame
     from assocpriv.files.plans import read_plan
-    from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
+    from assocpriv.planning.transaction_size import warn_of_sampling
     from assocpriv.plans.baskets import Plan
 
     chosen = read_plan(plan, Plan) if isinstance(plan, str | Path) else Plan.of(plan)
     sizes = randomize_frame(baskets, chosen, Path(output), (item_column, transaction_column), unknown, repeats)
-    warn_of_loss(sampling_loss(sizes, chosen))
+    warn_of_sampling(sizes, chosen)
     return sizes.total()

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.plans.catalogue import sort_key
-from assocpriv.promise.errors import TemplateError
+from assocpriv.promise.errors import TemplateError, options_of
 from assocpriv.records.basket_files import BasketLayout, ReadOptions, layout_of, read_baskets
 from assocpriv.records.baskets import Baskets, frame_layout, named_baskets
 from assocpriv.suppress.checking import count_violations, of_rows, read_again
@@ -188,15 +188,30 @@ class _Source:
         return "long" not in (self.kind, self.layout.kind if self.layout else "")
 
 
-def check_baskets(data: Any, templates: Templates, options: ReadOptions) -> BasketCheck:
-    """Return what baskets tell above the bounds of templates.
+def check_items(data: Any, templates: Any, **reading: Any) -> BasketCheck:
+    """Say what baskets tell above templates over items; nothing is written.
+
+    Every pattern of a channel is counted: which of its items are there and which are not.
+
+    Args:
+        data: baskets, as a file, a table, lists or ``Baskets``.
+        templates: the name of a TOML or JSON file, or a list of mappings with ``channel`` (items), ``sensitive`` (a
+            list of items, or of lists of items that are sensitive together) and ``confidence``, or of
+            :class:`ItemTemplate`.
+        reading: of files and tables, as of ``read_baskets``: ``format``, ``separator``, ``header``,
+            ``transaction_column``, ``item_column``, ``repeats``, ``empty``, ``progress``.
 
     Raises:
-        TemplateError: templates that cannot be read, or an item of them that no basket holds.
-        BasketError: as reading baskets.
+        TemplateError: templates that break a rule, or an item that no basket has.
+        BasketError: baskets that cannot be read.
+
+    >>> baskets = [["beer", "test"], ["beer", "test"], ["beer"], ["milk"]]
+    >>> found = check_items(baskets, [{"channel": ["beer"], "sensitive": ["test"], "confidence": "50%"}])
+    >>> [(each.pattern, each.support, each.hits) for each in found.inferences]
+    [((True,), 3, 2)]
     """
     bounds = item_bounds(read_item_templates(templates))
-    named = _named(_source_of(data, options).baskets, bounds)
+    named = _named(_source_of(data, options_of(ReadOptions, reading)).baskets, bounds)
     found = (each for bound in bounds for each in item_inferences(named, bound, above=bound.confidence))
     return BasketCheck(named.n_baskets, bounds, tuple(found))
 

@@ -11,7 +11,7 @@ because it names suppressed values.
 import contextlib
 import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, zip_longest
 from os import PathLike
@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.atomic import atomic_output, check_writable
-from assocpriv.kernels.parallel import map_ahead
-from assocpriv.promise.errors import FileError, RecordError, TemplateError
+from assocpriv.kernels.parallel import default_memory, map_ahead
+from assocpriv.promise.errors import FileError, RecordError, TemplateError, options_of
+from assocpriv.records.basket_files import ReadOptions
 from assocpriv.records.sources import Budget, Resumed, line_chunks, named_after, open_source, read_sample
 from assocpriv.records.tables import TableOptions
-from assocpriv.suppress.baskets import BasketCheck, BasketRelease, ItemInference
+from assocpriv.suppress.baskets import BasketCheck, BasketRelease, ItemInference, suppress_baskets
 from assocpriv.suppress.checking import Checked, count_columns, count_file
 from assocpriv.suppress.inferences import Inference, inferences, masking_columns
 from assocpriv.suppress.progressive import MARK, SuppressedValue, Suppression, check_columns, disclose
@@ -40,13 +41,15 @@ from assocpriv.suppress.table import (
     check_table_name,
     file_stamp,
     frame_columns,
+    read_binning,
     read_source,
     record_batches,
     released_frame,
     released_schema,
 )
-from assocpriv.suppress.templates import Bound, ItemBound, Template, bounds, irredundant
+from assocpriv.suppress.templates import Bound, ItemBound, Template, bounds, irredundant, read_templates
 
+Bins = int | str | Mapping[str, int | str] | Sequence[str] | None
 _KEEP = -1  # a cell that stays as it is
 _CHANGED = "the file was changed while it was read; nothing was written"
 
@@ -77,6 +80,17 @@ class Request:
                         f"template {place}: the class {self.class_column} is {role}; the class is released as it is, "
                         "so take it out of the template or choose another class"
                     )
+
+    @classmethod
+    def made(
+        cls, templates: Any, class_column: str | None, bins: Bins, category: str | Collection[str],
+        reading: Mapping[str, Any], mark: str = MARK,
+    ) -> "Request":  # fmt: skip
+        """Return the request that somebody makes, with ``reading`` as :class:`TableOptions` by name."""
+        missing, memory = reading.get("missing", ()), reading.get("memory_bytes") or default_memory()
+        words = (missing,) if isinstance(missing, str) else tuple(missing)
+        options = options_of(TableOptions, {**reading, "missing": words, "memory_bytes": memory})
+        return cls(read_templates(templates), class_column, read_binning(bins, category), mark, options)
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
@@ -139,24 +153,130 @@ class Publication:
 # ---- from a table to its release
 
 
-def check_table(source: Any, request: Request) -> Check:
-    """List the inferences of a table above their bounds."""
-    table, bins = _read(source, request)
-    wanted = request.bounds
-    found = [each for bound in wanted for each in inferences(table.coded, bound, above=bound.confidence)]
-    return Check(table.coded.n_records, bins, wanted, tuple(found))
+def check(
+    table: Any,
+    templates: Any,
+    class_column: str | None = None,
+    *,
+    bins: Bins = None,
+    category: str | Collection[str] = (),
+    **reading: Any,
+) -> Check:
+    """List the inferences that a table allows above their bounds; nothing is written.
 
+    Args:
+        table: a pandas, polars or pyarrow table, or the name of a CSV or Parquet file.
+        templates: the name of a TOML or JSON file, or a list of mappings with ``channel`` (columns), ``sensitive``
+            (values by column) and ``confidence`` (the highest allowed), or of :class:`Template`.
+        class_column: whose entropy bins numbers, if ``bins`` says so.
+        bins: of columns of numbers in a channel: a number of intervals with equally many records, ``"entropy"``
+            (Fayyad and Irani 1993), or either by column.
+        category: columns of numbers that are categories.
+        reading: by name ``separator`` (of the cells of a CSV file; found out from its header by default), ``missing``
+            (a word, or several, for missing values, as "?"; a missing cell is a value of its own), ``memory_bytes``
+            (what reading a file may hold of its text at a time; a quarter of the free memory by default) and
+            ``progress`` (called with bytes read, bytes of the file).
 
-def publish_file(
-    table: Path, output: Path, request: Request, *, force: bool, report: Callable[[Publication], None] | None = None
-) -> Publication:
-    """Write a table with suppressed values, checked as it lies on disk before it takes its name.
+    Raises:
+        TemplateError: templates that break a rule, or do not fit the table.
+        RecordError: a table that cannot be read; no value of it is shown.
 
-    ``report`` is told what was done before that: where the report cannot be written, nor is the table.
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"job": ["cook", "cook", "clerk"], "ill": ["no", "yes", "yes"]})
+    >>> found = check(table, [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "70%"}])
+    >>> [(each.values, each.support, float(each.confidence)) for each in found.violations]
+    [(('clerk',), 1, 1.0)]
     """
+    request = Request.made(templates, class_column, bins, category, reading)
+    source, found_bins = _read(table, request)
+    wanted = request.bounds
+    found = [each for bound in wanted for each in inferences(source.coded, bound, above=bound.confidence)]
+    return Check(source.coded.n_records, found_bins, wanted, tuple(found))
+
+
+def suppress(
+    table: Any,
+    templates: Any,
+    class_column: str | None = None,
+    *,
+    bins: Bins = None,
+    category: str | Collection[str] = (),
+    mark: str = "*",
+    missing: str | Sequence[str] = (),
+) -> tuple[Any, Publication]:
+    """Return a table of the same kind in which no inference is above its bound, and what was done to it.
+
+    Values of the channels' columns are suppressed, each everywhere it occurs. Of what satisfies the templates as much
+    is shown as helps to tell the class most (Wang, Fung, Yu, 2005, algorithm 1). Dtypes of other columns, the order of
+    rows and an index stay. docs/privacy.md says what this does not promise.
+
+    Args:
+        table: a pandas, polars or pyarrow table.
+        templates, class_column, bins, category, missing: as of :func:`check`.
+        mark: stands for suppressed values.
+
+    Raises:
+        TemplateError: also where even the most suppressed table violates a bound.
+        RecordError: as :func:`check`.
+        FileError: the released table violates a bound.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"job": ["cook", "cook", "clerk"], "ill": ["no", "yes", "yes"]})
+    >>> templates = [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "70%"}]
+    >>> released, done = suppress(table, templates)
+    >>> released["job"].tolist()
+    ['*', '*', '*']
+    """
+    if isinstance(table, str | PathLike):
+        raise TypeError("a table must be in memory, a pandas, polars or pyarrow table; suppress_file takes files")
+    request = Request.made(templates, class_column, bins, category, {"missing": missing}, mark)
+    decided = _decide(table, request)
+    changes = _rewrites(decided.source, decided.suppression.suppressed, request.mark)
+    released = _release_frame(table, decided.source, changes)
+    columns = {str(column.name).strip(): column for column in frame_columns(released)}
+    checked = count_columns({name: columns[name].to_arrow() for name in request.columns}, request.bounds)
+    return released, _publication(decided, request, checked)
+
+
+def suppress_file(
+    table: str | PathLike[str],
+    templates: Any,
+    output: str | PathLike[str],
+    class_column: str | None = None,
+    *,
+    bins: Bins = None,
+    category: str | Collection[str] = (),
+    mark: str = "*",
+    report: str | PathLike[str] | None = None,
+    force: bool = False,
+    **reading: Any,
+) -> Publication:
+    """Write what :func:`suppress` returns, from a file of any size to another one of its kind, CSV or Parquet.
+
+    Cells that are not suppressed stay as they are written. The output is checked as it lies on disk before it takes its
+    name, so that it appears whole and checked, or not at all.
+
+    Args:
+        table, templates, class_column, bins, category, reading: as of :func:`check`.
+        output: file to write.
+        mark: as of :func:`suppress`.
+        report: file for :func:`publication_record` as JSON; it names suppressed values, and stays with the owner.
+        force: replace existing files.
+
+    Raises:
+        TemplateError, RecordError: as :func:`suppress`.
+        FileError: an output exists and ``force`` is not set, is of another kind, or cannot be written.
+    """
+    request = Request.made(templates, class_column, bins, category, reading, mark)
+    inputs = [Path(table), *([Path(templates)] if isinstance(templates, str | PathLike) else [])]
+    table, output = Path(table), Path(output)
+    check_writable(output, force=force, inputs=inputs)
+    if report is not None:
+        check_writable(Path(report), force=force, inputs=inputs)
+        if Path(report).resolve() == output.resolve():
+            raise FileError(f"{output} cannot be both the released table and the report; name two files")
     _check_kinds(table, output)
     check_table_name(output)
-    check_writable(output, force=force, inputs=[table])
     decided = _decide(table, request)
     source, changes = decided.source, _rewrites(decided.source, decided.suppression.suppressed, request.mark)
     gzipped = output.name.lower().endswith(".gz")
@@ -168,21 +288,9 @@ def publish_file(
             separator=source.layout.separator or ",", gzipped=gzipped,
         )  # fmt: skip
         done = _publication(decided, request, checked)
-        if report is not None:
-            report(done)
+        if report is not None:  # where it cannot be written, nor is the table
+            _write_json(publication_record(done), Path(report), force)
     return done
-
-
-def publish_frame(frame: Any, request: Request) -> tuple[Any, Publication]:
-    """Return a table in memory with suppressed values, checked as it is, of the kind that it came as."""
-    if isinstance(frame, str | PathLike):
-        raise TypeError("a table must be in memory, a pandas, polars or pyarrow table; suppress_file takes files")
-    decided = _decide(frame, request)
-    changes = _rewrites(decided.source, decided.suppression.suppressed, request.mark)
-    released = _release_frame(frame, decided.source, changes)
-    columns = {str(column.name).strip(): column for column in frame_columns(released)}
-    checked = count_columns({name: columns[name].to_arrow() for name in request.columns}, request.bounds)
-    return released, _publication(decided, request, checked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -546,11 +654,6 @@ def _suppressed(found: SuppressedValue) -> dict[str, Any]:
     }
 
 
-def write_report(done: Publication, path: Path, *, force: bool) -> None:
-    """Write what was done to a table as JSON."""
-    _write_json(publication_record(done), path, force)
-
-
 def _write_json(record: dict[str, Any], path: Path, force: bool) -> None:
     with atomic_output(path, force=force) as stream:
         stream.write(json.dumps(record, ensure_ascii=False, indent=1).encode() + b"\n")
@@ -617,6 +720,44 @@ def _picked(found: ItemInference, *, there: bool) -> Sequence[str]:
     return [item for item, flag in zip(found.bound.channel, found.pattern, strict=True) if flag is there]
 
 
-def write_item_report(result: BasketRelease, path: Path, *, force: bool) -> None:
-    """Write what was done as JSON."""
-    _write_json(item_record(result), path, force)
+def suppress_items(
+    data: Any,
+    templates: Any,
+    output: str | PathLike[str] | None = None,
+    *,
+    report: str | PathLike[str] | None = None,
+    force: bool = False,
+    **reading: Any,
+) -> BasketRelease:
+    """Release baskets that tell nothing above templates over items.
+
+    Whole items of the channels are dropped, everywhere. What goes out is checked as it lies on disk, by other code,
+    before it takes its name.
+
+    Args:
+        data, templates, reading: as of :func:`check_items`.
+        output: file to write, in the format that came in; without it a table or lists are returned as they came, a file
+            of baskets as ``Baskets``.
+        report: file for :func:`item_record` as JSON; it stays with the owner.
+        force: replace existing files.
+
+    Returns:
+        What was done, with what is released as ``released`` unless it was written.
+
+    Raises:
+        TemplateError: as :func:`check_items`; also where the baskets violate a bound whatever is dropped.
+        BasketError: baskets that cannot be read.
+        FileError: a file exists and ``force`` is not set, is of another format, or cannot be written.
+
+    >>> baskets = [["beer", "test"], ["beer", "test"], ["beer"], ["milk"]]
+    >>> done = suppress_items(baskets, [{"channel": ["beer"], "sensitive": ["test"], "confidence": "50%"}])
+    >>> done.released, done.suppression.dropped
+    ([['test'], ['test'], [], ['milk']], ('beer',))
+    """
+    if report is not None:
+        inputs = [Path(each) for each in (data, templates, output) if isinstance(each, str | PathLike)]
+        check_writable(Path(report), force=force, inputs=inputs)
+    done = suppress_baskets(data, templates, output, options_of(ReadOptions, reading), force=force)
+    if report is not None:
+        _write_json(item_record(done), Path(report), force)
+    return done

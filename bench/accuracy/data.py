@@ -44,7 +44,7 @@ def from_file(name: str) -> Transactions:
     Raises:
         MissingDataError: the file is not there.
     """
-    from assocpriv.api import read_baskets
+    from assocpriv import read_baskets
 
     path = shared_file(name)
     if path is None:

@@ -18,9 +18,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv import reconstruct
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
-from assocpriv.numeric import reconstruct
 from assocpriv.planning.tables import design_window
 from assocpriv.plans.columns import NumberColumn
 from assocpriv.plans.tables import TablePlan
@@ -53,7 +53,7 @@ def _from_shares(shares: Floats) -> Found:
 
 
 def ours(values: Floats, epsilon: float, rng: np.random.Generator, different: int | None) -> Found:
-    """Square wave on a grid by the shipping client, numeric.reconstruct as it is by default."""
+    """Square wave on a grid by the shipping client, ap.reconstruct as it is by default."""
     cells = different or _CELLS
     law = design_window(cells, Fraction(math.exp(epsilon)), optional=False)
     column = NumberColumn("x", law, False, Fraction(0), Fraction(1), different or _INTERVALS)

@@ -226,7 +226,7 @@ def by_baskets(found: Function, promise: Breach, seed: int) -> float:
         baskets = people[people.classes == place].raw_positions + plan.offsets
         names = [[plan.bit_names[item] for item in basket] for basket in baskets.tolist()]
         rng.shuffle(names)
-        answered = ap.ask(ap.randomize_baskets(names, made), [[name] for name in plan.bit_names])
+        answered = ap.ask(ap.randomize(names, made), [[name] for name in plan.bit_names])
         by_name = {next(iter(row.itemsets)): row.support for row in answered.itertuples()}
         shares.append([by_name[name] for name in plan.bit_names])
     counts = np.bincount(people.classes)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
-from assocpriv.numeric import plan as plan_table
+from assocpriv.numeric import plan_table
 from assocpriv.promise.breaches import Epsilon
 from assocpriv.simulation.synthetic import LABEL
 from bench.figures.trees import METHODS, NOISES, Numbers, Row, accuracy, noisy_plan, release

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv import reconstruct
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
-from assocpriv.numeric import reconstruct
 from assocpriv.planning.tables import design_gaussian, design_uniform
 from assocpriv.plans.columns import Noise, NumberColumn
 from assocpriv.plans.tables import TablePlan

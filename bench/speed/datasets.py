@@ -48,7 +48,7 @@ def quest(
 
 def from_file(folder: str, source: str, *, posterior: str = "50%") -> dict[str, Any]:
     """Make reports of the baskets of a public file, M = 5 and K = 3."""
-    from assocpriv.api import read_baskets
+    from assocpriv import read_baskets
 
     target = Path(folder) / _BASKETS
     with (gzip.open if source.endswith(".gz") else open)(source, "rb") as packed, target.open("wb") as stream:

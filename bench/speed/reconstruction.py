@@ -2,7 +2,7 @@
 
 pyarrow reads twice: the bytes alone, and comparing each page with its checksum, as our reader always does.
 
-Ten columns, by turns behind Gaussian noise and under a square wave; ours is numeric.reconstruct and writing the table.
+Ten columns, by turns behind Gaussian noise and under a square wave; ours is ap.reconstruct and writing the table.
 What remains when the reading is done does not depend on the number of records: a tenth of them shows it.
 """
 
@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow.parquet as pq
 from scipy.stats import beta
 
+from assocpriv import reconstruct
 from assocpriv.files.reports import write_reports
 from assocpriv.kernels.parallel import map_ahead
-from assocpriv.numeric import reconstruct
 from assocpriv.plans.columns import transition
 from assocpriv.plans.tables import TablePlan
 from bench.speed.child import measure

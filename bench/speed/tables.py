@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from assocpriv.numeric import NumberColumn, TablePlan, randomize_file
+from assocpriv import randomize
+from assocpriv.numeric import NumberColumn, TablePlan
 from assocpriv.planning.tables import design_gaussian, design_window
 from assocpriv.promise.breaches import Breach
 from bench.speed.child import measure
@@ -52,7 +53,7 @@ def compare(n_records: int) -> dict[str, Any]:
         for name, read in (("csv", csv.read_csv), ("parquet", pq.read_table)):
             source, output = Path(folder) / f"table.{name}", Path(folder) / "released.parquet"
             ours, bare, drawing = medians(
-                lambda s=source, o=output: randomize_file(s, plan, o, force=True),
+                lambda s=source, o=output: randomize(s, plan, o, force=True),
                 lambda s=source, r=read: r(s),
                 lambda: _words(8 * COLUMNS * n_records),
             )

@@ -24,7 +24,7 @@ def main(url: str, path: str, key_file: str = "") -> None:
     headers = {"Assocpriv-Plan": plan.plan_id, "Content-Type": "application/octet-stream"}
     if key_file:
         headers["Authorization"] = f"Bearer {Path(key_file).read_text().strip()}"
-    reports = ap.randomize_baskets(ap.read_baskets(path), plan).packed
+    reports = ap.randomize(ap.read_baskets(path), plan).packed
     accepted = 0
     for first in range(0, len(reports), AT_ONCE):
         body = b"".join(secrets.token_bytes(16) + report.tobytes() for report in reports[first : first + AT_ONCE])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assocpriv.api import audit as audit_plan
+from assocpriv import audit as audit_plan
 from assocpriv.auditing import exact_tables
 from assocpriv.auditing import guided as auditor
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, AuditRequest, Finding
@@ -19,7 +19,7 @@ from assocpriv.client import guided
 from assocpriv.client.guided import TupleRandomizer
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.guidance import coin_of
-from assocpriv.plans.guided import BitMix, GuidedPlan, category, class_label, guided_plan, number
+from assocpriv.plans.guided import BitMix, GuidedPlan, category, class_label, number, plan_guided
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import WireError
 from assocpriv.simulation.enumeration import SeededEntropy
@@ -28,9 +28,9 @@ ATTRIBUTES = (category("a", ["0", "1"]), number("x", [0]))
 LABEL = class_label("c", ["l", "r"])
 PROMISE = Breach("5%", "50%")
 PLANS = {
-    "plain": guided_plan(ATTRIBUTES, LABEL),
-    "bits": guided_plan(ATTRIBUTES, LABEL, promise=PROMISE, reports_per_person=2),
-    "tuple": guided_plan(ATTRIBUTES, LABEL, promise=PROMISE, keep="tuple"),
+    "plain": plan_guided(ATTRIBUTES, LABEL),
+    "bits": plan_guided(ATTRIBUTES, LABEL, promise=PROMISE, reports_per_person=2),
+    "tuple": plan_guided(ATTRIBUTES, LABEL, promise=PROMISE, keep="tuple"),
 }
 
 
@@ -57,7 +57,7 @@ def test_honest_clients_pass(name: str) -> None:
 
 def test_many_tuples_are_said_not_to_be_walked() -> None:
     """Where there are too many tuples the check is not decided, and words are compared all the same."""
-    wide = guided_plan([category(f"a{n}", ["0", "1", "2"]) for n in range(12)], LABEL, promise=PROMISE)
+    wide = plan_guided([category(f"a{n}", ["0", "1", "2"]) for n in range(12)], LABEL, promise=PROMISE)
     found = verdicts(exact(wide))
     assert found.pop("client, every draw") == UNDECIDED
     assert set(found.values()) == {CONSISTENT}

@@ -7,12 +7,13 @@ from pathlib import Path
 import faults
 import pytest
 
-from assocpriv.api import audit
+from assocpriv import audit
 from assocpriv.auditing import audit as kinds
 from assocpriv.auditing import exact_draws, exact_walk
 from assocpriv.auditing.bounds import audit_client, audit_conformance
 from assocpriv.auditing.counts import Tallies
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, AuditRequest, Finding
+from assocpriv.plans import kind as registry
 from assocpriv.promise.errors import PlanError
 
 
@@ -21,9 +22,9 @@ def audit_answers(plan, text, request, progress):
     return [Finding(request.depth, "answer", CONSISTENT, json.loads(text)["question"])]
 
 
-def test_another_kind_takes_a_line(monkeypatch):
-    """A kind that the map names is judged by its auditor alone, loaded when a text of that kind is audited."""
-    monkeypatch.setitem(kinds.AUDITORS, "answer", f"{__name__}:audit_answers")
+def test_another_kind_takes_an_entry(monkeypatch):
+    """A kind that the registry names is judged by its auditor alone, loaded when a text of that kind is audited."""
+    monkeypatch.setitem(registry.KINDS, "answer", {"auditing.audit": "tests.auditing.test_kinds:audit_answers"})
     text = json.dumps({"kind": "answer", "question": "Do you agree?"})
     assert kinds.audit(None, text, AuditRequest("exact")) == [Finding("exact", "answer", CONSISTENT, "Do you agree?")]
 

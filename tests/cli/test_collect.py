@@ -48,7 +48,7 @@ def test_reports_of_a_table_are_gathered_and_reconstructed(tmp_path: Path) -> No
     (tmp_path / "s.toml").write_text('[columns.a]\nkind = "label"\nvalues = ["x", "y"]\nrelease = "response"\n')
     run("numeric", "plan", tmp_path / "s.toml", "-o", tmp_path / "p.json")
     (tmp_path / "in").mkdir()
-    plan = ap.numeric.read_plan(tmp_path / "p.json")
+    plan = ap.read_plan(tmp_path / "p.json")
     for number in range(60):
         (tmp_path / "in" / f"{number}.bin").write_bytes(ap.randomize({"a": "x"}, plan))
     said = run("gather", tmp_path / "in", "--plan", tmp_path / "p.json", "-o", tmp_path / "c")

@@ -182,8 +182,10 @@ def test_simulate_a_population(table: Path) -> None:
 
 
 CANARY = "canary7731"
-PLAN = guided.plan([guided.category("vote", ["n", "y"]), guided.number("age", [30, 60])], guided.class_label("c", "ab"))
-KEPT = guided.plan(PLAN.attributes, PLAN.label, promise=Breach("5%", "50%"))
+PLAN = guided.plan_guided(
+    [guided.category("vote", ["n", "y"]), guided.number("age", [30, 60])], guided.class_label("c", "ab")
+)
+KEPT = guided.plan_guided(PLAN.attributes, PLAN.label, promise=Breach("5%", "50%"))
 ROWS = ["n,20,a", "y,45,b", "?,60,a", "y,,b"]
 
 
@@ -206,13 +208,13 @@ def test_a_table_becomes_answers(tmp_path: Path, name: str) -> None:
     }  # fmt: skip
     assert said["missing"] == {"vote": 1, "age": 1}
     path = tmp_path / name
-    reports = guided.read_messages(path, PLAN) if name.endswith("jsonl") else guided.read_reports(path)
+    reports = guided.read_messages(path, PLAN) if name.endswith("jsonl") else ap.read_reports(path)
     serials, classes, bits = PLAN.unpack(next(reports.batches(10)) if reports.file_reports else reports.packed)
     assert serials.tolist() == [2] * 4
     assert classes.tolist() == [0, 1, 0, 1]
     assert bits[:2].tolist() == [[1, 0, 1, 0, 0], [0, 1, 0, 1, 0]]
     assert bits.sum(axis=1).tolist() == [2] * 4
-    again = guided.answer_table(tmp_path / "t.csv", PLAN, guided.read_guidance(tmp_path / "g5.json"), missing="?")
+    again = ap.randomize(tmp_path / "t.csv", PLAN, guidance=guided.read_guidance(tmp_path / "g5.json"), missing="?")
     assert np.array_equal(again.packed[:2], PLAN.pack(2, np.array([0, 1]), bits[:2]))
 
 
@@ -245,7 +247,7 @@ def test_records_wait_for_a_lower_level(tmp_path: Path) -> None:
     said = run_json(*lower, "--max-level", 4, "-o", out)
     assert (said["sent"], said["waited"], said["level"]) == (4, True, 3)
     assert not folder.exists()
-    assert len(guided.read_reports(out)) == 4
+    assert len(ap.read_reports(out)) == 4
 
 
 def test_records_wait_where_there_is_no_guidance(tmp_path: Path) -> None:
@@ -347,9 +349,14 @@ def test_what_is_no_plan_or_guidance_is_a_type_error(tmp_path: Path) -> None:
     """In Python, file names in place of plans and guidance are told from bad ones."""
     table = _table(tmp_path)
     guidance = guided.read_guidance(tmp_path / "g5.json")
-    for plan, asked, problem in (("p.json", guidance, "must be a GuidedPlan"), (PLAN, "g.json", "must be a Guidance")):
+    for plan, asked, problem in (
+        ("p.json", guidance, "must be a PublishedPlan"),
+        (PLAN, "g.json", "must be a Guidance"),
+    ):
         with pytest.raises(TypeError, match=problem):
-            guided.answer_table(table, plan, asked)  # type: ignore[arg-type]
+            ap.randomize(table, plan, guidance=asked)
+    with pytest.raises(ap.AssocprivError, match="give guidance="):
+        ap.randomize(table, PLAN)
     with pytest.raises(TypeError, match="must be a GuidedRecord"):
         ap.randomize({"vote": "y", "c": "a"}, PLAN)
 

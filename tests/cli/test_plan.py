@@ -33,7 +33,7 @@ from command_line import (
 )
 
 import assocpriv as ap
-from assocpriv.api import check_catalogue, draft_catalogue
+from assocpriv import check_catalogue, draft_catalogue
 from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
 from assocpriv.files.plans import read_plan, write_plan
@@ -451,7 +451,7 @@ def test_commands_say_what_was_understood(tmp_path: Path) -> None:
         assert said in result.stderr
         assert json.loads(result.stdout)
         assert "as in a table" in refused(*question, "--force" if question[0] in ("randomize", "demo") else "--json")
-    ap.randomize_file(sales, ap.read_plan(plan), tmp_path / "q.parquet", transaction_column=1, item_column="ware")
+    ap.randomize(sales, ap.read_plan(plan), tmp_path / "q.parquet", transaction_column=1, item_column="ware")
 
 
 BLOCK_NAMES = ["tea", "jam", "ale", "fig", "oat", "nut"]

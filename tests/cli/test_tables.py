@@ -22,10 +22,9 @@ from command_line import refused, refused_without_output, run, run_json
 from naive import small_plan
 
 import assocpriv as ap
-from assocpriv import numeric
+from assocpriv import numeric, read_plan
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
-from assocpriv.numeric import read_plan
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn, UniformNoise, Window
 from assocpriv.plans.tables import TablePlan
 from assocpriv.plans.tree_model import Node, NumberInput, Split, TreeModel, tree_lines
@@ -244,10 +243,10 @@ def test_other_plans_and_outputs(tmp_path: Path, plan: Path) -> None:
         (["--plan", tmp_path / "schema.toml", "-o", tmp_path / "r.parquet"], "not a plan"),
     ):
         assert said in refused_without_output(tmp_path, "numeric", "randomize", table, *arguments)
-    with pytest.raises(TypeError, match="plan must be a TablePlan"):
-        numeric.randomize_table(pd.DataFrame({"age": [1]}), "plan.json")  # type: ignore[arg-type]
-    with pytest.raises(ap.AssocprivError, match="of no use here"):
-        numeric.randomize_table(pd.DataFrame({"age": [1]}), ap.read_plan(tmp_path / "baskets.json"))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="plan must be a PublishedPlan"):
+        ap.randomize(pd.DataFrame({"age": [1]}), "plan.json")  # type: ignore[arg-type]
+    with pytest.raises(ap.AssocprivError, match="is not in the catalogue"):
+        ap.randomize(pd.DataFrame({"age": [1]}), ap.read_plan(tmp_path / "baskets.json"))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -299,7 +298,7 @@ def test_numbers_stand_without_exponents(released, tmp_path) -> None:
 def test_a_raw_table_is_no_reports() -> None:
     """A frame would be taken for a list of files, its columns."""
     with pytest.raises(TypeError, match=r"randomize_table make them\), a file or a list of files, got a DataFrame"):
-        numeric.reconstruct(pd.DataFrame({"age": [1]}))  # type: ignore[arg-type]
+        ap.reconstruct(pd.DataFrame({"age": [1]}))  # type: ignore[arg-type]
 
 
 def test_json_has_the_keys_that_others_read(released) -> None:
@@ -346,7 +345,9 @@ def test_other_files_are_refused(tmp_path) -> None:
     """Reports of baskets, an empty collection, and what is no file."""
     baskets = small_plan("none", 4, 2, 1)
     Reports(baskets, np.zeros((3, baskets.report_bytes), np.uint8)).write(tmp_path / "baskets.parquet")
-    assert "not of a table" in refused("numeric", "reconstruct", tmp_path / "baskets.parquet")
+    assert "kind select-a-size are for mine, not for reconstruct" in refused(
+        "numeric", "reconstruct", tmp_path / "baskets.parquet"
+    )
     plan = TablePlan((NumberColumn("x", Clear(4), False, 0, 1, 4),), 0)
     Reports(plan, np.zeros((0, 1), np.uint8)).write(tmp_path / "none.parquet")
     assert "no reports" in refused("numeric", "reconstruct", tmp_path / "none.parquet")
@@ -446,6 +447,7 @@ def test_without_scikit_learn(home: Path, tmp_path: Path, monkeypatch: pytest.Mo
     for name in [name for name in sys.modules if name.startswith("assocpriv.server.tree")]:
         monkeypatch.delitem(sys.modules, name)
         monkeypatch.delattr(sys.modules["assocpriv.server"], name.rpartition(".")[2])
+    monkeypatch.delitem(vars(ap.numeric), "grow_tree", raising=False)
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "sklearn.tree", None)
     said = refused("numeric", "tree", home / "r.parquet", "--class", "class", "-o", tmp_path / "m.json")

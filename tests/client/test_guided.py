@@ -19,7 +19,7 @@ from assocpriv.client.guided import (
     randomize_tuples,
 )
 from assocpriv.plans.guidance import COIN_TOTAL, UNIT, Guidance, coin_of, mixed, ratio_of, weight_bounds
-from assocpriv.plans.guided import GuidedPlan, category, class_label, guided_plan, number
+from assocpriv.plans.guided import GuidedPlan, category, class_label, number, plan_guided
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import WordEntropy
 from assocpriv.promise.errors import GuidanceError, RecordError
@@ -27,9 +27,9 @@ from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
 ATTRIBUTES = (category("vote", ["n", "y"]), number("age", [30, 60]))
 LABEL = class_label("party", ["left", "right"])
-PLAIN = guided_plan(ATTRIBUTES, LABEL)
+PLAIN = plan_guided(ATTRIBUTES, LABEL)
 PROMISE = Breach("5%", "50%")
-TUPLE, BITS = (guided_plan(ATTRIBUTES, LABEL, promise=PROMISE, keep=keep) for keep in ("tuple", "bits"))
+TUPLE, BITS = (plan_guided(ATTRIBUTES, LABEL, promise=PROMISE, keep=keep) for keep in ("tuple", "bits"))
 TUPLES = list(product(range(2), range(3)))
 
 
@@ -105,7 +105,7 @@ SMALL = [category("a", ["0", "1"]), category("b", ["0", "1"])]
 @pytest.mark.parametrize("limit", [Breach("5%", "50%"), Breach("40%", "50%")])
 def test_promises_hold_under_any_guidance(keep: str, limit: Breach) -> None:
     """Enumerated γ is at most the stated one, under its limit, whatever V; by tuples V = I meets it exactly."""
-    plan = guided_plan(SMALL, LABEL, promise=limit, keep=keep)
+    plan = plan_guided(SMALL, LABEL, promise=limit, keep=keep)
     assert plan.amplification is not None
     assert 1 < plan.amplification < limit.amplification_limit
     tried = [
@@ -135,7 +135,7 @@ def test_bounds_of_weights_hold_for_every_tuple() -> None:
     for _ in range(20):
         guidance = guidance_of(BITS, rng.normal(size=(int(rng.integers(1, 5)), 5)))
         low, high = weight_bounds(guidance, PLAIN if guidance.plan_id == PLAIN.plan_id else BITS)
-        weights = Perturbation(guided_plan(ATTRIBUTES, LABEL), guidance).weights(np.array(TUPLES))[0]
+        weights = Perturbation(plan_guided(ATTRIBUTES, LABEL), guidance).weights(np.array(TUPLES))[0]
         assert (low <= weights).all()
         assert (weights.max(axis=0) == high).all()
     assert (mixed(high, COIN_TOTAL) == mixed(low, COIN_TOTAL)).all()
@@ -191,7 +191,7 @@ class _Replayed(WordEntropy):
 
 def test_probabilities_above_one_are_clipped_and_counted() -> None:
     """Two attributes that share a direction add up to more than 1; such a bit is always set, and counted."""
-    plan = guided_plan([category(name, ["0", "1"]) for name in "abcdefg"], LABEL)
+    plan = plan_guided([category(name, ["0", "1"]) for name in "abcdefg"], LABEL)
     guidance = guidance_of(plan, [[3, *[0, 1] * 6, 1]])
     counted: list[int] = []
     inputs = np.zeros((1, 8), dtype=np.int32)
@@ -282,6 +282,6 @@ def test_a_level_above_the_clients_own_is_told_apart() -> None:
 @pytest.mark.parametrize("width", [2, 42, 200])
 def test_rounded_orthonormal_columns_pass(rng: np.random.Generator, width: int) -> None:
     """No rounding of orthonormal columns to the grid is refused."""
-    plan = guided_plan([category(f"a{place}", ["0", "1"]) for place in range(width // 2)], LABEL)
+    plan = plan_guided([category(f"a{place}", ["0", "1"]) for place in range(width // 2)], LABEL)
     for level in {1, width // 2, width}:
         guidance_of(plan, rng.normal(size=(level, width))).check(plan)

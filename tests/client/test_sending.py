@@ -19,14 +19,15 @@ from canary import NAME, marks_in, shown_by
 from click.testing import CliRunner
 from naive import small_plan
 
+from assocpriv import Collector
 from assocpriv.cli.main import main
 from assocpriv.client import sending
 from assocpriv.client.ledger import Ledger
-from assocpriv.client.sending import Clock
-from assocpriv.collect import Collector, SentReport, SentWaiting, read_key, send_report, send_unsent
+from assocpriv.client.sending import Clock, SentReport, SentWaiting
+from assocpriv.collect import read_key, send_report, send_unsent
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.guidance import UNIT, Guidance
-from assocpriv.plans.guided import GuidedPlan, category, class_label, guided_plan
+from assocpriv.plans.guided import GuidedPlan, category, class_label, plan_guided
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import AssocprivError, BasketError, BudgetError, CollectorError, PlanError
@@ -384,7 +385,7 @@ def test_a_certificate_that_nobody_signed_is_refused(path: Path) -> None:
 
 # ---- guided plans
 
-GUIDED: GuidedPlan = guided_plan(
+GUIDED: GuidedPlan = plan_guided(
     [category("v1", ["n", "y"]), category("v2", ["n", "y"])], class_label("party", ["a", "b"])
 )
 

@@ -21,9 +21,11 @@ from naive import count_itemset, small_plan
 
 import assocpriv as ap
 from assocpriv.cli.main import main
+from assocpriv.client import bulk
 from assocpriv.client import transactions as views
 from assocpriv.client.transactions import Viewer, apply_view, read_transactions, stream_transactions, view_transaction
 from assocpriv.files.plans import read_plan, write_plan
+from assocpriv.planning.transaction_size import sampling_loss
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import View
@@ -122,7 +124,7 @@ def test_files_match_memory(plan: Plan, baskets: list[set[str]], form: str, chun
         kind = "basket" if form == "b.csv" else None  # so few baskets may look like a table
         options = ReadOptions(kind, unknown="drop", empty="keep")
         whole = read_transactions(path, plan, options)
-        assert (list(whole[0]), whole[1]) == (list(made), counts)
+        assert (list(whole[0]), whole[1].read) == (list(made), counts)
         stream = stream_transactions(path, plan, options)
         batches = list(stream)
         assert all(batch.catalogue == plan.catalogue for batch in batches)
@@ -179,7 +181,7 @@ def test_baskets_with_no_itemset_are_empty() -> None:
     none, _ = apply_view(Baskets.from_sets([["a"], []])[:0], plan)
     assert (len(none), len(none.items)) == (0, 0)
     assert len(ap.randomize(["a"], plan)) == plan.report_bytes
-    assert len(ap.randomize_baskets([["a"], ["b"]], plan)) == 2
+    assert len(ap.randomize([["a"], ["b"]], plan)) == 2
 
 
 EVERY_VIEW = [
@@ -195,20 +197,20 @@ EVERY_VIEW = [
 def test_baskets_without_items_can_be_randomized(plan: Plan) -> None:
     """Empty baskets, also if there are no others, and no baskets at all get the reports that they get one by one."""
     assert len(ap.randomize(set(), plan)) == plan.report_bytes
-    assert len(ap.randomize_baskets([set()], plan)) == 1
-    assert len(ap.randomize_baskets([], plan)) == 0
-    assert len(ap.randomize_baskets(pd.DataFrame({"items": [[]]}), plan)) == 1
+    assert len(ap.randomize([set()], plan)) == 1
+    assert len(ap.randomize([], plan)) == plan.report_bytes  # one basket, with nothing in it
+    assert len(ap.randomize(pd.DataFrame({"items": [[]]}), plan)) == 1
 
 
 def test_the_python_interface_takes_the_advice_it_gives() -> None:
     """Where an error names an argument that helps, the function called has it, and it helps."""
     plan = plan_of(["a", "b"], View())
     with pytest.raises(BasketError, match="unknown='drop'"):
-        ap.randomize_baskets([["a", "zebra"]], plan)
-    assert len(ap.randomize_baskets([["a", "zebra", "zebra"]], plan, unknown="drop")) == 1
+        ap.randomize([["a", "zebra"]], plan)
+    assert len(ap.randomize([["a", "zebra", "zebra"]], plan, unknown="drop")) == 1
     with pytest.raises(BasketError, match="repeats='merge'"):
-        ap.randomize_baskets([["a", "a"]], plan)
-    assert len(ap.randomize_baskets([["a", "a"]], plan, repeats="merge")) == 1
+        ap.randomize([["a", "a"]], plan)
+    assert len(ap.randomize([["a", "a"]], plan, repeats="merge")) == 1
     assert ap.simulate([["a", "a", "zebra"]] * 50, plan, "50%", unknown="drop", repeats="merge", seed=1)
     with pytest.raises(BasketError, match="at least one basket must have one, unless catalogue= says"):
         ap.to_baskets([[]])
@@ -285,7 +287,7 @@ def test_every_format_is_viewed(tmp_path: Path, name: str, kind: str) -> None:
     made, counts = read_transactions(tmp_path / name, plan, ReadOptions(format_))
     stream = stream_transactions(tmp_path / name, plan, ReadOptions(format_))
     assert list(itertools.chain(*stream)) == list(made)
-    assert stream.counts == counts
+    assert stream.counts == counts.read
     if expected is not None:
         assert list(made) == expected
 
@@ -335,7 +337,8 @@ def run(*arguments: Any) -> Result:
 
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the public functions draw the same words every time."""
-    monkeypatch.setattr(entropy, "SystemEntropy", lambda: SeededEntropy(5))
+    for module in (entropy, bulk):
+        monkeypatch.setattr(module, "SystemEntropy", lambda: SeededEntropy(5))
 
 
 SETS = [["beer", "milk", "bags"], ["beer", "wine"], ["pear"], ["drinks", "dairy", "milk"]] * 25
@@ -349,13 +352,13 @@ def test_all_ways_make_the_same_reports(tmp_path: Path, monkeypatch: pytest.Monk
     plan = plan_of(names, view)
     write_plan(plan, tmp_path / "plan.json")
     (tmp_path / "b.csv").write_text("".join(",".join(names) + "\n" for names in SETS))
-    packed = ap.randomize_baskets(SETS, plan).packed
+    packed = ap.randomize(SETS, plan).packed
     rows = [(number, name) for number, names in enumerate(SETS) for name in names]
     frame = pd.DataFrame(rows, columns=["transaction", "item"])
-    assert (ap.randomize_baskets(frame, plan).packed == packed).all()
+    assert (ap.randomize(frame, plan).packed == packed).all()
     assert ap.randomize(SETS[0], plan) == packed[0].tobytes()
-    done = ap.randomize_file(tmp_path / "b.csv", plan, tmp_path / "api.parquet")
-    assert done.counts.unknown_dropped == apply_view(Baskets.from_sets(SETS), plan)[1]
+    done = ap.randomize(tmp_path / "b.csv", plan, tmp_path / "api.parquet")
+    assert done.read.unknown_dropped == apply_view(Baskets.from_sets(SETS), plan)[1]
     said = run("randomize", tmp_path / "b.csv", "--plan", tmp_path / "plan.json", "-o", tmp_path / "cli.parquet")
     assert "check the format" not in said.stderr or kind == "items"
     for name in ("api.parquet", "cli.parquet"):
@@ -370,8 +373,9 @@ def test_losses_are_those_of_transactions(tmp_path: Path) -> None:
     plan = replace(small_plan("none", 3, 2, 2), catalogue=Catalogue(["a", "b", "c"]), view=view)
     write_plan(plan, tmp_path / "plan.json")
     (tmp_path / "b.csv").write_text(",".join(products) + "\n" + "a,b,c\n")
-    done = ap.randomize_file(tmp_path / "b.csv", plan, tmp_path / "r.parquet")
-    assert (done.loss.baskets, done.loss.sampled) == (2, 1)
+    done = ap.randomize(tmp_path / "b.csv", plan, tmp_path / "r.parquet")
+    loss = sampling_loss(done.sizes, plan)
+    assert (loss.baskets, loss.sampled) == (2, 1)
     question = ["--plan", tmp_path / "plan.json", "--json"]
     told = run("randomize", tmp_path / "b.csv", *question, "-o", tmp_path / "s.parquet")
     assert json.loads(told.stdout)["sampled_baskets"] == 1
@@ -393,8 +397,8 @@ def test_unknown_names_are_dropped_when_asked(tmp_path: Path) -> None:
     assert "b.csv: the 2nd item of line 1 is not in the catalogue" in result.stderr
     assert "1 items outside the catalogue dropped" in run(*question, "--unknown", "drop").stderr
     with pytest.raises(BasketError):
-        ap.randomize_baskets([["pear"]], plan)
-    assert len(ap.randomize_baskets([["pear"]], plan, unknown="drop")) == 1
+        ap.randomize([["pear"]], plan)
+    assert len(ap.randomize([["pear"]], plan, unknown="drop")) == 1
 
 
 def test_the_truth_of_a_simulation_is_that_of_transactions(tmp_path: Path) -> None:
@@ -507,7 +511,7 @@ def test_refusals_show_no_item(kind: str, position: int) -> None:
     if kind == "any" and BAD[position] in ([NAME], [f"{NAME}-known", NAME], [NUMBER]):
         assert ap.randomize(BAD[position], plan)
         return
-    for call in (ap.randomize, lambda basket, plan: ap.randomize_baskets([basket], plan)):
+    for call in (ap.randomize, lambda basket, plan: ap.randomize([basket], plan)):
         with pytest.raises((AssocprivError, TypeError)) as caught:
             call(BAD[position], plan)
         assert not marks_in(shown_by(caught.value))

@@ -16,7 +16,7 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.server.guided import random_start
 
 BASKETS = replace(fixed_plan(2, 1, 1, 1, shares=[2, 6]), promise=Breach("5%", "50%"))
-GUIDED = guided.plan(
+GUIDED = guided.plan_guided(
     [guided.category("a", ["x", "y"]), guided.category("b", ["x", "y", "z"])],
     guided.class_label("c", ["no", "yes"]),
 )

@@ -227,7 +227,7 @@ def test_what_is_no_origin_is_refused(tmp_path: Path, origin: str) -> None:
     assert not (tmp_path / "data").exists()
 
 
-GUIDED_PLAN = guided.plan(
+GUIDED_PLAN = guided.plan_guided(
     [guided.category("a", ["x", "y"]), guided.category("b", ["x", "y", "z"])],
     guided.class_label("c", ["no", "yes"]),
     batch=20,

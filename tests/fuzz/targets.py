@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from naive import fixed_plan, small_plan
 
-from assocpriv.api import mine, read_baskets
+from assocpriv import mine, read_baskets
 from assocpriv.auditing.recompute_tables import read_guided, read_table
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.guided import GuidedRecord, randomize_guided
@@ -46,7 +46,7 @@ from assocpriv.plans.columns import (
     Window,
 )
 from assocpriv.plans.guidance import Guidance
-from assocpriv.plans.guided import GuidedPlan, category, class_label, guided_plan, number
+from assocpriv.plans.guided import GuidedPlan, category, class_label, number, plan_guided
 from assocpriv.plans.operator import Operator
 from assocpriv.plans.published import pack_reports
 from assocpriv.plans.tables import TablePlan
@@ -201,8 +201,8 @@ def guided_plans() -> tuple[GuidedPlan, ...]:
     """Return a guided plan without a promise, and one for each way to keep it."""
     attributes = category("vote", ["n", "söuth"]), number("age", [-0.5, 30])
     label, promise = class_label("class", ["A", "B"]), Breach("5%", "50%")
-    kept = (guided_plan(attributes, label, promise=promise, keep=keep) for keep in ("bits", "tuple"))
-    return guided_plan(attributes, label), *kept
+    kept = (plan_guided(attributes, label, promise=promise, keep=keep) for keep in ("bits", "tuple"))
+    return plan_guided(attributes, label), *kept
 
 
 def run_guided_plan(data: bytes) -> bool:
@@ -480,7 +480,7 @@ def ledger_seeds() -> list[bytes]:
 TARGETS: dict[str, Target] = {
     "plan": Target(run_plan, plan_seeds),
     "table_plan": Target(run_table_plan, table_plan_seeds),
-    "guided_plan": Target(run_guided_plan, lambda: [plan.canonical_json.encode() for plan in guided_plans()]),
+    "plan_guided": Target(run_guided_plan, lambda: [plan.canonical_json.encode() for plan in guided_plans()]),
     "guidance": Target(run_guidance, guidance_seeds),
     "messages": Target(run_messages, lambda: [b'{"guidance": 1, "class": "A", "ones": [0, 3]}\n' * 2]),
     "report": Target(run_report, report_seeds),

@@ -249,7 +249,7 @@ def test_tables_and_guided_collections_have_pages(tmp_path: Path, commands: Comm
     """Columns in brief; guidance, and the button that seals, collects and publishes."""
     schema = {"age": {"kind": "number", "low": 0, "high": 100, "release": "gaussian", "privacy": "50%"}}
     (tmp_path / "t").mkdir()
-    with Visitor(Collection(tmp_path / "t", numeric.plan({"columns": schema})).page()) as visitor:
+    with Visitor(Collection(tmp_path / "t", numeric.plan_table({"columns": schema})).page()) as visitor:
         log_in(visitor)
         text = visitor.get_computed("/admin").text
         assert "39 to 42" in text
@@ -257,7 +257,7 @@ def test_tables_and_guided_collections_have_pages(tmp_path: Path, commands: Comm
         assert "states no bound" in text
     attributes = [guidance.category("a", ["x", "y"])]
     (tmp_path / "g").mkdir()
-    guided = Collection(tmp_path / "g", guidance.plan(attributes, guidance.class_label("c", ["n", "y"])))
+    guided = Collection(tmp_path / "g", guidance.plan_guided(attributes, guidance.class_label("c", ["n", "y"])))
     with Visitor(guided.page()) as visitor:
         log_in(visitor)
         page = visitor.get("/admin")

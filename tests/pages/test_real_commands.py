@@ -13,7 +13,7 @@ from command_line import make_baskets
 from operator_page import TOKEN, Collection
 
 import assocpriv as ap
-from assocpriv import api, numeric
+from assocpriv import numeric
 from assocpriv.cli.main import main
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.pages import operator
@@ -55,7 +55,7 @@ def test_a_collection_of_baskets(tmp_path: Path) -> None:
     assert re.search(r"<bdi>1</bdi>, <bdi>2</bdi><td>2<td>[56]\d\.\d\d%<td>.*<td>yes\n", now)
     assert re.search(r"<td><bdi>1</bdi><td><bdi>2</bdi><td>", now)
     assert "Nothing speaks against these reports" in now
-    needed = api.reports_to_discover(plan, "0.1%")
+    needed = ap.reports_to_discover(plan, "0.1%")
     assert f"single items {needed[1]:,} reports, pairs {needed[2]:,} reports" in wanted
     assert "Nothing can be decided yet" in wanted
     assert "Asks 9,000 people about" in following
@@ -67,8 +67,8 @@ def test_a_collection_of_records(tmp_path: Path) -> None:
         "age": {"kind": "number", "low": 0, "high": 100, "release": "uniform", "privacy": "50%"},
         "town": {"kind": "category", "values": ["north", "south"], "release": "response"},
     }
-    plan = numeric.plan({"columns": columns}, promise=ap.Breach("5%", "50%"))
+    plan = numeric.plan_table({"columns": columns}, promise=ap.Breach("5%", "50%"))
     people = {"age": [30.0, 50.0] * 500, "town": ["north"] * 1000}
-    [page] = pages_of(tmp_path, plan, numeric.randomize_table(pd.DataFrame(people), plan), "/admin")
+    [page] = pages_of(tmp_path, plan, ap.randomize(pd.DataFrame(people), plan), "/admin")
     assert re.search(r"<bdi>age</bdi></th><td class=\"number\">[34]\d(\.\d+)?</td>", page)  # ± 0.8
     assert re.search(r"<bdi>north: \d+\.\d\d%</bdi>", page)

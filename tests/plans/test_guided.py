@@ -24,8 +24,8 @@ from assocpriv.plans.guided import (
     TupleMix,
     category,
     class_label,
-    guided_plan,
     number,
+    plan_guided,
     safeguard_for,
 )
 from assocpriv.plans.kind import parse_plan
@@ -39,8 +39,8 @@ from tests.vectors.table_decoder import RefusedError
 ATTRIBUTES = (category("vote", ["n", "y"]), number("age", [30, 45.5, 60]))
 LABEL = class_label("party", ["left", "right"])
 PROMISE = Breach("5%", "50%")
-PLAIN = guided_plan(ATTRIBUTES, LABEL)
-PLANS = [PLAIN, *(guided_plan(ATTRIBUTES, LABEL, promise=PROMISE, keep=keep) for keep in ("bits", "tuple"))]
+PLAIN = plan_guided(ATTRIBUTES, LABEL)
+PLANS = [PLAIN, *(plan_guided(ATTRIBUTES, LABEL, promise=PROMISE, keep=keep) for keep in ("bits", "tuple"))]
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -139,7 +139,7 @@ def test_reports_of_no_client_are_refused() -> None:
         bad[1, place] = value
         with pytest.raises(WireError, match="report 1 names no guidance"):
             Reports(PLAIN, bad)
-    many = guided_plan(ATTRIBUTES, class_label("c", [str(place) for place in range(300)]))
+    many = plan_guided(ATTRIBUTES, class_label("c", [str(place) for place in range(300)]))
     packed = many.pack(1, np.array([299]), np.zeros((1, 6), dtype=np.uint8))
     assert packed.tolist() == [[1, 0, 0, 0, 43, 1, 0]]
     assert many.unpack(packed)[1].tolist() == [299]

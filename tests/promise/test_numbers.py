@@ -50,7 +50,7 @@ def test_public_functions_take_numpys_numbers(whole: type) -> None:
     settings = QuestSettings(n_baskets=whole(50), n_items=whole(12), mean_size=np.float32(2), seed=whole(1))
     assert settings == QuestSettings(n_baskets=50, n_items=12, mean_size=2, seed=1)
     baskets = [{whole(1), whole(2)}] * 2000
-    reports = ap.randomize_baskets(baskets, plan)
+    reports = ap.randomize(baskets, plan)
     assert len(ap.mine(reports, top=whole(2), max_itemset=whole(1), certain=None)) >= 1
     assert ap.simulate(baskets, plan, np.float64(0.5), max_itemset=whole(1), seed=whole(3)).itemsets is not None
     assert ap.randomize([whole(1), whole(2)], plan)

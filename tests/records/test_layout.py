@@ -563,15 +563,15 @@ def test_functions_take_what_the_error_of_a_frame_says() -> None:
     plan = ap.plan(set(SIGN_GOODS), 3, ap.Breach("5%", "50%"), itemset_size=1)
     said: dict[str, Any] = {"transaction_column": "bon", "item_column": 3}
     with pytest.raises(BasketError, match=r"say format='onehot'.*transaction_column= and item_column="):
-        ap.randomize_baskets(frame, plan)
+        ap.randomize(frame, plan)
     with pytest.warns(UserWarning, match="lost"):
-        assert len(ap.randomize_baskets(frame, plan, **said)) == len(SIGN_SETS)
+        assert len(ap.randomize(frame, plan, **said)) == len(SIGN_SETS)
     with pytest.warns(UserWarning, match="lost"):
         assert ap.simulate(frame, plan, "50%", **said, seed=1).reports
     assert named(ap.to_baskets(frame, **said)) == named(Baskets.from_frame(frame, "long", **said)) == SIGN_SETS
-    assert len(ap.randomize_baskets(pd.DataFrame({"beer": [1]}), plan, format="onehot")) == 1
+    assert len(ap.randomize(pd.DataFrame({"beer": [1]}), plan, format="onehot")) == 1
     with pytest.raises(BasketError, match="transaction_column and item_column are said of tables"):
-        ap.randomize_baskets(SIGN_SETS, plan, **said)
+        ap.randomize(SIGN_SETS, plan, **said)
 
 
 def test_sets_of_names_are_sorted() -> None:

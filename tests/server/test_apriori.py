@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from quiet import mine
 
-from assocpriv.api import association_rules
+from assocpriv import association_rules
 from assocpriv.files.reports import Reports
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import InsertionDesign, WorstSupport, search_designs

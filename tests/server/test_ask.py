@@ -11,7 +11,7 @@ from fit import Z_LIMIT
 from quiet import ask, mine
 
 import assocpriv as ap
-from assocpriv.api import association_rules
+from assocpriv import association_rules
 from assocpriv.cli.main import main
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.planning.baskets import make_plan

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from fit import Z_LIMIT
 
+from assocpriv import reconstruct
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
-from assocpriv.numeric import reconstruct
 from assocpriv.planning.tables import design_gaussian, design_membership, design_uniform, design_window
 from assocpriv.plans.columns import (
     CategoryColumn,

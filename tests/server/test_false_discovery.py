@@ -19,7 +19,7 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 import assocpriv as ap
-from assocpriv.api import association_rules
+from assocpriv import association_rules
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.planning.baskets import make_plan

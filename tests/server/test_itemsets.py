@@ -20,7 +20,7 @@ from quiet import mine
 from scipy.stats import binom, chi2
 
 import assocpriv as ap
-from assocpriv.api import answer, to_arules, to_efficient_apriori, to_frame, write_fimi, write_spmf
+from assocpriv import answer, to_arules, to_efficient_apriori, to_frame, write_fimi, write_spmf
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.itemsets import itemset_records
 from assocpriv.files.reports import Reports
@@ -31,7 +31,6 @@ from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.ask import count_subsets
 from assocpriv.server.counting import LocalBackend
-from assocpriv.server.intervals import ErrorOptions
 from assocpriv.server.itemsets import describe_undecided, mining_facts
 from assocpriv.server.supports import SizesInBlocks
 from assocpriv.show.itemsets import answer_lines, mined_lines
@@ -153,7 +152,7 @@ def test_what_no_block_holds_is_not_asked(baskets: Baskets) -> None:
     few = reports_of(plan_of(blocks), baskets, 3)
     first, second = ([NAMES[item] for item in blocks.members(block, len(NAMES)).tolist()] for block in (0, 1))
     apart, together = [first[0], second[0]], first[:2]
-    answers = answer(few, [apart, together], [([apart[0]], [apart[1]]), ([first[0]], [first[1]])], ErrorOptions())
+    answers = answer(few, [apart, together], [([apart[0]], [apart[1]]), ([first[0]], [first[1]])])
     assert np.isnan(answers.itemsets["support"]).tolist() == [True, False]
     assert answers.itemsets["reports"].tolist()[0] == 0
     assert np.isnan(answers.rules["confidence"]).tolist() == [True, False]
@@ -183,7 +182,7 @@ def test_whole_baskets_are_claimed_where_nothing_is_lost(baskets: Baskets, repor
 def test_few_reports_do_not_tell_that_nothing_is_lost(baskets: Baskets) -> None:
     """Where none of ten people is seen to hold M of the block, a third of all may: that is what is judged by."""
     asked = reports_of(plan_of(m=4), baskets[:10], 4)
-    facts = answer(asked, [[NAMES[0]]], [], ErrorOptions()).facts.blocks
+    facts = answer(asked, [[NAMES[0]]], []).facts.blocks
     assert facts is not None
     assert facts.held_at_most is not None
     assert facts.held.full < 0.1 < 0.3 < facts.held_at_most.full
@@ -263,7 +262,7 @@ def test_how_many_reports_are_to_be_expected(k: int) -> None:
 def mined() -> pd.DataFrame:
     """A table of names and of subsets that noise pushed below."""
     plan = ap.plan(["tea", "milk", "rye", "egg"], 3, ap.Breach("5%", "90%"))
-    return ap.mine(ap.randomize_baskets([{"tea", "milk"}, {"rye"}, {"tea", "milk", "egg"}] * 4000, plan), "20%")
+    return ap.mine(ap.randomize([{"tea", "milk"}, {"rye"}, {"tea", "milk", "egg"}] * 4000, plan), "20%")
 
 
 def test_frames_of_other_libraries(mined: pd.DataFrame) -> None:

@@ -12,7 +12,7 @@ from mlxtend.frequent_patterns import association_rules as mlxtend_rules
 from quiet import mine
 from scipy.special import ndtr
 
-from assocpriv.api import association_rules
+from assocpriv import association_rules
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.planning.baskets import make_plan

@@ -10,11 +10,10 @@ import pytest
 from quiet import mine
 
 import assocpriv as ap
-from assocpriv.api import answer, association_rules
+from assocpriv import answer, association_rules
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.errors import EstimateError
-from assocpriv.server.intervals import ErrorOptions
 from assocpriv.server.itemsets import describe_undecided, mining_facts
 from assocpriv.server.selection import METRICS, ItemsetFilter, RuleFilter, read_sizes, redundant
 from assocpriv.show.itemsets import answer_lines, itemset_lines, mined_record, rule_lines
@@ -180,13 +179,13 @@ def test_what_is_not_told_from_nobody_has_no_confidence_in_the_text(reports: ap.
     """Confidence and lift are dashes where antecedent or rule may be nobody's; estimates stay in the table."""
     few = ap.Reports(reports.plan, reports.packed[:300])
     rules = [([str(a)], [str(b)]) for a, b in combinations(range(4, 12), 2)] + [(["1"], ["2"])]
-    answers = answer(few, [], rules, ErrorOptions())
+    answers = answer(few, [], rules)
     lines = answer_lines(answers)
     rows = [line for line in lines if "→" in line]
     assert any("—        —" in line for line in rows)
     assert not any("%" in line.split("—")[0] and "-" in line.split("  ")[0] for line in rows)
     assert sum("not told from nobody" in line for line in lines) in (1, 2)
-    assert "—        —" not in answer_lines(answer(reports, [], rules[-1:], ErrorOptions()))[2]
+    assert "—        —" not in answer_lines(answer(reports, [], rules[-1:]))[2]
 
 
 def test_long_names_are_whole_in_a_pipe_and_fit_a_terminal() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from quiet import ask
 
-from assocpriv.api import association_rules
+from assocpriv import association_rules
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach

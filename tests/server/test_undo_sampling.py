@@ -13,7 +13,7 @@ from quiet import mine
 from scipy.stats import binom
 
 import assocpriv as ap
-from assocpriv.api import plan_histogram
+from assocpriv import plan_histogram
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.transactions import view_baskets
 from assocpriv.files.itemsets import join_names
@@ -171,10 +171,10 @@ def test_the_door_corrects_and_files_keep_it(tmp_path: Path) -> None:
     sets = [rng.choice(8, size, replace=False).tolist() for size in rng.choice([1, 5], 8_000)]
     first, second = sets[:4000], sets[4000:]
     sizes_plan, plan = plan_histogram(WEAK, 4000), make_plan(8, 2, WEAK, reports=4000)
-    sizes = ap.mine(ap.randomize_baskets([set(map(str, one)) for one in first], sizes_plan), "10%")
+    sizes = ap.mine(ap.randomize([set(map(str, one)) for one in first], sizes_plan), "10%")
     ap.write_itemsets(sizes, tmp_path / "sizes.csv")
     with pytest.warns(UserWarning, match="are sampled to 2; .* more than 5% is lost"):
-        reports = ap.randomize_baskets([set(map(str, one)) for one in second], plan)
+        reports = ap.randomize([set(map(str, one)) for one in second], plan)
     table = mine(reports, "5%", max_itemset=1)
     assert not {*CORRECTED} & {*table.columns}
     assert table.attrs["assocpriv"]["meaning"] == "supports are those within at most 2 sampled items a basket"
@@ -195,7 +195,7 @@ def test_the_door_corrects_and_files_keep_it(tmp_path: Path) -> None:
 
 def test_baskets_that_lose_little_warn_of_nothing() -> None:
     """Short baskets are randomized in silence (warnings are errors here)."""
-    assert len(ap.randomize_baskets([{"1", "2"}, {"0"}], make_plan(5, 2, WEAK))) == 2
+    assert len(ap.randomize([{"1", "2"}, {"0"}], make_plan(5, 2, WEAK))) == 2
 
 
 def test_itemsets_in_blocks_are_of_whole_baskets() -> None:

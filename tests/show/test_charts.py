@@ -27,7 +27,7 @@ def itemsets() -> pd.DataFrame:
     """A mined table of hostile names, in which neighbours come together."""
     plan = ap.plan(NAMES, 2, ap.Breach("5%", "90%"))
     baskets = [{NAMES[at], NAMES[(at + 1) % len(NAMES)]} for at in (np.arange(20_000) ** 2 // 7 % len(NAMES)).tolist()]
-    return ap.mine(ap.randomize_baskets(baskets, plan), 0.05)
+    return ap.mine(ap.randomize(baskets, plan), 0.05)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def reports() -> Any:
         "class": {"kind": "category", "values": ["A<", "B", "C"], "release": "response"},
     }
     table = pd.DataFrame({AGE: np.arange(n) % 101, "class": np.resize(["A<", "A<", "B", "C"], n)})
-    return numeric.randomize_table(table, numeric.plan({"columns": columns}, ap.Breach("5%", "90%")))
+    return ap.randomize(table, numeric.plan_table({"columns": columns}, ap.Breach("5%", "90%")))
 
 
 def parsed(chart: Chart) -> ElementTree.Element:
@@ -93,7 +93,7 @@ def test_every_kind_is_drawn(itemsets: pd.DataFrame, reports: Any) -> None:
     heights = [(360 - 34 - float(each.get("cy"))) / (360 - 50) for each in points]
     assert heights == pytest.approx(rules["confidence"].clip(0, 1), abs=1e-3)
     assert len(marked(parsed(ap.chart(rules, rows=3)), "circle")) == 3
-    found = numeric.reconstruct(reports)
+    found = ap.reconstruct(reports)
     curve = marked(parsed(ap.chart(found, column=AGE)), "path", "curve")
     assert len(curve) == 1
     assert ap.chart(found, column=AGE).title == f"Shares of people below each value of {AGE}"
@@ -103,7 +103,7 @@ def test_every_kind_is_drawn(itemsets: pd.DataFrame, reports: Any) -> None:
 
 def test_classes_have_intervals_of_their_own(reports: Any) -> None:
     """Protected classes have wider intervals than all; each line is drawn by its own, on the page too."""
-    found = numeric.reconstruct(reports, by="class")
+    found = ap.reconstruct(reports, by="class")
     edges = {len(each.numbers.edges) for each in (found.columns[AGE], *(of[AGE] for of in found.classes.values()))}
     assert len(edges) > 1
     root = parsed(ap.chart(found, column=AGE))
@@ -155,7 +155,7 @@ def test_a_chart_is_saved(itemsets: pd.DataFrame, tmp_path: Path) -> None:
 
 def test_what_cannot_be_drawn_is_refused(itemsets: pd.DataFrame, reports: Any) -> None:
     """Another kind, column, number of rows, or table, in one line that says what there is."""
-    found = numeric.reconstruct(reports)
+    found = ap.reconstruct(reports)
     for given, said in (
         ((itemsets, "scatter"), "it can be drawn as intervals, sizes"),
         ((ap.association_rules(itemsets, 0.1), "sizes"), "scatter, graph, matrix"),

@@ -29,7 +29,7 @@ def mined() -> pd.DataFrame:
     rng = np.random.default_rng(4)
     baskets = [[names[at], names[(at + 1) % 27]] for at in (rng.integers(27, size=40_000) ** 2 // 27).tolist()]
     with pytest.warns(UserWarning, match="uncertain"):
-        return ap.mine(ap.randomize_baskets(baskets, plan), 0.02)
+        return ap.mine(ap.randomize(baskets, plan), 0.02)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def mined() -> pd.DataFrame:
 def test_a_mined_table_says_what_it_was_asked(wanted: dict[str, Any], said: str) -> None:
     """No minimum support where none was given; and what supports are shares of."""
     plan = ap.plan(4, 2, ap.Breach("5%", "90%"))
-    text = html_of(ap.mine(ap.randomize_baskets([{"0", "1"}, {"1", "2"}] * 4000, plan), **wanted))
+    text = html_of(ap.mine(ap.randomize([{"0", "1"}, {"1", "2"}] * 4000, plan), **wanted))
     assert said in text
     assert "supports are those within at most 2 sampled items" in text
 
@@ -91,7 +91,7 @@ def test_plans_say_what_they_promise() -> None:
     text = html_of(plan)
     for said in ("5% likely", "50% likely", "γ is at most", plan.plan_id[:12]):
         assert said in text
-    noise = numeric.plan(
+    noise = numeric.plan_table(
         {"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "gaussian", "privacy": "50%"}}}
     )
     assert noise.unbounded[1:] in html_of(noise)
@@ -100,7 +100,7 @@ def test_plans_say_what_they_promise() -> None:
         "<img src=x>": column | {"release": "gaussian", "privacy": "50%"},
         "x": column | {"release": "square-wave"},
     }
-    shown = numeric.plan({"columns": outside}, ap.Breach("5%", "50%"))._repr_html_()
+    shown = numeric.plan_table({"columns": outside}, ap.Breach("5%", "50%"))._repr_html_()
     assert "&lt;img src=x&gt;" in shown
     assert "<img" not in shown
 
@@ -124,8 +124,8 @@ def test_distributions_and_trees(tmp_path: Path) -> None:
         HOSTILE[0]: {"kind": "number", "low": 0, "high": 1, "release": "square-wave"},
         "y": {"kind": "category", "values": HOSTILE[:2], "release": "response"},
     }
-    plan = numeric.plan({"columns": columns}, ap.Breach("5%", "90%"))
-    found = numeric.reconstruct(numeric.randomize_table(table, plan))
+    plan = numeric.plan_table({"columns": columns}, ap.Breach("5%", "90%"))
+    found = ap.reconstruct(ap.randomize(table, plan))
     text = html_of(found)
     assert number(found.columns[HOSTILE[0]].numbers.mean.value) in text
     assert "999 reports" in text

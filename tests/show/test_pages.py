@@ -45,7 +45,7 @@ def mined(names: list[str], min_support: float = 0.1) -> tuple[pd.DataFrame, Any
     rng = np.random.default_rng(5)
     first = rng.integers(len(names), size=20_000) ** 2 // len(names)
     baskets = [{names[at], names[(at + 1) % len(names)]} if at % 2 else {names[at]} for at in first.tolist()]
-    return ap.mine(ap.randomize_baskets(baskets, plan), min_support), plan
+    return ap.mine(ap.randomize(baskets, plan), min_support), plan
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_nothing_found(hostile: tuple[pd.DataFrame, Any]) -> None:
     """A table without a find says so, and what could have been seen."""
     _, plan = hostile
     baskets = [{name} for name in ("milk", "bread", "tea") * 700]
-    text = page(ap.mine(ap.randomize_baskets(baskets, plan), 0.9, max_itemset=2), plan)
+    text = page(ap.mine(ap.randomize(baskets, plan), 0.9, max_itemset=2), plan)
     assert re.search(r"From 2,100 reports nothing was found; the largest estimate of a single item is \d", text)
     assert "No itemset of the wanted support was found" in text
 
@@ -141,7 +141,7 @@ def test_too_small_a_support() -> None:
     A page that counted one candidate foresaw single items from half of that.
     """
     plan = ap.plan(items=1000, transaction_size=3, promise=ap.Breach("5%", "50%"))
-    text = page(ap.mine(ap.randomize_baskets([[0, 1], [2]] * 5_000, plan), 0.001), plan)
+    text = page(ap.mine(ap.randomize([[0, 1], [2]] * 5_000, plan), 0.001), plan)
     assert re.search(r"estimates can be believed from [\d.]+% on: try", text)
     assert "too small a support was asked for" in text
     assert "Asked for: itemsets with a support of 0.100% or more" in text
@@ -155,7 +155,7 @@ def test_an_estimate_beyond_everybody() -> None:
     """Noise may say more than 100%: that is shown as the table has it, and not as none."""
     plan = ap.plan(["milk", "bread"], 2, PROMISE)
     for _ in range(40):
-        frame = ap.mine(ap.randomize_baskets([["milk"]] * 400, plan), "50%")
+        frame = ap.mine(ap.randomize([["milk"]] * 400, plan), "50%")
         if frame["support"].iloc[0] > 1:
             break
     else:
@@ -166,7 +166,7 @@ def test_an_estimate_beyond_everybody() -> None:
 def test_what_is_certain_is_called_so() -> None:
     """With a level of certainty the page says which support is claimed at which level, not what is chance."""
     plan = ap.plan(["milk", "bread", "tea"], 2, PROMISE)
-    reports = ap.randomize_baskets([["milk"], ["bread"]] * 9_000 + [["milk", "tea"]] * 2_000, plan)
+    reports = ap.randomize([["milk"], ["bread"]] * 9_000 + [["milk", "tea"]] * 2_000, plan)
     text = page(ap.mine(reports, "9.5%", certain="95%", confidence_level="99%"), plan, min_confidence="5%")
     assert re.search(r"14,000 reports show \d+ itemsets with a support of 9.50% or more, at 95%", text)
     assert "may be chance" not in text
@@ -340,11 +340,11 @@ def test_whether_a_promise_bounds_what_is_said() -> None:
 
     def made(release: dict[str, Any], more: dict[str, Any] | None = None) -> str:
         column = {"kind": "number", "low": 0, "high": 1, "intervals": 10} | release
-        plan = numeric.plan(
+        plan = numeric.plan_table(
             {"columns": {"x": column} | (more or {})}, None if "privacy" in release else ap.Breach("5%", "50%")
         )
         table = pd.DataFrame({"x": np.linspace(0, 1, 2000)} | {name: ["a", "b"] * 1000 for name in more or {}})
-        return page(numeric.reconstruct(numeric.randomize_table(table, plan)), plan)
+        return page(ap.reconstruct(ap.randomize(table, plan)), plan)
 
     bounded = made({"release": "square-wave"})
     assert "than the report did, and that is what the promise bounds." in bounded
@@ -356,13 +356,13 @@ def test_whether_a_promise_bounds_what_is_said() -> None:
 def test_one_plan_of_several_that_look_alike() -> None:
     """A page is made with the plan of the reports only; rounds and suppressions are of none."""
     plans = [
-        numeric.plan(
+        numeric.plan_table(
             {"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "square-wave"}}}, ap.Breach("5%", each)
         )
         for each in ("50%", "20%")
     ]
     table = pd.DataFrame({"x": np.linspace(0, 1, 2000)})
-    found = numeric.reconstruct(numeric.randomize_table(table, plans[0]))
+    found = ap.reconstruct(ap.randomize(table, plans[0]))
     assert "50% likely" in page(found, plans[0])
     with pytest.raises(PlanError, match=f"reports were of plan {plans[0].plan_id[:12]}"):
         page(found, plans[1])
@@ -370,10 +370,10 @@ def test_one_plan_of_several_that_look_alike() -> None:
 
 def test_a_column_that_nobody_fills_in() -> None:
     """It has no curve and no quantiles, but a sentence."""
-    plan = numeric.plan(
+    plan = numeric.plan_table(
         {"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "as-is", "optional": True}}}, reports=100
     )
-    shown = page(numeric.reconstruct(numeric.randomize_table(pd.DataFrame({"x": [np.nan] * 100}), plan)), plan)
+    shown = page(ap.reconstruct(ap.randomize(pd.DataFrame({"x": [np.nan] * 100}), plan)), plan)
     assert "how values would be spread is undecidable" in shown
     assert "5% below" not in shown
     assert "<svg" not in shown.partition('id="columns"')[2].partition("</section>")[0]
@@ -381,7 +381,7 @@ def test_a_column_that_nobody_fills_in() -> None:
 
 def test_bad_input_of_other_pages(files: dict[str, Path], tmp_path: Path) -> None:
     """Another plan, two columns together, a damaged file: one clear line, nothing written."""
-    other = numeric.plan(
+    other = numeric.plan_table(
         {"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "square-wave"}}}, ap.Breach("5%", "50%")
     )
     for name in ("rounds", "cells"):

@@ -19,9 +19,8 @@ from canary import NAME, NUMBER, chain, marked_files, marks_in, shown_by
 from click.testing import CliRunner
 from naive import small_plan
 
-from assocpriv import api, numeric
-from assocpriv import api as trials
-from assocpriv.api import read_baskets
+import assocpriv as ap
+from assocpriv import numeric, read_baskets
 from assocpriv.cli.main import main
 from assocpriv.client import bulk
 from assocpriv.client.baskets import Randomizer
@@ -349,13 +348,13 @@ def test_one_transaction_shows_no_item(position: int, code: str) -> None:
 )
 def test_one_named_transaction_shows_no_item(transaction: Any) -> None:
     """The public randomize refuses names outside the catalogue, repeated ones and wrong types without showing them."""
-    assert not marks_in(refusal(lambda: api.randomize(transaction, PLAN)))
+    assert not marks_in(refusal(lambda: ap.randomize(transaction, PLAN)))
 
 
 def test_a_repeated_name_of_the_catalogue_is_not_shown() -> None:
     """A basket that repeats an item of the catalogue is refused without naming it."""
-    assert not marks_in(refusal(lambda: api.randomize([NAME, "milk", NAME], NAMED)))
-    assert not marks_in(refusal(lambda: api.randomize_baskets([[NAME, NAME]], NAMED)))
+    assert not marks_in(refusal(lambda: ap.randomize([NAME, "milk", NAME], NAMED)))
+    assert not marks_in(refusal(lambda: ap.randomize([[NAME, NAME]], NAMED)))
 
 
 def test_many_transactions_show_no_item() -> None:
@@ -363,16 +362,16 @@ def test_many_transactions_show_no_item() -> None:
     baskets = Baskets.from_sets([["milk", NAME], [NAME]])
     for plan in (PLAN, cut(PLAN)):
         assert not marks_in(refusal(lambda plan=plan: list(randomize_chunks(baskets, plan, entropy=ENTROPY))))
-        assert not marks_in(refusal(partial(api.randomize_baskets, baskets, plan)))
-        assert not marks_in(refusal(partial(api.randomize_baskets, [[NUMBER]], plan)))
-    assert not marks_in(refusal(lambda: trials.simulate(baskets, PLAN, 0.5)))
+        assert not marks_in(refusal(partial(ap.randomize, baskets, plan)))
+        assert not marks_in(refusal(partial(ap.randomize, [[NUMBER]], plan)))
+    assert not marks_in(refusal(lambda: ap.simulate(baskets, PLAN, 0.5)))
 
 
 def test_nothing_on_the_way_shows_an_item() -> None:
     """The repr of baskets, randomizers, chunks and reports shows sizes only."""
     baskets, _ = Baskets.from_sets([["milk", NAME], [NAME]]).aligned(NAMED.catalogue)
     chunks = list(randomize_chunks(baskets, NAMED, entropy=ENTROPY))
-    reports = api.randomize_baskets(baskets, NAMED)
+    reports = ap.randomize(baskets, NAMED)
     shown = repr([baskets, baskets[:1], Randomizer(NAMED), BulkRandomizer(NAMED), chunks, reports, NAMED])
     assert not marks_in(shown)
     assert "raw_fitted" not in shown
@@ -438,7 +437,7 @@ def test_predicting_shows_no_value(position: int) -> None:
 def test_predicting_files_shows_and_leaves_no_value(tmp_path: Path, text: str) -> None:
     """The command shows no cell of a table that it refuses, and leaves nothing."""
     (tmp_path / "t.csv").write_text(text)
-    numeric.write_model(TREE, tmp_path / "m.json")
+    numeric.write_tree(TREE, tmp_path / "m.json")
     arguments = ["numeric", "predict", str(tmp_path / "m.json"), str(tmp_path / "t.csv"), "-o", str(tmp_path / "o.csv")]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 1, result.output

@@ -214,15 +214,13 @@ IMPORTS = {
     "auditing/exact_walk.py": {"Entropy"},
     "auditing/guided.py": {"Entropy", "SystemEntropy", "WordEntropy"},
     "client/baskets.py": {"Entropy"},
-    "client/bulk.py": {"read_only", "WordEntropy"},
+    "client/bulk.py": {"read_only", "SystemEntropy", "WordEntropy"},
     "client/guided.py": {"Entropy", "WordEntropy"},
     "client/ledger.py": {"Entropy", "SystemEntropy"},
     "client/spark.py": {"SystemEntropy"},
-    "client/tables.py": {"Entropy", "read_only", "WordEntropy"},
+    "client/tables.py": {"Entropy", "read_only", "SystemEntropy", "WordEntropy"},
     "client/waiting.py": {"SystemEntropy"},
     "collect/sealing.py": {"SystemEntropy"},
-    "guided.py": {"SystemEntropy"},
-    "numeric.py": {"SystemEntropy"},
     "promise/numbers.py": {"WORD_BITS"},
     "simulation/enumeration.py": {"Entropy", "WordEntropy"},
     "simulation/rounds.py": {"SystemEntropy", "WordEntropy"},
@@ -346,7 +344,7 @@ def one_by_one(plan, folder):
 
 def in_memory(plan, folder):
     """Randomize in Python, all at once."""
-    return [row.tobytes() for row in ap.randomize_baskets(BASKETS, plan).packed]
+    return [row.tobytes() for row in ap.randomize(BASKETS, plan).packed]
 
 
 def files_of(plan, folder):
@@ -363,7 +361,7 @@ def rows_of(path):
 def from_file(plan, folder):
     """Randomize a file in Python."""
     files_of(plan, folder)
-    ap.randomize_file(folder / "baskets.csv", plan, folder / "r.parquet", format="basket", empty="keep")
+    ap.randomize(folder / "baskets.csv", plan, folder / "r.parquet", format="basket", empty="keep")
     return rows_of(folder / "r.parquet")
 
 

@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from naive import small_plan
 
 import assocpriv as ap
-from assocpriv.api import read_baskets
+from assocpriv import read_baskets
 from assocpriv.auditing.clients import Program
 from assocpriv.cli.main import main
 from assocpriv.files.arrow import column_chunks
@@ -154,7 +154,7 @@ def test_hostile_plans_are_refused_or_round_trip(text: str) -> None:
     run_plan(text.encode())
 
 
-GUIDED = {name: [seed.decode() for seed in TARGETS[name].seeds()] for name in ("guided_plan", "guidance")}
+GUIDED = {name: [seed.decode() for seed in TARGETS[name].seeds()] for name in ("plan_guided", "guidance")}
 
 
 @quick(200)

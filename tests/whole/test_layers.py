@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import assocpriv
+from assocpriv.plans import kind as registry
 
 PACKAGE = Path(assocpriv.__file__).parent
 
@@ -52,12 +53,9 @@ def module_name(path: Path) -> str:
 
 SOURCES = {module_name(path): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 INITS = {module_name(path) for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE}
-FRONTS = sorted(
-    name
-    for name, source in SOURCES.items()
-    if (name in INITS or "." not in name) and "\n__all__ = " in source and name != "__init__"
-)  # which people import; a folder may have one in its __init__
-FOLDERS = sorted(INITS - {*FRONTS})  # each with a bare __init__
+FRONTS = {"api", "collect", "guided", "numeric", "spark", "suppress"}  # which people import
+FOLDERS = sorted(INITS - FRONTS - {"show"})  # each with a bare __init__; that of show gives its rooms on first use
+COMMANDS = {f"cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")} - {"cli.main", "cli.options"}
 
 
 def imports_of(module: str, source: str) -> set[str]:
@@ -82,13 +80,11 @@ def forbidden_imports(module: str, source: str) -> set[str]:
     """Return what a module imports although its folder may not."""
     names = {name.removeprefix("assocpriv").removeprefix(".") for name in imports_of(module, source) if is_ours(name)}
     folder = module.partition(".")[0]
-    if folder == "cli" and module not in ("cli.main", "cli.options"):  # commands call fronts and show what they return
-        return {
-            name for name in names if name not in (*FRONTS, "promise.errors") and not name.startswith(("cli.", "show."))
-        }
+    if module in COMMANDS:  # commands call fronts, by one name, and show what they return
+        return names - {"", "cli.options"}
     if module in FRONTS or folder not in BELOW:
         return set()
-    seen = {folder, *BELOW[folder].split()}
+    seen = {folder, "fronts", *BELOW[folder].split()}
     return {name for name in names if name.partition(".")[0] not in seen}
 
 
@@ -137,7 +133,8 @@ def test_folders_load_nothing(folder: str) -> None:
         (PLAN, "from assocpriv.plans.view import View\nimport numpy", set()),
         ("cli.main", "from assocpriv import __version__", set()),
         ("cli.mine", "from assocpriv.files.reports import read_reports", {"files.reports"}),
-        ("cli.mine", "from assocpriv.api import read_reports", set()),
+        ("cli.mine", "from assocpriv.api import mine", {"api"}),
+        ("cli.mine", "import assocpriv as ap\nfrom assocpriv.cli import options as opt", set()),
     ],
 )
 def test_wrong_imports_are_caught(module: str, source: str, caught: set[str]) -> None:
@@ -188,50 +185,61 @@ def test_light_checks_see_what_is_loaded() -> None:
 
 
 def test_no_module_takes_the_place_of_a_public_name() -> None:
-    """When every module was imported, each public name is still a function, a class or a constant."""
+    """When every module was imported, each public name is still a function or a class, or the front it is."""
     code = (
-        "import importlib, pkgutil, assocpriv\n"
+        "import importlib, inspect, pkgutil, assocpriv\n"
         "names = [each.name for each in pkgutil.walk_packages(assocpriv.__path__, 'assocpriv.')]\n"
         "modules = [importlib.import_module(name) for name in names if name != 'assocpriv.__main__']\n"
         "for front in (assocpriv, *(each for each in modules if hasattr(each, '__all__'))):\n"
         "    for name in front.__all__:\n"
-        "        assert callable(getattr(front, name)) or name.isupper(), (front, name)\n"
+        "        thing, module = getattr(front, name), f'{front.__name__}.{name}'\n"
+        "        assert callable(thing) or inspect.ismodule(thing) and thing.__name__ == module, (front, name)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-LAZY = {"__init__": assocpriv} | {name: importlib.import_module(f"assocpriv.{name}") for name in FRONTS}
+LAZY = ("assocpriv", "assocpriv.guided", "assocpriv.numeric", "assocpriv.show", "assocpriv.suppress")
 
 
 @pytest.mark.parametrize("front", LAZY)
 def test_public_names_resolve(front: str) -> None:
     """Every public name can be had, dir() shows it, and an unknown one is an AttributeError."""
-    module = LAZY[front]
+    module = importlib.import_module(front)
     for name in module.__all__:
         assert getattr(module, name) is not None
         assert name in dir(module)
     assert sorted(module.__all__) == sorted(set(module.__all__))
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="nothing"):
         _ = module.nothing
 
 
-@pytest.mark.parametrize("front", LAZY)
-def test_types_and_lazy_names_agree(front: str) -> None:
-    """What a front tells type checkers is what it loads; these and its own are its names."""
-    module = LAZY[front]
-    typed = {
-        alias.asname or alias.name: (node.module, alias.name)
-        for node in ast.walk(ast.parse(SOURCES[front]))
-        if isinstance(node, ast.ImportFrom) and node.module
-        for alias in node.names
-    }
-    entries = [(home, *entry.partition(" as ")[::2]) for home, names in module._HOMES.items() for entry in names]
-    lazy = {alias or name: (home, name) for home, name, alias in entries}
-    assert lazy == {name: typed.get(name) for name in lazy}
-    own = {
-        node.name
-        for node in ast.parse(SOURCES[front]).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
-    }
-    words = {name for name in module.__all__ if name.isupper()} - set(lazy)
-    assert set(module.__all__) == set(lazy) | own | words
+# ---- the registry of kinds
+
+
+ROLES = {what for entries in registry.KINDS.values() for what in entries}
+ASKED = [
+    (module, node.value)
+    for module, source in SOURCES.items()
+    if module != "plans.kind"
+    for node in ast.walk(ast.parse(source))
+    if isinstance(node, ast.Constant) and node.value in ROLES
+]
+
+
+@pytest.mark.parametrize("kind", registry.KINDS)
+def test_a_kind_names_what_there_is(kind: str) -> None:
+    """Every entry can be loaded, from a room of the folder that its side is; its plan is of that kind."""
+    assert kind in registry.load_for(kind, "plans.plan", "read").kinds
+    for what, entry in registry.KINDS[kind].items():
+        room, _, name = entry.partition(":")
+        assert f"{what.partition('.')[0]}.{room}" in SOURCES
+        assert registry.load_for(kind, what, "loaded") is not None, (what, name)
+
+
+def test_no_side_reaches_another_through_the_registry() -> None:
+    """Whoever asks for an entry may import the folder of its side; each that there is is asked for, and explained."""
+    for module, what in ASKED:
+        side, folder = what.partition(".")[0], module.partition(".")[0]
+        assert module in FRONTS or side == folder or side in BELOW[folder].split(), (module, what)
+    assert {what for _, what in ASKED} | {"plans.plan"} == ROLES
+    assert all(f"    {what} " in str(registry.__doc__) for what in ROLES)

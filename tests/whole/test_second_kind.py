@@ -1,4 +1,4 @@
-"""A second kind of plan is new files and one line a registry: files, ledger, audit and commands take it as it is."""
+"""A second kind of plan is new files and one entry: files, ledger, audit and commands take it as it is."""
 
 import json
 from fractions import Fraction
@@ -8,21 +8,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from assocpriv.api import gather, inspect, privacy, randomize
+from assocpriv import gather, inspect, privacy, randomize
 from assocpriv.auditing import audit as audit_kinds
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, AuditRequest
 from assocpriv.cli.main import main
-from assocpriv.client import ledger as client_kinds
-from assocpriv.client.ledger import Ledger
+from assocpriv.client.ledger import Ledger, make_report
 from assocpriv.files.plans import read_plan, write_plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.plans import kind as registry
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.kind import load
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BudgetError, PlanError, WireError
 from assocpriv.server.counting import LocalBackend
-from assocpriv.show import guided as app_kinds
+from assocpriv.show.plans import describe_plan
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from tests.second_kind import auditor, client
 from tests.second_kind.plan import AveragePlan, YesNoPlan
@@ -32,23 +30,22 @@ PROMISE = Breach("5%", "50%")
 PLAN = YesNoPlan("Do you smoke?", 5, 2, PROMISE, 3)
 AVERAGE = AveragePlan("Do you smoke?", 5, 2, PROMISE, 3)
 KINDS = ("yes-no", "yes-no-average")
+ENTRY = {
+    "plans.plan": "tests.second_kind.plan:YesNoPlan",
+    "client.report": "tests.second_kind.client:randomize_answer",
+    "planning.foresee": "tests.second_kind.render:foresee",
+    "auditing.audit": "tests.second_kind.auditor:audit_answers",
+    "show.record": "tests.second_kind.render:plan_record",
+    "show.lines": "tests.second_kind.render:plan_lines",
+}
 
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add the line that each registry needs."""
-    for kind, plan in zip(KINDS, ("YesNoPlan", "AveragePlan"), strict=True):
-        monkeypatch.setitem(registry.KINDS, kind, f"tests.second_kind.plan:{plan}")
-        monkeypatch.setitem(client_kinds.KINDS, kind, "tests.second_kind.client:randomize_answer")
-
-
-def test_registries_name_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every kind that is read has a client, and what each line names can be loaded."""
-    monkeypatch.undo()
-    assert registry.KINDS.keys() == client_kinds.KINDS.keys() == audit_kinds.AUDITORS.keys() == app_kinds.KINDS.keys()
-    for kind in registry.KINDS:
-        assert kind in load(registry.KINDS[kind]).kinds
-        assert callable(load(client_kinds.KINDS[kind]))
+    """Add the one entry that a kind needs."""
+    average = {"plans.plan": "tests.second_kind.plan:AveragePlan"}
+    for kind, entry in zip(KINDS, (ENTRY, ENTRY | average), strict=True):
+        monkeypatch.setitem(registry.KINDS, kind, entry)
 
 
 def test_single_reports_are_gathered(tmp_path: Path) -> None:
@@ -102,7 +99,7 @@ def test_reports_with_something_in_clear_are_read(tmp_path: Path, monkeypatch: p
 
 def test_the_client_map_makes_the_law() -> None:
     """The front of one report reaches the kind's client, whose law is the weights'."""
-    law = distribution(lambda entropy: client_kinds.make_report(["no"], PLAN, entropy=entropy))
+    law = distribution(lambda entropy: make_report(["no"], PLAN, entropy=entropy))
     assert law == {b"\x00": Fraction(5, 7), b"\x01": Fraction(2, 7)}
     assert randomize(["yes"], PLAN) in (b"\x00", b"\x01")
 
@@ -170,19 +167,15 @@ def test_the_auditor_sees_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     assert auditor.audit_answers(PLAN, PLAN.canonical_json)[1].verdict == BROKEN
 
 
-def test_the_audit_takes_the_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line in the audit's registry, and a plan of the kind is audited."""
-    monkeypatch.setitem(audit_kinds.AUDITORS, "yes-no", "tests.second_kind.auditor:audit_answers")
+def test_the_audit_takes_the_kind() -> None:
+    """A plan of the kind is audited by what its entry names."""
     findings = audit_kinds.audit(PLAN, PLAN.canonical_json, AuditRequest(depth="exact"))
     assert {finding.verdict for finding in findings} == {CONSISTENT}
 
 
 @pytest.mark.parametrize(("program", "clients"), [(None, ("bulk", "single")), (("./client",), ("program",))])
-def test_the_audit_says_what_it_did_not_look_at(
-    monkeypatch: pytest.MonkeyPatch, program: tuple[str, ...] | None, clients: tuple[str, ...]
-) -> None:
+def test_the_audit_says_what_it_did_not_look_at(program: tuple[str, ...] | None, clients: tuple[str, ...]) -> None:
     """Where a kind's auditor has no black box, each client that was asked for is a check not made."""
-    monkeypatch.setitem(audit_kinds.AUDITORS, "yes-no", "tests.second_kind.auditor:audit_answers")
     findings = audit_kinds.audit(PLAN, PLAN.canonical_json, AuditRequest(program=program))
     not_made = [(finding.depth, finding.client) for finding in findings if finding.verdict == UNDECIDED]
     assert not_made == [(depth, client) for depth in ("conformance", "empirical") for client in clients]
@@ -197,14 +190,12 @@ def test_a_missing_line_is_said(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="plans of the kind new cannot be audited here"):
         audit_kinds.audit(unknown, PLAN.canonical_json, AuditRequest())
     with pytest.raises(PlanError, match="plans of the kind new cannot be described here"):
-        app_kinds.describe_plan(unknown, 1)
+        describe_plan(unknown, 1)
 
 
-def test_no_amplification_is_labelled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_amplification_is_labelled(tmp_path: Path) -> None:
     """Whoever makes or describes a report of a kind that states no γ is told, whatever the kind's own words are."""
-    words = ("tests.second_kind.render:foresee", "tests.second_kind.render:plan_record", "builtins:list")
-    monkeypatch.setitem(app_kinds.KINDS, "yes-no-average", words)
-    described = app_kinds.describe_plan(AVERAGE, 1)
+    described = describe_plan(AVERAGE, 1)
     assert described.record()["amplification"] is None
     assert "promises an average" in described.lines()[0]
     write_plan(AVERAGE, tmp_path / "p.json")
@@ -213,17 +204,8 @@ def test_no_amplification_is_labelled(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert "promises an average" in made.stdout
 
 
-def test_commands_take_the_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """One line in the commands' registry: inspect shows plans and reports of the kind, report makes one."""
-    monkeypatch.setitem(
-        app_kinds.KINDS,
-        "yes-no",
-        (
-            "tests.second_kind.render:foresee",
-            "tests.second_kind.render:plan_record",
-            "tests.second_kind.render:plan_lines",
-        ),
-    )
+def test_commands_take_the_kind(tmp_path: Path) -> None:
+    """Inspect shows plans and reports of the kind, report makes one."""
     write_plan(PLAN, tmp_path / "p.json")
     Reports(PLAN, np.array([[1], [0]], dtype=np.uint8)).write(tmp_path / "r.parquet")
     run = CliRunner().invoke

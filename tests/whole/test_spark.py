@@ -71,7 +71,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         baskets = [set(map(str, (24 * rng.random(3) ** 3).astype(int))) for _ in range(1000)]
         made[name] = tmp_path_factory.mktemp("reports")
         for number, part in enumerate((baskets[:600], baskets[600:601], baskets[601:])):
-            ap.randomize_baskets(part, plan).write(made[name] / f"{number}.parquet")
+            ap.randomize(part, plan).write(made[name] / f"{number}.parquet")
     return made
 
 
@@ -155,9 +155,9 @@ def test_numbers_are_counted_the_same(spark: Any, tmp_path: Path) -> None:
     age = NumberColumn("age", design_window(40, Fraction(19), optional=True), True, Fraction(20), Fraction(80), 20)
     plan = TablePlan((age, LabelColumn("class", Clear(2), False, ("A", "B"))), 1, ap.Breach("0.1%", "90%"))
     table = pd.DataFrame({"age": np.arange(3000) % 60 + 20.0, "class": np.where(np.arange(3000) % 3, "A", "B")})
-    ap.numeric.randomize_table(table, plan).write(tmp_path / "released.parquet")
+    ap.randomize(table, plan).write(tmp_path / "released.parquet")
     there, here = read_reports(tmp_path / "released.parquet", spark), tmp_path / "released.parquet"
-    assert_same(ap.numeric.reconstruct(there, by="class").frame(), ap.numeric.reconstruct(here, by="class").frame())
+    assert_same(ap.reconstruct(there, by="class").frame(), ap.reconstruct(here, by="class").frame())
 
 
 def test_tuples_are_summed_the_same(spark: Any, tmp_path: Path) -> None:
@@ -369,7 +369,7 @@ def test_what_the_page_shows_runs(spark: Any, tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     plan = make_plan(["milk", "bread", "tea"], 2, PROMISE)
     ap.write_plan(plan, "plan.json")
-    reports = ap.randomize_baskets([["milk", "bread"], ["tea"]] * 1500, plan)
+    reports = ap.randomize([["milk", "bread"], ["tea"]] * 1500, plan)
     Path("collection").mkdir()
     reports.write("collection/1.parquet")
     said: dict[str, Any] = {"spark": spark, "frame": spark.read.parquet(str(tmp_path / "collection"))}

@@ -1,0 +1,72 @@
+# The public names, each once: fronts.py reads this list at run time, type checkers read it as a stub.
+# fmt: off
+# isort: off
+__version__: str
+
+from . import (
+    collect as collect, guided as guided, numeric as numeric, show as show, spark as spark, suppress as suppress,
+)
+
+from .promise.errors import AssocprivError as AssocprivError
+from .promise.breaches import (
+    BeliefRange as BeliefRange, Breach as Breach, Channel as Channel, Epsilon as Epsilon,
+    amplification_of as amplification_of, breach_curve as breach_curve, compose as compose, epsilon as epsilon,
+    highest_posterior as highest_posterior, largest_rise as largest_rise, lowest_posterior as lowest_posterior,
+)
+from .promise.information import (
+    downward_threshold as downward_threshold, excluded_fall as excluded_fall,
+    excluded_posterior as excluded_posterior, information_limit as information_limit,
+    inverse_worst_information as inverse_worst_information, mutual_information as mutual_information,
+    upward_threshold as upward_threshold, worst_information as worst_information,
+)
+from .promise.entropy import SystemEntropy as SystemEntropy
+
+from .plans.catalogue import Catalogue as Catalogue
+from .plans.view import View as View
+from .plans.baskets import Plan as Plan, report_items as report_items
+from .files.plans import (
+    NameSource as NameSource, check_catalogue as check_catalogue, read_catalogue as read_catalogue,
+    read_plan as read_plan, write_catalogue as write_catalogue, write_plan as write_plan,
+)
+from .planning.baskets import explain_promises as explain_promises
+from .planning.discovery import (
+    privacy as privacy, promise_needed as promise_needed, reports_needed as reports_needed,
+    reports_to_discover as reports_to_discover,
+)
+from .planning.rounds import plan_histogram as plan_histogram
+from .simulation.samples import (
+    catalogue as catalogue, draft_catalogue as draft_catalogue, plan_for_sample as plan_for_sample,
+    try_catalogue as try_catalogue,
+)
+from .api import foresee as foresee, plan as plan, refine as refine
+
+from .records.baskets import Baskets as Baskets, to_baskets as to_baskets
+from .client.ledger import Ledger as Ledger, report as report
+from .client.sending import Collector as Collector
+from .files.reports import Reports as Reports, read_reports as read_reports
+from .collect.gather import gather as gather
+from .api import randomize as randomize, read_baskets as read_baskets
+
+from .server.itemsets import (
+    read_itemsets as read_itemsets, to_efficient_apriori as to_efficient_apriori, write_fimi as write_fimi,
+    write_itemsets as write_itemsets, write_spmf as write_spmf,
+)
+from .server.rules import to_arules as to_arules, write_rules as write_rules
+from .server.selection import ItemsetFilter as ItemsetFilter
+from .server.rounds import write_combined as write_combined
+from .api import (
+    answer as answer, ask as ask, ask_rules as ask_rules, association_rules as association_rules, combine as combine,
+    mine as mine, reconstruct as reconstruct, to_frame as to_frame,
+)
+
+from .auditing.inspection import inspect as inspect
+from .simulation.rounds import simulate_rounds as simulate_rounds
+from .simulation.demo import DemoSettings as DemoSettings, start_demo as start_demo
+from .simulation.synthetic import (
+    AgrawalSettings as AgrawalSettings, QuestSettings as QuestSettings, generate_agrawal_file as generate_agrawal_file,
+    generate_file as generate_file,
+)
+from .api import audit as audit, simulate as simulate
+
+from .show.pages import chart as chart, page as page, write_page as write_page
+from .show.terminal import progress_bar as progress_bar
