@@ -118,7 +118,8 @@ def predict_table(table: Any, model: TreeModel, options: "TableOptions") -> "tup
     """
     import narwhals as nw
     import numpy as np
-    import pyarrow as pa
+
+    from assocpriv.files.arrow import pa
 
     frame = arrow = None
     with contextlib.suppress(TypeError):
@@ -239,9 +240,8 @@ def _places(
     values: Any, column: CategoryInput, cells: "CellOptions", counts: PredictionCounts
 ) -> "NDArray[np.float64]":
     import numpy as np
-    import pyarrow as pa
 
-    from assocpriv.files.arrow import array_to_numpy
+    from assocpriv.files.arrow import array_to_numpy, pa
     from assocpriv.records.tables import place_of
 
     encoded = values if isinstance(values, pa.DictionaryArray) else None
@@ -268,9 +268,7 @@ def _predicted(
     table: Path, model: TreeModel, options: "TableOptions", counts: PredictionCounts, column: str
 ) -> Iterator[Any]:
     """Yield the batches of a file with the column of classes."""
-    import pyarrow as pa
-
-    from assocpriv.files.arrow import to_arrow
+    from assocpriv.files.arrow import pa, to_arrow
     from assocpriv.records.sources import named_after
 
     def step(action: Callable[[], Any]) -> Any:
@@ -291,7 +289,7 @@ def _predicted(
 
 
 def _next(batches: Iterator[Any]) -> Any:
-    import pyarrow as pa
+    from assocpriv.files.arrow import pa
 
     with contextlib.suppress(pa.ArrowException, ValueError):  # their texts quote cells
         return next(batches, None)
@@ -304,9 +302,7 @@ def _open(
     """Return a file's batches, and how its cells are taken: those of text are written. ``opened`` closes the file."""
     from dataclasses import replace
 
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    from assocpriv.files.arrow import pa, pq
     from assocpriv.records.sources import SPREADSHEET, SPREADSHEETS
 
     name = path.name.lower()
@@ -321,9 +317,7 @@ def _open(
 
 
 def _open_text(path: Path, model: TreeModel, options: "TableOptions", opened: contextlib.ExitStack) -> Iterator[Any]:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
+    from assocpriv.files.arrow import arrow_csv, pa
     from assocpriv.records.sources import SEPARATORS, cut_line, first_lines, open_source, read_sample
 
     file = opened.enter_context(open_source(path, options.progress))
@@ -362,7 +356,7 @@ def _write_csv(batches: Iterator[Any], stream: BinaryIO) -> None:
 
 
 def _write_parquet(batches: Iterator[Any], stream: BinaryIO) -> None:
-    import pyarrow.parquet as pq
+    from assocpriv.files.arrow import pq
 
     first = next(batches)
     with pq.ParquetWriter(stream, first.schema) as writer:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.transactions import Viewer
+from assocpriv.files.arrow import pa
 from assocpriv.files.atomic import sync_folder
 from assocpriv.files.reports import write_reports
 from assocpriv.promise.entropy import SystemEntropy
@@ -118,8 +119,6 @@ def _discard(staging: Path) -> None:
 
 def _randomize_task(plan: "Plan", unknown: str, repeats: str, staging: Path, batches: Iterator[Any]) -> Iterator[Any]:
     """Write the reports of a task's baskets to a file of its own, and yield its name and the transactions' sizes."""
-    import pyarrow as pa
-
     if not staging.is_dir():
         raise FileError("the output's folder is not where Spark's tasks run; name one that they and this share")
     sizes: Counter[int] = Counter()
@@ -133,8 +132,6 @@ def _transactions(
     plan: "Plan", unknown: str, repeats: str, batches: Iterator[Any], sizes: Counter[int]
 ) -> Iterator[Baskets]:
     """Yield the transactions of Arrow batches, and count their sizes."""
-    import pyarrow as pa
-
     viewer, said = Viewer(plan, unknown=unknown), {"format": "list", "item_column": _BASKET}
     for batch in batches:
         if batch.column(0).null_count:

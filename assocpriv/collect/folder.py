@@ -17,6 +17,7 @@ from assocpriv.collect.keys import KEYS_FILE
 from assocpriv.collect.sealing import ASIDE_FOLDER, CLOSED_FILE, KEY_KEY, ids_files, is_closed, sealed_counts
 from assocpriv.collect.sqlite import EPOCH_REPORTS, SqliteStore
 from assocpriv.collect.store import LOCK_FILE, FolderLock, ReportStore
+from assocpriv.files.arrow import pq
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plans import read_plan
 from assocpriv.files.unsealed import PLAN_FILE, epoch_files, read_mark, read_open_epochs, sealed_file
@@ -136,8 +137,6 @@ def set_aside(folder: Path, key: int, *, restore: bool = False, store: str | Non
 
 def _files_of(folder: Path, key: int) -> list[Path]:
     """Return the report files in a folder whose metadata say this key."""
-    import pyarrow.parquet as pq
-
     found = [(path, pq.read_metadata(path).metadata or {}) for path in sorted(folder.glob("[!.]*.parquet"))]
     return [path for path, metadata in found if metadata.get(KEY_KEY) == str(key).encode("ascii")]
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from assocpriv.collect.store import StoreFullError
 from assocpriv.files import unsealed
-from assocpriv.files.arrow import parquet_errors
+from assocpriv.files.arrow import parquet_errors, pq
 from assocpriv.files.atomic import atomic_output, check_writable, sync_folder
 from assocpriv.files.reports import ITEMSETS_KEY, PLAN_KEY, write_reports
 from assocpriv.plans.kind import parse_plan
@@ -194,8 +194,6 @@ def _report_files(folder: Path) -> Iterator[Path]:
 
 def _footer_of(file: Path) -> Any:
     """Return the metadata of a report file, as pyarrow has them; WireError if it is damaged."""
-    import pyarrow.parquet as pq
-
     try:
         return pq.read_metadata(file)
     except parquet_errors() as error:

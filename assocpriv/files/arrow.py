@@ -13,16 +13,38 @@ say; so both are read here, and the larger counts. What is measured must be what
 
 Footer and headers are structs of Thrift's compact protocol. Of these only the fields needed are built.
 
+Other rooms take Arrow's own modules from here, which load when they are used.
+
 Arrow's columns are made of the bytes of a table in memory: pa.array loads pandas wherever that is installed.
 """
 
 import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class _Late(ModuleType):
+    """A module that is imported when one of its names is first used; its names are kept."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(import_module(self.__name__), name)
+        setattr(self, name, found)
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return import_module, (self.__name__,)  # Spark sends functions with what they name
+
+
+pa: Any = _Late("pyarrow")  # a tenth of a second to load
+pc: Any = _Late("pyarrow.compute")
+pq: Any = _Late("pyarrow.parquet")
+arrow_csv: Any = _Late("pyarrow.csv")
 
 _CELL_BYTES = 48  # memory that a value takes while it is read, at worst
 _TEXT_BYTES = 6  # the same for a byte of a column before it was compressed
@@ -84,8 +106,6 @@ class ColumnChunk:
 
 def parquet_errors() -> tuple[type[BaseException], ...]:
     """Return what is raised where a file is damaged: Arrow's errors, those that stand for errors of C++, and ours."""
-    import pyarrow as pa
-
     return (pa.ArrowException, ArithmeticError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
 
 
@@ -116,8 +136,6 @@ def column_chunks(file: BinaryIO, columns: Collection[str] | None = None) -> lis
 
 
 def _footer(file: BinaryIO) -> dict[int, Any]:
-    import pyarrow.parquet as pq
-
     try:
         read_by_arrow = pq.ParquetFile(file).metadata.serialized_size
     except parquet_errors():
@@ -286,8 +304,6 @@ def to_arrow(column: NDArray[Any]) -> Any:
     >>> to_arrow(np.array([1, 2])).to_pylist(), to_arrow(np.array([True, False])).to_pylist()
     ([1, 2], [True, False])
     """
-    import pyarrow as pa
-
     if column.dtype.kind == "b":
         bits = np.packbits(column, bitorder="little")
         return pa.Array.from_buffers(pa.bool_(), len(column), [None, pa.py_buffer(bits)])
@@ -306,28 +322,20 @@ def to_arrow(column: NDArray[Any]) -> Any:
 
 def to_arrow_table(columns: dict[str, NDArray[Any]]) -> Any:
     """Return columns as Arrow's table."""
-    import pyarrow as pa
-
     return pa.Table.from_arrays([to_arrow(each) for each in columns.values()], names=list(columns))
 
 
 def _texts(texts: Sequence[str]) -> Any:
-    import pyarrow as pa
-
     encoded = [text.encode("utf-8") for text in texts]
     return pa.StringArray.from_buffers(len(texts), _ends(encoded), pa.py_buffer(b"".join(encoded)))
 
 
 def _lists(lists: Sequence[list[Any]], values: Any) -> Any:
-    import pyarrow as pa
-
     return pa.Array.from_buffers(pa.list_(values.type), len(lists), [None, _ends(lists)], children=[values])
 
 
 def _ends(parts: Sequence[Any]) -> Any:
     """Return where each part begins among all, and where the last one ends, as a buffer of int32."""
-    import pyarrow as pa
-
     ends = np.cumsum([0, *map(len, parts)])
     if ends[-1] >= 1 << 31:
         raise ValueError("a column of Parquet holds less than 2 GiB")
@@ -344,8 +352,6 @@ def to_numpy(column: Any) -> NDArray[Any]:
 
 
 def _dtype_of(column: Any, may_miss: bool = False) -> Any:
-    import pyarrow as pa
-
     kind = column.type
     if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise TypeError(f"a column holds {kind}, not numbers")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import column_chunks, is_inflated, to_arrow_table, to_numpy
+from assocpriv.files.arrow import column_chunks, is_inflated, pa, pq, to_arrow_table, to_numpy
 from assocpriv.files.atomic import atomic_output, output_format
 from assocpriv.files.reports import ITEMSETS_KEY
 from assocpriv.promise.errors import EstimateError
@@ -133,8 +133,6 @@ def plain_record(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_parquet(table: LightFrame, facts: dict[str, Any], stream: BinaryIO) -> None:
-    import pyarrow.parquet as pq
-
     arrow = to_arrow_table(table.assign(itemsets=as_column([sorted(itemset) for itemset in table["itemsets"]])).columns)
     pq.write_table(arrow.replace_schema_metadata({ITEMSETS_KEY: json.dumps(facts)}), stream)
 
@@ -176,8 +174,6 @@ def write_plain(
         elif kind == "csv":
             stream.write(_csv_of(table))
         else:
-            import pyarrow.parquet as pq
-
             pq.write_table(to_arrow_table(table.columns), stream)
 
 
@@ -186,8 +182,6 @@ def _write_json(table: LightFrame, facts: dict[str, Any], stream: BinaryIO) -> N
 
 
 def _read_parquet(source: Path) -> tuple[LightFrame, dict[str, Any]]:
-    import pyarrow.parquet as pq
-
     # a table repeats no itemset, so its memory is in proportion to its bytes
     with source.open("rb") as stream:
         chunks = column_chunks(stream)
@@ -206,8 +200,6 @@ def _read_parquet(source: Path) -> tuple[LightFrame, dict[str, Any]]:
 
 def _of_arrow(column: Any) -> NDArray[Any]:
     """Return a column of numbers or truths, or of lists of numbers."""
-    import pyarrow as pa
-
     if pa.types.is_list(column.type):
         return as_column(column.to_pylist())
     return to_numpy(column)

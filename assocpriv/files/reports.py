@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import column_chunks, is_inflated, parquet_errors
+from assocpriv.files.arrow import column_chunks, is_inflated, pa, parquet_errors, pq
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.unsealed import OPEN_FOLDER, read_mark, read_open_epochs, unsealed_reports
 from assocpriv.plans.kind import parse_plan
@@ -138,9 +138,6 @@ def write_reports(
         FileError: the file exists and ``force`` is not set, or cannot be written.
         WireError: rows of another length than the plan's reports.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     column = pa.field(COLUMN, pa.binary(plan.report_bytes), nullable=False)
     schema = pa.schema([column], metadata={PLAN_KEY: plan.canonical_json.encode("ascii"), **(metadata or {})})
     written = 0
@@ -296,8 +293,6 @@ def holds_reports(path: Path) -> bool:
 
 def _carries(path: Path, key: bytes) -> bool:
     """Tell whether a file's metadata has a key; what is damaged is told when it is opened."""
-    import pyarrow.parquet as pq
-
     try:
         return key in (pq.read_schema(path).metadata or {})
     except parquet_errors():
@@ -306,9 +301,6 @@ def _carries(path: Path, key: bytes) -> bool:
 
 def _open(path: Path, known: PublishedPlan | None = None) -> tuple[PublishedPlan, int]:
     """Return a file's plan, which may be known, and number of reports, having checked its shape."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     if not path.is_file():
         raise WireError(f"there is no report file {path}")
     try:
@@ -347,8 +339,6 @@ def row_groups(path: Path) -> list[int]:
     Raises:
         WireError: the file is damaged.
     """
-    import pyarrow.parquet as pq
-
     try:
         found = pq.read_metadata(path)
         return [int(found.row_group(group).num_rows) for group in range(found.num_row_groups)]
@@ -363,8 +353,6 @@ def file_batches(
 
     Bytes are compared with the file's checksums always; ``checked`` asks the plan, too, whether clients send them.
     """
-    import pyarrow.parquet as pq
-
     done = 0
     try:
         # a buffer of Arrow's own instead of one of the whole file

@@ -3,8 +3,6 @@
 Of text there are lines of item numbers, lines of names, the long layout and one-hot tables; of Parquet a column of
 lists, a column of transactions and one of items, and one-hot tables. What reading may take is bounded; the long layout
 is read as a whole.
-
-pyarrow costs a tenth of a second to load, hence the imports inside.
 """
 
 import codecs
@@ -26,7 +24,18 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import ColumnChunk, array_to_numpy, column_chunks, is_inflated, parquet_errors, to_arrow
+from assocpriv.files.arrow import (
+    ColumnChunk,
+    array_to_numpy,
+    arrow_csv,
+    column_chunks,
+    is_inflated,
+    pa,
+    parquet_errors,
+    pc,
+    pq,
+    to_arrow,
+)
 from assocpriv.kernels.parallel import free_memory, map_ahead
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, PlanError
@@ -450,8 +459,6 @@ def _cut_cells(
 
     Separators between a pair of quotes do not count; csv.Error where quotes are used in another way than in such pairs.
     """
-    import pyarrow as pa
-
     text = np.frombuffer(data, dtype=np.uint8)
     marks = text == ord(dialect["delimiter"])
     if b'"' in data:
@@ -523,9 +530,6 @@ def _parse_long(text: bytes, layout: TextLayout) -> list[Any]:
 
     Names lose the blanks around them; nothing but blanks is null. BasketError for anything but such a table.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not _is_plain(text):
         for number, line in enumerate(text.split(b"\n"), 1):
             _decoded(line, number)
@@ -554,9 +558,6 @@ def _line_of_row(text: bytes, skip: int, row: int) -> int:
 
 def _table(text: bytes, layout: TextLayout) -> Any:
     """Return the two chosen columns as a table of text."""
-    import pyarrow as pa
-    import pyarrow.csv as arrow_csv
-
     names = [f"column{position}" for position in range(len(layout.header))]
     ragged: list[int] = []
 
@@ -593,8 +594,7 @@ def _table(text: bytes, layout: TextLayout) -> Any:
 
 def _onehot_parser(layout: TextLayout) -> Callable[[bytes, Origin], Cells]:
     """Return the reader of whole lines of a one-hot table, which refuses anything else with a BasketError."""
-    import pyarrow  # noqa: F401 -- loads in this thread
-
+    _ = pa.Table  # loads in this thread
     items = [place for place in range(len(layout.header)) if place not in layout.columns]
     catalogue = _catalogue_of_columns(layout.header[place] for place in items)
 
@@ -619,9 +619,6 @@ def _catalogue_of_columns(names: Iterable[str]) -> Catalogue:
 
 def _text_flags(data: bytes, layout: TextLayout, items: list[int]) -> list[NDArray[np.bool_]] | None:
     """Return the columns of items; None where Arrow cannot tell: it ignores blank lines, and not blanks."""
-    import pyarrow as pa
-    import pyarrow.csv as arrow_csv
-
     names = [f"column{position}" for position in range(len(layout.header))]
     wanted = [names[position] for position in items]
     with contextlib.suppress(pa.ArrowException):  # its text quotes cells
@@ -680,8 +677,6 @@ def _read_parquet(
 
 def _item_columns(opened: sources.Opener, said: LayoutOptions) -> tuple[str, list[str]]:
     """Return a file's layout as it is read, and its columns: "onehot" items, "long" both, or the "list" column."""
-    import pyarrow.parquet as pq
-
     with opened() as file:
         source = _arrow_step(partial(pq.ParquetFile, file))
         if flags := _flag_columns(file, source, said, sources.Budget.within(None), lambda _note: None):
@@ -694,8 +689,6 @@ def _parquet_cells(
     file: BinaryIO, budget: sources.Budget, said: LayoutOptions, tell: _Tell
 ) -> Iterator[Callable[[], Cells]]:
     """Yield for each batch what makes its cells of its columns."""
-    import pyarrow.parquet as pq
-
     # pages are read one after the other
     opened = partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False)
     source = _arrow_step(opened)
@@ -782,12 +775,10 @@ def _parquet_columns(schema: Any, said: LayoutOptions, tell: _Tell) -> list[str]
 
 def _by_types(schema: Any) -> tuple[int, int] | None:
     """Return the places of transactions and items of two columns, if one alone is text, which are the items."""
-    import pyarrow.types as kinds
-
     texts = []
     for column in schema:
-        kind = column.type.value_type if kinds.is_dictionary(column.type) else column.type
-        texts.append(kinds.is_string(kind) or kinds.is_large_string(kind))
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        texts.append(pa.types.is_string(kind) or pa.types.is_large_string(kind))
     return (texts.index(False), texts.index(True)) if sum(texts) == 1 else None
 
 
@@ -800,8 +791,6 @@ def _flag_columns(file: BinaryIO, source: Any, said: LayoutOptions, budget: sour
     As in text, columns of true and false, or of 0 and 1, but for one of ids; the index that pandas writes is left out.
     Columns with the usual names of transactions and items are these, whatever they hold.
     """
-    import pyarrow.types as kinds
-
     schema = source.schema_arrow
     names = [name for name in schema.names if not _INDEX.fullmatch(name)]
     if said.format != "onehot" and all(usual_places(names, role) for role in ("transaction", "item")):
@@ -809,7 +798,7 @@ def _flag_columns(file: BinaryIO, source: Any, said: LayoutOptions, budget: sour
     if said.format != "onehot" and (said.item_column is not None or len(set(names)) != len(names) or len(names) < 2):
         return []
     known = {name: schema.field(name).type for name in names if schema.names.count(name) == 1}
-    others = sum(not _may_be_flags(kinds, kind) for kind in known.values())
+    others = sum(not _may_be_flags(kind) for kind in known.values())
     if said.format != "onehot" and (others > 1 or len(names) - others < 2):
         return []
     for _, group in groupby(_arrow_step(partial(column_chunks, file, names)), lambda chunk: chunk.group):
@@ -822,8 +811,8 @@ def _flag_columns(file: BinaryIO, source: Any, said: LayoutOptions, budget: sour
     return [name for place, name in enumerate(names) if place not in apart]
 
 
-def _may_be_flags(kinds: Any, kind: Any) -> bool:
-    return bool(kinds.is_boolean(kind) or kinds.is_integer(kind) or kinds.is_floating(kind))
+def _may_be_flags(kind: Any) -> bool:
+    return bool(pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _first_rows(source: Any, names: list[str]) -> sources.FirstLines:
@@ -853,12 +842,9 @@ def _flag_cells(batch: Any, catalogue: Catalogue, before: int) -> Cells:
 
 def _column_flags(column: Any, place: int, before: int) -> Any:
     """Return a column as zeros and ones, shape (n_rows,); nulls are zeros."""
-    import pyarrow.compute as pc
-    import pyarrow.types as kinds
-
-    if not _may_be_flags(kinds, column.type):
+    if not _may_be_flags(column.type):
         raise BasketError(f"column {place + 1} of items holds no numbers, nor true and false; make it true or false")
-    filled = pc.fill_null(column, False if kinds.is_boolean(column.type) else 0)
+    filled = pc.fill_null(column, False if pa.types.is_boolean(column.type) else 0)
     values = filled.to_numpy(zero_copy_only=False)
     odd = np.flatnonzero((values != 0) & (values != 1))
     if len(odd):

@@ -1,6 +1,6 @@
 """Baskets in memory: lists, sets or data frames -> transactions of item ids.
 
-pyarrow and narwhals cost a tenth of a second to load, hence the imports inside.
+narwhals costs a tenth of a second to load, hence the imports inside.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import array_to_numpy
+from assocpriv.files.arrow import array_to_numpy, pa, pc
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, PlanError, counted
 from assocpriv.records.cells import Cells, Origin, cells_of_names, check_choices, ordinal, resolve, without_unknown
@@ -380,7 +380,6 @@ def _is_zero_one(column: Any) -> bool:
 
 def _arrow(columns: list[Any], position: int) -> Any:
     import narwhals as nw
-    import pyarrow as pa
 
     with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
         column = columns[position]
@@ -396,9 +395,6 @@ def _arrow(columns: list[Any], position: int) -> Any:
 
 def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
     """Read an Arrow array of lists of text or integers (else BasketError), a basket each; a null is an empty basket."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_null(lists.type):
         lists = lists.cast(pa.list_(pa.string()))
     if not is_list_type(lists.type):
@@ -409,9 +405,7 @@ def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
 
 def is_list_type(kind: Any) -> bool:
     """Return whether an Arrow type is one of its list types."""
-    import pyarrow.types as kinds
-
-    return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _row(row: int) -> str:
@@ -426,8 +420,6 @@ def long_cells(transactions: Any, items: Any, place: Callable[[int], str] = _row
     Raises:
         BasketError: there are null transactions, items that are neither text nor integers, or more of the one column.
     """
-    import pyarrow as pa
-
     if len(transactions) != len(items):
         raise BasketError("the lengths of columns do not fit each other; the data are damaged, write them again")
     try:
@@ -452,9 +444,6 @@ def long_cells(transactions: Any, items: Any, place: Callable[[int], str] = _row
 
 def _coded(values: Any) -> tuple[Any, Any]:
     """Return an Arrow array as int32 positions, null where it is, in the distinct values by first appearance."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not isinstance(values, pa.ChunkedArray):
         values = pa.chunked_array([values])
     if not pa.types.is_dictionary(values.type):
@@ -472,8 +461,6 @@ def _coded(values: Any) -> tuple[Any, Any]:
 
 def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
     """Return the codes, −1 for nulls, and the distinct names of an Arrow array of items."""
-    import pyarrow as pa
-
     kind = items.type.value_type if pa.types.is_dictionary(items.type) else items.type
     if pa.types.is_null(kind):
         return np.full(len(items), -1, dtype=np.int32), []

@@ -18,6 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
+from assocpriv.files.arrow import arrow_csv, pa
 from assocpriv.kernels.parallel import workers_within
 from assocpriv.promise.errors import BasketError, RecordError, counted
 from assocpriv.records.cells import Cells, Origin
@@ -351,9 +352,6 @@ def read_lines(
     Raises:
         RecordError: a line has another number of cells than ``width``, or a cell holds a line break.
     """
-    import pyarrow as pa
-    from pyarrow import csv
-
     wrong: list[tuple[int, int]] = []  # line, cells
 
     def skip_row(row: Any) -> str:
@@ -364,11 +362,11 @@ def read_lines(
     names = [str(place) for place in range(width)]
     table = None
     with contextlib.suppress(pa.ArrowException, OSError, ValueError):  # their texts quote cells
-        table = csv.read_csv(
+        table = arrow_csv.read_csv(
             pa.BufferReader(text),
-            csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
-            csv.ParseOptions(delimiter=separator, invalid_row_handler=skip_row),
-            csv.ConvertOptions(
+            arrow_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
+            arrow_csv.ParseOptions(delimiter=separator, invalid_row_handler=skip_row),
+            arrow_csv.ConvertOptions(
                 column_types={
                     names[place]: pa.float64() if number else texts
                     for place, number in zip(places, numbers, strict=True)
@@ -393,8 +391,6 @@ def read_lines(
 
 def whole_array(values: Any) -> Any:
     """Return a column as one Arrow array."""
-    import pyarrow as pa
-
     if not isinstance(values, pa.ChunkedArray):
         return values
     if values.num_chunks == 1:

@@ -7,8 +7,6 @@ appear in no error.
 Files may have any size: memory is bounded, and only the plan's columns are read. What cannot be taken is counted to the
 end of the table, then refused in one line that names the column, how many records it concerns and the first one's
 place, never a value. docs/cli/numeric.md has the rules in words.
-
-pyarrow costs a tenth of a second to load, hence the imports inside.
 """
 
 import contextlib
@@ -29,7 +27,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import array_to_numpy, column_chunks, is_inflated, parquet_errors
+from assocpriv.files.arrow import array_to_numpy, column_chunks, is_inflated, pa, parquet_errors, pq
 from assocpriv.kernels.parallel import free_memory, map_ahead
 from assocpriv.plans.columns import MOST_NAME, CategoryColumn, Column, NumericColumn, TableColumns
 from assocpriv.plans.tables import shortened
@@ -250,11 +248,9 @@ def _cells(
 
 def cell_numbers(values: Any, options: CellOptions) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return a column's numbers, float64 (n,), NaN where there is none, and which cells hold something else."""
-    import pyarrow.types as kinds
-
     if options.written and is_text(values.type):
         values = values.dictionary_encode()
-    if not kinds.is_dictionary(values.type):
+    if not pa.types.is_dictionary(values.type):
         return _plain_numbers(values, options)
     numbers, wrong = _plain_numbers(values.dictionary, options)
     places = _indices(values)
@@ -262,11 +258,8 @@ def cell_numbers(values: Any, options: CellOptions) -> tuple[NDArray[np.float64]
 
 
 def _plain_numbers(values: Any, options: CellOptions) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
-    is_decimal = kinds.is_decimal(values.type)
-    if is_decimal or kinds.is_integer(values.type) or kinds.is_floating(values.type):
+    is_decimal = pa.types.is_decimal(values.type)
+    if is_decimal or pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
         if is_decimal:  # Arrow's own cast of a decimal often misses the nearest double; that of its digits does not
             values = values.cast(pa.string())
         numbers = array_to_numpy(values.cast(pa.float64(), safe=False))
@@ -288,15 +281,13 @@ def _written_number(text: str | None, options: CellOptions) -> float | None:
 
 def _places(values: Any, column: CategoryColumn, options: CellOptions) -> NDArray[np.int32]:
     """Return the places of categories, −1 of what is none."""
-    import pyarrow.types as kinds
-
-    if kinds.is_null(values.type):
+    if pa.types.is_null(values.type):
         return np.full(len(values), column.inputs, dtype=np.int32)
-    if kinds.is_dictionary(values.type):
+    if pa.types.is_dictionary(values.type):
         encoded = values
-    elif is_text(values.type) or kinds.is_integer(values.type) or kinds.is_floating(values.type):
+    elif is_text(values.type) or pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
         encoded = values.dictionary_encode()
-    elif kinds.is_boolean(values.type):
+    elif pa.types.is_boolean(values.type):
         encoded = values.cast("int8").dictionary_encode()
         truths = [bool(value) for value in encoded.dictionary.to_pylist()]
         return _taken([place_of(value, column) for value in truths], column, encoded)
@@ -325,16 +316,12 @@ def _place(value: Any, column: CategoryColumn, options: CellOptions) -> int:
 
 def _indices(encoded: Any) -> NDArray[Any]:
     """Return which value of its dictionary each cell holds; the dictionary's length where it holds none."""
-    import pyarrow as pa
-
     return array_to_numpy(encoded.indices.cast(pa.int32()), missing=len(encoded.dictionary))
 
 
 def is_text(kind: Any) -> bool:
     """Return whether an Arrow type is text."""
-    import pyarrow.types as kinds
-
-    return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 # ---- batches
@@ -440,8 +427,6 @@ def _read_parquet(
     file: BinaryIO, plan: TableColumns, options: CellOptions, budget: sources.Budget, tell: _Tell
 ) -> Iterator[Batch]:
     """Yield the batches of a Parquet file."""
-    import pyarrow.parquet as pq
-
     source = _arrow_step(partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False))
     schema = source.schema_arrow
     places = _find_columns(schema.names, plan, tell, "the file")
@@ -498,7 +483,6 @@ def _arrow_step(step: Callable[[], sources.Result]) -> sources.Result:
 def _read_frame(frame: Any, plan: TableColumns, options: CellOptions, before: int, tell: _Tell) -> Iterator[Batch]:
     """Yield the batches of a pandas, polars or pyarrow table, of which ``before`` records stand before these."""
     import narwhals as nw
-    import pyarrow as pa
 
     if isinstance(frame, pa.RecordBatch):
         frame = pa.table(frame)
@@ -526,8 +510,6 @@ def _read_frame(frame: Any, plan: TableColumns, options: CellOptions, before: in
 
 
 def _arrow(column: Any, name: str) -> Any:
-    import pyarrow as pa
-
     with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
         return sources.whole_array(column.to_arrow())
     raise RecordError(f"column {name} mixes types; it must hold only numbers, or only text; convert it")

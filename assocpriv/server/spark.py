@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.files.arrow import pa
 from assocpriv.files.reports import COLUMN, Reports, file_batches, filled, row_groups
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.transition import SupportModel
@@ -185,8 +186,6 @@ def _read_column(plan: "PublishedPlan", batches: Iterator[Any]) -> Iterator[tupl
 
 def _as_packed(column: Any, plan: "PublishedPlan") -> NDArray[np.uint8]:
     """Return a column of bytes, in Arrow, as packed reports."""
-    import pyarrow as pa
-
     width, missing = plan.report_bytes, column.null_count
     if missing:
         raise WireError(f"the DataFrame holds {counted(missing, 'missing report')}; every row must be a report")

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.files.arrow import arrow_csv, pa, pq
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.promise.errors import AssocprivError, BasketError, FileError, RecordError
@@ -531,15 +532,11 @@ def generate_agrawal_file(
 def _write(
     settings: AgrawalSettings, stream: BinaryIO, ending: str, progress: Callable[[int, int], None] | None
 ) -> None:
-    import pyarrow as pa
-    import pyarrow.csv as pc
-    import pyarrow.parquet as pq
-
     fields = [(name, pa.float64() if name in _FLOATS else pa.int64()) for name in ATTRIBUTES]
     schema = pa.schema([*fields, (LABEL, pa.string())])
     done = 0
-    options = {"write_options": pc.WriteOptions(quoting_style="none")} if ending == ".csv" else {}
-    opened = (pc.CSVWriter if ending == ".csv" else pq.ParquetWriter)(stream, schema, **options)
+    options = {"write_options": arrow_csv.WriteOptions(quoting_style="none")} if ending == ".csv" else {}
+    opened = (arrow_csv.CSVWriter if ending == ".csv" else pq.ParquetWriter)(stream, schema, **options)
     with opened as writer:
         for piece in _chunks(settings):
             named = piece | {LABEL: np.array(CLASSES)[piece[LABEL]]}

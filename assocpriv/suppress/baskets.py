@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.files.arrow import pq
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.plans.catalogue import sort_key
 from assocpriv.promise.errors import TemplateError, options_of
@@ -261,8 +262,6 @@ def _source_of(data: Any, options: ReadOptions) -> _Source:
         check_regular(path)
         baskets, layout = read_baskets(path, None, options)[0], layout_of(path, options)
         if layout.is_parquet:
-            import pyarrow.parquet as pq
-
             _refuse_mined(pq.read_schema(path).names)
         return _Source(path, baskets, layout)
     said = {

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.files.arrow import arrow_csv, pa, pq
 from assocpriv.promise.errors import FileError
 
 if TYPE_CHECKING:
@@ -85,12 +86,9 @@ class _Cells:
 
     @classmethod
     def of(cls, values: Any) -> "_Cells":
-        import pyarrow as pa
-        import pyarrow.types as kinds
-
         table = pa.table({"": values}).unify_dictionaries()
         encoded = table.column(0)
-        if not kinds.is_dictionary(encoded.type):
+        if not pa.types.is_dictionary(encoded.type):
             encoded = encoded.dictionary_encode()
         encoded = encoded.combine_chunks()
         if isinstance(encoded, pa.ChunkedArray):
@@ -118,8 +116,6 @@ class _Count:
 
 def _count(cells: Mapping[str, _Cells], group: "Sequence[Bound]") -> "Iterable[tuple[Bound, _Count]]":
     """Count bounds of one channel: records by its pattern, and how many of them have each sensitive value."""
-    import pyarrow as pa
-
     columns: dict[str, Any] = {"pattern": _patterns([cells[name] for name in group[0].channel])}
     for place, bound in enumerate(group):
         columns[str(place)] = cells[bound.column].are(bound.value).astype(np.int64)
@@ -158,35 +154,30 @@ def _highest(bound: "Bound", support: NDArray[np.int64], hits: NDArray[np.int64]
 
 
 def _csv_columns(path: Path, wanted: Sequence[str], separator: str, gzipped: bool) -> dict[str, Any]:
-    import pyarrow as pa
-    from pyarrow import csv
-
     def opened() -> BinaryIO:
         stream: BinaryIO = pa.input_stream(str(path), compression="gzip" if gzipped else None)
         return stream
 
-    parse = csv.ParseOptions(delimiter=separator)
+    parse = arrow_csv.ParseOptions(delimiter=separator)
 
     def read() -> dict[str, Any]:
         with opened() as stream:
-            names = _stored(csv.open_csv(stream, parse_options=parse).schema.names, wanted)
+            names = _stored(arrow_csv.open_csv(stream, parse_options=parse).schema.names, wanted)
         texts = pa.dictionary(pa.int32(), pa.string())
-        convert = csv.ConvertOptions(
+        convert = arrow_csv.ConvertOptions(
             include_columns=list(names.values()),
             column_types=dict.fromkeys(names.values(), texts),
             strings_can_be_null=False,
         )
         with opened() as stream:
-            block = csv.ReadOptions(block_size=1 << 22)
-            table = csv.read_csv(stream, read_options=block, parse_options=parse, convert_options=convert)
+            block = arrow_csv.ReadOptions(block_size=1 << 22)
+            table = arrow_csv.read_csv(stream, read_options=block, parse_options=parse, convert_options=convert)
         return {name: table.column(stored) for name, stored in names.items()}
 
     return _step(read)
 
 
 def _parquet_columns(path: Path, wanted: Sequence[str]) -> dict[str, Any]:
-    import pyarrow.parquet as pq
-
     def read() -> dict[str, Any]:
         with path.open("rb") as stream:
             names = _stored(pq.read_schema(stream).names, wanted)
@@ -205,8 +196,6 @@ def _stored(names: Sequence[str], wanted: Sequence[str]) -> dict[str, str]:
 
 def _step(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Read what was written; an error's text may quote cells, and is not passed on."""
-    import pyarrow as pa
-
     try:
         return read()
     except (pa.ArrowException, KeyError, OSError, ValueError):
@@ -299,8 +288,6 @@ def _flagged(names: Sequence[str], row: Sequence[str], places: Sequence[int]) ->
 
 
 def _parquet(path: Path, kind: str, columns: Sequence[str]) -> Iterator[frozenset[str]]:
-    import pyarrow.parquet as pq
-
     present = [name for name in columns if name in pq.read_schema(path).names]
     batches = pq.ParquetFile(path).iter_batches(columns=present)
     rows = (row for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))

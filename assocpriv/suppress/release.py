@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.files.arrow import pa, pq
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.kernels.parallel import default_memory, map_ahead
 from assocpriv.promise.errors import FileError, RecordError, TemplateError, options_of
@@ -487,9 +488,6 @@ def _choices(changes: Sequence[_Rewrite], words: _Words, start: int, stop: int) 
 
 
 def _write_parquet(file: BinaryIO, source: SourceTable, changes: Sequence[_Rewrite], stream: BinaryIO) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     opened = arrow_step(lambda: pq.ParquetFile(file, pre_buffer=False))
     schema = opened.schema_arrow
     for change in changes:
@@ -520,21 +518,15 @@ def _stored_names(names: Sequence[str], source: SourceTable, changes: Sequence[_
 
 def _released_type(kind: Any) -> Any:
     """Return the type of a column that holds texts now: its own if that is text."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
-    plain = kind.value_type if kinds.is_dictionary(kind) else kind
-    is_text = kinds.is_string(plain) or kinds.is_large_string(plain) or kinds.is_string_view(plain)
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    is_text = pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_string_view(plain)
     return kind if is_text else pa.string()
 
 
 def _released_array(source: SourceTable, change: _Rewrite, codes: NDArray[Any], kind: Any) -> Any:
     """Return a changed column of the records with these codes as an Arrow array of some type of text."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     array = pa.array(_released_texts(source, change), pa.string()).take(pa.array(codes.astype(np.int64)))
-    return array.dictionary_encode().cast(kind) if kinds.is_dictionary(kind) else array.cast(kind)
+    return array.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else array.cast(kind)
 
 
 def _released_texts(source: SourceTable, change: _Rewrite) -> list[str | None]:
@@ -562,7 +554,6 @@ def _release_frame(frame: Any, source: SourceTable, changes: Sequence[_Rewrite])
 
 def _released(stored: Any, source: SourceTable, change: _Rewrite) -> Any:
     import narwhals as nw
-    import pyarrow as pa
 
     native = stored.to_native()
     if stored.implementation.is_pyarrow():

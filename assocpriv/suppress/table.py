@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import parquet_errors
+from assocpriv.files.arrow import pa, parquet_errors, pq
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.promise.errors import RecordError, TemplateError, counted
 from assocpriv.records import sources
@@ -301,8 +301,6 @@ class _Coder:
 
 
 def _source(coders: list[_Coder], layout: _Layout, quoted: bool = False) -> SourceTable:
-    import pyarrow.types as kinds
-
     columns, spellings = [], {}
     for coder in coders:
         column, spellings[coder.name] = coder.column()
@@ -316,7 +314,7 @@ def _source(coders: list[_Coder], layout: _Layout, quoted: bool = False) -> Sour
         spellings,
         frozenset(coder.name for coder in coders if coder.respelled or quoted),
         numbers,
-        frozenset(coder.name for coder in coders if coder.kind is not None and kinds.is_temporal(coder.kind)),
+        frozenset(coder.name for coder in coders if coder.kind is not None and pa.types.is_temporal(coder.kind)),
     )
 
 
@@ -388,8 +386,6 @@ def _parse(text: bytes, origin: "Origin", *, width: int, places: list[int], sepa
 def _read_parquet(
     file: BinaryIO, wanted: Collection[str], options: "TableOptions", budget: sources.Budget, stamp: tuple[int, int]
 ) -> SourceTable:
-    import pyarrow.parquet as pq
-
     source = arrow_step(partial(pq.ParquetFile, file, pre_buffer=False))
     names = [name.strip() for name in source.schema_arrow.names]
     places = _places(names, wanted, "the file")
@@ -426,16 +422,13 @@ def _add_batch(coders: list[_Coder], columns: list[Any], workers: int | None = N
 
 def _encoded(values: Any, coder: _Coder) -> Any:
     """Return a column of one value a record as a dictionary."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     values = sources.whole_array(values)
-    kind = values.type.value_type if kinds.is_dictionary(values.type) else values.type
+    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if kind.num_fields:
         raise RecordError(f"column {coder.name} holds lists or records; each record needs one value in it")
-    if kinds.is_dictionary(values.type):
+    if pa.types.is_dictionary(values.type):
         return values
-    if kinds.is_null(kind):
+    if pa.types.is_null(kind):
         values = values.cast(pa.string())
     with contextlib.suppress(pa.ArrowException):
         return values.dictionary_encode()
@@ -474,8 +467,6 @@ def frame_columns(frame: Any) -> list[Any]:
 
 
 def _arrow(column: Any, name: str) -> Any:
-    import pyarrow as pa
-
     with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
         return sources.whole_array(column.to_arrow())
     raise RecordError(f"column {name} mixes types; it must hold only numbers, or only text; convert it")
@@ -489,8 +480,6 @@ def released_schema(schema: Any, changed: Collection[str] = ()) -> Any:
 
     Columns that were ``changed`` hold text now, and are described as such.
     """
-    import pyarrow as pa
-
     fields = []
     for column in schema:
         known = {} if column.name in changed else column.metadata or {}

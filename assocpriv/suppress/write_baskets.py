@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
 
+from assocpriv.files.arrow import pa, pc, pq
 from assocpriv.promise.errors import BasketError, FileError
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.cells import kept_sizes
@@ -170,8 +171,6 @@ def _columns_without(line: bytes, layout: "BasketLayout", places: frozenset[int]
 
 
 def _write_parquet(source: Path, layout: "BasketLayout", dropped: frozenset[str], stream: BinaryIO) -> None:
-    import pyarrow.parquet as pq
-
     with source.open("rb") as file:
         table = pq.ParquetFile(file).read()
     pq.write_table(released_frame(table_without(table, layout.kind, layout.columns, dropped)), stream)
@@ -179,9 +178,6 @@ def _write_parquet(source: Path, layout: "BasketLayout", dropped: frozenset[str]
 
 def table_without(table: Any, kind: str, columns: Sequence[str], dropped: Collection[str]) -> Any:
     """Return an Arrow table of baskets without some items; ``columns`` as of ``BasketLayout``."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if kind == "onehot":
         gone = [name for name in columns if name.strip() in dropped]
         return _without_columns(table.drop_columns(gone), frozenset(gone))
@@ -199,31 +195,21 @@ def table_without(table: Any, kind: str, columns: Sequence[str], dropped: Collec
 
 
 def _is_dropped(items: Any, dropped: Collection[str]) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     names = pc.utf8_trim_whitespace(_plain(items).cast(pa.large_string()))
     return pc.fill_null(pc.is_in(names, value_set=pa.array(sorted(dropped), pa.large_string())), False)
 
 
 def _plain(values: Any) -> Any:
-    import pyarrow as pa
-
     return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
 
 def _coded_anew(values: Any, kind: Any) -> Any:
-    import pyarrow as pa
-
     used = [chunk.cast(kind.value_type).dictionary_encode().cast(kind) for chunk in values.chunks]
     return pa.chunked_array(used, kind)
 
 
 def _lists_without(column: Any, dropped: Collection[str]) -> Any:
     """Return a column of lists, null ones too, without some items; lists of a fixed size become lists of any."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     chunks = []
     for chunk in column.chunks:
         items = chunk.flatten()

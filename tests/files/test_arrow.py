@@ -209,7 +209,7 @@ def test_a_footer_that_arrow_reads_to_another_byte_is_refused(monkeypatch: pytes
         def metadata(self) -> Any:
             return SimpleNamespace(serialized_size=len(footer_of(data)) - 1)
 
-    monkeypatch.setattr(pq, "ParquetFile", Another)
+    monkeypatch.setattr(arrow.pq, "ParquetFile", Another)
     with pytest.raises(ValueError, match="footer is damaged"):
         chunks_of(data)
 

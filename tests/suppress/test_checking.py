@@ -92,11 +92,13 @@ def test_a_file_that_cannot_be_read_back(tmp_path):
 
 
 def test_it_shares_no_code_with_what_it_checks():
-    """Of this package the checker imports errors and templates: no codes, kernels, readers or disclosure."""
+    """Of this package the checker imports errors, templates and Arrow: no codes, kernels, readers or disclosure."""
     tree = ast.parse(Path(checking.__file__).read_text(encoding="utf-8"))
-    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    imported = {node.module: node.names for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    arrow = "assocpriv.files.arrow"
+    assert {alias.name for alias in imported[arrow]} == {"arrow_csv", "pa", "pq"}
     ours = {name for name in imported if name and name.startswith("assocpriv")}
-    assert ours == {"assocpriv.promise.errors", "assocpriv.suppress.templates"}
+    assert ours == {arrow, "assocpriv.promise.errors", "assocpriv.suppress.templates"}
 
 
 def test_missing_cells_are_a_pattern():

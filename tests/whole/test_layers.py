@@ -40,6 +40,7 @@ HEAVY = {
 ONLY_HOME = {
     "numba": {"kernels.compiling"},
     "galois": {"plans.generator"},
+    "pyarrow": {"spark.session"},  # which imports nothing of files: the others have it from files.arrow, late
     "click": {"show.terminal"} | {f"cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")},
     "pyspark": {"spark.session", "client.spark", "server.spark", "spark"},
 }
@@ -144,7 +145,7 @@ def test_wrong_imports_are_caught(module: str, source: str, caught: set[str]) ->
 
 @pytest.mark.parametrize("library", sorted(ONLY_HOME))
 def test_heavy_libraries_have_one_home(library: str) -> None:
-    """Only the home of numba, galois, click and pyspark imports them."""
+    """Only their homes import numba, galois, pyarrow, click and pyspark."""
     users = {name for name, text in SOURCES.items() if library in {i.split(".")[0] for i in imports_of(name, text)}}
     assert users == ONLY_HOME[library]
 
