@@ -11,7 +11,7 @@ import io
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Real
 from os import PathLike
@@ -300,8 +300,6 @@ def _open(
     path: Path, model: TreeModel, options: "TableOptions", opened: contextlib.ExitStack
 ) -> "tuple[Iterator[Any], CellOptions]":
     """Return a file's batches, and how its cells are taken: those of text are written. ``opened`` closes the file."""
-    from dataclasses import replace
-
     from assocpriv.files.arrow import pa, pq
     from assocpriv.records.sources import SPREADSHEET, SPREADSHEETS
 

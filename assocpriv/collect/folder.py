@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assocpriv.collect.keys import KEYS_FILE
+from assocpriv.collect.postgres import PostgresStore, PostgresUrl
 from assocpriv.collect.sealing import ASIDE_FOLDER, CLOSED_FILE, KEY_KEY, ids_files, is_closed, sealed_counts
 from assocpriv.collect.sqlite import EPOCH_REPORTS, SqliteStore
 from assocpriv.collect.store import LOCK_FILE, FolderLock, ReportStore
@@ -208,8 +209,6 @@ def open_store(
         if mark is not None:
             raise FileError(f"reports of {folder} are kept in PostgreSQL; name its URL as the store")
         return SqliteStore(folder, plan, epoch_reports=most)
-    from assocpriv.collect.postgres import PostgresStore, PostgresUrl
-
     url = PostgresUrl(store) if store is not None else PostgresUrl.of_mark(mark.store if mark else "")
     if mark is None and (epoch_files(folder) or ids_files(folder)):
         raise FileError(f"{folder} has reports in SQLite, whose ids PostgreSQL would not know; name a new folder")

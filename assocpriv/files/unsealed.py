@@ -11,6 +11,7 @@ collection learns that reports may be missing. It holds no password.
 import json
 import os
 import secrets
+import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -26,8 +27,6 @@ from assocpriv.files.plans import read_plan
 from assocpriv.promise.errors import FileError, WireError
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from assocpriv.plans.published import PublishedPlan
 
 
@@ -77,15 +76,13 @@ def epoch_files(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def open_epoch(path: Path, *, write: bool = False) -> "Iterator[sqlite3.Connection]":
+def open_epoch(path: Path, *, write: bool = False) -> Iterator[sqlite3.Connection]:
     """Open an epoch's database, for reading alone by default.
 
     Raises:
         WireError: it is damaged, or no such database.
         FileError: it cannot be read now, as on a full disk, where SQLite can keep no account of who reads.
     """
-    import sqlite3
-
     try:
         with closing(connect(path)) as database:
             if not write:
@@ -99,17 +96,13 @@ def open_epoch(path: Path, *, write: bool = False) -> "Iterator[sqlite3.Connecti
 
 def may_pass(error: Exception) -> bool:
     """Tell whether SQLite complains of what may go away: nobody is to take a full disk for damage."""
-    import sqlite3 as sql
-
-    passing = {sql.SQLITE_BUSY, sql.SQLITE_CANTOPEN, sql.SQLITE_FULL, sql.SQLITE_IOERR, sql.SQLITE_NOMEM}
-    passing |= {sql.SQLITE_PERM, sql.SQLITE_READONLY}
+    passing = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+    passing |= {sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY}
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in passing
 
 
-def connect(path: Path, *, new: bool = False) -> "sqlite3.Connection":
+def connect(path: Path, *, new: bool = False) -> sqlite3.Connection:
     """Open a database that exists, or make it, without transactions that Python begins by itself."""
-    import sqlite3
-
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={'rwc' if new else 'rw'}",
         uri=True,
@@ -119,7 +112,7 @@ def connect(path: Path, *, new: bool = False) -> "sqlite3.Connection":
     )
 
 
-def read_uploads(database: "sqlite3.Connection", plan: "PublishedPlan") -> dict[int, NDArray[np.uint8]]:
+def read_uploads(database: sqlite3.Connection, plan: "PublishedPlan") -> dict[int, NDArray[np.uint8]]:
     """Return an epoch's records by key, uint8 (n, 16 + report_bytes)."""
     length, found = ID_BYTES + plan.report_bytes, dict[int, list[bytes]]()
     for key, records, crc in database.execute("SELECT key, records, crc FROM uploads"):
@@ -131,7 +124,7 @@ def read_uploads(database: "sqlite3.Connection", plan: "PublishedPlan") -> dict[
     }
 
 
-def tokens_of(database: "sqlite3.Connection") -> tuple[str, str]:
+def tokens_of(database: sqlite3.Connection) -> tuple[str, str]:
     """Return the names that an epoch's report files and its file of ids will have."""
     row = database.execute("SELECT token, ids_token FROM epoch").fetchone()
     if row is None:

@@ -11,7 +11,9 @@ needs it, calls :func:`load_numba` first. A program that loaded numba before thi
 """
 
 import functools
+import hashlib
 import os
+import shutil
 import stat
 import sys
 import threading
@@ -79,8 +81,6 @@ def _code_folder(config: Any) -> Iterator[Path | None]:
 
 def find_folder() -> Path | None:
     """Return the folder for code of these kernels, made if it is not there; None where code cannot be kept safely."""
-    import shutil  # late, as every command imports this module
-
     named = Path(os.environ.get("NUMBA_CACHE_DIR", ""))
     place = named / "assocpriv" if named.is_absolute() else _users_folder()
     if not place.is_absolute() or "NUMBA_CACHE_LOCATOR_CLASSES" in os.environ:  # no home; or numba looks elsewhere
@@ -100,8 +100,6 @@ def find_folder() -> Path | None:
 @functools.cache  # asked for each kernel
 def _digest() -> str:
     """Return a digest of all that code depends on and numba does not look at: other files, and its own settings."""
-    import hashlib
-
     settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
     facts = [each.read_bytes() for each in sorted(Path(__file__).parent.glob("*.py"))]
     return hashlib.sha256(repr((facts, settings)).encode()).hexdigest()[:32]

@@ -30,6 +30,7 @@ from assocpriv.planning.baskets import make_plan, part_of
 from assocpriv.planning.designs import MOST_REPORTS, Progress
 from assocpriv.planning.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
+from assocpriv.planning.shuffling import Central, blanket_mass, central_guarantee
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan
 from assocpriv.promise import breaches
@@ -45,7 +46,6 @@ from assocpriv.server.undo_sampling import Sampling
 if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
 
-    from assocpriv.planning.shuffling import Central
 
 DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
 DEFAULT_DELTA = 1e-9
@@ -178,10 +178,8 @@ def _shorter(amplification: Fraction) -> Fraction:
     return breaches.round_up(amplification, breaches.LARGEST_DENOMINATOR) if is_long else amplification
 
 
-def _shuffled(plan: "Plan", count: int, people: int, delta: float) -> "Central":
+def _shuffled(plan: "Plan", count: int, people: int, delta: float) -> Central:
     """Return what shuffled reports guarantee: R reports of each person are R shuffles, whose ε and δ add up."""
-    from assocpriv.planning.shuffling import blanket_mass, central_guarantee
-
     share = delta if count == 1 else math.nextafter(delta / count, 0)
     each = central_guarantee(plan.amplification, people, share, blanket=blanket_mass(plan.operator))
     total = each.epsilon if count == 1 else math.nextafter(count * each.epsilon, math.inf)

@@ -34,7 +34,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from assocpriv.promise.breaches import epsilon as local_epsilon
 from assocpriv.promise.errors import EstimateError
@@ -175,6 +174,8 @@ def _mean_excess(draws: NDArray[np.float64], over: NDArray[np.float64]) -> NDArr
 
     ``draws`` are C and ``over`` x ≥ 0, shape (strata,).
     """
+    from scipy.stats import binom
+
     least = np.floor(draws / 2 + over) + 1
     possible = least <= draws
     some = np.where(possible, least, 0.0)
@@ -198,6 +199,8 @@ def _strata(
 
     Under R_0 C is Bin(N − 1, probability) or one more.
     """
+    from scipy.stats import binom
+
     first, cut = _least_count(reports - 1, probability, lost)
     mean, logarithm = (reports - 1) * probability, math.log(1 / lost)
     last = math.ceil(mean + math.sqrt(2 * mean * logarithm) + logarithm)  # Bernstein

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from assocpriv.files.itemsets import LightFrame, as_column, put_together, write_plain
 from assocpriv.kernels.parallel import map_ahead
@@ -322,8 +323,7 @@ class Question:
 def reconstruct(
     reports: "Reports | SparkReports", question: Question, progress: Progress | None = None
 ) -> Distributions:
-    """Reconstruct what a question asks for; see :func:`assocpriv.ap.reconstruct`."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    """Reconstruct what a question asks for; see :func:`assocpriv.reconstruct`."""
 
     with threadpool_limits(1):  # matrices of a hundred rows: on several threads they wait for each other
         return _answer(reports, question, progress)

@@ -21,6 +21,7 @@ from assocpriv.promise.errors import EstimateError, PlanError, counted
 from assocpriv.server.distributions import Distributions
 from assocpriv.server.intervals import level_discoverable_support
 from assocpriv.server.itemsets import ATTRIBUTE, mining_facts, nothing_found, read_table
+from assocpriv.server.rounds import combined_records
 from assocpriv.server.rules import check_rules, rule_records, rules_of_table
 from assocpriv.server.selection import RuleFilter, Surest, shown_rows
 from assocpriv.server.supports import Respondents
@@ -71,8 +72,6 @@ def page(
     if isinstance(thing, Distributions):
         thing = thing.record()
     elif getattr(thing, "attrs", {}).get(ATTRIBUTE, {}).get("format") == COMBINED:
-        from assocpriv.server.rounds import combined_records
-
         thing = combined_records(thing)
     if isinstance(thing, dict):
         return _record_page(thing, known, title, str(found) if isinstance(found, str | Path) else "it")
@@ -139,8 +138,6 @@ def _tree_page(model: "TreeModel", plan: "PublishedPlan | None", title: str | No
 
 
 def _mined_page(table: "AnyFrame", plan: "PublishedPlan | None", min_confidence: float | str, title: str) -> str:
-    import numpy as np
-
     facts, frame = mining_facts(table), LightFrame.of(table)
     known = None if plan is None else plan.as_a(Plan)
     if known is not None and known.plan_id != facts.plan_id:

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports
@@ -446,7 +447,6 @@ def run_trial(
     Raises:
         RecordError: a level that there is not, or too few people of a class to learn from and to hold back.
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     wanted = tuple(levels) or tuple(range(1, plan.width + 1))
     if not all(1 <= level <= plan.width for level in wanted):
