@@ -44,6 +44,28 @@ ONLY_HOME = {
     "click": {"show.terminal"} | {f"cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")},
     "pyspark": {"spark.session", "client.spark", "server.spark", "spark"},
 }
+# What a function may import: libraries that are slow to load or extras, and rooms that load such at their top. Fronts
+# and commands import what they run.
+LATE = {
+    "numba", "llvmlite", "galois", "scipy", "pandas", "narwhals", "jinja2",
+    "cryptography", "psycopg", "pyspark", "sklearn", "starlette", "tqdm",
+    "kernels.counting", "kernels.randomizing", "kernels.text", "kernels.words", "server.data_frames",
+}  # fmt: skip
+UNCHECKED = {"cli"}  # folders
+LATE_IN = {
+    # --help loads it, and neither of these
+    "kernels.parallel": {"numpy", "psutil"},
+    # one record is predicted without numpy
+    "plans.tree_model": {"numpy"},
+    "promise.entropy": {"numpy"},
+    "promise.numbers": {"numpy"},
+    "client.predict": {"numpy", "files.arrow", "plans.columns", "plans.tables", "records.sources", "records.tables"},
+    # each imports the other; who asks what sampling loses, or which kinds there are, needs it alone
+    "planning.transaction_size": {"planning.baskets"},
+    "plans.kind": {"plans.published"},
+    # of files it may import nothing, so not what loads pyarrow late
+    "spark.session": {"pyarrow"},
+}
 
 
 def module_name(path: Path) -> str:
@@ -75,6 +97,15 @@ def imports_of(module: str, source: str) -> set[str]:
                 full = f"{base}.{alias.name}"
                 found.add(full if full.removeprefix("assocpriv.") in SOURCES else base)
     return found
+
+
+def late_imports_of(module: str, source: str) -> set[str]:
+    """Return what functions of a source import: modules of this package, and the libraries of others."""
+    functions = [
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    found = {name for function in functions for name in imports_of(module, ast.unparse(function))}
+    return {name.removeprefix("assocpriv.") if is_ours(name) else name.partition(".")[0] for name in found}
 
 
 def forbidden_imports(module: str, source: str) -> set[str]:
@@ -157,6 +188,22 @@ def test_galois_is_imported_inside_functions_only() -> None:
     ]
     top = ast.Module(body, type_ignores=[])
     assert "galois" not in imports_of("plans.generator", ast.unparse(top))
+
+
+def test_imports_stand_at_the_top() -> None:
+    """Functions of rooms import only what is slow to load, extras, and what is named above with a reason."""
+    rooms = {name for name in SOURCES if "." in name and name not in FRONTS and name.partition(".")[0] not in UNCHECKED}
+    late = {name: late_imports_of(name, SOURCES[name]) - LATE - LATE_IN.get(name, set()) for name in rooms}
+    assert {name: found for name, found in late.items() if found} == {}
+
+
+def test_late_imports_are_seen() -> None:
+    """Inside methods and closures, of modules and of names, but none at the top."""
+    source = (
+        "import csv\nclass A:\n    def f(self):\n        import json.decoder\n"
+        "        def g():\n            from assocpriv.server import rules"
+    )
+    assert late_imports_of(PLAN, source) == {"json", "server.rules"}
 
 
 def test_client_is_light() -> None:
