@@ -13,19 +13,20 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assocpriv.files.reports import Reports, as_reports
+from assocpriv.plans.baskets import Plan
 from assocpriv.plans.kind import knows, load_for
-from assocpriv.promise.errors import FileError, PlanError
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.entropy import SystemEntropy
+from assocpriv.promise.errors import FileError, PlanError, check_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.auditing.audit import Audit
-    from assocpriv.files.reports import Reports
     from assocpriv.planning.rounds import Refinement
-    from assocpriv.plans.baskets import Plan
     from assocpriv.plans.catalogue import Catalogue
-    from assocpriv.plans.published import PublishedPlan
-    from assocpriv.promise.breaches import Breach
     from assocpriv.records.baskets import Baskets
     from assocpriv.server.ask import AskOutcome
     from assocpriv.server.counting import CountingBackend
@@ -43,11 +44,11 @@ if TYPE_CHECKING:
 def plan(
     items: int | Iterable[str],
     transaction_size: int | None = None,
-    promise: "Breach | None" = None,
+    promise: Breach | None = None,
     *,
     histogram: "Table | None" = None,
     **wishes: Any,
-) -> "Plan":
+) -> Plan:
     """Choose the plan of baskets with the least error among those that keep a promise.
 
     The error is the lowest discoverable support (LDS): the support that equals four of its standard errors, the
@@ -94,8 +95,6 @@ def plan(
     (3, 1, True)
     """
     from assocpriv.planning.baskets import make_plan, plan_for_sizes
-    from assocpriv.promise.breaches import Breach
-    from assocpriv.promise.errors import check_names
 
     slips = {"epsilon", "prior", "posterior"} & wishes.keys()
     if slips or not isinstance(promise, Breach):
@@ -111,7 +110,7 @@ def plan(
     return make_plan(items, transaction_size, promise, **wishes)
 
 
-def foresee(plan: "PublishedPlan", reports: int) -> Any:
+def foresee(plan: PublishedPlan, reports: int) -> Any:
     """Return what so many reports of a plan, of any kind, can be expected to show.
 
     Args:
@@ -192,7 +191,7 @@ def read_baskets(
 # ---- randomizing
 
 
-def randomize(records: Any, plan: "PublishedPlan", output: str | PathLike[str] | None = None, **options: Any) -> Any:
+def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | None = None, **options: Any) -> Any:
     """Randomize one record, or many, with the operating system's entropy.
 
     Args:
@@ -241,8 +240,6 @@ def randomize(records: Any, plan: "PublishedPlan", output: str | PathLike[str] |
     (1, 2)
     """
     from assocpriv.client.ledger import make_report
-    from assocpriv.plans.published import PublishedPlan
-    from assocpriv.promise.entropy import SystemEntropy
 
     plan = PublishedPlan.of(plan)
     if not knows(plan.kind, "client.randomize") or (_is_one(records) and output is None and not options):
@@ -343,7 +340,6 @@ def mine(
     >>> sorted(sorted(itemset) for itemset in found[found["frequent"]]["itemsets"])
     [['milk'], ['milk', 'tea'], ['tea']]
     """
-    from assocpriv.files.reports import as_reports
     from assocpriv.server.intervals import ErrorOptions
     from assocpriv.server.itemsets import describe_undecided, mining_facts
     from assocpriv.server.mining import MiningRequest
@@ -370,7 +366,7 @@ def mine(
     return shown(frame)
 
 
-def _answering(plan: "PublishedPlan", verb: str) -> Any:
+def _answering(plan: PublishedPlan, verb: str) -> Any:
     """Return what answers a verb on reports of a plan's kind; say which verb does where this one has no answer."""
     if not knows(plan.kind, verb):
         others = [each for each in ("server.mine", "server.reconstruct") if knows(plan.kind, each)]
@@ -383,7 +379,6 @@ def _backend(
     reports: "Reports | SparkReports", memory_bytes: int | None, progress: Callable[[str, int, int], None] | None
 ) -> "CountingBackend":
     """Return who counts reports, where they are."""
-    from assocpriv.files.reports import Reports
 
     if isinstance(reports, Reports):
         from assocpriv.server.counting import LocalBackend
@@ -497,7 +492,6 @@ def reconstruct(
     >>> abs(float(ap.reconstruct(reports)["ill"].share[1]) - 0.25) < 0.1
     True
     """
-    from assocpriv.files.reports import as_reports
     from assocpriv.server.distributions import Question
 
     opened = as_reports(reports)
@@ -586,7 +580,6 @@ def answer(
     >>> len(both.itemsets), len(both.rules)
     (1, 1)
     """
-    from assocpriv.files.reports import as_reports
     from assocpriv.server.ask import ask as run
     from assocpriv.server.intervals import ErrorOptions
 
@@ -599,7 +592,7 @@ def answer(
 
 def refine(
     itemsets: "Table",
-    plan: "Plan",
+    plan: Plan,
     *,
     top: int = 64,
     candidates: bool = False,
@@ -635,7 +628,6 @@ def refine(
     from assocpriv.planning.request import catalogue_of
     from assocpriv.planning.rounds import RoundWishes
     from assocpriv.planning.rounds import refine as run
-    from assocpriv.plans.baskets import Plan
 
     Plan.of(plan)
     catalogue = None if items is None else catalogue_of(items)
@@ -685,7 +677,7 @@ def _sizes(histogram: "Table | None") -> "SizeShares | None":
 # ---- both sides, and the promise
 
 
-def simulate(records: Any, plan: "PublishedPlan", *wanted: Any, **options: Any) -> Any:
+def simulate(records: Any, plan: PublishedPlan, *wanted: Any, **options: Any) -> Any:
     """Randomize records, answer from the reports, compare with the truth: what would this plan find on data like mine?
 
     Args:
@@ -716,14 +708,13 @@ def simulate(records: Any, plan: "PublishedPlan", *wanted: Any, **options: Any) 
     >>> tried.found_count, tried.missed_count, tried.false_count
     (3, 0, 0)
     """
-    from assocpriv.plans.published import PublishedPlan
 
     plan = PublishedPlan.of(plan)
     return load_for(plan.kind, "simulation.simulate", "simulated")(records, plan, *wanted, **options)
 
 
 def audit(
-    plan: "PublishedPlan | str | Path",
+    plan: PublishedPlan | str | Path,
     *,
     depth: str = "all",
     trials: int = 1_000_000,
@@ -762,7 +753,6 @@ def audit(
     from assocpriv.auditing.audit import Audit, audit_file
     from assocpriv.auditing.audit import audit as run
     from assocpriv.auditing.findings import AuditRequest
-    from assocpriv.plans.published import PublishedPlan
 
     words = None if program is None else tuple(program)
     request = AuditRequest(depth, trials, confidence, client, words)

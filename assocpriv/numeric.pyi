@@ -6,6 +6,7 @@ from .plans.tables import TablePlan as TablePlan
 from .plans.tree_model import TreeModel as TreeModel, tree_dot as tree_dot, tree_lines as tree_lines
 from .planning.tables import plan_table as plan_table
 from .files.tree_models import read_tree as read_tree, write_tree as write_tree
-from .client.predict import predict as predict, predict_file as predict_file
+from .client.predict import predict as predict
+from .client.table_classes import predict_file as predict_file
 from .server.histograms import released_frame as released_frame
 from .server.trees import ReleasedTreeClassifier as ReleasedTreeClassifier, grow_tree as grow_tree

@@ -19,6 +19,7 @@ import click
 
 import assocpriv as ap
 from assocpriv.files.atomic import check_page, check_writable, output_format
+from assocpriv.kernels.compiling import find_folder
 from assocpriv.kernels.parallel import LEAST_MEMORY
 from assocpriv.plans.kind import load
 from assocpriv.promise.errors import FileError as FileError
@@ -141,8 +142,6 @@ def say_written(output: Path, what: str = "table") -> None:
 
 def say_compiling() -> None:
     """Say that a command waits for the compiler, and whether the next one will; in any thread."""
-    from assocpriv.kernels.compiling import find_folder
-
     more = ", which takes some seconds the first time …"
     if not find_folder():
         more = "; the code cannot be kept: set NUMBA_CACHE_DIR to a folder of your own"

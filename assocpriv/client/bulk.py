@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from assocpriv.client.baskets import SetDraws, kept_subsets, subsets_by_size
 from assocpriv.client.transactions import BasketCounts, transactions_of
 from assocpriv.files.reports import Reports, check_report_output, write_reports
+from assocpriv.kernels.compiling import randomizing_kernels, word_kernels
 from assocpriv.kernels.parallel import default_memory, map_ahead, workers_within
 from assocpriv.plans.generator import WORD_BITS, item_columns
 from assocpriv.plans.view import NUMBER_BYTES
@@ -96,10 +97,8 @@ class SetTables:
 
     def randomize(self, *given: NDArray[Any]) -> Any:
         """Run the kernel on offsets, items, words, fitted items and reports."""
-        from assocpriv.kernels.randomizing import randomize_sets
-
         offsets, items, words, *written = given
-        return randomize_sets(
+        return randomizing_kernels.randomize_sets(
             offsets, items, words, self._draws, self._binomials, self._shape, self._scratch(offsets), tuple(written)
         )
 
@@ -140,10 +139,8 @@ class SubsetTables:
 
     def randomize(self, *given: NDArray[Any]) -> Any:
         """Run the kernel on offsets, items, words, fitted items and reports."""
-        from assocpriv.kernels.randomizing import randomize_transactions
-
         offsets, items, words, *written = given
-        return randomize_transactions(
+        return randomizing_kernels.randomize_transactions(
             offsets, items, words, self._subsets, self._columns, self._shape, self._scratch(offsets), tuple(written)
         )
 
@@ -188,8 +185,6 @@ class BulkRandomizer:
 
     def randomize(self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy) -> RandomizedChunk:
         """Randomize transactions with the words given first, then with further words of ``entropy``."""
-        from assocpriv.kernels.words import OUT_OF_WORDS
-
         n_words = -(-self.plan.report_bits // WORD_BITS)
         reports = np.zeros((len(baskets), n_words), dtype=np.uint64)
         fitted = np.zeros((len(baskets), self.plan.transaction_size), dtype=np.int64)
@@ -201,7 +196,7 @@ class BulkRandomizer:
             done += more
             if status == 0:
                 break
-            if status != OUT_OF_WORDS:
+            if status != word_kernels.OUT_OF_WORDS:
                 raise PlanError("the plan's generator does not have the independence it states")
             words = np.concatenate([words[used:], entropy.words(_SPARE_WORDS + len(words) // 16)])
         packed = reports.astype("<u8", copy=False).view(np.uint8)[:, : self.plan.report_bytes]

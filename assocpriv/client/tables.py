@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.reports import Reports, check_report_output, write_reports
+from assocpriv.kernels.compiling import randomizing_kernels as kernels
 from assocpriv.kernels.parallel import default_memory, map_ahead, workers_within
 from assocpriv.plans.columns import Clear, Column, GaussianNoise, Law, UniformNoise, Window
 from assocpriv.plans.tables import TablePlan, shortened
@@ -139,22 +140,23 @@ class TableRandomizer:
         self.words = drawing + (plan.answered if plan.is_sampled else 0)  # of a record, when no draw is rejected
 
     def _row(self, column: Column, n_bytes: int) -> list[int]:
-        from assocpriv.kernels.randomizing import CLEAR, EVEN_NOISE, WEIGHTED_NOISE, WINDOW
-
         law, at, guide, shift = column.law, len(self._cumulative), len(self._guides), 0
         numbers: tuple[int, ...]
         if isinstance(law, Clear):
-            form, numbers = CLEAR, (law.width, 0, 0, 0)
+            form, numbers = kernels.CLEAR, (law.width, 0, 0, 0)
         elif isinstance(law, UniformNoise):
-            form, numbers = EVEN_NOISE, (1, 0, 0, 2 * law.reach + 1)
+            form, numbers = kernels.EVEN_NOISE, (1, 0, 0, 2 * law.reach + 1)
         elif isinstance(law, GaussianNoise):
             self._cumulative += law.cumulative
             shift = max(0, law.cumulative[-1].bit_length() - _GUIDE_BITS)
             self._guides += _guide_of(law.cumulative, shift)
-            form, numbers = WEIGHTED_NOISE, (len(law.cumulative), 0, 0, law.cumulative[-1])
+            form, numbers = kernels.WEIGHTED_NOISE, (len(law.cumulative), 0, 0, law.cumulative[-1])
         else:
             assert isinstance(law, Window)
-            form, numbers = WINDOW, (law.near, law.high, law.low, law.total(optional=column.optional))
+            form, numbers = (
+                kernels.WINDOW,
+                (law.near, law.high, law.low, law.total(optional=column.optional)),
+            )
         return [form, law.inputs, law.outputs, *numbers, at, column.codes, n_bytes, guide, shift]
 
     def randomize(
@@ -174,9 +176,7 @@ class TableRandomizer:
         self, raw_inputs: NDArray[np.int32], words: NDArray[np.uint64], reports: NDArray[np.uint8]
     ) -> tuple[int, int, int]:
         """Run the kernel, which fills reports: returns (records done, words they used, status)."""
-        from assocpriv.kernels.randomizing import randomize_records
-
-        done: tuple[int, int, int] = randomize_records(
+        done: tuple[int, int, int] = kernels.randomize_records(
             raw_inputs, words, self._columns, self._draws, self._asked, self.plan.answered, self._scratch(), reports
         )
         return done

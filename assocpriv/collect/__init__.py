@@ -16,12 +16,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assocpriv.collect import folder as folders
+from assocpriv.collect import keys as key_files
+from assocpriv.collect.folder import CollectionStatus, close_folder, folder_status, open_store, seal_folder
+from assocpriv.collect.keys import KEYS_FILE, Keyring, SourceKey
+from assocpriv.collect.sealing import is_closed
+from assocpriv.collect.store import Collecting, FolderLock
 from assocpriv.promise.errors import FileError, PlanError
 
 if TYPE_CHECKING:
     from assocpriv.client.sending import Collector, SentReport, SentWaiting
-    from assocpriv.collect.folder import CollectionStatus
-    from assocpriv.collect.keys import SourceKey
     from assocpriv.collect.service import Service
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.promise.breaches import Breach
@@ -102,11 +106,7 @@ def make_service(
     _need_extra()
     if demo:
         _check_demonstration(plan, keys=keys)
-    from assocpriv.collect.folder import open_store
-    from assocpriv.collect.keys import KEYS_FILE, Keyring
-    from assocpriv.collect.sealing import is_closed
     from assocpriv.collect.service import Service, check_origin
-    from assocpriv.collect.store import Collecting, FolderLock
 
     origins = [check_origin(each) for each in origins]
     folder = Path(data)
@@ -222,7 +222,7 @@ def _allow_connections() -> None:
 # ---- a collection on its machine
 
 
-def add_key(data: str | PathLike[str], name: str, *, quota: int | None = None) -> "tuple[SourceKey, str]":
+def add_key(data: str | PathLike[str], name: str, *, quota: int | None = None) -> tuple[SourceKey, str]:
     """Make a key of a collection and return what is kept of it, and the key itself, which is not kept.
 
     A collector that serves the folder takes the key from the next request on; one that was started without keys goes on
@@ -236,44 +236,36 @@ def add_key(data: str | PathLike[str], name: str, *, quota: int | None = None) -
     Raises:
         FileError: no such folder, a name that another key has, or a quota below 1.
     """
-    from assocpriv.collect.keys import add_key as add
-
-    return add(Path(data), name, quota)
+    return key_files.add_key(Path(data), name, quota)
 
 
-def list_keys(data: str | PathLike[str]) -> "list[SourceKey]":
+def list_keys(data: str | PathLike[str]) -> list[SourceKey]:
     """Return the keys of a collection's folder, revoked ones too.
 
     Raises:
         FileError: no such folder, or they cannot be read.
     """
-    from assocpriv.collect.keys import read_keys
-
     if not Path(data).is_dir():
         raise FileError(f"there is no folder {data}")
-    return read_keys(Path(data))
+    return key_files.read_keys(Path(data))
 
 
-def revoke_key(data: str | PathLike[str], number: int) -> "SourceKey":
+def revoke_key(data: str | PathLike[str], number: int) -> SourceKey:
     """Let a collection take no more reports with a key; those that came with it stay.
 
     Raises:
         FileError: there is no such key, or it is revoked.
     """
-    from assocpriv.collect.keys import revoke_key as revoke
-
-    return revoke(Path(data), number)
+    return key_files.revoke_key(Path(data), number)
 
 
-def collection_status(data: str | PathLike[str]) -> "CollectionStatus":
+def collection_status(data: str | PathLike[str]) -> CollectionStatus:
     """Return what a collection's folder holds, by number of key; it may be served meanwhile.
 
     Raises:
         FileError: it is no collector's folder.
         WireError: a damaged file.
     """
-    from assocpriv.collect.folder import folder_status
-
     return folder_status(Path(data))
 
 
@@ -287,15 +279,11 @@ def seal_collection(data: str | PathLike[str], *, store: str | None = None) -> i
     Raises:
         FileError: it is served, or the disk or the database refuses.
     """
-    from assocpriv.collect.folder import seal_folder
-
     return seal_folder(Path(data), store)
 
 
 def close_collection(data: str | PathLike[str], *, store: str | None = None) -> int:
     """Seal a collection, forget its submission ids, and let it take no reports any more; as :func:`seal_collection`."""
-    from assocpriv.collect.folder import close_folder
-
     return close_folder(Path(data), store)
 
 
@@ -314,9 +302,7 @@ def set_aside(data: str | PathLike[str], key: int, *, restore: bool = False, sto
     Raises:
         FileError: the collection is served, there are no reports of the key, or the disk refuses.
     """
-    from assocpriv.collect.folder import set_aside as move
-
-    return move(Path(data), key, restore=restore, store=store)
+    return folders.set_aside(Path(data), key, restore=restore, store=store)
 
 
 # ---- one device

@@ -18,6 +18,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
 from assocpriv.collect.group_commit import Intake
 from assocpriv.collect.metrics import Load, Metrics
 from assocpriv.collect.store import Collecting, FolderLock, StoreFullError
@@ -27,9 +34,6 @@ from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.errors import AssocprivError, PlanError
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
     from assocpriv.collect.keys import Keyring
     from assocpriv.plans.guidance import Guidance
 
@@ -183,10 +187,6 @@ class Service:
         return await self._intake.seal()
 
     def _routes(self) -> Application:
-        from starlette.applications import Starlette
-        from starlette.exceptions import HTTPException
-        from starlette.routing import Route
-
         routes = [
             Route("/plan", self._get_plan),
             Route("/status", self._get_status),
@@ -203,9 +203,7 @@ class Service:
         application.router.redirect_slashes = False  # a redirect would repeat the request's Host
         return cast("Application", application)
 
-    async def _get_plan(self, request: "Request") -> "Response":
-        from starlette.responses import Response
-
+    async def _get_plan(self, request: Request) -> Response:
         plan_id = self._plan.plan_id
         if self._collection.closed:  # a report that is made now would be spent for nothing
             return _json_error(410, "closed", _CLOSED)
@@ -219,14 +217,10 @@ class Service:
             return Response(status_code=304, headers=headers)
         return Response(self._plan.canonical_json, media_type="application/json", headers=headers)
 
-    async def _get_status(self, _: "Request") -> "Response":
-        from starlette.responses import JSONResponse
-
+    async def _get_status(self, _: Request) -> Response:
         return JSONResponse(await asyncio.to_thread(self.status), headers={"cache-control": "no-store"})
 
-    async def _get_metrics(self, _: "Request") -> "Response":
-        from starlette.responses import Response
-
+    async def _get_metrics(self, _: Request) -> Response:
         text = self.metrics.text(await asyncio.to_thread(self._load))
         return Response(text, media_type="text/plain; version=0.0.4")
 
@@ -242,9 +236,7 @@ class Service:
             folder=self._collection.folder,
         )
 
-    async def _get_health(self, _: "Request") -> "Response":
-        from starlette.responses import JSONResponse
-
+    async def _get_health(self, _: Request) -> Response:
         return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})
 
     # ---- beginning and end
@@ -331,17 +323,15 @@ async def _answer(status: int, body: bytes, headers: Sequence[tuple[bytes, bytes
     await send({"type": "http.response.body", "body": body})
 
 
-def _json_error(status: int, reason: str, message: str, **headers: str) -> "Response":
-    from starlette.responses import JSONResponse
-
+def _json_error(status: int, reason: str, message: str, **headers: str) -> Response:
     return JSONResponse({"error": reason, "message": message}, status_code=status, headers=headers)
 
 
-async def _store_away(_: "Request", __: Any) -> "Response":
+async def _store_away(_: Request, __: Any) -> Response:
     return _json_error(503, "full", "the collector cannot ask its store now; come again later", **{"retry-after": "5"})
 
 
-async def _http_error(_: "Request", error: Any) -> "Response":
+async def _http_error(_: Request, error: Any) -> Response:
     reason = {404: "not-found", 405: "method"}.get(error.status_code, "refused")
     return _json_error(error.status_code, reason, str(error.detail), **dict(error.headers or {}))
 
@@ -370,8 +360,6 @@ def _shared_with(application: Callable[..., Awaitable[None]], origins: Sequence[
     """Return an ASGI application that pages of some origins may use from people's browsers."""
     if not origins:
         return application
-    from starlette.middleware.cors import CORSMiddleware
-
     shared = CORSMiddleware(
         cast("Any", application),
         allow_origins=[check_origin(each) for each in origins],
@@ -425,20 +413,16 @@ class PublishedGuidance:
         guidance = self.current()
         return None if guidance is None else {"serial": guidance.serial, "level": guidance.level}
 
-    async def get_level(self, _: "Request") -> "Response":
+    async def get_level(self, _: Request) -> Response:
         """Answer what level k* people are asked to answer, which each decides on before the guidance is asked for."""
-        from starlette.responses import JSONResponse
-
         guidance = await asyncio.to_thread(self.current)
         if guidance is None:
             return _none()
         content = {"plan": guidance.plan_id, "serial": guidance.serial, "level": guidance.level}
         return JSONResponse(content, headers={"cache-control": "no-cache"})
 
-    async def get_guidance(self, request: "Request") -> "Response":
+    async def get_guidance(self, request: Request) -> Response:
         """Answer the guidance, V*."""
-        from starlette.responses import Response
-
         guidance = await asyncio.to_thread(self.current)
         if guidance is None:
             return _none()
@@ -448,6 +432,6 @@ class PublishedGuidance:
         return Response(guidance.canonical_json, media_type="application/json", headers=headers)
 
 
-def _none() -> "Response":
+def _none() -> Response:
     message = "no guidance is published so far; ask again later"
     return _json_error(404, "no-guidance", message, **{"cache-control": "no-store"})

@@ -21,30 +21,17 @@ Arrow's columns are made of the bytes of a table in memory: pa.array loads panda
 import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.kernels.compiling import Late
 
-class _Late(ModuleType):
-    """A module that is imported when one of its names is first used; its names are kept."""
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(import_module(self.__name__), name)
-        setattr(self, name, found)
-        return found
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return import_module, (self.__name__,)  # Spark sends functions with what they name
-
-
-pa: Any = _Late("pyarrow")  # a tenth of a second to load
-pc: Any = _Late("pyarrow.compute")
-pq: Any = _Late("pyarrow.parquet")
-arrow_csv: Any = _Late("pyarrow.csv")
+pa: Any = Late("pyarrow")  # a tenth of a second to load
+pc: Any = Late("pyarrow.compute")
+pq: Any = Late("pyarrow.parquet")
+arrow_csv: Any = Late("pyarrow.csv")
 
 _CELL_BYTES = 48  # memory that a value takes while it is read, at worst
 _TEXT_BYTES = 6  # the same for a byte of a column before it was compressed

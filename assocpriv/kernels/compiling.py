@@ -19,6 +19,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -28,6 +29,24 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _CONFIG, _SETTINGS_FILE = "numba.core.config", ".numba_config.yaml"  # a constant there, relative to wherever we are
 _FREE_BYTES = 1 << 24  # that a disk must have for code to be kept on it
 _lock = threading.Lock()
+
+
+class Late(ModuleType):
+    """A module that is imported when one of its names is first used; its names are kept."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(import_module(self.__name__), name)
+        setattr(self, name, found)
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return import_module, (self.__name__,)  # Spark sends functions with what they name
+
+
+counting_kernels: Any = Late("assocpriv.kernels.counting")  # they load numba, half a second
+randomizing_kernels: Any = Late("assocpriv.kernels.randomizing")
+text_kernels: Any = Late("assocpriv.kernels.text")
+word_kernels: Any = Late("assocpriv.kernels.words")
 
 
 def kernel(function: _F) -> _F:

@@ -43,6 +43,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.kernels.compiling import randomizing_kernels
 from assocpriv.plans.published import check_fields, check_integer
 from assocpriv.promise.breaches import format_fraction
 from assocpriv.promise.errors import PlanError
@@ -465,11 +466,11 @@ class NumberColumn(NumericColumn):
 
     def cells_of(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int32], int]:
         """Return the cell of each number, int32 (n,), as the base class says."""
-        from assocpriv.kernels.randomizing import find_cells
-
         edges = self.edges
         cells = np.empty(len(numbers), dtype=np.int32)
-        return cells, find_cells(np.ascontiguousarray(numbers), edges, self.inputs / (edges[-1] - edges[0]), cells)
+        return cells, randomizing_kernels.find_cells(
+            np.ascontiguousarray(numbers), edges, self.inputs / (edges[-1] - edges[0]), cells
+        )
 
     @cached_property
     def _lattice(self) -> tuple[int, int, int]:

@@ -36,6 +36,7 @@ from assocpriv.files.arrow import (
     pq,
     to_arrow,
 )
+from assocpriv.kernels.compiling import text_kernels
 from assocpriv.kernels.parallel import free_memory, map_ahead
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, PlanError
@@ -371,8 +372,8 @@ def _is_plain(text: bytes) -> bool:
 
 def _dat_parser(advice: str) -> Callable[[bytes, Origin], Cells]:
     """Return the reader of whole lines of item numbers, which refuses anything else with a BasketError and advice."""
-    # compiled code loads in this thread, and not for other formats
-    from assocpriv.kernels.text import parse_numbers
+
+    parse_numbers = text_kernels.parse_numbers  # compiled code loads in this thread, and not for other formats
 
     def parse(data: bytes, origin: Origin) -> Cells:
         text = np.frombuffer(data, dtype=np.uint8)

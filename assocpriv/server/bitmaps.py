@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.kernels.compiling import counting_kernels as kernels
+from assocpriv.kernels.compiling import word_kernels
 from assocpriv.kernels.parallel import cache_bytes
 from assocpriv.plans.generator import WORD_BITS, Field, item_columns
 from assocpriv.promise.numbers import binomial_words
@@ -37,12 +39,10 @@ def block_words() -> int:
 
 def empty_rows(n_rows: int, n_bits: int) -> Rows:
     """Return uninitialized bitmaps of ``n_rows`` rows over ``n_bits`` transactions, at the start of a cache line."""
-    from assocpriv.kernels.counting import LANES
-
-    n_lanes = -(-n_bits // (WORD_BITS * LANES))
-    n_blocks = -(-n_lanes * LANES // block_words())
+    n_lanes = -(-n_bits // (WORD_BITS * kernels.LANES))
+    n_blocks = -(-n_lanes * kernels.LANES // block_words())
     # blocks of about the same size, so that little of the last one is empty
-    return _aligned((n_blocks, n_rows, -(-n_lanes // n_blocks) * LANES if n_blocks else 0))
+    return _aligned((n_blocks, n_rows, -(-n_lanes // n_blocks) * kernels.LANES if n_blocks else 0))
 
 
 def _aligned(shape: tuple[int, int, int]) -> Rows:
@@ -54,10 +54,8 @@ def _aligned(shape: tuple[int, int, int]) -> Rows:
 
 def report_planes(packed: NDArray[np.uint8]) -> Rows:
     """Return the bitmaps of the bits of packed reports, uint8 (n, report_bytes): (blocks, 8 · report_bytes, words)."""
-    from assocpriv.kernels.counting import LANES, transpose_reports
-
     planes = empty_rows(8 * packed.shape[1], len(packed))
-    transpose_reports(np.ascontiguousarray(packed), np.empty((64, LANES), dtype=np.uint64), planes)
+    kernels.transpose_reports(np.ascontiguousarray(packed), np.empty((64, kernels.LANES), dtype=np.uint64), planes)
     return planes
 
 
@@ -83,14 +81,12 @@ def form_of(plan: "Plan") -> PlaneForm:
 
 def _unranked_planes(plan: "Plan", packed: NDArray[np.uint8]) -> Rows:
     """Return the bitmaps of all items, of reports which are ranks of sets."""
-    from assocpriv.kernels.words import unrank_reports
-
     binomials = binomial_words(plan.padded_items, plan.fixed.report_size)
     octets = np.zeros((len(packed), 8 * binomials.shape[2]), dtype=np.uint8)
     octets[:, : packed.shape[1]] = packed
     planes = empty_rows(plan.padded_items, len(packed))
     scratch = np.empty((2 * binomials.shape[2] + 3, 64), dtype=np.uint64), np.empty(len(binomials), dtype=np.int64)
-    unrank_reports(octets.view("<u8").astype(np.uint64, copy=False), binomials, *scratch, planes)
+    word_kernels.unrank_reports(octets.view("<u8").astype(np.uint64, copy=False), binomials, *scratch, planes)
     return planes
 
 
@@ -143,14 +139,12 @@ class ItemTables:
 
     def expand_in_steps(self, planes: Rows, n_reports: int, rows: Rows) -> Iterator[int]:
         """Write bitmaps as :meth:`rows` returns them, step by step, and yield how many words each of them combined."""
-        from assocpriv.kernels.counting import expand_items
-
         lines = self._lines()
         for block, here, items in self._steps(planes):
             part = rows[block : block + 1, items]
             if self._is_seeded:
                 left = n_reports - block * planes.shape[2] * WORD_BITS
-                expand_items(here, self._entries[items], self._num, left, self._group_bits, lines, part)
+                kernels.expand_items(here, self._entries[items], self._num, left, self._group_bits, lines, part)
             else:
                 np.take(here, self._items[items], axis=1, out=part, mode="clip")  # another mode would copy them twice
             yield part.size * (self.work // max(1, len(self._items)))
@@ -162,23 +156,19 @@ class ItemTables:
 
     def count_in_steps(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> Iterator[int]:
         """Count as :meth:`count`, step by step, and yield how many words each of them combined."""
-        from assocpriv.kernels.counting import count_items
-
         lines = self._lines()
         for block, here, items in self._steps(planes):
             if self._is_seeded:
                 left = n_reports - block * planes.shape[2] * WORD_BITS
-                count_items(here, self._entries[items], self._num, left, self._group_bits, lines, counts[items])
+                kernels.count_items(here, self._entries[items], self._num, left, self._group_bits, lines, counts[items])
             else:
                 counts[items] += np.bitwise_count(here[:, self._items[items]]).sum(axis=(0, 2), dtype=np.int64)
             yield len(counts[items]) * planes.shape[2] * (self.work // max(1, len(self._items)))
 
     def _lines(self) -> Rows:
         """Return room for the kernels' tables of XORs, uint64 (lines, words)."""
-        from assocpriv.kernels.counting import LANES
-
         n_lines = 3 + (self._entries.shape[2] << self._group_bits) if self._is_seeded else 0
-        return _aligned((1, n_lines, LANES)).reshape(n_lines, LANES)
+        return _aligned((1, n_lines, kernels.LANES)).reshape(n_lines, kernels.LANES)
 
     def _steps(self, planes: Rows) -> Iterator[tuple[int, Rows, slice]]:
         """Yield blocks, their planes, and some of the items."""
@@ -193,9 +183,7 @@ class ItemTables:
 
 def _group_bits(n_bits: int, n_columns: int) -> int:
     """Return how many seed bits to tabulate together: the fewest XORs whose tables fit half of the second cache."""
-    from assocpriv.kernels.counting import LANES
-
-    room = min(cache_bytes()[1] // 2 // (8 * LANES), 1 << 16)  # lines are numbered by 16 bits
+    room = min(cache_bytes()[1] // 2 // (8 * kernels.LANES), 1 << 16)  # lines are numbered by 16 bits
     choices = [(-(-n_bits // bits), bits) for bits in range(1, 9)]
     fitting = [(groups * ((1 << bits) + n_columns), bits) for groups, bits in choices if groups << bits <= room]
     return min(fitting)[1] if fitting else 4
@@ -206,10 +194,8 @@ def _entries(columns: NDArray[np.uint64], n_bits: int, group_bits: int) -> NDArr
 
     Groups are made a multiple of those that the kernel combines at a time, by line 0, which is empty.
     """
-    from assocpriv.kernels.counting import GROUPS
-
     n_groups = -(-n_bits // group_bits)
-    entries = np.zeros((*columns.shape[:2], -(-n_groups // GROUPS) * GROUPS), dtype=np.uint16)
+    entries = np.zeros((*columns.shape[:2], -(-n_groups // kernels.GROUPS) * kernels.GROUPS), dtype=np.uint16)
     for group in range(n_groups):
         word, shift = divmod(group * group_bits, WORD_BITS)
         masks = columns[:, :, word] >> np.uint64(shift)
@@ -228,13 +214,11 @@ def transaction_rows(
     offsets: NDArray[np.int64], flat: NDArray[np.int64], n_items: int, items: NDArray[np.int64]
 ) -> Rows:
     """Make bitmaps of some items over plain transactions flat[offsets[t] : offsets[t+1]], (blocks, items, words)."""
-    from assocpriv.kernels.counting import fill_rows
-
     row_of_item = np.full(n_items, -1, dtype=np.int64)
     row_of_item[items] = np.arange(len(items))
     rows = empty_rows(len(items), len(offsets) - 1)
     rows[:] = 0
-    fill_rows(offsets, flat, row_of_item, rows)
+    kernels.fill_rows(offsets, flat, row_of_item, rows)
     return rows
 
 
@@ -272,28 +256,24 @@ class SupersetCounter:
             yield from (self._count_pairs if self._all_pairs else self._count_sets)(rows[block : block + 1], counts)
 
     def _count_pairs(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
-        from assocpriv.kernels.counting import NOTES, count_pairs
-
         # two panels of rows, as they are counted against each other, take half of the second cache
         panel = max(4, cache_bytes()[1] // 4 // (8 * block_words()) // 4 * 4)
-        step, notes = max(1, _STEP_WORDS // max(1, rows.size * panel)) * panel, np.empty(NOTES, dtype=np.int64)
+        step, notes = max(1, _STEP_WORDS // max(1, rows.size * panel)) * panel, np.empty(kernels.NOTES, dtype=np.int64)
         for start in range(0, self._n_rows, step):
             stop = min(start + step, self._n_rows)
-            count_pairs(rows, panel, start, stop, notes, counts)
+            kernels.count_pairs(rows, panel, start, stop, notes, counts)
             yield (stop * (stop - 1) - start * (start - 1)) // 2 * rows.shape[2]
 
     def _count_sets(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
-        from assocpriv.kernels.counting import NOTES, count_supersets
-
         parts = _aligned((1, 4 + self._itemsets.shape[1], rows.shape[2]))
-        notes = np.empty(NOTES, dtype=np.int64)
+        notes = np.empty(kernels.NOTES, dtype=np.int64)
         step = max(1, _STEP_WORDS // max(1, rows.shape[2]))
         for start in range(0, len(self._itemsets), step):
             some = slice(start, start + step)
             shared = self._shared[some]
             if shared[0]:  # the one before is in another step
                 shared = np.append(0, shared[1:])
-            count_supersets(rows, self._itemsets[some], shared, parts, notes, counts[some])
+            kernels.count_supersets(rows, self._itemsets[some], shared, parts, notes, counts[some])
             yield len(shared) * rows.shape[2]
 
 

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.kernels.compiling import counting_kernels
 from assocpriv.kernels.parallel import add_up, cores, default_memory
 from assocpriv.plans.baskets import AskedReports, Plan
 from assocpriv.plans.generator import WORD_BITS
@@ -532,10 +533,9 @@ class BlockCounter:
 
     def _counting(self, itemsets: Ints, n_items: int, slots: Ints) -> Callable[..., None]:
         """Return the kernel with what all reports are counted with."""
-        from assocpriv.kernels.counting import count_block_items, count_block_itemsets
-
         if itemsets.shape[1] == 1:
-            return count_block_items
+            count_items: Callable[..., None] = counting_kernels.count_block_items
+            return count_items
         starts = np.searchsorted(itemsets[:, 0], np.arange(n_items + 1))
         ordered, half = np.ascontiguousarray(itemsets), 1 << (itemsets.shape[1] - 1)
 
@@ -543,7 +543,7 @@ class BlockCounter:
             n_rows = int((segments[:, 5] - segments[:, 4]).max(initial=1)) + half
             bits = np.empty((n_rows, int((segments[:, 2] - segments[:, 1]).max(initial=1))), dtype=np.uint64)
             scratch = bits, np.empty(n_rows, np.int64), np.full(n_items, -1), np.empty(itemsets.shape[1], np.int64)
-            count_block_itemsets(rows, segments, members, ordered, starts, slots, scratch, sums)
+            counting_kernels.count_block_itemsets(rows, segments, members, ordered, starts, slots, scratch, sums)
 
         return count
 

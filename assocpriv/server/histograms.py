@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.reports import Reports, file_batches, row_groups
+from assocpriv.kernels.compiling import counting_kernels
 from assocpriv.kernels.parallel import add_up
 from assocpriv.plans.columns import CategoryColumn, Clear, Column, Noise, NumberColumn, Window
 from assocpriv.plans.tables import TablePlan
@@ -150,8 +151,7 @@ def _count(
     progress: Callable[[float], None] | None,
 ) -> tuple[NDArray[np.int64], bool]:
     """Return all histograms in a row, and whether all codes exist."""
-    from assocpriv.kernels.counting import tally_codes
-
+    tally_codes = counting_kernels.tally_codes  # loads in this thread
     wrong, widest = threading.Event(), int(axes[:, 0, 2].max(initial=0)) + 1
 
     def work(part: Iterable[NDArray[np.uint8]], counts: NDArray[np.int64]) -> Iterator[float]:

@@ -24,7 +24,7 @@ from assocpriv.show.figures import becomes, fields, figure, figure_up, percent_a
 from assocpriv.show.plans import promise_record
 
 if TYPE_CHECKING:
-    from assocpriv.client.predict import PredictionCounts
+    from assocpriv.client.table_classes import PredictionCounts
     from assocpriv.plans.tree_model import TreeModel
     from assocpriv.records.tables import TableCounts
     from assocpriv.server.distributions import Distribution, Distributions, Figure, JointDistribution, Numbers

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import pa, pq
 from assocpriv.files.atomic import atomic_output, check_writable
+from assocpriv.kernels.compiling import text_kernels
 from assocpriv.kernels.parallel import default_memory, map_ahead
 from assocpriv.promise.errors import FileError, RecordError, TemplateError, options_of
 from assocpriv.records.basket_files import ReadOptions
@@ -463,12 +464,10 @@ def _csv_parts(file: BinaryIO, source: SourceTable, changes: Sequence[_Rewrite],
             yield text, _choices(changes, words, int(start), int(stop))
 
     def replace(piece: tuple[bytes, NDArray[np.int32]]) -> bytes:
-        from assocpriv.kernels.text import replace_cells
-
         text, choices = np.frombuffer(piece[0], dtype=np.uint8), piece[1]
         room = np.empty(len(text) + words.length(choices), dtype=np.uint8)
         marks = ord(layout.separator)
-        written, rows = replace_cells(text, marks, columns, choices, words.content, words.starts, room)
+        written, rows = text_kernels.replace_cells(text, marks, columns, choices, words.content, words.starts, room)
         if rows != len(choices):
             raise RecordError(_CHANGED)
         return room[:written].tobytes()

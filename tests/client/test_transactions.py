@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from naive import count_itemset, small_plan
 
 import assocpriv as ap
+from assocpriv import api
 from assocpriv.cli.main import main
 from assocpriv.client import bulk
 from assocpriv.client import transactions as views
@@ -29,7 +30,6 @@ from assocpriv.planning.transaction_size import sampling_loss
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import View
-from assocpriv.promise import entropy
 from assocpriv.promise.errors import AssocprivError, BasketError, PlanError
 from assocpriv.records import sources
 from assocpriv.records.basket_files import ReadCounts, ReadOptions
@@ -337,7 +337,7 @@ def run(*arguments: Any) -> Result:
 
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the public functions draw the same words every time."""
-    for module in (entropy, bulk):
+    for module in (api, bulk):
         monkeypatch.setattr(module, "SystemEntropy", lambda: SeededEntropy(5))
 
 

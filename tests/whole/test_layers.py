@@ -48,18 +48,19 @@ ONLY_HOME = {
 # and commands import what they run.
 LATE = {
     "numba", "llvmlite", "galois", "scipy", "pandas", "narwhals", "jinja2",
-    "cryptography", "psycopg", "pyspark", "sklearn", "starlette", "tqdm",
-    "kernels.counting", "kernels.randomizing", "kernels.text", "kernels.words", "server.data_frames",
+    "cryptography", "psycopg", "pyspark", "sklearn", "tqdm",
+    "server.data_frames",  # classes of pandas
 }  # fmt: skip
-UNCHECKED = {"cli"}  # folders
 LATE_IN = {
+    "cli.main": {"traceback"},  # only where something broke
+    "cli.options": {"resource"},  # Windows has none
     # --help loads it, and neither of these
     "kernels.parallel": {"numpy", "psutil"},
     # one record is predicted without numpy
     "plans.tree_model": {"numpy"},
     "promise.entropy": {"numpy"},
     "promise.numbers": {"numpy"},
-    "client.predict": {"numpy", "files.arrow", "plans.columns", "plans.tables", "records.sources", "records.tables"},
+    "client.predict": {"client.table_classes", "records.tables"},
     # each imports the other; who asks what sampling loses, or which kinds there are, needs it alone
     "planning.transaction_size": {"planning.baskets"},
     "plans.kind": {"plans.published"},
@@ -192,7 +193,7 @@ def test_galois_is_imported_inside_functions_only() -> None:
 
 def test_imports_stand_at_the_top() -> None:
     """Functions of rooms import only what is slow to load, extras, and what is named above with a reason."""
-    rooms = {name for name in SOURCES if "." in name and name not in FRONTS and name.partition(".")[0] not in UNCHECKED}
+    rooms = {name for name in SOURCES if "." in name and name not in FRONTS}
     late = {name: late_imports_of(name, SOURCES[name]) - LATE - LATE_IN.get(name, set()) for name in rooms}
     assert {name: found for name, found in late.items() if found} == {}
 

@@ -1,0 +1,282 @@
+"""A published decision tree applied to a table of any size, where its records lie.
+
+This module sees raw values. Each record goes as client/predict.py has it; what was missing, unseen and out of range is
+counted by column. The classes are for whoever holds the records.
+"""
+
+import contextlib
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.files.arrow import array_to_numpy, arrow_csv, pa, pq, to_arrow
+from assocpriv.files.atomic import atomic_output
+from assocpriv.plans.columns import check_text
+from assocpriv.plans.tables import shortened
+from assocpriv.plans.tree_model import CategoryInput, NumberInput, TreeModel
+from assocpriv.promise.errors import FileError, RecordError, counted
+from assocpriv.records.sources import (
+    SEPARATORS,
+    SPREADSHEET,
+    SPREADSHEETS,
+    cut_line,
+    first_lines,
+    named_after,
+    open_source,
+    read_sample,
+)
+from assocpriv.records.tables import CellOptions, TableOptions, cell_numbers, place_of
+
+_ENDINGS = (".csv", ".parquet", ".pq")
+_ROWS = 1 << 16
+_UNREADABLE = "the file is damaged, or no CSV in UTF-8 in which every line has as many cells as line 1 names columns"
+
+
+@dataclass(slots=True)
+class PredictionCounts:
+    """What was met: records, those of each predicted class, and by column values missing, unseen and out of range."""
+
+    records: int = 0
+    classes: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
+    unseen: Counter[str] = field(default_factory=Counter)
+    outside: Counter[str] = field(default_factory=Counter)
+
+
+def predict_table(table: Any, model: TreeModel, options: TableOptions) -> tuple[NDArray[Any], PredictionCounts]:
+    """Return the classes of a pandas, polars or pyarrow table, text (n,), and what was met.
+
+    Raises:
+        RecordError: the table lacks a column, or has something that is no number where one is needed.
+        TypeError: no table.
+    """
+    import narwhals as nw
+
+    frame = arrow = None
+    with contextlib.suppress(TypeError):
+        frame = nw.from_native(table, eager_only=True)
+    if frame is None:
+        raise TypeError(f"a table must be a pandas, polars or pyarrow table, got a {type(table).__name__}")
+    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
+        arrow = frame.to_arrow()
+    if arrow is None:
+        raise RecordError("a column mixes types; it must hold only numbers, or only text; convert it")
+    counts = PredictionCounts()
+    parts = [_predict(batch, model, options.cells, counts) for batch in arrow.to_batches(max_chunksize=_ROWS)]
+    return np.concatenate(parts) if parts else np.array([], dtype=object), counts
+
+
+def predict_file(
+    model: TreeModel,
+    table: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    column: str = "predicted",
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> PredictionCounts:
+    """Write a table of raw records with a further column, their class; batch by batch, in bounded memory.
+
+    Of CSV every cell is kept as it is written. The output is CSV or Parquet, whatever the table is.
+
+    Args:
+        model: the tree.
+        table: CSV or Parquet file.
+        output: .csv or .parquet file to write; it appears whole or not at all.
+        column: name of the further column, which the table must not have.
+        separator, missing: as of :func:`assocpriv.randomize`.
+        force: replace an existing file.
+        progress: called with (bytes read, bytes of the file).
+
+    Returns:
+        How many records and classes there are, and by column how many values are missing, unseen or out of range.
+
+    Raises:
+        RecordError: as :func:`predict`, or a file that cannot be read.
+        PlanError: the new column's name is no text.
+        FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
+    """
+    table, output, options = Path(table), Path(output), TableOptions(separator, missing, progress=progress)
+
+    _check_output(output)
+    check_text(column, "the name of the new column")
+    counts = PredictionCounts()
+    with atomic_output(output, force=force) as stream:
+        write = _write_csv if output.suffix.lower() == ".csv" else _write_parquet
+        write(_predicted(table, model, options, counts, column), stream)
+    return counts
+
+
+def _check_output(output: Path) -> None:
+    """Refuse a name whose ending says neither CSV nor Parquet."""
+    if output.suffix.lower() not in _ENDINGS:
+        raise FileError(f"{output} must end in .csv, .parquet or .pq to say what to write")
+
+
+def _predict(batch: Any, model: TreeModel, cells: CellOptions, counts: PredictionCounts) -> NDArray[Any]:
+
+    names = [str(name).strip() for name in batch.schema.names]
+    _check_columns(names, model)
+    values = np.empty((batch.num_rows, len(model.columns)))
+    for place, column in enumerate(model.columns):
+        raw = batch.column(names.index(column.name))
+        if isinstance(column, NumberInput):
+            values[:, place] = _numbers(raw, column, cells, counts)
+        else:
+            values[:, place] = _places(raw, column, cells, counts)
+    likeliest = np.array([model.likeliest(place) for place in range(len(model.nodes))])
+    found: NDArray[Any] = np.array(model.classes, dtype=object)[likeliest[model.leaves(values)]]
+    counts.records += len(found)
+    counts.classes.update(found.tolist())
+    return found
+
+
+def _check_columns(names: list[str], model: TreeModel) -> None:
+
+    wanted = [column.name for column in model.columns]
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise RecordError(
+            f"the table lacks {len(missing)} of the model's {counted(len(wanted), 'column')}: {shortened(missing)}; "
+            "names must be those of the model, letter for letter"
+        )
+    twice = [name for name in wanted if names.count(name) > 1]
+    if twice:
+        raise RecordError(f"the table has column {twice[0]} twice; names must differ")
+
+
+def _numbers(values: Any, column: NumberInput, cells: CellOptions, counts: PredictionCounts) -> NDArray[np.float64]:
+
+    numbers, wrong = cell_numbers(values, cells)
+    if wrong.any():
+        row = counts.records + int(np.flatnonzero(wrong)[0]) + 1
+        raise RecordError(
+            f"column {column.name} has no number in record {row:,}; correct it, or name a word for missing values with "
+            "missing= (--missing)"
+        )
+    counts.missing[column.name] += int(np.isnan(numbers).sum())
+    counts.outside[column.name] += int(((numbers < column.low) | (numbers > column.high)).sum())
+    return numbers
+
+
+def _places(values: Any, column: CategoryInput, cells: CellOptions, counts: PredictionCounts) -> NDArray[np.float64]:
+
+    encoded = values if isinstance(values, pa.DictionaryArray) else None
+    if encoded is None and not values.type.num_fields:
+        encoded = values.dictionary_encode()
+    if encoded is None:
+        raise RecordError(f"column {column.name} holds lists or records; each record needs one value in it")
+    distinct = encoded.dictionary.to_pylist()
+    absent = [value is None or (isinstance(value, str) and value.strip() in {"", *cells.missing}) for value in distinct]
+    absent = [gone or value != value for gone, value in zip(absent, distinct, strict=True)]  # noqa: PLR0124 -- NaN
+    places = [-1 if gone else place_of(value, column) for gone, value in zip(absent, distinct, strict=True)]
+    indices = array_to_numpy(encoded.indices.cast(pa.int32()), len(distinct))
+    gone = np.array([*absent, True])[indices]
+    found = np.array([*places, -1], dtype=np.float64)[indices]
+    counts.missing[column.name] += int(gone.sum())
+    counts.unseen[column.name] += int(((found < 0) & ~gone).sum())
+    return np.where(found < 0, np.nan, found)
+
+
+# ---- files
+
+
+def _predicted(
+    table: Path, model: TreeModel, options: TableOptions, counts: PredictionCounts, column: str
+) -> Iterator[Any]:
+    """Yield the batches of a file with the column of classes."""
+
+    def step(action: Callable[[], Any]) -> Any:
+        return named_after(table, action, RecordError)
+
+    with contextlib.ExitStack() as opened:
+        batches, cells = step(lambda: _open(table, model, options, opened))
+        while (batch := step(lambda: _next(batches))) is not None:
+            if column in map(str.strip, batch.schema.names):
+                raise RecordError(
+                    f"{table.name}: the table has a column {column!r} already; give the new one another name with "
+                    "column= (--column)"
+                )
+            classes = step(partial(_predict, batch, model, cells, counts))
+            yield batch.append_column(column, to_arrow(classes).cast(pa.string()))
+    if not counts.records:
+        raise RecordError(f"{table.name}: the table has no records; check that it is the right one")
+
+
+def _next(batches: Iterator[Any]) -> Any:
+
+    with contextlib.suppress(pa.ArrowException, ValueError):  # their texts quote cells
+        return next(batches, None)
+    raise RecordError(_UNREADABLE)
+
+
+def _open(
+    path: Path, model: TreeModel, options: TableOptions, opened: contextlib.ExitStack
+) -> tuple[Iterator[Any], CellOptions]:
+    """Return a file's batches, and how its cells are taken: those of text are written. ``opened`` closes the file."""
+
+    name = path.name.lower()
+    if name.endswith(SPREADSHEETS):
+        raise RecordError(SPREADSHEET)
+    if not name.endswith((".parquet", ".pq")):
+        return _open_text(path, model, options, opened), replace(options.cells, written=True)
+    file = opened.enter_context(path.open("rb"))
+    with contextlib.suppress(pa.ArrowException, OSError, ValueError):
+        return pq.ParquetFile(file).iter_batches(batch_size=_ROWS), options.cells
+    raise RecordError("the file is not Parquet, or is damaged; write it again")
+
+
+def _open_text(path: Path, model: TreeModel, options: TableOptions, opened: contextlib.ExitStack) -> Iterator[Any]:
+
+    file = opened.enter_context(open_source(path, options.progress))
+    sample = read_sample(file)
+    lines = first_lines(sample)
+    skip = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if skip is None:
+        raise RecordError("the file is empty; line 1 must name the columns")
+    wanted = {column.name for column in model.columns}
+    cut = {mark: [name.strip() for name in cut_line(lines[skip], mark) or []] for mark in SEPARATORS}
+    separator = options.mark or max(SEPARATORS, key=lambda mark: len(wanted.intersection(cut[mark])))
+    names = cut[separator]
+    if len(set(names)) != len(names):
+        raise RecordError("line 1 names a column twice; names must differ")
+    file.seek(0)
+    with contextlib.suppress(pa.ArrowException, ValueError):
+        return iter(
+            arrow_csv.open_csv(
+                file,
+                arrow_csv.ReadOptions(column_names=names, skip_rows=skip + 1),
+                arrow_csv.ParseOptions(delimiter=separator),
+                arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+            )
+        )
+    raise RecordError(_UNREADABLE)
+
+
+def _write_csv(batches: Iterator[Any], stream: BinaryIO) -> None:
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\n")
+    for number, batch in enumerate(batches):
+        if number == 0:
+            writer.writerow(batch.schema.names)
+        writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    text.detach()
+
+
+def _write_parquet(batches: Iterator[Any], stream: BinaryIO) -> None:
+    first = next(batches)
+    with pq.ParquetWriter(stream, first.schema) as writer:
+        writer.write_batch(first)
+        for batch in batches:
+            writer.write_batch(batch)
