@@ -36,7 +36,7 @@ def main() -> None:
         write_some_baskets(baskets)
         plan = ap.plan(200, transaction_size=5, promise=ap.Breach("5%", "50%"), reports=300_000)
         done = ap.randomize(baskets, plan, reports, memory_bytes=MEMORY)
-        print(f"{done.counts.baskets:,} baskets became {reports.stat().st_size:,} bytes of reports")
+        print(f"{done.read.baskets:,} baskets became {reports.stat().st_size:,} bytes of reports")
         itemsets = ap.mine(reports, min_support="3%", memory_bytes=MEMORY, progress=show)
         columns = ["itemsets", "support", "std_error"]
         print(itemsets.loc[itemsets["frequent"], columns].to_string(index=False))

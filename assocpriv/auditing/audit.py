@@ -1,7 +1,7 @@
 """The audit of a plan file: an auditor of the plan's kind judges the plan, then its clients.
 
-An auditor is a function (plan or None, text, request, progress or None) → findings. Which one judges which kind is a
-line each; its module is loaded when a plan of its kind is audited.
+An auditor is a function (plan or None, text, request, progress or None) → findings. Which one judges which kind
+stands in plans/kind.py, as ``auditing.audit``.
 
 Two auditors stand here. Of a plan for baskets the integers and our client are walked through, then each client is
 asked as a black box. Of a plan of a table γ is computed anew from its text, our clients are walked through, then each

@@ -17,8 +17,8 @@ A mark is written behind a record once that is on disk. What is not whole althou
 crash but damage: then nothing is known of what was sent, and the ledger refuses. What it cannot see is a file that was
 deleted, cut off behind a mark, or replaced by an older copy: it then forgets.
 
-Who makes the reports of which kind of plan is a line each; a client's module is loaded for the first plan of its kind.
-Raw records are handed on, and none is kept.
+Who makes the reports of which kind of plan stands in plans/kind.py, as ``client.report``. Raw records are handed
+on, and none is kept.
 """
 
 import contextlib

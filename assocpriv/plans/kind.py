@@ -6,7 +6,7 @@ tests/whole/test_layers.py holds every caller to that.
 
     plans.plan          the class that reads a plan of the kind
     client.report       (record, plan, *, entropy) -> report: one record, checked
-    client.randomize    (records, plan, BulkRequest) -> (Reports or None, counts): many records, into memory or a file
+    client.randomize    (records, plan, output, **options) -> (Reports or None, counts): many, into memory or a file
     client.parse        (text) -> record, as `report` reads it; without it a record is names
     client.values       (text) -> what a device says of a record, where a collector gives the rest
     client.ask          (values, plan, ask, *, max_level) -> record, with what a collector was asked for
@@ -14,7 +14,7 @@ tests/whole/test_layers.py holds every caller to that.
     server.reconstruct  (reports, question, progress) -> distributions
     server.crafted      (reports, *, progress) -> which reports honest people cannot have sent
     planning.foresee    (plan, reports) -> what so many reports can show
-    planning.warn       (counts, plan) warns of what randomizing lost
+    planning.warn       (sizes, plan) warns of what randomizing lost, of many records in memory
     simulation.simulate (records, plan, **wishes) -> both sides, beside the truth
     auditing.audit      (plan or None, text, request, progress) -> findings
     show.record         (what is foreseen) -> JSON content

@@ -57,7 +57,7 @@ def page(
 
     Args:
         found: a table as :func:`assocpriv.mine` or :func:`assocpriv.combine` returned it, what
-            :func:`assocpriv.ap.reconstruct` or :func:`assocpriv.numeric.grow_tree` returned, or a file of one of
+            :func:`assocpriv.reconstruct` or :func:`assocpriv.numeric.grow_tree` returned, or a file of one of
             them (combined tables: JSON), or of a suppression's report (JSON).
         plan: the plan that it was found with, or a file of it, for its promise to be said.
         min_confidence: of the rules shown.
@@ -237,7 +237,7 @@ def chart(
 
     Args:
         found: a table as :func:`assocpriv.mine` or :func:`assocpriv.association_rules` returned it, or what
-            :func:`assocpriv.ap.reconstruct` returned.
+            :func:`assocpriv.reconstruct` returned.
         kind: of itemsets ``intervals`` (default) or ``sizes``, on a line for each size beside what can be told from
             noise; of rules ``scatter`` (default; by support and confidence), ``graph`` or ``matrix``; of a column
             nothing.

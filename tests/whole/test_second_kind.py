@@ -182,7 +182,7 @@ def test_the_audit_says_what_it_did_not_look_at(program: tuple[str, ...] | None,
 
 
 def test_a_missing_line_is_said(tmp_path: Path) -> None:
-    """A kind that one of the registries does not know is refused by name, wherever it is met."""
+    """A kind without an entry is refused by name, wherever it is met."""
     unknown = YesNoPlan("Do you smoke?", 5, 2, PROMISE)
     object.__setattr__(unknown, "kind", "new")
     with pytest.raises(PlanError, match="plans of the kind new cannot be answered here"):
