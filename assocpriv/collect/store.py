@@ -1,8 +1,9 @@
 """The store of a collector: what is asked of the place where reports are kept.
 
-It is durable when it says so, and each submission id counts once. Of a group of uploads those reports count whose ids
-are new, and of each key no more than its quota. One process serves a folder: it holds an exclusive flock on the
-folder's file ``lock`` while it lives.
+It is durable when it says so, and each submission id counts once. No clock decides for how long: ids are known until
+the collection is closed, as clocks jump and devices come back after months. Of a group of uploads those reports
+count whose ids are new, and of each key no more than its quota. One process serves a folder: it holds an exclusive
+flock on the folder's file ``lock`` while it lives.
 """
 
 import contextlib

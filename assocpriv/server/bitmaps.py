@@ -5,6 +5,18 @@ The kernels get here what they need checked, and allocated.
 A bitmap lies in blocks of a few thousand transactions, uint64 (blocks, rows, words): row i of a block holds one item
 over its transactions, so that the rows counted together stand together in cache. Transaction t is bit t mod 64 of
 word t div 64, counted through the blocks; bits beyond the last transaction are 0.
+
+How reports are counted:
+
+1. Transpose. Bytes of 64 reports at a time become bit planes: the top bits of 64 bytes are one instruction.
+2. Expand. An item's bitmap is the XOR of some planes for each of its r digits, and a comparison of the digits with a.
+   All XORs of up to 8 planes are tabulated for 2,048 reports at a time (the method of the four Russians), as many as
+   fit half of the second cache; a product is then one XOR a table. Single items are counted on the way, without
+   bitmaps.
+3. Count. A row of a block is an eighth of the first cache or less, so that the eight rows of a 4 × 4 tile of pairs stay
+   there; a tile shares its loads, and two panels of rows take half of the second cache. Larger itemsets go along the
+   tree of candidates: an intersection is made once, and four sets of k − 1 items are counted with four last items at a
+   time, by the same tile.
 """
 
 from collections.abc import Callable, Iterator
