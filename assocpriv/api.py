@@ -199,7 +199,7 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
             repeated but those that the plan's view drops as unknown, any number of them, also none; of a plan of a
             table a dictionary, {"age": 34}; of a guided plan a :class:`assocpriv.guided.GuidedRecord`.
             **Many** are :class:`Baskets`, a list of sets, a pandas, polars or pyarrow table, or the name of a file,
-            which is read batch by batch; of a guided plan also a folder in which records wait.
+            which is read batch by batch; of a guided plan also the path of a folder in which records wait.
         plan: the published plan.
         output: of many records, a report file to write (.parquet or .pq; of a guided plan also .jsonl); it appears
             whole or not at all.

@@ -233,8 +233,7 @@ def as_reports(reports: Any) -> Any:
     paths = [reports] if isinstance(reports, str | Path) else reports
     if hasattr(paths, "columns") or not isinstance(paths, Iterable):
         raise TypeError(
-            "reports must be Reports (randomize_baskets and randomize_table make them), a file or a list of files, "
-            f"got a {type(reports).__name__}"
+            f"reports must be Reports (randomize makes them), a file or a list of files, got a {type(reports).__name__}"
         )
     listed = list(paths)
     if isinstance(reports, bytes) or any(isinstance(path, bytes) for path in listed):

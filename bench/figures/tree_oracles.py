@@ -42,7 +42,7 @@ def oracle_rows(seed: int, *, records: int = 100_000, privacy: int = 100) -> Ite
             raw, labels = raw_positions(train, plan), np.array([CLASSES.index(word) for word in train[LABEL]])
             yield shared | {"method": "by-class", "accuracy": accuracy(reports, "by-class", test)[0]}
             with patch.object(tree_growth, "class_shares", _truth(raw)):
-                known = grow_tree(reports, LABEL, TreeRequest())
+                known = grow_tree(reports, LABEL)
             yield shared | {"method": "by-class, true distributions", "accuracy": _right(known, test)}
             codes = released_codes(reports, plan)
             splits = _true_splits(raw, labels, codes, plan)

@@ -25,7 +25,7 @@ from assocpriv.planning.tables import design_gaussian, design_uniform
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn, default_intervals
 from assocpriv.plans.tables import TablePlan
 from assocpriv.records.tables import TableOptions, stream_table
-from assocpriv.server.trees import TreeRequest, grow_tree
+from assocpriv.server.trees import grow_tree
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.synthetic import ATTRIBUTES, CLASSES, LABEL, AgrawalSettings, generate_agrawal
 
@@ -69,7 +69,7 @@ def release(table: pd.DataFrame, plan: TablePlan, seed: int) -> Reports:
 
 def accuracy(reports: Reports, method: str, test: pd.DataFrame) -> tuple[float, int]:
     """Return the accuracy, in percent, on raw test records of a tree grown on reports, and its leaves."""
-    model = grow_tree(reports, LABEL, TreeRequest("by-class" if method == "original" else method))
+    model = grow_tree(reports, LABEL, "by-class" if method == "original" else method)
     right: NDArray[np.bool_] = predict(test, model) == test[LABEL].to_numpy()
     return 100 * float(right.mean()), model.n_leaves
 

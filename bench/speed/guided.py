@@ -9,10 +9,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import assocpriv as ap
 from assocpriv import guided
 from assocpriv.files.reports import read_reports
 from assocpriv.server.guided import publish, train
-from assocpriv.server.trees import TreeRequest, grow_tree
+from assocpriv.server.trees import grow_tree
 from assocpriv.simulation.synthetic import CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from bench.figures.trees import generated_columns, noisy_plan, release
 from bench.speed.timing import medians
@@ -32,9 +33,7 @@ def run(records: int = 100_000, function: int = 2) -> dict[str, Any]:
         one = medians(lambda: publish(state), lambda: guided.collect(_fresh(folder), answers))
         batches = -(-records // BATCH)
         noisy = release(table, noisy_plan(generated_columns(), CLASSES, records, "gaussian", 100), 1)
-        by_class, fit = medians(
-            lambda: grow_tree(noisy, LABEL, TreeRequest()), lambda: train(state, answers, "tree"), rounds=3
-        )
+        by_class, fit = medians(lambda: grow_tree(noisy, LABEL), lambda: train(state, answers, "tree"), rounds=3)
     miner = one[1] + batches * one[0]
     return {
         "records": records,
@@ -66,7 +65,7 @@ def _walk(folder: Path) -> dict[str, float]:
     guided.publish_file(folder / "state.json", folder / "guidance.json")
     done("publish")
     asked = guided.read_guidance(folder / "guidance.json")
-    guided.answer_file(folder / "table.parquet", began.plan, asked, folder / "released.parquet")
+    ap.randomize(folder / "table.parquet", began.plan, folder / "released.parquet", guidance=asked)
     done("answer")
     guided.collect_files(folder / "released.parquet", folder / "state.json")
     done("collect")

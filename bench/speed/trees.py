@@ -18,12 +18,11 @@ def run(records: int = 100_000, function: int = 2) -> dict[str, Any]:
     plan = noisy_plan(generated_columns(), CLASSES, records, "gaussian", 100)
     reports = release(generate_agrawal(AgrawalSettings(function=function, n_records=records)), plan, 1)
     positions, labels = _intervals(reports.packed, plan)
-    request = TreeRequest()
-    limits = request.limits(records)
+    limits = TreeRequest().limits(records)
     plain = DecisionTreeClassifier(min_samples_leaf=limits.min_samples_leaf, random_state=0)
     whole = DecisionTreeClassifier(random_state=0)
     ours, theirs, unbounded = medians(
-        lambda: grow_tree(reports, LABEL, request),
+        lambda: grow_tree(reports, LABEL),
         lambda: plain.fit(positions, labels),
         lambda: whole.fit(positions, labels),
     )

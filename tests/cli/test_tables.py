@@ -297,7 +297,7 @@ def test_numbers_stand_without_exponents(released, tmp_path) -> None:
 
 def test_a_raw_table_is_no_reports() -> None:
     """A frame would be taken for a list of files, its columns."""
-    with pytest.raises(TypeError, match=r"randomize_table make them\), a file or a list of files, got a DataFrame"):
+    with pytest.raises(TypeError, match=r"randomize makes them\), a file or a list of files, got a DataFrame"):
         ap.reconstruct(pd.DataFrame({"age": [1]}))  # type: ignore[arg-type]
 
 

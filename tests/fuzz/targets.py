@@ -58,7 +58,7 @@ from assocpriv.records import sources
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.itemsets import read_itemsets, write_itemsets
-from assocpriv.show.guided import describe_plan
+from assocpriv.show.plans import describe_plan
 from assocpriv.simulation.enumeration import SeededEntropy
 
 _Result = TypeVar("_Result")
