@@ -35,8 +35,18 @@ _BLANKS = re.compile(r"\s+")
 def write_plan(plan: PublishedPlan, path: str | Path, *, force: bool = False) -> None:
     """Write a plan as indented JSON; its id depends on its content, not on the layout.
 
+    Args:
+        plan: a plan of any kind.
+        path: the file; it appears whole or not at all.
+        force: replace an existing file.
+
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> ap.write_plan(made, f"{mkdtemp()}/plan.json")
     """
     with atomic_output(path, force=force) as stream:
         stream.write((json.dumps(plan.to_json(), indent=1) + "\n").encode("ascii"))
@@ -53,9 +63,23 @@ def read_plan(path: str | Path, wanted: type[AnyPlan]) -> AnyPlan: ...
 def read_plan(path: str | Path, wanted: type[PublishedPlan] = PublishedPlan) -> PublishedPlan:
     """Read a plan file, of the class of plans that there is a use for.
 
+    Args:
+        path: the file.
+        wanted: a class of plans, as :class:`assocpriv.Plan` for those of baskets; any by default.
+
+    Returns:
+        The plan, checked.
+
     Raises:
         PlanError: the file cannot be read, is not a plan, or states a promise its operator breaks; or the plan is of
             another kind than wanted.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> ap.write_plan(made, file := f"{mkdtemp()}/plan.json")
+    >>> ap.read_plan(file, ap.Plan).plan_id == made.plan_id
+    True
     """
     return plan_of_text(read_plan_text(path), path, wanted)
 
@@ -109,8 +133,17 @@ def read_guidance(path: str | Path) -> Guidance:
 def read_catalogue(path: str | Path) -> Catalogue:
     """Read a catalogue: UTF-8 text, an item's name a line.
 
+    Returns:
+        The names in the order of the lines, without blanks around them.
+
     Raises:
         PlanError: the file cannot be read, or a line is no name or repeats one.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> ap.write_catalogue(ap.Catalogue(["tea", "milk"]), file := f"{mkdtemp()}/items.txt")
+    >>> list(ap.read_catalogue(file))
+    ['tea', 'milk']
     """
     return read_names(path, "catalogue")
 
@@ -148,6 +181,13 @@ def write_catalogue(catalogue: Catalogue, path: str | Path, *, force: bool = Fal
 
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> ap.write_catalogue(ap.Catalogue(["tea", "milk"]), file := Path(mkdtemp(), "items.txt"))
+    >>> file.read_text().split()
+    ['tea', 'milk']
     """
     with atomic_output(path, force=force) as stream:
         stream.write("".join(f"{name}\n" for name in catalogue).encode("utf-8"))
@@ -256,6 +296,11 @@ class NameSource:
     """Names of items: ``items`` numbers, the file ``catalogue``, or column ``level`` (from 1) of the file ``taxonomy``.
 
     Clients roll names up to their parents of the taxonomy, and drop those of the file ``leave_out`` and all below them.
+
+    >>> import assocpriv as ap
+    >>> names, view = ap.NameSource(items=1000).read(others="drop")
+    >>> names, view.others
+    (1000, 'drop')
     """
 
     items: int | None = None

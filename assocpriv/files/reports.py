@@ -62,8 +62,21 @@ _MESSAGE_FIELDS = {"guidance", "class", "ones"}
 class Reports:
     """A collection of reports of one plan: in memory (``packed``, uint8 of shape (n, report_bytes)), or in files.
 
+    Attributes:
+        plan: the plan that all reports were made with.
+        packed: the reports in memory.
+        paths: the report files, in their order.
+        file_reports: how many reports the files hold.
+
     Raises:
         WireError: an array that cannot be reports of the plan.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> len(ap.randomize([{"milk"}, {"tea"}], made))
+    2
+    >>> ap.Reports.from_bytes([ap.randomize({"milk"}, made)], made).packed.shape
+    (1, 1)
     """
 
     plan: PublishedPlan
@@ -173,9 +186,19 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
 
     Of a collector's folder what is not sealed yet is read into memory, as it is at this moment.
 
+    Args:
+        paths: a file or folder, or several; no file may be named twice.
+
     Raises:
-        WireError: no file, a damaged one, one without a plan, or files of different plans.
+        WireError: no file, a damaged one, one that is named twice or has no plan, or files of different plans.
         PlanError: a plan that is itself invalid.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> ap.randomize([{"milk"}, {"tea"}], made).write(file := f"{mkdtemp()}/reports.parquet")
+    >>> len(ap.read_reports(file))
+    2
     """
     listed = [Path(p) for p in ([paths] if isinstance(paths, str | Path) else paths)]
     open_epochs = [_OpenEpochs(path) for path in listed if (path / OPEN_FOLDER).is_dir()]

@@ -47,9 +47,24 @@ class Plan(PublishedPlan):
     A view with **blocks**: a report is about the items of one block, which the device draws, of whatever it holds, and
     names in clear. The operator and the generator are made for the items of a block (``block_plan``).
 
+    Attributes:
+        catalogue: the items.
+        transaction_size: M, 1..15.
+        itemset_size: K, the largest itemsets to be estimated, 1..M.
+        operator: how many items of a transaction stay, and how others are added, in integer weights.
+        generator: of the code that a report is sent in.
+        promise: the breach that may not occur.
+        view: how clients make a transaction of a basket.
+        reports_per_person: R, 1..1000.
+
     Raises:
         PlanError: fields that contradict each other.
         PrivacyLimitError: the amplification of all reports of a person is not strictly below the promise's limit.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> isinstance(made, ap.Plan), made.n_items, made.transaction_size, made.itemset_size
+    (True, 2, 2, 2)
     """
 
     catalogue: Catalogue

@@ -42,6 +42,11 @@ class Catalogue(Sequence[str]):
 
     Raises:
         PlanError: no names, a repeated or empty one, one with control characters or blanks around it.
+
+    >>> import assocpriv as ap
+    >>> items = ap.Catalogue(["tea", "milk"])
+    >>> items[0], items.index_of["milk"], list(ap.Catalogue({"tea", "milk"}))
+    ('tea', 1, ['milk', 'tea'])
     """
 
     __slots__ = ("_count", "_index", "_names")

@@ -292,7 +292,14 @@ def compose(amplifications: Iterable[Fraction]) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class BeliefRange:
-    """What one report can make of a property's prior probability: the least and the largest posterior."""
+    """What one report can make of a property's prior probability: the least and the largest posterior, all exact.
+
+    >>> import assocpriv as ap
+    >>> from fractions import Fraction
+    >>> (belief,) = ap.breach_curve(Fraction(19), [Fraction(1, 20)])
+    >>> str(belief.prior), str(belief.lowest), str(belief.highest)
+    ('1/20', '1/362', '1/2')
+    """
 
     prior: Fraction
     lowest: Fraction

@@ -95,7 +95,13 @@ def _less_than(planes: Sequence[int], num: int, bits: int) -> int:
 
 
 class SystemEntropy(WordEntropy):
-    """The operating system's entropy, unbuffered: a forked process cannot repeat another's draws."""
+    """The operating system's entropy, unbuffered: a forked process cannot repeat another's draws.
+
+    >>> import assocpriv as ap
+    >>> entropy = ap.SystemEntropy()
+    >>> entropy.below(6) in range(6), entropy.words(2).shape
+    (True, (2,))
+    """
 
     __slots__ = ()
     is_shared = True

@@ -116,7 +116,12 @@ def upward_threshold(breach: Breach, f: Function | None = None, *, base: float =
 
 
 def downward_threshold(breach: Breach, f: Function | None = None, *, base: float = BITS) -> float:
-    """Return the least IWI^f with a downward breach, from ``posterior`` to ``prior``: the same number (statement 7)."""
+    """Return the least IWI^f with a downward breach, from ``posterior`` to ``prior``: the same number (statement 7).
+
+    >>> import assocpriv as ap
+    >>> round(ap.downward_threshold(ap.Breach("5%", "50%")), 6)
+    1.197964
+    """
     return upward_threshold(breach, f, base=base)
 
 
