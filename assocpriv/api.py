@@ -149,7 +149,7 @@ def read_baskets(
     empty: str = "error",
     progress: Callable[[int, int], None] | None = None,
 ) -> "Baskets":
-    """Read a file of baskets.
+    r"""Read a file of baskets.
 
     What is not said of a CSV file's layout is found out from its first lines, or refused where these may mean several
     things; the logger ``assocpriv`` is told what was understood, at the level INFO. docs/cli.md has the rules.
@@ -178,6 +178,14 @@ def read_baskets(
     Raises:
         BasketError: a file that cannot be read, is not of the format or may be of several; unknown, repeated, missing
             or unusable items; empty baskets.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> file = Path(mkdtemp(), "shop.csv")
+    >>> _ = file.write_text("milk,tea\nmilk\n")
+    >>> ap.read_baskets(file, format="basket")
+    Baskets(2 baskets over 2 items)
     """
     from assocpriv.records import basket_files
 
@@ -487,7 +495,8 @@ def reconstruct(
 
     >>> import pandas as pd
     >>> import assocpriv as ap
-    >>> made = ap.numeric.plan_table({"columns": {"ill": {"values": ["no", "yes"], "epsilon": 2}}})
+    >>> ill = {"kind": "category", "release": "response", "values": ["no", "yes"]}
+    >>> made = ap.numeric.plan_table({"columns": {"ill": ill}}, ap.Epsilon(2))
     >>> reports = ap.randomize(pd.DataFrame({"ill": ["no"] * 3000 + ["yes"] * 1000}), made)
     >>> abs(float(ap.reconstruct(reports)["ill"].share[1]) - 0.25) < 0.1
     True
@@ -624,6 +633,12 @@ def refine(
     Raises:
         EstimateError: a table of another plan, of entries that are no items, or of fewer than two.
         PlanError: numbers out of range, or no operator fits.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> sorted(ap.refine(found, made, top=2).plan.catalogue)
+    ['milk', 'tea']
     """
     from assocpriv.planning.request import catalogue_of
     from assocpriv.planning.rounds import RoundWishes
@@ -652,6 +667,13 @@ def combine(tables: "Iterable[Table]", *, histogram: "Table | None" = None) -> "
 
     Raises:
         EstimateError: fewer than two tables, one of a sizes plan, or two of the same reports.
+        TypeError: one table in place of a list.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> tables = [ap.mine(ap.randomize([{"tea"}] * count, made), 0.5) for count in (20_000, 30_000)]
+    >>> ap.combine(tables)["itemsets"].tolist()
+    [frozenset({'tea'})]
     """
     from assocpriv.server.rounds import combine_tables
 

@@ -67,9 +67,19 @@ def inspect(
         check_crafted: also test whether honest people could have sent the reports (server/crafted.py).
         progress: of these tests, called with (what is done, done, total).
 
+    Returns:
+        ``kind`` (``plan``, ``reports``, ``itemsets`` or ``model``), and of each kind what it holds.
+
     Raises:
         FileError: it is none of these, and says what speaks against each; or it holds no reports that can be tested.
         PlanError: it says that it is a plan, and what is wrong with it.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> ap.randomize([{"milk"}, {"tea"}], made).write(file := f"{mkdtemp()}/reports.parquet")
+    >>> ap.inspect(file).kind, ap.inspect(file).reports
+    ('reports', 2)
     """
     path = Path(path)
     if not path.exists():

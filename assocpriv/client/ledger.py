@@ -149,6 +149,14 @@ class Ledger:
 
     A report that a collector is to get waits in the ledger, with the random id of its submission, until it is
     acknowledged: so it can be sent again as the same bytes, and is never lost.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> with ap.Ledger.open(f"{mkdtemp()}/ledger.bin") as ledger:
+    ...     report = ledger.report({"milk"}, made, occasion="2026-W47")
+    ...     ledger.report({"tea"}, made, occasion="2026-W47") == report, ledger.left(made)
+    (True, 0)
     """
 
     def __init__(self, path: Path, file: ledger_file.LedgerFile | None = None, limit: Breach | None = None) -> None:
@@ -453,10 +461,23 @@ def report(
         inputs: files that the output may not be.
         force: replace an existing file.
 
+    Returns:
+        Whether the report is ``new``, how many reports under the plan are ``spent`` and ``left``, and the
+        ``amplification`` of all that the device told.
+
     Raises:
         BudgetError: the device has told all that a promise allows.
         RecordError: a basket or record that does not fit the plan, or an empty basket; nothing is spent.
         FileError: a ledger or an output that cannot be used.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> ledger, output = Path(folder := mkdtemp(), "ledger.bin"), Path(folder, "report.bin")
+    >>> done = ap.report({"milk"}, made, ledger=ledger, occasion="2026-W47", output=output)
+    >>> done.new, done.spent, done.left, len(output.read_bytes())
+    (True, 1, 0, 1)
     """
     if empty not in ("error", "keep"):
         raise BasketError("empty must be 'error' or 'keep'")

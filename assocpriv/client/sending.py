@@ -100,6 +100,11 @@ class Collector:
     Raises:
         CollectorError: an address that is no such URL, or not a safe one; a key that no header can hold; a negative
             patience.
+
+    >>> import assocpriv as ap
+    >>> collector = ap.Collector("https://shop.example", key="open sesame", patience_seconds=5)
+    >>> collector.url, "sesame" in repr(collector)
+    ('https://shop.example', False)
     """
 
     url: str

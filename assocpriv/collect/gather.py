@@ -708,6 +708,15 @@ def gather(
             gatherer has taken for another collection and left.
         WireError: an output that holds reports of another plan.
         PlanError: plans whose reports have the same length, or several for a stream.
+        TypeError: no plan, or names and streams of another type.
+
+    >>> from io import BytesIO
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> sent = [ap.randomize({"milk"}, made), ap.randomize({"tea"}, made)]
+    >>> ap.gather(BytesIO(b"".join(sent)), made, f"{mkdtemp()}/reports.parquet").gathered
+    2
     """
 
     plans = [plan] if isinstance(plan, PublishedPlan) else list(plan or ())

@@ -361,8 +361,15 @@ def reports_needed(
         progress: called with (done, total) steps.
         choices: all else that :func:`assocpriv.plan` takes but ``reports``; sizes must be hidden.
 
+    Returns:
+        ``reports``, the ``plan``, and the ``targets``, itemset sizes at which the support is discoverable.
+
     Raises:
         PlanError: arguments out of range, no operator fits, or more than 10^15 reports would be needed.
+
+    >>> import assocpriv as ap
+    >>> ap.reports_needed("10%", ["milk", "tea"], 2, ap.Breach("5%", "50%"), kind="fixed-size").reports
+    369
     """
     question = _Question(items, transaction_size, support, choices, progress, steps=_USUAL_PLANS)
 
@@ -386,6 +393,11 @@ def reports_to_discover(plan: "Plan", support: "float | str | Fraction") -> dict
 
     Raises:
         PlanError: a support outside (0, 1].
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> ap.reports_to_discover(made, "10%")
+    {1: 369, 2: 175}
     """
     wanted = _support(support)
     reports = {}
@@ -414,8 +426,16 @@ def promise_needed(
     changes. The promise is an ε of two decimals, shown as what ``prior`` may become; the other arguments are those of
     :func:`reports_needed`.
 
+    Returns:
+        ``promise``, the ``plan``, and the ``targets``, itemset sizes at which the support is discoverable.
+
     Raises:
         PlanError: arguments out of range, or no promise up to ε = 20 does.
+
+    >>> import assocpriv as ap
+    >>> found = ap.promise_needed("10%", ["milk", "tea"], 1, 10_000, kind="fixed-size")
+    >>> f"{float(found.promise.prior):.1%} -> {float(found.promise.posterior):.1%}"
+    '5.0% -> 8.1%'
     """
     largest = MOST_EPSILON * EPSILON_STEPS
     question = _Question(items, transaction_size, support, choices, progress, steps=largest.bit_length() + 1)

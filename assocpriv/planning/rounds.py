@@ -449,8 +449,15 @@ def plan_histogram(promise: Breach, reports: int, names: "int | Catalogue | None
         names: number of the items that count, or their names; all names by default.
         view: how clients find these names in a basket.
 
+    Returns:
+        A plan whose entries are the sizes, small ones each, larger ones together.
+
     Raises:
         PlanError: a number out of range.
+
+    >>> import assocpriv as ap
+    >>> list(ap.plan_histogram(ap.Breach("5%", "50%"), 10_000).catalogue)[6:10]
+    ['6', '7', '8-9', '10-11']
     """
     check_range("reports", reports, 1, MOST_REPORTS)
     if names is None:
