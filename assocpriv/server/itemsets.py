@@ -550,6 +550,12 @@ def write_itemsets(frame: AnyFrame, path: str | Path, *, force: bool = False) ->
     Raises:
         FileError: unknown extension, existing file without ``force``, or the disk refuses.
         EstimateError: the table does not carry its facts.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> ap.write_itemsets(found, f"{mkdtemp()}/found.csv")
     """
     kind = output_format(path)
     content = mining_facts(frame).to_json()
@@ -567,6 +573,14 @@ def read_itemsets(path: str | Path, *, light: bool = False) -> Any:
     Raises:
         EstimateError: the file is not such a table, or is damaged.
         FileError: it cannot be read, or has another extension.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> ap.write_itemsets(found, file := f"{mkdtemp()}/found.parquet")
+    >>> ap.read_itemsets(file).equals(found)
+    True
     """
     if light:
         return read_table(path)
@@ -689,12 +703,31 @@ def write_spmf(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = Fa
     Raises:
         EstimateError: not a table that mine returned, or a name with a blank, which such a file cannot tell from two.
         FileError: the file exists and ``force`` is not set, or cannot be written.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> ap.write_spmf(found, file := Path(mkdtemp(), "found.txt"))
+    >>> sorted(line.split(" #SUP: ")[0] for line in file.read_text().splitlines())
+    ['milk', 'milk tea', 'tea']
     """
 
     write_counts(itemsets, path, "{items} #SUP: {count}", force=force)
 
 
 def write_fimi(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = False) -> None:
-    """Write frequent itemsets as FIMI's miners do: ``1 2 3 (120)``, a line each; raises as :func:`write_spmf`."""
+    """Write frequent itemsets as FIMI's miners do: ``1 2 3 (120)``, a line each; raises as :func:`write_spmf`.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> ap.write_fimi(found, file := Path(mkdtemp(), "found.txt"))
+    >>> sorted(line.split(" (")[0] for line in file.read_text().splitlines())
+    ['milk', 'milk tea', 'tea']
+    """
 
     write_counts(itemsets, path, "{items} ({count})", force=force)

@@ -391,6 +391,12 @@ def write_combined(frame: "pd.DataFrame", path: str | Path, *, force: bool = Fal
 
     Raises:
         FileError: unknown extension, existing file without ``force``, or the disk refuses.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> tables = [ap.mine(ap.randomize([{"tea"}] * count, made), 0.5) for count in (20_000, 30_000)]
+    >>> ap.write_combined(ap.combine(tables), f"{mkdtemp()}/both.csv")
     """
     plain = frame.copy()
     plain.attrs = {}

@@ -284,6 +284,12 @@ def write_rules(rules: AnyFrame, path: str | Path, *, force: bool = False) -> No
     Raises:
         EstimateError: no table of rules.
         FileError: unknown extension, existing file without ``force``, or the disk refuses.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> ap.write_rules(ap.association_rules(found, "60%"), f"{mkdtemp()}/rules.csv")
     """
     check_rules(rules)
 

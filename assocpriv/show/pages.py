@@ -66,6 +66,12 @@ def page(
     Raises:
         EstimateError: what was not found here, or two columns together.
         PlanError: another plan than that it was found with.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> "<h1>Breakfast</h1>" in ap.page(found, made, title="Breakfast")
+    True
     """
     known = read_plan(plan) if isinstance(plan, str | Path) else plan
     thing: Any = _read(Path(found)) if isinstance(found, str | Path) else found
@@ -210,9 +216,21 @@ def write_page(
 ) -> None:
     """Write what :func:`page` returns to a file.
 
+    Args:
+        found, plan: as for :func:`page`.
+        output: the file, .html.
+        force: replace an existing file.
+        options: ``min_confidence`` and ``title``, as for :func:`page`.
+
     Raises:
         FileError: the file exists and ``force`` is not set, does not end in .html, or cannot be written; and as
             :func:`page`.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> ap.write_page(found, f"{mkdtemp()}/found.html", made, title="Breakfast")
     """
     check_page(output, force=force)
     text = page(found, plan, **options)

@@ -43,9 +43,23 @@ _USUAL_SUPPORT = 0.02
 class DemoSettings:
     """What to demonstrate, checked.
 
-    ``baskets`` are a file and what is said of its layout, as for ``read_baskets``;
-    without one ``size`` baskets of so many
-    ``items`` are generated. The minimum support is 2% by default, or what reports can be believed from if higher.
+    Attributes:
+        baskets: a file and what is said of its layout, as for ``read_baskets``; None to generate them.
+        size: how many baskets to generate.
+        items: of so many items.
+        transaction_size: M, 1..15.
+        promise: the breach that no report may cause.
+        min_support: as ``"2%"``; None for 2%, or what reports can be believed from if higher.
+        min_confidence: of rules, as ``"50%"``.
+        seed: makes the demo repeatable; None for reports from the operating system's entropy (baskets are as of 0).
+
+    Raises:
+        AssocprivError: a minimum support or confidence that is none.
+
+    >>> import assocpriv as ap
+    >>> settings = ap.DemoSettings(None, 100, 50, 2, ap.Breach("5%", "50%"), None, "50%", seed=1)
+    >>> settings.size, settings.items
+    (100, 50)
     """
 
     baskets: tuple[Path, Mapping[str, Any]] | None
@@ -111,9 +125,26 @@ class Demo:
 def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: Progress) -> DemoStart:
     """Read or generate baskets, and plan for them; files go to a folder, which is made if it is missing.
 
+    Args:
+        settings: what to demonstrate.
+        folder: for the plan, reports, itemsets and rules that ``finish`` writes.
+        force: replace existing files.
+        progress: called with (stage, done, total).
+
+    Returns:
+        The ``baskets``, the plan with what can be expected of it (``prospects``), and what sampling loses; its
+        ``finish(progress)`` makes the reports and mines them.
+
     Raises:
         FileError: files that exist already without ``force``, or a folder that cannot be made.
         AssocprivError: baskets that cannot be read or generated, or that no operator fits.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> settings = ap.DemoSettings(None, 100, 50, 2, ap.Breach("5%", "50%"), None, "50%", seed=1)
+    >>> ap.start_demo(settings, Path(mkdtemp()), force=False, progress=lambda *_: None).baskets
+    Baskets(100 baskets over 50 items)
     """
     paths = _check_folder(folder, force)
     clock = [perf_counter()]

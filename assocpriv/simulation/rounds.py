@@ -537,6 +537,11 @@ def simulate_rounds(
     Raises:
         EstimateError: too few baskets, or none that holds anything.
         PlanError: numbers out of range, or no operator fits.
+
+    >>> import assocpriv as ap
+    >>> tried = ap.simulate_rounds([{"milk", "tea"}] * 5000, ap.Breach("5%", "50%"), rounds=1, top=2, seed=1)
+    >>> len(tried.schedules), len(tried.proposed.rounds)
+    (1, 2)
     """
 
     if is_file(baskets):

@@ -99,6 +99,16 @@ def plan_for_sample(
     Raises:
         PlanError: arguments out of range, or no operator fits.
         BasketError: a sample that cannot be read, or that has an item which the plan neither has nor drops.
+        EstimateError: a histogram that is not the table of a sizes plan.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> file = Path(mkdtemp(), "sample.csv")
+    >>> shop = ap.generate_file(ap.QuestSettings(n_baskets=100, n_items=20), file, force=False)
+    >>> made = ap.plan_for_sample(shop.catalogue, ap.Breach("5%", "50%"), (file, {}), transaction_size=2)
+    >>> made.plan.n_items, len(made.sample.baskets)
+    (20, 100)
     """
     choices["progress"] = partial(progress, "planning") if progress else None
 
@@ -198,8 +208,17 @@ def draft_catalogue(
         layout: what is said of the layout of the files, as for ``read_baskets``.
         progress: called with (bytes read, bytes of the file), file by file.
 
+    Returns:
+        The ``catalogue``, how many ``baskets`` there were, how many names were too ``rare`` and how many
+        ``rewritten``, and ``twins``, groups of names that people may take for one.
+
     Raises:
-        BasketError: as ``read_baskets``; no item is in so many baskets.
+        BasketError: as ``read_baskets``; no item is in so many baskets, or more items are than a catalogue holds.
+
+    >>> import assocpriv as ap
+    >>> draft = ap.draft_catalogue([[["tea", "milk"], ["tea"]]], min_count=2)
+    >>> list(draft.catalogue), draft.baskets, draft.rare
+    (['tea'], 2, 1)
     """
     min_count = check_range("min_count", min_count, 1, 1 << 62)
     forms = dict[str, str]()
@@ -225,7 +244,16 @@ def try_catalogue(
     layout: Mapping[str, Any] | None = None,
     progress: "Progress | None" = None,
 ) -> CatalogueUse:
-    """Hold baskets against a catalogue; arguments and errors are those of :func:`draft_catalogue`."""
+    """Hold baskets against a catalogue; arguments and errors are those of :func:`draft_catalogue`.
+
+    Returns:
+        How many ``baskets`` there are, items of them that are ``unknown``, and names that are ``unused``.
+
+    >>> import assocpriv as ap
+    >>> use = ap.try_catalogue(ap.Catalogue(["tea", "rye"]), [[["tea", "milk"], ["tea"]]])
+    >>> use.baskets, use.unknown, use.unused
+    (2, 1, 1)
+    """
     total, counts = _counted(sources, layout, progress)
     known = catalogue.index_of
     unknown = sum(count for name, count in counts.items() if name not in known)

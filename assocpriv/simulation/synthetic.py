@@ -310,9 +310,26 @@ def generate_file(
 ) -> Baskets:
     """Generate baskets into a file: ids where its name ends in .dat, names where it ends in .csv.
 
+    Args:
+        settings: which baskets; the same ones give the same file.
+        path: the file; it appears whole or not at all.
+        force: replace an existing file.
+        progress: called with (baskets done, baskets in all).
+
+    Returns:
+        The baskets.
+
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
         BasketError: another ending.
+
+    Source: Agrawal & Srikant, Fast Algorithms for Mining Association Rules, VLDB 1994, section 2.4.3.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> ap.generate_file(ap.QuestSettings(n_baskets=100, n_items=50), Path(mkdtemp(), "shop.csv"), force=False)
+    Baskets(100 baskets over 50 items)
     """
     if path.suffix not in FILE_FORMATS:
         raise BasketError(f"{path} must end in {' or '.join(FILE_FORMATS)}")
@@ -517,6 +534,13 @@ def generate_agrawal_file(
 
     Raises:
         FileError: another ending, or a file that exists or cannot be written.
+
+    Source: Agrawal, Imielinski, Swami, Database Mining: A Performance Perspective, IEEE TKDE 1993.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> ap.generate_agrawal_file(ap.AgrawalSettings(function=1, n_records=100), f"{mkdtemp()}/people.csv")
+    100
     """
     check_record_output(path)
     if schema is not None:
