@@ -34,8 +34,8 @@ from assocpriv.promise.errors import BasketError, EstimateError, FileError, Plan
 from assocpriv.server import spark as server
 from assocpriv.server.counting import LocalBackend, Part
 from assocpriv.server.guided import collect, publish, random_start
-from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.server.spark import SparkReports
+from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.spark import connect, mine, randomize, read_reports, reports_of, session
 
 pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")  # what few reports cannot decide
