@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def plan(
-    items: int | Iterable[str],
+    items: int | Iterable[str] | None = None,
     transaction_size: int | None = None,
     promise: Breach | None = None,
     *,
@@ -87,7 +87,7 @@ def plan(
         EstimateError: not the table of a sizes plan.
         TypeError: arguments of another type, or of another name.
 
-    Source: EGS03, sections 4 to 6; MATH of the project in docs/why-it-works.md.
+    Source: EGS03, sections 4 to 6; docs/why-it-works.md.
 
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "bread", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
@@ -101,6 +101,8 @@ def plan(
         said = f"plan() has no argument {min(slips)!r}" if slips else "plan() needs a promise"
         raise TypeError(f'{said}; give promise=Epsilon(2) or promise=Breach("5%", "50%"), both of assocpriv')
     check_names(wishes, list(signature(make_plan).parameters))
+    if items is None:
+        raise TypeError("plan() needs items: how many there are, or their names")
     if histogram is not None:
         sizes = _sizes(histogram)
         assert sizes is not None
@@ -699,14 +701,14 @@ def _sizes(histogram: "Table | None") -> "SizeShares | None":
 # ---- both sides, and the promise
 
 
-def simulate(records: Any, plan: PublishedPlan, *wanted: Any, **options: Any) -> Any:
+def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None = None, **options: Any) -> Any:
     """Randomize records, answer from the reports, compare with the truth: what would this plan find on data like mine?
 
     Args:
         records: as of :func:`randomize`, many of them: :class:`Baskets`, a list of sets, a data frame or a file.
         plan: the plan to try, of baskets; of guided perturbation :func:`assocpriv.guided.simulate` tries every level.
-        wanted: of baskets ``min_support``, in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for :func:`mine`.
-        options: ``min_support`` too; ``max_itemset`` (the plan's ``itemset_size`` by default), ``seed`` (makes the run
+        min_support: of baskets, in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for :func:`mine`.
+        options: ``max_itemset`` (the plan's ``itemset_size`` by default), ``seed`` (makes the run
             repeatable; the operating system's entropy by default), ``progress`` (called with what is done, done and
             total), and how baskets are read: ``format``, ``separator``, ``header``, ``transaction_column``,
             ``item_column``, ``unknown``, ``repeats``, ``empty``, as of :func:`read_baskets`.
@@ -732,7 +734,7 @@ def simulate(records: Any, plan: PublishedPlan, *wanted: Any, **options: Any) ->
     """
 
     plan = PublishedPlan.of(plan)
-    return load_for(plan.kind, "simulation.simulate", "simulated")(records, plan, *wanted, **options)
+    return load_for(plan.kind, "simulation.simulate", "simulated")(records, plan, min_support, **options)
 
 
 def audit(

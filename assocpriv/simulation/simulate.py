@@ -3,6 +3,7 @@
 Baskets are randomized, their reports mined, and what was found is compared with the truth.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,14 +21,14 @@ from assocpriv.planning.transaction_size import sampling_loss, warn_of_sampling
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
-from assocpriv.promise.errors import options_of
+from assocpriv.promise.errors import EstimateError, options_of
 from assocpriv.records.basket_files import ReadOptions
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.sources import is_file
 from assocpriv.server.apriori import mine_levels
 from assocpriv.server.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
 from assocpriv.server.counting import CountsOfAll, LocalBackend, part_size
-from assocpriv.server.itemsets import mining_facts, names_of
+from assocpriv.server.itemsets import describe_undecided, mining_facts, names_of
 from assocpriv.server.mining import MiningRequest, mine
 from assocpriv.simulation.enumeration import SeededEntropy
 
@@ -177,7 +178,7 @@ def simulate(
 def simulate_records(
     records: Any,
     plan: Plan,
-    min_support: "float | str",
+    min_support: "float | str | None",
     *,
     max_itemset: int | None = None,
     seed: int | None = None,
@@ -185,6 +186,8 @@ def simulate_records(
     **reading: Any,
 ) -> Simulation:
     """Try a plan on baskets in a file or in memory; :func:`assocpriv.simulate` says what comes back."""
+    if min_support is None:
+        raise EstimateError('give min_support, as 0.02 or "auto"')
     MiningRequest(min_support, max_itemset=max_itemset).largest(plan)  # what is refused is refused before reading
     in_file = is_file(records)
     told = {"progress": partial(progress, "reading")} if in_file and progress else {}
@@ -192,6 +195,8 @@ def simulate_records(
     if not in_file:
         warn_of_sampling(read.sizes, plan, callers=3)
     done = simulate(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
+    for line in describe_undecided(mining_facts(done.itemsets)):
+        warnings.warn(line, stacklevel=3)
     return replace(done, read=read)
 
 
