@@ -18,17 +18,26 @@ def predict(data: Any, model: TreeModel, *, missing: str | Sequence[str] = ()) -
     """Return the likeliest class of one raw record, a dictionary, or of each in a pandas, polars or pyarrow table.
 
     A number outside its range goes where the nearest one inside goes; a missing value, or a category that the model
-    does not know, where most such records went. ``missing`` are words for missing values in a table.
+    does not know, where most such records went.
+
+    Args:
+        data: a record, values by column, or a table of them.
+        model: the published tree.
+        missing: a word, or several, for missing values in a table.
+
+    Returns:
+        The class as text; of a table an array of text, (n,).
 
     Raises:
         RecordError: no number where one is needed, or a table that lacks a column; no value is shown.
         TypeError: neither a record nor a table.
 
-    >>> from assocpriv.plans.tree_model import Node, NumberInput, Split, TreeModel
-    >>> nodes = (Node(9, (0.4, 0.6), Split(0, 40.0, None, False, 2)), Node(4, (1, 0)), Node(5, (0, 1)))
-    >>> model = TreeModel("class", ("A", "B"), (NumberInput("age", 20, 80),), nodes, "by-class", 2)
-    >>> predict({"age": 39}, model), predict({"age": None}, model)
-    ('A', 'B')
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> ages, classes = pd.DataFrame({"age": range(20)}), [0] * 10 + [1] * 10
+    >>> model = ap.numeric.ReleasedTreeClassifier(pruning="none").fit(ages, classes).model_
+    >>> ap.numeric.predict({"age": 3}, model), ap.numeric.predict(ages, model)[-1] == "1"
+    ('0', True)
     """
     if isinstance(data, Mapping):
         return predict_record(data, model)

@@ -106,6 +106,17 @@ def predict_file(
         RecordError: as :func:`predict`, or a file that cannot be read.
         PlanError: the new column's name is no text.
         FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> ages, classes = pd.DataFrame({"age": range(20)}), [0] * 10 + [1] * 10
+    >>> model = ap.numeric.ReleasedTreeClassifier(pruning="none").fit(ages, classes).model_
+    >>> people, output = Path(mkdtemp(), "people.csv"), Path(mkdtemp(), "predicted.csv")
+    >>> _ = people.write_text("name,age\\nAnn,3\\nBob,15\\n")
+    >>> ap.numeric.predict_file(model, people, output).records, output.read_text().split()
+    (2, ['name,age,predicted', 'Ann,3,0', 'Bob,15,1'])
     """
     table, output, options = Path(table), Path(output), TableOptions(separator, missing, progress=progress)
 

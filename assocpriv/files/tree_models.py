@@ -22,8 +22,23 @@ _FIELDS = _HEAD | {"nodes"}
 def write_tree(model: TreeModel, path: str | Path, *, force: bool = False) -> None:
     """Write a tree as JSON; the same tree gives the same bytes.
 
+    Args:
+        model: the tree.
+        path: file to write; it appears whole or not at all.
+        force: replace an existing file.
+
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
+
+    >>> from tempfile import mkdtemp
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> ages, classes = pd.DataFrame({"age": range(20)}), [0] * 10 + [1] * 10
+    >>> model = ap.numeric.ReleasedTreeClassifier(pruning="none").fit(ages, classes).model_
+    >>> path = f"{mkdtemp()}/tree.json"
+    >>> ap.numeric.write_tree(model, path)
+    >>> ap.numeric.read_tree(path) == model
+    True
     """
     with atomic_output(path, force=force) as stream:
         stream.write(tree_to_text(model).encode("ascii"))
@@ -70,6 +85,16 @@ def read_tree(path: str | Path) -> TreeModel:
 
     Raises:
         EstimateError: the file cannot be read, is no tree, or is one that contradicts itself.
+
+    >>> from tempfile import mkdtemp
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> ages, classes = pd.DataFrame({"age": range(20)}), [0] * 10 + [1] * 10
+    >>> model = ap.numeric.ReleasedTreeClassifier(pruning="none").fit(ages, classes).model_
+    >>> path = f"{mkdtemp()}/tree.json"
+    >>> ap.numeric.write_tree(model, path)
+    >>> ap.numeric.predict({"age": 12}, ap.numeric.read_tree(path))
+    '1'
     """
     try:
         with Path(path).open("rb") as file:

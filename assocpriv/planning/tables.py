@@ -108,7 +108,7 @@ def plan_table(
     reports_per_person: int = 1,
     answer: "int | str | None" = None,
 ) -> TablePlan:
-    """Choose the plan of a table.
+    """Choose the plan of a table: a grid or an order of values, and a law of release, for each column.
 
     Args:
         schema: path of a TOML file, or what one holds (docs/cli/numeric.md).
@@ -117,11 +117,18 @@ def plan_table(
         reports_per_person: R, all of which the promise covers.
         answer: how many of the protected columns a report answers, labels apart; "all", or by default the best.
 
+    Returns:
+        The plan, which states no promise where no column is protected.
+
     Raises:
         PlanError: what is wrong in the schema, or a promise where no column is protected.
 
+    Source: EGS03, section 4, for γ; Li and others, SIGMOD 2020, section 5, for the square wave; AS00, section 2, for
+    noise.
+
+    >>> import assocpriv as ap
     >>> column = {"kind": "number", "low": 0, "high": 1, "release": "square-wave"}
-    >>> plan_table({"columns": {"x": column}}).promise.amplification_limit
+    >>> ap.numeric.plan_table({"columns": {"x": column}}).promise.amplification_limit
     Fraction(19, 1)
     """
     check_range("reports", reports, 1, MOST_REPORTS)

@@ -404,9 +404,26 @@ class NumericColumn(Column):
 class NumberColumn(NumericColumn):
     """Numbers in [low, high], released on a grid of cells, estimated by intervals.
 
+    It is a column of a plan, which :func:`assocpriv.numeric.plan_table` makes of a schema.
+
+    Attributes:
+        name: of the column.
+        law: how a cell is released.
+        optional: whether a person may withhold the value.
+        low, high: ends of the range, in the column's unit.
+        intervals: for which shares are estimated; they divide the cells.
+
     Raises:
         PlanError: fields that contradict each other.
         TypeError: a bound that is a float, which is no exact number.
+
+    Source: Li and others, SIGMOD 2020, section 5, for the square wave; AS00, section 2, for noise.
+
+    >>> import assocpriv as ap
+    >>> age = {"kind": "number", "low": 0, "high": 100, "release": "square-wave"}
+    >>> column = ap.numeric.plan_table({"columns": {"age": age}}).columns[0]
+    >>> column.intervals, float(column.cell_width), column.cell_of(34.05)
+    (100, 0.1, 340)
     """
 
     low: Fraction
@@ -519,8 +536,24 @@ def _spacing(low: Fraction, high: Fraction) -> Fraction:
 class CategoryColumn(Column):
     """One of several named values, as it is or by randomized response.
 
+    :func:`assocpriv.numeric.plan_table` and :func:`assocpriv.guided.category` make it.
+
+    Attributes:
+        name: of the column.
+        law: how a value is released.
+        optional: whether a person may withhold the value.
+        values: their names, in the order of their codes.
+
     Raises:
         PlanError: fields that contradict each other.
+
+    Source: Warner 1965, for randomized response.
+
+    >>> import assocpriv as ap
+    >>> smokes = {"kind": "category", "values": ["no", "yes"], "release": "response"}
+    >>> column = ap.numeric.plan_table({"columns": {"smokes": smokes}}).columns[0]
+    >>> column.values, column.is_protected, float(column.law.amplification) < 19
+    (('no', 'yes'), True, True)
     """
 
     values: tuple[str, ...]
@@ -554,7 +587,16 @@ class CategoryColumn(Column):
 
 @dataclass(frozen=True)
 class LabelColumn(CategoryColumn):
-    """The class label of a record: a category that is always asked for."""
+    """The class label of a record: a category that is always asked for.
+
+    Attributes and errors are those of :class:`CategoryColumn`.
+
+    >>> import assocpriv as ap
+    >>> ill = {"kind": "label", "values": ["no", "yes"], "release": "as-is"}
+    >>> column = ap.numeric.plan_table({"columns": {"ill": ill}}).columns[0]
+    >>> isinstance(column, ap.numeric.LabelColumn), column.values
+    (True, ('no', 'yes'))
+    """
 
     kind: ClassVar = "label"
 

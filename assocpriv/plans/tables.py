@@ -37,9 +37,23 @@ class TablePlan(PublishedPlan):
 
     Without a protected column there is neither ``promise`` nor γ: noise that is added promises an average.
 
+    Attributes:
+        columns: each with the law that releases it.
+        answered: how many of the protected columns a report answers, labels apart.
+        promise: of all protected columns of all reports of a person; None without a protected column.
+        reports_per_person: R.
+
     Raises:
         PlanError: fields that contradict each other.
         PrivacyLimitError: the amplification of all reports of a person is not strictly below the promise's limit.
+
+    Source: EGS03, section 4, for γ.
+
+    >>> import assocpriv as ap
+    >>> smokes = {"kind": "category", "values": ["no", "yes"], "release": "response"}
+    >>> plan = ap.numeric.plan_table({"columns": {"smokes": smokes}}, ap.Breach("5%", "50%"))
+    >>> plan.names, plan.report_bytes, plan.amplification < plan.promise.amplification_limit
+    (('smokes',), 1, True)
     """
 
     columns: tuple[Column, ...]

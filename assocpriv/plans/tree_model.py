@@ -98,13 +98,26 @@ class Node:
 class TreeModel:
     """A decision tree with what it asks and what it answers.
 
-    ``shares`` of nodes are those of the true classes, estimated where the class was protected. ``grown_leaves`` says
-    how many leaves there were before pruning; ``plan_id`` is empty for a tree that was grown on no plan's reports.
-    ``undecidable`` says that what grew was no better than the commonest class, by reports it was not grown on: the tree
-    is one leaf then.
+    Attributes:
+        class_name: the column that is the class.
+        classes: its values.
+        columns: what a record is asked for.
+        nodes: in preorder; their ``shares`` are those of the true classes, estimated where the class was protected.
+        method: over which records columns were reconstructed (AS00, section 4.2).
+        grown_leaves: how many leaves there were before pruning.
+        plan_id: empty for a tree that was grown on no plan's reports.
+        undecidable: whether what grew was no better than the commonest class, by reports it was not grown on: the tree
+            is one leaf then.
 
     Raises:
         EstimateError: nodes that make no tree over these columns and classes.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> ages, classes = pd.DataFrame({"age": range(20)}), [0] * 10 + [1] * 10
+    >>> model = ap.numeric.ReleasedTreeClassifier(pruning="none").fit(ages, classes).model_
+    >>> model.n_leaves, model.depth, model.columns[0].name
+    (2, 1, 'age')
     """
 
     class_name: str
@@ -239,7 +252,17 @@ def tree_sides(model: TreeModel) -> Iterator[Side]:
 
 
 def tree_lines(model: TreeModel) -> Iterator[str]:
-    """Yield a line for each side of each split, two blanks deeper than the split's; a leaf's class with its share."""
+    """Yield a line for each side of each split, two blanks deeper than the split's; a leaf's class with its share.
+
+    A tree of one leaf is one line.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> ages, classes = pd.DataFrame({"age": range(20)}), [0] * 10 + [1] * 10
+    >>> model = ap.numeric.ReleasedTreeClassifier(pruning="none").fit(ages, classes).model_
+    >>> list(ap.numeric.tree_lines(model))
+    ['age < 9.5: 0 (100.0% of 10)', 'age >= 9.5: 1 (100.0% of 10)']
+    """
     if model.nodes[0].split is None:
         yield _answer(model, 0)
     for depth, test, place in tree_sides(model):
@@ -268,7 +291,15 @@ def _test(model: TreeModel, split: Split, is_right: bool) -> str:
 
 
 def tree_dot(model: TreeModel) -> str:
-    """Return a graph in DOT: a box for each node, an edge for each side of a split."""
+    """Return a graph in DOT, the text that Graphviz draws: a box for each node, an edge for each side of a split.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> ages, classes = pd.DataFrame({"age": range(20)}), [0] * 10 + [1] * 10
+    >>> model = ap.numeric.ReleasedTreeClassifier(pruning="none").fit(ages, classes).model_
+    >>> ap.numeric.tree_dot(model).splitlines()[-3:-1]
+    ['  n1 [label="0 (100.0% of 10)"];', '  n2 [label="1 (100.0% of 10)"];']
+    """
     lines = ["digraph tree {", '  node [shape=box, fontname="sans-serif"];']
     for place, node in enumerate(model.nodes):
         test = "" if node.split is None else f"{_test(model, node.split, False)}\n"

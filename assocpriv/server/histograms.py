@@ -186,6 +186,15 @@ def released_frame(reports: Reports) -> "pd.DataFrame":
 
     Raises:
         PlanError: reports of another kind of plan.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> smokes = {"kind": "category", "values": ["no", "yes"], "release": "response"}
+    >>> plan = ap.numeric.plan_table({"columns": {"smokes": smokes}})
+    >>> reports = ap.randomize(pd.DataFrame({"smokes": ["no", "yes"] * 200}), plan)
+    >>> frame = ap.numeric.released_frame(reports)
+    >>> frame.shape, sorted(frame["smokes"].unique())
+    ((400, 1), ['no', 'yes'])
     """
     import pandas as pd
 

@@ -133,10 +133,25 @@ def grow_tree(
 
     Reports without a class, or that did not answer it, are left out.
 
+    Returns:
+        The tree, for :func:`assocpriv.numeric.predict` and :func:`assocpriv.numeric.write_tree`.
+
     Raises:
         PlanError: reports of another kind than tables, or no such column.
         EstimateError: no reports, one class only, a class that is a number, more intervals than reports, or
             scikit-learn is not installed.
+
+    Source: AS00, section 4.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> yes_no = {"values": ["no", "yes"], "release": "response"}
+    >>> columns = {"smokes": {"kind": "category", **yes_no}, "ill": {"kind": "label", **yes_no}}
+    >>> plan = ap.numeric.plan_table({"columns": columns})
+    >>> people = pd.DataFrame({"smokes": ["no", "yes"] * 1500, "ill": ["no", "yes"] * 1500})
+    >>> model = ap.numeric.grow_tree(ap.randomize(people, plan))
+    >>> ap.numeric.predict({"smokes": "yes"}, model)
+    'yes'
     """
     request = options_of(TreeRequest, {"method": method, **growth})
     opened: Reports = as_reports(reports)
@@ -375,13 +390,14 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     Attributes:
         classes_: the classes, in the plan's order, or sorted.
-        model_: the tree, as ``write_model`` writes it.
+        model_: the tree, as :func:`assocpriv.numeric.write_tree` writes it.
 
     Source: Agrawal, Srikant, Privacy-Preserving Data Mining, SIGMOD 2000, section 4.
 
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((1000, 2))
-    >>> tree = ReleasedTreeClassifier().fit(X, X[:, 0] > 0.5)
+    >>> import numpy as np
+    >>> import assocpriv as ap
+    >>> X = np.random.default_rng(0).random((1000, 2))
+    >>> tree = ap.numeric.ReleasedTreeClassifier().fit(X, X[:, 0] > 0.5)
     >>> print(tree.export_text())
     x0 < 0.501239: False (99.8% of 488)
     x0 >= 0.501239: True (100.0% of 512)
