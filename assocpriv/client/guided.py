@@ -33,7 +33,7 @@ _U32, _LOW32 = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 class LevelError(GuidanceError):
-    """Guidance that asks for more than a client lets go; it waits, or declines."""
+    """Guidance that asks for a higher level than a client answers: its record waits for a lower one, or is not told."""
 
 
 def accept(guidance: Guidance, plan: GuidedPlan, *, max_level: int | None = None, announced: int | None = None) -> None:
@@ -70,7 +70,22 @@ def accept(guidance: Guidance, plan: GuidedPlan, *, max_level: int | None = None
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GuidedRecord:
-    """What a report of a guided plan is made of: a record, and the guidance that it answers."""
+    """What a report of a guided plan is made of: a record, and the guidance that it answers.
+
+    Attributes:
+        values: of the plan's columns, by name, the class among them.
+        guidance: as the miner published it; it is checked before it is answered.
+        max_level: the highest level that is answered; any by default.
+        announced: the level that the miner named before it sent the guidance, if it did.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> state = ap.guided.publish(ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%"), known=True))
+    >>> record = ap.guided.GuidedRecord({"smokes": "no", "ill": "yes"}, state.guidance, max_level=2)
+    >>> len(ap.randomize(record, state.plan)) == state.plan.report_bytes
+    True
+    """
 
     values: Mapping[str, Any]
     guidance: Guidance

@@ -149,9 +149,30 @@ def wait(
 ) -> int:
     """Let a table's records wait for guidance, encrypted, in a new folder; returns how many. Needs the extra ``wait``.
 
+    Args:
+        table: a pandas, polars or pyarrow table, or the name of a CSV or Parquet file.
+        plan: the published plan.
+        folder: made here; :func:`assocpriv.randomize` takes it, as a ``Path``, for a table.
+        separator, missing: as of :func:`assocpriv.randomize`.
+
     Raises:
         RecordError: another table than the plan's, or values that its columns do not take.
         FileError: the folder exists, or cannot be written.
+        PlanError: the package ``cryptography`` is missing.
+
+    Source: ZWZ05, section 7.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> state = ap.guided.publish(ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%"), known=True))
+    >>> waiting = Path(mkdtemp(), "waiting")
+    >>> ap.guided.wait(table, state.plan, waiting)
+    20
+    >>> len(ap.randomize(waiting, state.plan, guidance=state.guidance))
+    20
     """
 
     check_waiting(Path(folder))

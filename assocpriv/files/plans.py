@@ -108,6 +108,16 @@ def write_guidance(guidance: Guidance, path: str | Path, *, force: bool = False)
 
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> attributes, ill = [ap.guided.category("smokes", ["no", "yes"])], ap.guided.class_label("ill", ["no", "yes"])
+    >>> plan = ap.guided.plan_guided(attributes, ill, promise=ap.Breach("5%", "50%"))
+    >>> guidance = ap.guided.Guidance.of_vectors(plan, 1, [[1.0], [0.0]])
+    >>> path = f"{mkdtemp()}/guidance.json"
+    >>> ap.guided.write_guidance(guidance, path)
+    >>> ap.guided.read_guidance(path).guidance_id == guidance.guidance_id
+    True
     """
     with atomic_output(path, force=force) as stream:
         stream.write((guidance.canonical_json + "\n").encode("ascii"))
@@ -118,6 +128,16 @@ def read_guidance(path: str | Path) -> Guidance:
 
     Raises:
         GuidanceError: the file cannot be read, or holds no guidance.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> attributes, ill = [ap.guided.category("smokes", ["no", "yes"])], ap.guided.class_label("ill", ["no", "yes"])
+    >>> plan = ap.guided.plan_guided(attributes, ill, promise=ap.Breach("5%", "50%"))
+    >>> guidance = ap.guided.Guidance.of_vectors(plan, 1, [[1.0], [0.0]])
+    >>> path = f"{mkdtemp()}/guidance.json"
+    >>> ap.guided.write_guidance(guidance, path)
+    >>> ap.guided.read_guidance(path).serial
+    1
     """
     try:
         return Guidance.parse(read_text(path, "guidance"))

@@ -454,6 +454,16 @@ def read_messages(path: str | Path, plan: "GuidedPlan") -> Reports:
     Raises:
         FileError: it cannot be read.
         WireError: no message, or a line that is none of the plan; its number is named.
+
+    >>> from tempfile import mkdtemp
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> state = ap.guided.publish(ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%"), known=True))
+    >>> path = f"{mkdtemp()}/answers.jsonl"
+    >>> _ = ap.randomize(table, state.plan, path, guidance=state.guidance)
+    >>> len(ap.guided.read_messages(path, state.plan))
+    20
     """
     try:
         lines = Path(path).read_bytes().split(b"\n")

@@ -60,6 +60,15 @@ class Guidance:
         plan_id: of the plan that it belongs to.
         serial: 1 for the first of a collection, and so on.
         vectors: V*, int64 (w, k*), entries times 2^20.
+
+    Source: ZWZ05, section 4.1.
+
+    >>> import assocpriv as ap
+    >>> attributes, ill = [ap.guided.category("smokes", ["no", "yes"])], ap.guided.class_label("ill", ["no", "yes"])
+    >>> plan = ap.guided.plan_guided(attributes, ill, promise=ap.Breach("5%", "50%"))
+    >>> guidance = ap.guided.Guidance.of_vectors(plan, 1, [[1.0], [0.0]])
+    >>> guidance.level, guidance.vectors.ravel().tolist()
+    (1, [1048576, 0])
     """
 
     plan_id: str

@@ -105,7 +105,15 @@ class CutColumn(NumericColumn):
 def number(name: str, cuts: Sequence[float | Fraction]) -> CutColumn:
     """Return an attribute of numbers, cut at rising points; a float stands for its shortest decimal form.
 
-    >>> number("age", [30, 45.5, 60]).cell_of(30.0)
+    Args:
+        name: of the column.
+        cuts: in the column's unit; a number at a cut point belongs to the interval above it.
+
+    Raises:
+        PlanError: cut points that do not rise, or are nearer to each other than doubles are.
+
+    >>> import assocpriv as ap
+    >>> ap.guided.number("age", [30, 45.5, 60]).cell_of(30.0)
     1
     """
     return _cut(name, tuple(Fraction(str(cut)) for cut in cuts))
@@ -116,12 +124,36 @@ def _cut(name: str, cuts: tuple[Fraction, ...]) -> CutColumn:
 
 
 def category(name: str, values: Sequence[str]) -> CategoryColumn:
-    """Return an attribute of named values."""
+    """Return an attribute of named values, which may be missing.
+
+    Args:
+        name: of the column.
+        values: two or more that differ.
+
+    Raises:
+        PlanError: values that are the same, or are no text of 1 to 200 printable characters.
+
+    >>> import assocpriv as ap
+    >>> ap.guided.category("smokes", ["no", "yes"]).values
+    ('no', 'yes')
+    """
     return CategoryColumn(name, Clear(max(1, len(values))), True, tuple(values))
 
 
 def class_label(name: str, labels: Sequence[str]) -> LabelColumn:
-    """Return the class column, which every report shows in clear."""
+    """Return the class column, which every report shows in clear.
+
+    Args:
+        name: of the column.
+        labels: the classes, two or more that differ.
+
+    Raises:
+        PlanError: as :func:`category`.
+
+    >>> import assocpriv as ap
+    >>> ap.guided.class_label("ill", ["no", "yes"]).optional
+    False
+    """
     return LabelColumn(name, Clear(max(1, len(labels))), False, tuple(labels))
 
 
@@ -291,10 +323,20 @@ class GuidedPlan(PublishedPlan):
         batch: how many tuples come in before guidance is published anew.
         order: of eigenvalues, by magnitude or, of two classes, by value as in the paper.
         safeguard: how the promise is kept; None together with it.
+        promise: of all reports of a person, the class apart; None without a safeguard.
+        reports_per_person: R.
 
     Raises:
         PlanError: fields that contradict each other.
         PrivacyLimitError: γ of all reports of a person is not strictly below the promise's limit.
+
+    Source: ZWZ05, section 4; EGS03, section 4, for γ.
+
+    >>> import assocpriv as ap
+    >>> attributes, ill = [ap.guided.category("smokes", ["no", "yes"])], ap.guided.class_label("ill", ["no", "yes"])
+    >>> plan = ap.guided.plan_guided(attributes, ill, promise=ap.Breach("5%", "50%"))
+    >>> plan.bit_names, plan.report_bytes, plan.keep
+    (('smokes=no', 'smokes=yes'), 6, 'bits')
     """
 
     attributes: tuple[Column, ...]
@@ -517,6 +559,15 @@ def plan_guided(
     Raises:
         PlanError: fields that contradict each other.
         PrivacyLimitError: nothing would be left of a person's tuple.
+
+    Source: ZWZ05, section 4.
+
+    >>> import assocpriv as ap
+    >>> attributes = [ap.guided.number("age", [30, 60]), ap.guided.category("smokes", ["no", "yes"])]
+    >>> ill = ap.guided.class_label("ill", ["no", "yes"])
+    >>> plan = ap.guided.plan_guided(attributes, ill, promise=ap.Breach("5%", "50%"))
+    >>> plan.names, plan.width, plan.amplification < 19
+    (('age', 'smokes', 'ill'), 5, True)
     """
     listed = tuple(attributes)
     safeguard = None

@@ -205,6 +205,15 @@ class MinerState:
         guidances: the last published ones, the current one last.
         published_at: how many tuples had been received when that was made.
         collected: SHA-256 of each file collected.
+
+    Source: ZWZ05, section 4.1.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> state = ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%"), known=True)
+    >>> state.started.tolist(), state.tuples, state.guidance, state.is_due
+    ([10, 10], 0, None, True)
     """
 
     plan: GuidedPlan
@@ -282,6 +291,16 @@ def publish(state: MinerState, level: int | None = None) -> MinerState:
 
     Raises:
         EstimateError: a class without tuples.
+        GuidanceError: a level below 1.
+
+    Source: ZWZ05, section 4.1, equations (4) to (6).
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> state = ap.guided.publish(ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%"), known=True))
+    >>> state.guidance.serial, state.guidance.level, ap.guided.publish(state) is state
+    (1, 2, True)
     """
     if not state.is_due:
         return state
@@ -314,6 +333,16 @@ def collect(
         PlanError: reports of another plan.
         WireError: a file collected before or damaged, reports that no client sends, or that answer guidance which was
             never published, or is too old for what was mixed in to be known.
+
+    Source: ZWZ05, section 4.1, equation (4).
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> state = ap.guided.publish(ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%"), known=True))
+    >>> reports = ap.randomize(table, state.plan, guidance=state.guidance)
+    >>> ap.guided.collect(state, reports).received.tolist()
+    [10, 10]
     """
     if reports.plan.plan_id != state.plan.plan_id:
         raise PlanError(
@@ -428,8 +457,26 @@ def new_classifier(name: str, tuples: int) -> Any:
 def train(state: MinerState, reports: Reports, name: str) -> Any:
     """Return a classifier fitted on reports; naive Bayes on what the state says of the same, corrected.
 
+    Args:
+        state: with the reports collected.
+        reports: those that were collected.
+        name: ``"tree"``, ``"naive-bayes"`` or ``"logistic"``.
+
+    Returns:
+        An estimator of scikit-learn's; it takes tuples as :func:`released_tuples` gives them, released or raw.
+
     Raises:
-        EstimateError: as :func:`new_classifier`, or a class without tuples.
+        EstimateError: another name, scikit-learn is not installed, or a class without tuples.
+
+    Source: ZWZ05, sections 3 and 6.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> state = ap.guided.publish(ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%"), known=True))
+    >>> reports = ap.randomize(table, state.plan, guidance=state.guidance)
+    >>> ap.guided.train(ap.guided.collect(state, reports), reports, "tree").classes_.tolist()
+    ['no', 'yes']
     """
     if name == "naive-bayes":
         return naive_bayes(state)
@@ -447,9 +494,22 @@ def bit_frame(bits: NDArray[Any], plan: GuidedPlan) -> "pd.DataFrame":
 def released_tuples(reports: Reports) -> "tuple[pd.DataFrame, NDArray[Any]]":
     """Return the released bits of reports, a frame with a column for each value of each attribute, and their classes.
 
+    Returns:
+        Bits, 0 or 1, a frame of shape (n, w), and the classes' names, (n,).
+
     Raises:
         PlanError: reports of another kind of plan.
+        EstimateError: there are none.
         WireError: damaged files.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> state = ap.guided.publish(ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%"), known=True))
+    >>> reports = ap.randomize(table, state.plan, guidance=state.guidance)
+    >>> bits, classes = ap.guided.released_tuples(reports)
+    >>> bits.columns.tolist(), bits.shape, classes[:2].tolist()
+    (['smokes=no', 'smokes=yes'], (20, 2), ['no', 'yes'])
     """
     plan = reports.plan.as_a(GuidedPlan)
     parts = [plan.unpack(packed)[1:] for packed in reports.batches(_AT_ONCE)]
@@ -464,8 +524,22 @@ def naive_bayes(state: MinerState, alpha: float = 1.0) -> Any:
 
     The diagonals of the sums are the expected number of each bit; a share outside [0, 1] is moved to its end.
 
+    Args:
+        state: with reports of each class collected.
+        alpha: scikit-learn's additive smoothing, in tuples.
+
     Raises:
-        EstimateError: scikit-learn is not installed, or a class has no tuples.
+        EstimateError: a class has no tuples.
+
+    Source: ZWZ05, section 6.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> state = ap.guided.publish(ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%"), known=True))
+    >>> reports = ap.randomize(table, state.plan, guidance=state.guidance)
+    >>> ap.guided.naive_bayes(ap.guided.collect(state, reports)).class_count_.tolist()
+    [10.0, 10.0]
     """
     from sklearn.naive_bayes import BernoulliNB
 
@@ -491,6 +565,16 @@ def write_state(state: MinerState, path: str | Path, *, force: bool = False) -> 
 
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
+
+    >>> from tempfile import mkdtemp
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> state = ap.guided.publish(ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%"), known=True))
+    >>> path = f"{mkdtemp()}/state.json"
+    >>> ap.guided.write_state(state, path)
+    >>> ap.guided.read_state(path).guidance.serial
+    1
     """
     text = _text(state)
     if len(text) > _LARGEST_FILE:
@@ -515,6 +599,15 @@ def read_state(path: str | Path) -> MinerState:
 
     Raises:
         FileError: the file cannot be read, is no state, or was cut or changed.
+
+    >>> from tempfile import mkdtemp
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> path = f"{mkdtemp()}/state.json"
+    >>> ap.guided.write_state(ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%")), path)
+    >>> ap.guided.read_state(path).plan.names
+    ('smokes', 'ill')
     """
     try:
         with Path(path).open("rb") as file:
@@ -601,6 +694,16 @@ def publish_file(state: str | Path, output: str | Path, *, force: bool = False) 
     Raises:
         FileError: a state that was cut or changed, or an output that exists without ``force`` or cannot be written.
         EstimateError: a class without tuples.
+
+    >>> from tempfile import mkdtemp
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> folder = mkdtemp()
+    >>> ap.guided.write_state(ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%")), f"{folder}/state.json")
+    >>> state, is_new = ap.guided.publish_file(f"{folder}/state.json", f"{folder}/guidance.json")
+    >>> is_new, ap.guided.read_guidance(f"{folder}/guidance.json").guidance_id == state.guidance.guidance_id
+    (True, True)
     """
 
     check_writable(output, force=force, inputs=[Path(state)])
@@ -624,6 +727,17 @@ def collect_files(reports: str | Path | Iterable[str | Path], state: str | Path)
         FileError: a state that was cut or changed, by another run meanwhile too, or cannot be written.
         PlanError: reports of another plan.
         WireError: a file that is named was collected before, or its reports answer guidance not known; a damaged one.
+
+    >>> from tempfile import mkdtemp
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> state = ap.guided.publish(ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%"), known=True))
+    >>> folder = mkdtemp()
+    >>> ap.guided.write_state(state, f"{folder}/state.json")
+    >>> _ = ap.randomize(table, state.plan, f"{folder}/reports.parquet", guidance=state.guidance)
+    >>> ap.guided.collect_files(f"{folder}/reports.parquet", f"{folder}/state.json").tuples
+    20
     """
 
     before = done = read_state(state)

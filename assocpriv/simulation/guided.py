@@ -319,7 +319,7 @@ class TrialRequest:
     """How a trial is made.
 
     Attributes:
-        classifier: a name of ``server.guided.training.CLASSIFIERS``.
+        classifier: a name of ``server.guided.CLASSIFIERS``.
         repeats: how often, each time with other people held back.
         most_people: people at most, who are then a random sample.
         unconcerned: people whose raw tuples the miner starts with; 0 for random tuples instead.
@@ -695,6 +695,13 @@ def start(
         RecordError: a table that cannot be read, no such column, or fewer than two classes.
         PlanError: what the plan cannot hold.
         EstimateError: too few records of a class to start with.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> state = ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%"), seed=0)
+    >>> state.plan.bit_names, state.plan.labels, state.tuples
+    (('smokes=no', 'smokes=yes'), ('no', 'yes'), 0)
     """
 
     options = TableOptions(separator, missing)
@@ -736,9 +743,22 @@ def simulate(
         seed: makes the simulation repeatable.
         progress: called with (levels done, levels).
 
+    Returns:
+        Of each level what it discloses and how accurate a classifier is, shares with their standard errors over the
+        repeats, beside the published bounds.
+
     Raises:
         RecordError: as :func:`start`, or too few people of a class.
         EstimateError: scikit-learn is not installed, or no such classifier.
+
+    Source: ZWZ05, sections 5 and 6.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> trial = ap.guided.simulate(table, "ill", repeats=2, seed=0)
+    >>> [each.level for each in trial.levels], trial.original_accuracy.mean
+    ([1, 2], 1.0)
     """
 
     options = TableOptions(separator, missing)
@@ -771,8 +791,21 @@ def simulate_population(
         groups: shares of people, and the largest level that they accept: ``"17%:2,56%:8,27%:any"``.
         mu: μ, as of :func:`start`; the others as of :func:`simulate`.
 
+    Returns:
+        Of each group who answered at once, waited or never answered, waits counted in people who came meanwhile; and
+        after each batch the level and the accuracy.
+
     Raises:
         RecordError: as :func:`simulate`, or groups that are not so written.
+
+    Source: ZWZ05, sections 2.2 and 3.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> trial = ap.guided.simulate_population(table, "ill", "50%:1,50%:any", seed=0)
+    >>> len(trial.groups), trial.groups[1].at_once == trial.groups[1].people
+    (2, True)
     """
 
     options = TableOptions(separator, missing)
