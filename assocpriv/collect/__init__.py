@@ -64,6 +64,10 @@ def serve(
     Raises:
         FileError: an address that is in use or not of this machine; or as :func:`make_service`.
         PlanError: the extra ``assocpriv[server]`` is missing.
+
+    >>> import assocpriv as ap
+    >>> ap.collect.serve(ap.read_plan("plan.json"), "collection", keys=True, ready=print)  # doctest: +SKIP
+    http://127.0.0.1:8350
     """
     _need_extra()
     with _listening(host, port) as listener:
@@ -99,9 +103,16 @@ def make_service(
         demo: serve a demonstration at /demo, in which visitors make reports of baskets that nobody bought. It takes a
             plan of a catalogue's items, a folder of its own, and no keys.
 
+    Returns:
+        The application; the folder is its own until its lifespan, which a server begins, has ended.
+
     Raises:
         FileError: a folder or a database that cannot be used, is of another plan, or is served already.
         PlanError: the extra ``assocpriv[server]`` is missing, an origin is none, or what cannot be demonstrated.
+
+    >>> import uvicorn  # doctest: +SKIP
+    >>> import assocpriv as ap
+    >>> uvicorn.run(ap.collect.make_service(ap.read_plan("plan.json"), "collection"), port=8350)  # doctest: +SKIP
     """
     _need_extra()
     if demo:
@@ -235,15 +246,29 @@ def add_key(data: str | PathLike[str], name: str, *, quota: int | None = None) -
 
     Raises:
         FileError: no such folder, a name that another key has, or a quota below 1.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> folder = mkdtemp()
+    >>> kept, key = ap.collect.add_key(folder, "till 7", quota=1000)
+    >>> kept.number, kept.name, key[:10]
+    (1, 'till 7', 'assocpriv_')
     """
     return key_files.add_key(Path(data), name, quota)
 
 
 def list_keys(data: str | PathLike[str]) -> list[SourceKey]:
-    """Return the keys of a collection's folder, revoked ones too.
+    """Return the keys of a collection's folder, revoked ones too, by rising number.
 
     Raises:
         FileError: no such folder, or they cannot be read.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> folder = mkdtemp()
+    >>> _ = ap.collect.add_key(folder, "till 7"), ap.collect.add_key(folder, "till 8")
+    >>> [(key.number, key.name, key.revoked) for key in ap.collect.list_keys(folder)]
+    [(1, 'till 7', False), (2, 'till 8', False)]
     """
     if not Path(data).is_dir():
         raise FileError(f"there is no folder {data}")
@@ -253,8 +278,22 @@ def list_keys(data: str | PathLike[str]) -> list[SourceKey]:
 def revoke_key(data: str | PathLike[str], number: int) -> SourceKey:
     """Let a collection take no more reports with a key; those that came with it stay.
 
+    Args:
+        data: the folder of the collection.
+        number: of the key.
+
+    Returns:
+        What is kept of the key.
+
     Raises:
         FileError: there is no such key, or it is revoked.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> folder = mkdtemp()
+    >>> kept, _ = ap.collect.add_key(folder, "till 7")
+    >>> ap.collect.revoke_key(folder, kept.number).revoked
+    True
     """
     return key_files.revoke_key(Path(data), number)
 
@@ -265,6 +304,15 @@ def collection_status(data: str | PathLike[str]) -> CollectionStatus:
     Raises:
         FileError: it is no collector's folder.
         WireError: a damaged file.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> folder = mkdtemp()
+    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> ap.write_plan(plan, f"{folder}/plan.json")  # as serve does
+    >>> status = ap.collect.collection_status(folder)
+    >>> status.reports, status.served, status.closed
+    (0, False, False)
     """
     return folder_status(Path(data))
 
@@ -278,12 +326,29 @@ def seal_collection(data: str | PathLike[str], *, store: str | None = None) -> i
 
     Raises:
         FileError: it is served, or the disk or the database refuses.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> folder = mkdtemp()
+    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> ap.write_plan(plan, f"{folder}/plan.json")  # as serve does
+    >>> ap.collect.seal_collection(folder)  # nothing has come in
+    0
     """
     return seal_folder(Path(data), store)
 
 
 def close_collection(data: str | PathLike[str], *, store: str | None = None) -> int:
-    """Seal a collection, forget its submission ids, and let it take no reports any more; as :func:`seal_collection`."""
+    """Seal a collection, forget its submission ids, and let it take no reports any more; as :func:`seal_collection`.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> folder = mkdtemp()
+    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> ap.write_plan(plan, f"{folder}/plan.json")  # as serve does
+    >>> ap.collect.close_collection(folder), ap.collect.collection_status(folder).closed
+    (0, True)
+    """
     return close_folder(Path(data), store)
 
 
@@ -301,6 +366,17 @@ def set_aside(data: str | PathLike[str], key: int, *, restore: bool = False, sto
 
     Raises:
         FileError: the collection is served, there are no reports of the key, or the disk refuses.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> folder = mkdtemp()
+    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> ap.write_plan(plan, f"{folder}/plan.json")  # as serve does
+    >>> ap.collect.set_aside(folder, 3)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    assocpriv.promise.errors.FileError: ... has no reports of key 3; ...
+    >>> ap.collect.set_aside("collection", 3)  # doctest: +SKIP
+    2317
     """
     return folders.set_aside(Path(data), key, restore=restore, store=store)
 
@@ -335,12 +411,21 @@ def send_report(
         max_level: of a guided plan, the highest level that is answered.
         empty: "error", or "keep" to report on an empty basket.
 
+    Returns:
+        Whether it was sent now or before, and what the device has told and may tell.
+
     Raises:
         CollectorError: it cannot be reached, refuses, or is none; what was made waits in the ledger.
         BudgetError: the device has told all that a promise allows.
         PlanError: a plan that breaks its rules, or is another than ``plan_id``.
         RecordError, GuidanceError: nothing is spent.
         FileError: a ledger that cannot be used.
+
+    >>> import assocpriv as ap
+    >>> collector = ap.Collector("https://shop.example", ap.collect.read_key("till-7.key"))  # doctest: +SKIP
+    >>> basket = ["milk", "tea"]
+    >>> ap.collect.send_report(basket, collector, ledger="told.db", occasion="2026-W48").state  # doctest: +SKIP
+    'sent'
     """
     from assocpriv.client.sending import Device, send_record
     from assocpriv.promise.errors import BasketError
@@ -356,9 +441,19 @@ def send_unsent(
 ) -> "SentWaiting":
     """Send the reports that wait in a ledger for a collector, those of the plans that are collected there.
 
+    Args:
+        collector, ledger, plan_id: as of :func:`send_report`.
+
+    Returns:
+        How many reports were sent, and how many wait on for other collectors.
+
     Raises:
         CollectorError: it cannot be reached, refuses, or is none; what was not sent waits on.
         FileError: a ledger that cannot be used, or is none.
+
+    >>> import assocpriv as ap
+    >>> ap.collect.send_unsent("https://shop.example", ledger="told.db").sent  # doctest: +SKIP
+    3
     """
     from assocpriv.client.sending import Device, send_waiting
 
@@ -372,8 +467,16 @@ def read_key(path: str | PathLike[str]) -> str:
 
     Raises:
         FileError: it cannot be read, or holds no key.
-    """
 
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> folder = Path(mkdtemp())
+    >>> _, key = ap.collect.add_key(folder, "till 7")
+    >>> _ = (folder / "key").write_text(key)
+    >>> ap.collect.read_key(folder / "key") == key
+    True
+    """
     try:
         with open(path, "rb") as file:
             content = file.read(_MOST_KEY_BYTES + 1)

@@ -26,6 +26,11 @@ def connect(master: str = "local[*]") -> "SparkSession":
 
     Raises:
         SparkError: PySpark or Java is missing or too old, or the master is none, or does not answer.
+
+    >>> import assocpriv as ap
+    >>> spark = ap.spark.connect("local[2]")  # doctest: +SKIP
+    >>> len(ap.spark.read_reports("collection", spark))  # doctest: +SKIP
+    2317000
     """
     from assocpriv.spark.session import start_session
 
@@ -45,6 +50,10 @@ def read_reports(
     Raises:
         SparkError: as :func:`connect`.
         WireError, PlanError: as :func:`assocpriv.read_reports`.
+
+    >>> import assocpriv as ap
+    >>> reports = ap.spark.read_reports("collection", master="spark://host:7077")  # doctest: +SKIP
+    >>> itemsets = ap.mine(reports, "2%")  # doctest: +SKIP
     """
     from assocpriv.files.reports import read_reports as read
     from assocpriv.server.spark import SparkReports
@@ -67,7 +76,12 @@ def reports_of(
 
     Raises:
         WireError: no such column, or of another type; rows that are missing, or are no reports of the plan.
+        PlanError: a file that is no plan.
         SparkError: Spark gave up.
+
+    >>> import assocpriv as ap
+    >>> frame = ap.spark.connect().read.parquet("s3a://shop/reports")  # doctest: +SKIP
+    >>> itemsets = ap.mine(ap.spark.reports_of(frame, "plan.json"), "2%")  # doctest: +SKIP
     """
     from assocpriv.files.plans import read_plan
     from assocpriv.server.spark import SparkReports
@@ -98,6 +112,10 @@ def mine(
         EstimateError: as :func:`assocpriv.mine`; ``certain`` by ``split`` of a DataFrame, whose rows have no order.
         PlanError: a DataFrame without a plan, or files with one.
         WireError, SparkError: as :func:`reports_of` and :func:`read_reports`.
+
+    >>> import assocpriv as ap
+    >>> itemsets = ap.spark.mine("collection", min_support="2%", master="yarn")  # doctest: +SKIP
+    >>> rules = ap.association_rules(itemsets, min_confidence="60%")  # doctest: +SKIP
     """
     from assocpriv.api import mine as run
     from assocpriv.promise.errors import PlanError
@@ -152,6 +170,11 @@ def randomize(
 
     Warns:
         UserWarning: of what sampling long baskets loses.
+
+    >>> import assocpriv as ap
+    >>> receipts = ap.spark.connect().read.parquet("receipts")  # doctest: +SKIP
+    >>> ap.spark.randomize(receipts, "plan.json", "reports", transaction_column="receipt")  # doctest: +SKIP
+    2317000
     """
     from assocpriv.client.spark import randomize_frame
     from assocpriv.files.plans import read_plan

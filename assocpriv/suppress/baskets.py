@@ -206,8 +206,11 @@ def check_items(data: Any, templates: Any, **reading: Any) -> BasketCheck:
         TemplateError: templates that break a rule, or an item that no basket has.
         BasketError: baskets that cannot be read.
 
+    Source: WFY05, definition 3.1.
+
+    >>> import assocpriv as ap
     >>> baskets = [["beer", "test"], ["beer", "test"], ["beer"], ["milk"]]
-    >>> found = check_items(baskets, [{"channel": ["beer"], "sensitive": ["test"], "confidence": "50%"}])
+    >>> found = ap.suppress.check_items(baskets, [{"channel": ["beer"], "sensitive": ["test"], "confidence": "50%"}])
     >>> [(each.pattern, each.support, each.hits) for each in found.inferences]
     [((True,), 3, 2)]
     """

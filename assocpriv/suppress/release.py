@@ -184,8 +184,9 @@ def check(
         RecordError: a table that cannot be read; no value of it is shown.
 
     >>> import pandas as pd
+    >>> import assocpriv as ap
     >>> table = pd.DataFrame({"job": ["cook", "cook", "clerk"], "ill": ["no", "yes", "yes"]})
-    >>> found = check(table, [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "70%"}])
+    >>> found = ap.suppress.check(table, [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "70%"}])
     >>> [(each.values, each.support, float(each.confidence)) for each in found.violations]
     [(('clerk',), 1, 1.0)]
     """
@@ -223,9 +224,10 @@ def suppress(
         FileError: the released table violates a bound.
 
     >>> import pandas as pd
+    >>> import assocpriv as ap
     >>> table = pd.DataFrame({"job": ["cook", "cook", "clerk"], "ill": ["no", "yes", "yes"]})
     >>> templates = [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "70%"}]
-    >>> released, done = suppress(table, templates)
+    >>> released, done = ap.suppress.suppress(table, templates)
     >>> released["job"].tolist()
     ['*', '*', '*']
     """
@@ -268,6 +270,15 @@ def suppress_file(
     Raises:
         TemplateError, RecordError: as :func:`suppress`.
         FileError: an output exists and ``force`` is not set, is of another kind, or cannot be written.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> table, output = Path(mkdtemp(), "table.csv"), Path(mkdtemp(), "released.csv")
+    >>> _ = table.write_text("job,ill\\ncook,no\\ncook,yes\\nclerk,yes\\n")
+    >>> templates = [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "70%"}]
+    >>> ap.suppress.suppress_file(table, templates, output).records, output.read_text().split()
+    (3, ['job,ill', '*,no', '*,yes', '*,yes'])
     """
     request = Request.made(templates, class_column, bins, category, reading, mark)
     inputs = [Path(table), *([Path(templates)] if isinstance(templates, str | PathLike) else [])]
@@ -570,7 +581,16 @@ def _released(stored: Any, source: SourceTable, change: _Rewrite) -> Any:
 
 
 def check_record(found: Check) -> dict[str, Any]:
-    """Return what a table tells as it is, as JSON content."""
+    """Return what :func:`check` found in a table, as JSON content; it names sensitive values, for the owner alone.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"job": ["cook", "cook", "clerk"], "ill": ["no", "yes", "yes"]})
+    >>> found = ap.suppress.check(table, [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "70%"}])
+    >>> record = ap.suppress.check_record(found)
+    >>> record["passed"], record["violations"][0]["channel"]
+    (False, {'job': 'clerk'})
+    """
     return {
         "records": found.records,
         "passed": found.passed,
@@ -581,7 +601,16 @@ def check_record(found: Check) -> dict[str, Any]:
 
 
 def publication_record(done: Publication) -> dict[str, Any]:
-    """Return what was done to a table as JSON content."""
+    """Return what :func:`suppress` did to a table, as JSON content; it names suppressed values, for the owner alone.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"job": ["cook", "cook", "clerk"], "ill": ["no", "yes", "yes"]})
+    >>> templates = [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "70%"}]
+    >>> released, done = ap.suppress.suppress(table, templates)
+    >>> sorted(each["value"] for each in ap.suppress.publication_record(done)["suppressed"])
+    ['clerk', 'cook']
+    """
     result = done.suppression
     bounds = zip(done.checked, result.confidences, strict=True)
     return {
@@ -653,7 +682,15 @@ def _write_json(record: dict[str, Any], path: Path, force: bool) -> None:
 
 
 def item_record(result: BasketCheck | BasketRelease) -> dict[str, Any]:
-    """Return what a check or a release of baskets found as JSON content."""
+    """Return what :func:`check_items` or :func:`suppress_items` found, as JSON content, for the owner alone.
+
+    >>> import assocpriv as ap
+    >>> baskets = [["beer", "test"], ["beer", "test"], ["beer"], ["milk"]]
+    >>> found = ap.suppress.check_items(baskets, [{"channel": ["beer"], "sensitive": ["test"], "confidence": "50%"}])
+    >>> record = ap.suppress.item_record(found)
+    >>> record["passed"], record["violations"][0]["with"]
+    (False, ['beer'])
+    """
     return _item_check(result) if isinstance(result, BasketCheck) else _item_release(result)
 
 
@@ -739,8 +776,9 @@ def suppress_items(
         BasketError: baskets that cannot be read.
         FileError: a file exists and ``force`` is not set, is of another format, or cannot be written.
 
+    >>> import assocpriv as ap
     >>> baskets = [["beer", "test"], ["beer", "test"], ["beer"], ["milk"]]
-    >>> done = suppress_items(baskets, [{"channel": ["beer"], "sensitive": ["test"], "confidence": "50%"}])
+    >>> done = ap.suppress.suppress_items(baskets, [{"channel": ["beer"], "sensitive": ["test"], "confidence": "50%"}])
     >>> done.released, done.suppression.dropped
     ([['test'], ['test'], [], ['milk']], ('beer',))
     """

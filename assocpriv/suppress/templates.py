@@ -43,7 +43,18 @@ _Bound = TypeVar("_Bound", "Bound", "ItemBound")
 class Template:
     """Columns of a channel, the values that it shall not tell, by column, and the highest confidence allowed.
 
-    >>> Template(["Job", "Country"], {"Bankruptcy": ["Discharged"]}, "75%").confidence
+    Args:
+        channel: names of columns.
+        sensitive: values by column.
+        confidence: the highest share allowed, between 0 and 1, both excluded, or as ``"75%"``; kept exactly.
+
+    Raises:
+        TemplateError: names or values that are no text, a sensitive column in the channel, or no such share.
+
+    Source: WFY05, definition 3.1.
+
+    >>> import assocpriv as ap
+    >>> ap.suppress.Template(["Job", "Country"], {"Bankruptcy": ["Discharged"]}, "75%").confidence
     Fraction(3, 4)
     """
 
@@ -94,7 +105,9 @@ def read_templates(source: "str | PathLike[str] | Iterable[Template | Mapping[st
     Raises:
         TemplateError: the source cannot be read, holds no template, or one that breaks a rule, named by its place.
 
-    >>> read_templates([{"channel": ["Job"], "sensitive": {"Status": ["Ill"]}, "confidence": 0.1}])[0].confidence
+    >>> import assocpriv as ap
+    >>> templates = [{"channel": ["Job"], "sensitive": {"Status": ["Ill"]}, "confidence": 0.1}]
+    >>> ap.suppress.read_templates(templates)[0].confidence
     Fraction(1, 10)
     """
     return _read(source, Template)
@@ -130,9 +143,18 @@ def plain_spelling(value: str) -> str | Decimal:
 class ItemTemplate:
     """Items of a channel, the itemsets that it shall not tell, and the highest confidence allowed.
 
-    An entry of ``sensitive`` is an item, or a list of items that are sensitive together.
+    Args:
+        channel: 1 to 20 items.
+        sensitive: items, or lists of items that are sensitive together.
+        confidence: the highest share allowed, between 0 and 1, both excluded, or as ``"75%"``; kept exactly.
 
-    >>> ItemTemplate(["beer"], ["test", ["wine", "test"]], "75%").sensitive
+    Raises:
+        TemplateError: items that are no text or too many, a sensitive item in the channel, or no such share.
+
+    Source: WFY05, definition 3.1, with a column of yes and no for each item.
+
+    >>> import assocpriv as ap
+    >>> ap.suppress.ItemTemplate(["beer"], ["test", ["wine", "test"]], "75%").sensitive
     (('test',), ('test', 'wine'))
     """
 
@@ -183,7 +205,8 @@ def are_of_items(source: "str | PathLike[str] | Iterable[Any]") -> bool:
     Raises:
         TemplateError: as ``read_templates``: the source cannot be read, or holds no template.
 
-    >>> are_of_items([{"channel": ["beer"], "sensitive": ["test"], "confidence": 0.5}])
+    >>> import assocpriv as ap
+    >>> ap.suppress.are_of_items([{"channel": ["beer"], "sensitive": ["test"], "confidence": 0.5}])
     True
     """
     first = _read_entries(source)[0]

@@ -65,3 +65,14 @@ def test_inspect_takes_a_path_as_text(plan: ap.Plan, tmp_path: Path) -> None:
     ap.write_plan(plan, tmp_path / "plan.json")
     content = ap.inspect(str(tmp_path / "plan.json"))
     assert (content.kind, content.plan) == ("plan", plan)
+
+
+@pytest.mark.parametrize("front", ["numeric", "guided", "suppress", "collect", "spark"])
+def test_every_public_name_has_an_example(front: str) -> None:
+    """Functions and classes but exceptions show their use; a front without a list of names has those it defines."""
+    module = getattr(ap, front)
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
+    public = [getattr(module, name) for name in getattr(module, "__all__", own) if not name.startswith("_")]
+    shown = [each for each in public if not (isinstance(each, type) and issubclass(each, Exception))]
+    assert shown
+    assert [each.__name__ for each in shown if ">>>" not in (each.__doc__ or "")] == []
