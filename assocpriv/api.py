@@ -249,10 +249,10 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
     >>> len(ap.randomize({"milk", "tea"}, made)), len(ap.randomize([{"milk"}, {"tea", "bread"}], made))
     (1, 2)
     """
-    from assocpriv.client.ledger import make_report
-
     plan = PublishedPlan.of(plan)
     if not knows(plan.kind, "client.randomize") or (_is_one(records) and output is None and not options):
+        from assocpriv.client.ledger import make_report
+
         return make_report(records, plan, entropy=SystemEntropy())
     reports, counts = load_for(plan.kind, "client.randomize", "randomized")(records, plan, output, **options)
     if output is not None:

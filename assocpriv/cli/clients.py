@@ -33,9 +33,9 @@ def randomize(baskets: Path, plan_path: Path, output: Path, memory: int | None, 
     opt.check_output(output, force=force, inputs=[baskets, plan_path])
     progress = opt.Progress().stage("randomizing", in_bytes=True)
     done = ap.randomize(baskets, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
-    opt.say(ap.show.collections.outcome_lines(done, plan))
+    opt.say(ap.show.outcomes.outcome_lines(done, plan))
     written = f"{opt.counted(done.read.baskets, 'report')} of {opt.counted(plan.report_bytes, 'byte')} written"
-    opt.show_result(lambda: ap.show.collections.outcome_record(done, plan), lambda: [f"{written} to {output}"])
+    opt.show_result(lambda: ap.show.outcomes.outcome_record(done, plan), lambda: [f"{written} to {output}"])
 
 
 @click.command()

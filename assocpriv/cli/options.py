@@ -11,7 +11,6 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -57,6 +56,8 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            from difflib import get_close_matches
+
             meant = get_close_matches(args[0], self._homes, n=1)
             if not meant:
                 raise

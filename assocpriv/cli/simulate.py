@@ -163,7 +163,7 @@ def _simulate_plan(baskets: Path, options: dict[str, Any]) -> None:
     plan = ap.read_plan(options["plan_path"], ap.Plan)
     wished = {name: options[name] for name in ("min_support", "max_itemset", "seed", "unknown")}
     done = ap.simulate(baskets, plan, progress=opt.Progress(), **wished, **_reading(options))
-    opt.say(ap.show.collections.outcome_lines(done.read, plan))
+    opt.say(ap.show.outcomes.outcome_lines(done.read, plan))
     rows = opt.ROWS if options["top"] is None else options["top"]
     opt.show_result(lambda: ap.show.audits.simulation_record(done), lambda: ap.show.audits.simulation_lines(done, rows))
 

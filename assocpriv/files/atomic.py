@@ -1,7 +1,6 @@
 """Files that appear whole or not at all."""
 
 import os
-import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -54,7 +53,7 @@ def atomic_output(path: str | PathLike[str], *, force: bool = False) -> Iterator
         FileError: as :func:`check_writable`, or the disk refuses.
     """
     target = check_writable(path, force=force)
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    unfinished = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
     try:
         try:
             with open(unfinished, "xb") as stream:

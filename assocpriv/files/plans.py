@@ -15,15 +15,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from assocpriv.files.atomic import atomic_output
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.guidance import Guidance
 from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import AnyPlan, PublishedPlan
 from assocpriv.plans.view import MAX_ANCESTORS, View
 from assocpriv.promise.errors import GuidanceError, NotAPlanError, PlanError
+
+if TYPE_CHECKING:
+    from assocpriv.plans.guidance import Guidance
 
 _LARGEST_FILE = 64 << 20  # a million names fit; anything longer is neither a plan nor names
 _BLANKS = re.compile(r"\s+")
@@ -103,7 +105,7 @@ def read_plan_text(path: str | Path) -> str:
 # ---- guidance
 
 
-def write_guidance(guidance: Guidance, path: str | Path, *, force: bool = False) -> None:
+def write_guidance(guidance: "Guidance", path: str | Path, *, force: bool = False) -> None:
     """Write guidance; the file appears whole or not at all.
 
     Raises:
@@ -123,7 +125,7 @@ def write_guidance(guidance: Guidance, path: str | Path, *, force: bool = False)
         stream.write((guidance.canonical_json + "\n").encode("ascii"))
 
 
-def read_guidance(path: str | Path) -> Guidance:
+def read_guidance(path: str | Path) -> "Guidance":
     """Read guidance; a client checks it against its plan before it answers.
 
     Raises:
@@ -139,6 +141,8 @@ def read_guidance(path: str | Path) -> Guidance:
     >>> ap.guided.read_guidance(path).serial
     1
     """
+    from assocpriv.plans.guidance import Guidance
+
     try:
         return Guidance.parse(read_text(path, "guidance"))
     except PlanError as error:

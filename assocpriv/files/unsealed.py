@@ -11,7 +11,6 @@ collection learns that reports may be missing. It holds no password.
 import json
 import os
 import secrets
-import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -24,10 +23,15 @@ from numpy.typing import NDArray
 
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plans import read_plan
+from assocpriv.kernels.compiling import Late
 from assocpriv.promise.errors import FileError, WireError
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from assocpriv.plans.published import PublishedPlan
+else:
+    sqlite3 = Late("sqlite3")  # only what a collector left open needs it
 
 
 PLAN_FILE, OPEN_FOLDER, IDS_FOLDER = "plan.json", "open", "ids"
@@ -76,7 +80,7 @@ def epoch_files(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def open_epoch(path: Path, *, write: bool = False) -> Iterator[sqlite3.Connection]:
+def open_epoch(path: Path, *, write: bool = False) -> Iterator["sqlite3.Connection"]:
     """Open an epoch's database, for reading alone by default.
 
     Raises:
@@ -101,7 +105,7 @@ def may_pass(error: Exception) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in passing
 
 
-def connect(path: Path, *, new: bool = False) -> sqlite3.Connection:
+def connect(path: Path, *, new: bool = False) -> "sqlite3.Connection":
     """Open a database that exists, or make it, without transactions that Python begins by itself."""
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={'rwc' if new else 'rw'}",
@@ -112,7 +116,7 @@ def connect(path: Path, *, new: bool = False) -> sqlite3.Connection:
     )
 
 
-def read_uploads(database: sqlite3.Connection, plan: "PublishedPlan") -> dict[int, NDArray[np.uint8]]:
+def read_uploads(database: "sqlite3.Connection", plan: "PublishedPlan") -> dict[int, NDArray[np.uint8]]:
     """Return an epoch's records by key, uint8 (n, 16 + report_bytes)."""
     length, found = ID_BYTES + plan.report_bytes, dict[int, list[bytes]]()
     for key, records, crc in database.execute("SELECT key, records, crc FROM uploads"):
@@ -124,7 +128,7 @@ def read_uploads(database: sqlite3.Connection, plan: "PublishedPlan") -> dict[in
     }
 
 
-def tokens_of(database: sqlite3.Connection) -> tuple[str, str]:
+def tokens_of(database: "sqlite3.Connection") -> tuple[str, str]:
     """Return the names that an epoch's report files and its file of ids will have."""
     row = database.execute("SELECT token, ids_token FROM epoch").fetchone()
     if row is None:

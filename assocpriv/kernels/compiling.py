@@ -11,7 +11,6 @@ needs it, calls :func:`load_numba` first. A program that loaded numba before thi
 """
 
 import functools
-import hashlib
 import os
 import shutil
 import stat
@@ -121,6 +120,8 @@ def _digest() -> str:
     """Return a digest of all that code depends on and numba does not look at: other files, and its own settings."""
     settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
     facts = [each.read_bytes() for each in sorted(Path(__file__).parent.glob("*.py"))]
+    import hashlib
+
     return hashlib.sha256(repr((facts, settings)).encode()).hexdigest()[:32]
 
 

@@ -17,9 +17,9 @@ from assocpriv.promise.breaches import epsilon
 from assocpriv.promise.errors import counted
 from assocpriv.server.itemsets import describe_undecided, mining_facts
 from assocpriv.server.rules import rule_records
-from assocpriv.show.collections import loss_lines
 from assocpriv.show.figures import fields, figure_up, listed, percent, percent_as_given, rest_line
 from assocpriv.show.itemsets import itemset_lines, mined_lines, mined_record, rule_lines, threshold_lines
+from assocpriv.show.outcomes import loss_lines
 from assocpriv.show.plans import Description, describe_plan, plan_lines, plan_record
 from assocpriv.show.tables import tree_record, tree_text
 from assocpriv.show.terminal import paragraph_width

@@ -1,15 +1,14 @@
 """A collection, from its catalogue to its folder of reports, as text for a person or as JSON content.
 
 Catalogues: what is odd about one. They get published, so their names may be shown. Sending: what became of a device's
-report, and of those that waited. Gathering: what a run came to. Then a collection's keys, what its folder holds, what
-became of the baskets of a file, and what a device told.
+report, and of those that waited. Gathering: what a run came to. Then a collection's keys, what its folder holds, and
+what a device told.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.planning.transaction_size import SamplingLoss, describe_loss, sampling_loss
 from assocpriv.promise.breaches import format_bound
 from assocpriv.promise.errors import counted
 from assocpriv.show.figures import fields
@@ -17,13 +16,10 @@ from assocpriv.show.figures import fields
 if TYPE_CHECKING:
     from assocpriv.client.ledger import DeviceReport
     from assocpriv.client.sending import SentReport, SentWaiting
-    from assocpriv.client.transactions import BasketCounts
     from assocpriv.collect.folder import CollectionStatus
     from assocpriv.collect.gather import Gathered, Refusal
     from assocpriv.collect.keys import SourceKey
     from assocpriv.files.plans import CatalogueCheck
-    from assocpriv.plans.baskets import Plan
-    from assocpriv.records.basket_files import ReadCounts
     from assocpriv.simulation.samples import CatalogueDraft, CatalogueUse
 
 _SHOWN = 20  # of what was refused
@@ -257,48 +253,6 @@ def set_aside_lines(moved: int, key: int, data: Path, restore: bool) -> list[str
         f"{counted(moved, 'report')} of key {key} set aside; mine and the rest see them no more",
         f"to take none from it either: assocpriv collector keys revoke {data} {key}",
     ]
-
-
-# ---- what a file came to
-
-
-def outcome_lines(done: "BasketCounts", plan: "Plan") -> list[str]:
-    """Say what was left out or merged of a file, and what sampling its baskets loses."""
-    return [*count_lines(done.read, done.empty, plan), *loss_lines(sampling_loss(done.sizes, plan))]
-
-
-def outcome_record(done: "BasketCounts", plan: "Plan") -> dict[str, Any]:
-    """Return what became of baskets as JSON content."""
-    loss = sampling_loss(done.sizes, plan)
-    return {
-        "plan_id": plan.plan_id,
-        "reports": done.read.baskets,
-        "report_bytes": plan.report_bytes,
-        "sampled_baskets": loss.sampled,
-        "expected_support_lost": {str(k): share for k, share in loss.shares.items()},
-    }
-
-
-def count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
-    """Say what was left out or merged of a file; ``empty`` baskets came out empty."""
-    parts = [
-        (counts.unknown_dropped, "items outside the catalogue dropped"),
-        (counts.repeats_merged, "repeated items merged"),
-        (counts.empty_kept, "empty baskets kept"),
-    ]
-    lines = [f"{number:,} {what}" for number, what in parts if number]
-    emptied = empty - counts.empty_kept
-    if emptied and plan.view.kind == "items":  # with other kinds it says nothing about the format
-        line = f"{emptied:,} of {counts.baskets:,} baskets hold none of the catalogue's items"
-        # where a plan leaves names out, as a short list does, that is no sign of a wrong format
-        lines.append(line if plan.view.others == "drop" else f"warning: {line}; check the format")
-    return lines
-
-
-def loss_lines(loss: SamplingLoss) -> list[str]:
-    """Say how many baskets are sampled and what share of support that loses."""
-    lines, warning = describe_loss(loss)
-    return [*lines, *(f"warning: {line}" for line in warning)]
 
 
 # ---- one device

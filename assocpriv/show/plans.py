@@ -20,7 +20,7 @@ from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.breaches import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.promise.errors import counted
 from assocpriv.show import figures
-from assocpriv.show.collections import count_lines, loss_lines
+from assocpriv.show.outcomes import count_lines, loss_lines
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan

@@ -53,9 +53,12 @@ LATE = {
 }  # fmt: skip
 LATE_IN = {
     "cli.main": {"traceback"},  # only where something broke
-    "cli.options": {"resource"},  # Windows has none
+    "cli.options": {"difflib", "resource"},  # only where a name is wrong; Windows has none
+    "kernels.compiling": {"hashlib"},  # --help does not need it
     # --help loads it, and neither of these
     "kernels.parallel": {"numpy", "psutil"},
+    # a device of baskets needs neither guidance nor its plan
+    "files.plans": {"plans.guidance"},
     # one record is predicted without numpy
     "plans.tree_model": {"numpy"},
     "promise.entropy": {"numpy"},

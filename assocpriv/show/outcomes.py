@@ -1,0 +1,49 @@
+"""What became of baskets that were randomized, as text for a person or as JSON content: what was lost on the way."""
+
+from typing import TYPE_CHECKING, Any
+
+from assocpriv.planning.transaction_size import SamplingLoss, describe_loss, sampling_loss
+
+if TYPE_CHECKING:
+    from assocpriv.client.transactions import BasketCounts
+    from assocpriv.plans.baskets import Plan
+    from assocpriv.records.basket_files import ReadCounts
+
+
+def outcome_lines(done: "BasketCounts", plan: "Plan") -> list[str]:
+    """Say what was left out or merged of a file, and what sampling its baskets loses."""
+    return [*count_lines(done.read, done.empty, plan), *loss_lines(sampling_loss(done.sizes, plan))]
+
+
+def outcome_record(done: "BasketCounts", plan: "Plan") -> dict[str, Any]:
+    """Return what became of baskets as JSON content."""
+    loss = sampling_loss(done.sizes, plan)
+    return {
+        "plan_id": plan.plan_id,
+        "reports": done.read.baskets,
+        "report_bytes": plan.report_bytes,
+        "sampled_baskets": loss.sampled,
+        "expected_support_lost": {str(k): share for k, share in loss.shares.items()},
+    }
+
+
+def count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
+    """Say what was left out or merged of a file; ``empty`` baskets came out empty."""
+    parts = [
+        (counts.unknown_dropped, "items outside the catalogue dropped"),
+        (counts.repeats_merged, "repeated items merged"),
+        (counts.empty_kept, "empty baskets kept"),
+    ]
+    lines = [f"{number:,} {what}" for number, what in parts if number]
+    emptied = empty - counts.empty_kept
+    if emptied and plan.view.kind == "items":  # with other kinds it says nothing about the format
+        line = f"{emptied:,} of {counts.baskets:,} baskets hold none of the catalogue's items"
+        # where a plan leaves names out, as a short list does, that is no sign of a wrong format
+        lines.append(line if plan.view.others == "drop" else f"warning: {line}; check the format")
+    return lines
+
+
+def loss_lines(loss: SamplingLoss) -> list[str]:
+    """Say how many baskets are sampled and what share of support that loses."""
+    lines, warning = describe_loss(loss)
+    return [*lines, *(f"warning: {line}" for line in warning)]
