@@ -14,8 +14,7 @@ from .promise.breaches import (
     highest_posterior as highest_posterior, largest_rise as largest_rise, lowest_posterior as lowest_posterior,
 )
 from .promise.information import (
-    downward_threshold as downward_threshold, excluded_fall as excluded_fall,
-    excluded_posterior as excluded_posterior, information_limit as information_limit,
+    excluded_fall as excluded_fall, excluded_posterior as excluded_posterior, information_limit as information_limit,
     inverse_worst_information as inverse_worst_information, mutual_information as mutual_information,
     upward_threshold as upward_threshold, worst_information as worst_information,
 )

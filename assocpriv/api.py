@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     AnyReports = Reports | SparkReports | str | Path | Iterable[str | Path]
     Table = pd.DataFrame | str | Path  # as mine returns it, or a file of it
 
+_COUNTING = ("confidence_level", "population", "memory_bytes", "progress")  # what a question to reports takes beside
+
 
 # ---- plans
 
@@ -100,7 +102,7 @@ def plan(
     if slips or not isinstance(promise, Breach):
         said = f"plan() has no argument {min(slips)!r}" if slips else "plan() needs a promise"
         raise TypeError(f'{said}; give promise=Epsilon(2) or promise=Breach("5%", "50%"), both of assocpriv')
-    check_names(wishes, list(signature(make_plan).parameters))
+    check_names(wishes, [*signature(make_plan).parameters, "histogram"])
     if items is None:
         raise TypeError("plan() needs items: how many there are, or their names")
     if histogram is not None:
@@ -131,6 +133,7 @@ def foresee(plan: PublishedPlan, reports: int) -> Any:
     >>> ap.foresee(made, 1_000_000).reports
     1000000
     """
+    plan = PublishedPlan.of(plan)
     return load_for(plan.kind, "planning.foresee", "foreseen")(plan, reports)
 
 
@@ -206,8 +209,9 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
 
     Args:
         records: **one record** is, of a plan of baskets, a set or list of item names (an int 7 is the name "7"), none
-            repeated but those that the plan's view drops as unknown, any number of them, also none; of a plan of a
-            table a dictionary, {"age": 34}; of a guided plan a :class:`assocpriv.guided.GuidedRecord`.
+            repeated but those that the plan's view drops as unknown, any number of them, also none (``set()``, as an
+            empty list has no basket); of a plan of a table a dictionary, {"age": 34}; of a guided plan a
+            :class:`assocpriv.guided.GuidedRecord`.
             **Many** are :class:`Baskets`, a list of sets, a pandas, polars or pyarrow table, or the name of a file,
             which is read batch by batch; of a guided plan also the path of a folder in which records wait.
         plan: the published plan.
@@ -250,9 +254,11 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
     (1, 2)
     """
     plan = PublishedPlan.of(plan)
-    if not knows(plan.kind, "client.randomize") or (_is_one(records) and output is None and not options):
+    if _is_one(records):
         from assocpriv.client.ledger import make_report
 
+        if output is not None or options:
+            raise TypeError(f"{next(iter(options), 'output')} goes with many records, and this is one")
         return make_report(records, plan, entropy=SystemEntropy())
     reports, counts = load_for(plan.kind, "client.randomize", "randomized")(records, plan, output, **options)
     if output is not None:
@@ -266,11 +272,11 @@ def _is_one(records: Any) -> bool:
     """Tell one person's record from many: a mapping, names, or what is no collection of collections at all."""
     from assocpriv.records.sources import is_file
 
-    if is_file(records) or hasattr(records, "columns") or hasattr(records, "offsets"):
+    if is_file(records) or hasattr(type(records), "columns") or hasattr(type(records), "offsets"):
         return False
     if isinstance(records, Mapping | AbstractSet) or not isinstance(records, Iterable):
         return True
-    first = next(iter(records), None) if isinstance(records, Sequence) else ()
+    first = next(iter(records), ()) if isinstance(records, Sequence) else ()  # an empty list is no record at all
     return isinstance(first, str) or not isinstance(first, Collection)
 
 
@@ -379,7 +385,7 @@ def mine(
 def _answering(plan: PublishedPlan, verb: str) -> Any:
     """Return what answers a verb on reports of a plan's kind; say which verb does where this one has no answer."""
     if not knows(plan.kind, verb):
-        others = [each for each in ("server.mine", "server.reconstruct") if knows(plan.kind, each)]
+        others = [each for each in ("server.mine", "server.reconstruct", "server.collect") if knows(plan.kind, each)]
         said = " and ".join(each.partition(".")[2] for each in others) or "none that is known here"
         raise PlanError(f"reports of a plan of the kind {plan.kind} are for {said}, not for {verb.partition('.')[2]}")
     return load_for(plan.kind, verb, "answered")
@@ -389,6 +395,7 @@ def _backend(
     reports: "Reports | SparkReports", memory_bytes: int | None, progress: Callable[[str, int, int], None] | None
 ) -> "CountingBackend":
     """Return who counts reports, where they are."""
+    _answering(reports.plan, "server.mine")
 
     if isinstance(reports, Reports):
         from assocpriv.server.counting import LocalBackend
@@ -534,6 +541,7 @@ def ask(reports: "AnyReports", itemsets: Iterable[Collection[str | int]], **opti
     >>> (found["support"] > 0.9).tolist()
     [True, True]
     """
+    check_names(options, _COUNTING)
     return answer(reports, itemsets, (), **options).itemsets.to_pandas()
 
 
@@ -562,6 +570,7 @@ def ask_rules(
     >>> float(found["confidence"][0]) > 0.9
     True
     """
+    check_names(options, _COUNTING)
     return answer(reports, (), rules, **options).rules.to_pandas()
 
 
@@ -734,6 +743,8 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
     """
 
     plan = PublishedPlan.of(plan)
+    if not knows(plan.kind, "simulation.simulate"):
+        raise PlanError(f"plans of the kind {plan.kind} are not tried; guided.simulate tries every level of guidance")
     return load_for(plan.kind, "simulation.simulate", "simulated")(records, plan, min_support, **options)
 
 

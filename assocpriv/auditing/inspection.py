@@ -6,12 +6,12 @@ Of reports it can also be asked whether honest people could have sent them (serv
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assocpriv.files.atomic import FORMATS
 from assocpriv.files.itemsets import LightFrame
 from assocpriv.files.plans import read_plan
-from assocpriv.files.reports import IS_LEDGER, Reports, gather_hint, is_ledger, read_reports
+from assocpriv.files.reports import IS_LEDGER, gather_hint, is_ledger, read_reports
 from assocpriv.files.tree_models import read_tree
 from assocpriv.plans.kind import load_for
 from assocpriv.promise.errors import EstimateError, FileError, NotAPlanError, WireError
@@ -130,13 +130,6 @@ def _model(path: Path) -> FileContent:
 def _with_check(content: FileContent, path: Path, progress: Callable[[str, int, int], None] | None) -> FileContent:
     if content.kind != REPORTS:
         raise FileError(f"{path} holds {content.said}; --check-crafted needs reports")
-    return replace(content, crafted=_find_crafted(read_reports(path), progress))
-
-
-def _find_crafted(reports: Reports, progress: Any = None) -> Any:
-    """Test whether honest people could have sent these reports.
-
-    Raises:
-        PlanError: there is no such test of plans of this kind.
-    """
-    return load_for(reports.plan.kind, "server.crafted", "tested for crafted reports")(reports, progress=progress)
+    reports = read_reports(path)
+    find = load_for(reports.plan.kind, "server.crafted", "tested for crafted reports")
+    return replace(content, crafted=find(reports, progress=progress))

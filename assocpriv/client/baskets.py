@@ -28,7 +28,7 @@ Source: EGS03, definitions 5 (select-a-size) and 9 (pseudorandom select-a-size);
 Of a fixed size: for m = 1 Ye and Barg 2018 (subset selection); the rest is ours.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -209,8 +209,8 @@ def randomize_basket(basket: Collection[str | int], plan: "Plan", *, entropy: "E
         BasketError: a name that the view neither knows nor drops, or one repeated.
         TypeError: not a collection of names.
     """
-    if isinstance(basket, str | bytes | bytearray | memoryview) or not isinstance(basket, Collection):
-        raise TypeError("a basket must be a set or list of item names")
+    if isinstance(basket, str | bytes | bytearray | memoryview | Mapping) or not isinstance(basket, Collection):
+        raise TypeError("a basket must be a set or list of item names")  # of a mapping zeros would count as bought
     return Randomizer(plan).randomize(view_transaction(basket, plan), entropy=entropy)
 
 

@@ -292,8 +292,7 @@ class Ledger:
         self, record: Any, plan: PublishedPlan, occasion: str, entropy: Entropy | None, *, waits: bool = False
     ) -> ledger_file.Entry:
         name = hash_occasion(occasion)
-        if not isinstance(plan, PublishedPlan):
-            raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
+        PublishedPlan.of(plan)
         with self._guard:
             self._check_ready()
             if (found := self._book.find(plan.plan_id, name)) is None:
@@ -578,7 +577,5 @@ def make_report(record: Any, plan: PublishedPlan, *, entropy: "Entropy") -> byte
         RecordError: the record does not fit the plan; no draw is made.
         TypeError: no plan, or a record of another type.
     """
-    if not isinstance(plan, PublishedPlan):
-        raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
-    report: bytes = load_for(plan.kind, "client.report", "answered")(record, plan, entropy=entropy)
+    report: bytes = load_for(PublishedPlan.of(plan).kind, "client.report", "answered")(record, plan, entropy=entropy)
     return report

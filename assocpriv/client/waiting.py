@@ -28,7 +28,7 @@ from assocpriv.files.reports import MESSAGE_ENDING, Reports, check_report_output
 from assocpriv.kernels.parallel import default_memory, workers_within
 from assocpriv.plans.guidance import Guidance
 from assocpriv.promise.entropy import SystemEntropy
-from assocpriv.promise.errors import CollectorError, FileError, GuidanceError, PlanError, RecordError, options_of
+from assocpriv.promise.errors import CollectorError, FileError, GuidanceError, PlanError, RecordError, check_names
 from assocpriv.records.tables import TableOptions, TableStream, stream_table
 
 if TYPE_CHECKING:
@@ -253,6 +253,7 @@ def randomize_records(
     The operating system's entropy is drawn, into memory or a file; assocpriv.randomize says the rest. ``reading`` are
     :class:`TableOptions` by name. Records that waited are taken away once the file is written.
     """
+    check_names(reading, ("separator", "missing"))
     if guidance is None:
         raise PlanError("a guided plan is answered under guidance: give guidance=assocpriv.guided.read_guidance(file)")
     accept(guidance, plan, max_level=max_level, announced=announced)
@@ -266,8 +267,7 @@ def randomize_records(
     if folder is not None:
         batches = [waiting_inputs(folder, plan)]
     else:
-        options = {"missing": (), "memory_bytes": memory, "progress": progress, **reading}
-        batches = stream_table(table, plan, options_of(TableOptions, options))
+        batches = stream_table(table, plan, TableOptions(memory_bytes=memory, progress=progress, **reading))
     made = randomize_inputs(
         batches, plan, guidance, entropy=SystemEntropy(), workers=workers_within(memory), clipped=counts.add_clipped
     )

@@ -20,7 +20,7 @@ def output_format(path: str | Path) -> str:
     return FORMATS[suffix]
 
 
-def check_writable(path: str | PathLike[str], *, force: bool, inputs: Iterable[Path] = ()) -> Path:
+def check_writable(path: str | PathLike[str], *, force: bool, inputs: Iterable[str | PathLike[str]] = ()) -> Path:
     """Refuse an output path that cannot be written, before any work is done for it.
 
     Raises:
@@ -28,7 +28,7 @@ def check_writable(path: str | PathLike[str], *, force: bool, inputs: Iterable[P
     """
     target = Path(path)
     try:
-        if target.exists() and any(source.exists() and target.samefile(source) for source in inputs):
+        if target.exists() and any(Path(source).exists() and target.samefile(source) for source in inputs):
             raise FileError(f"{target} is an input; write to another file")
         if target.is_dir():
             raise FileError(f"{target} is a folder; name a file to write")
@@ -90,7 +90,7 @@ def sync_folder(folder: Path) -> None:
         os.close(opened)
 
 
-def check_page(output: str | Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> None:
+def check_page(output: str | Path, *, force: bool = False, inputs: Iterable[str | PathLike[str]] = ()) -> None:
     """Refuse a file that a page cannot be written to, before any work is done for it.
 
     Raises:

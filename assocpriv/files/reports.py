@@ -15,6 +15,7 @@ import json
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -254,7 +255,7 @@ def as_reports(reports: Any) -> Any:
     if isinstance(reports, Reports) or hasattr(reports, "add_up"):
         return reports
     paths = [reports] if isinstance(reports, str | Path) else reports
-    if hasattr(paths, "columns") or not isinstance(paths, Iterable):
+    if hasattr(type(paths), "columns") or isinstance(paths, Mapping | AbstractSet) or not isinstance(paths, Iterable):
         raise TypeError(
             f"reports must be Reports (randomize makes them), a file or a list of files, got a {type(reports).__name__}"
         )

@@ -12,6 +12,7 @@ tests/whole/test_layers.py holds every caller to that.
     client.ask          (values, plan, ask, *, max_level) -> record, with what a collector was asked for
     server.mine         (backend, request) -> table of itemsets
     server.reconstruct  (reports, question, progress) -> distributions
+    server.collect      (files, state file) -> the miner's state with what they hold
     server.crafted      (reports, *, progress) -> which reports honest people cannot have sent
     planning.foresee    (plan, reports) -> what so many reports can show
     planning.warn       (sizes, plan) warns of what randomizing lost, of many records in memory
@@ -67,6 +68,7 @@ KINDS = {
         "client.parse": "guided:parse_guided",
         "client.values": "tables:parse_record",
         "client.ask": "waiting:with_guidance",
+        "server.collect": "guided:collect_files",
         "planning.foresee": "tables:foresee_guided",
         "auditing.audit": "guided:audit_guided",
         "show.record": "guided:plan_record",

@@ -109,20 +109,12 @@ def _divergences(before: Array, after: Array, f: Function) -> Array:
 def upward_threshold(breach: Breach, f: Function | None = None, *, base: float = BITS) -> float:
     """Return the least WI^f of a randomizer and prior with an upward breach; below it none occurs (statement 6).
 
+    With a downward breach, from ``posterior`` to ``prior``, it is the same number (statement 7).
+
     >>> round(upward_threshold(Breach("5%", "50%")), 6)
     1.197964
     """
     return _two_values(float(breach.prior), float(breach.posterior), f or _logarithm(base))
-
-
-def downward_threshold(breach: Breach, f: Function | None = None, *, base: float = BITS) -> float:
-    """Return the least IWI^f with a downward breach, from ``posterior`` to ``prior``: the same number (statement 7).
-
-    >>> import assocpriv as ap
-    >>> round(ap.downward_threshold(ap.Breach("5%", "50%")), 6)
-    1.197964
-    """
-    return upward_threshold(breach, f, base=base)
 
 
 def _two_values(low: float, high: float, f: Function) -> float:

@@ -265,6 +265,8 @@ def _cells_of_sets(baskets: Iterable[object]) -> Cells:
 
 
 def _names_of(basket: object, row: int) -> list[str]:
+    if isinstance(basket, Mapping):  # whose zeros would count as bought
+        raise TypeError(f"basket {row + 1} is a mapping; give the names alone, or a table with a column an item")
     if isinstance(basket, (str, bytes)) or not isinstance(basket, Iterable):
         raise TypeError(
             f"basket {row + 1} must be a set or list of items, got a {type(basket).__name__}; "

@@ -192,7 +192,7 @@ def _difference(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 # ---- state
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class MinerState:
     """All that the miner knows.
 
@@ -224,6 +224,9 @@ class MinerState:
     guidances: tuple[Guidance, ...] = ()
     published_at: int = 0
     collected: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"MinerState(of {self.plan.plan_id[:12]}, {self.tuples:,} tuples, {len(self.guidances)} guidances kept)"
 
     @property
     def tuples(self) -> int:

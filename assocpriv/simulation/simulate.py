@@ -107,7 +107,7 @@ class Truth:
         return {names_of(self.catalogue, self.view, row) for row in rows}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Simulation:
     """What a plan finds on given baskets, beside the truth.
 
@@ -131,6 +131,9 @@ class Simulation:
     found_count: int
     false_count: int
     read: BasketCounts | None = None
+
+    def __repr__(self) -> str:
+        return f"Simulation({self.found_count} found, {self.missed_count} missed, {self.false_count} false)"
 
     @property
     def of_whole_baskets(self) -> bool:

@@ -17,7 +17,6 @@ from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach, Channel, compose, parse_probability
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.information import (
-    downward_threshold,
     excluded_fall,
     excluded_posterior,
     information_limit,
@@ -136,7 +135,7 @@ def test_a_breach_implies_its_threshold(name: str) -> None:
                 equal += abs(worst - least) < 1e-12
                 tried += 1
             if 0 < low < prior:
-                assert inverse >= downward_threshold(Breach(low, prior), f) - 1e-12
+                assert inverse >= upward_threshold(Breach(low, prior), f) - 1e-12
                 tried += 1
     assert tried > 2000
     assert equal > 5  # the threshold cannot be raised

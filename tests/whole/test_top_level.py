@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,33 @@ def test_every_public_name_has_an_example(front: str) -> None:
     shown = [each for each in public if not (isinstance(each, type) and issubclass(each, Exception))]
     assert shown
     assert [each.__name__ for each in shown if ">>>" not in (each.__doc__ or "")] == []
+
+
+def test_one_record_is_told_from_many(plan: ap.Plan) -> None:
+    """A set or list of names is one person's; an empty list is nobody's; a mapping, whose zeros count, is no basket."""
+    assert all(len(ap.randomize(one, plan)) == plan.report_bytes for one in ({"milk"}, ["milk", "tea"], set()))
+    assert [len(ap.randomize(many, plan)) for many in ([], [["milk"]], [set(), {"tea"}])] == [0, 1, 2]
+    for wrong in ({"milk": 1, "tea": 0}, [{"milk": 1, "tea": 0}], "milk"):
+        with pytest.raises(TypeError) as refused:
+            ap.randomize(wrong, plan)
+        assert "milk" not in str(refused.value)
+    with pytest.raises(TypeError, match="unknown goes with many records, and this is one"):
+        ap.randomize({"milk"}, plan, unknown="drop")
+
+
+@pytest.mark.parametrize(
+    ("slip", "said"),
+    [
+        (lambda: ap.plan(epsilon=2), r"plan\(\) has no argument 'epsilon'; give promise=Epsilon\(2\)"),
+        (lambda: ap.plan(9, 2, ap.Epsilon(2), report=5), "no argument 'report' here; there are items"),
+        (lambda: ap.plan(9, 2), r"plan\(\) needs a promise"),
+        (lambda: ap.plan(9, promise=ap.Epsilon(2)), r"plan\(\) needs transaction_size"),
+        (lambda: ap.ask([], [], level=1), "no argument 'level' here; there are confidence_level"),
+        (lambda: ap.foresee("plan.json", 100), "read_plan reads one from a file"),
+        (lambda: ap.mine({"milk"}, 0.5), "got a set"),
+    ],
+)
+def test_slips_are_answered_in_the_callers_words(slip: Callable[[], object], said: str) -> None:
+    """Wrong names and missing arguments of verbs say what is meant, by the names that the caller typed."""
+    with pytest.raises(TypeError, match=said):
+        slip()
