@@ -202,7 +202,7 @@ def test_baskets_without_items_can_be_randomized(plan: Plan) -> None:
     assert len(ap.randomize(pd.DataFrame({"items": [[]]}), plan)) == 1
 
 
-@pytest.mark.filterwarnings("ignore:itemsets of")  # what few reports cannot decide
+@pytest.mark.filterwarnings("ignore:(itemsets of|nothing was found)")  # what few reports cannot decide
 def test_the_python_interface_takes_the_advice_it_gives() -> None:
     """Where an error names an argument that helps, the function called has it, and it helps."""
     plan = plan_of(["a", "b"], View())
@@ -367,7 +367,7 @@ def test_all_ways_make_the_same_reports(tmp_path: Path, monkeypatch: pytest.Monk
         assert sent == [report.tobytes() for report in packed]
 
 
-@pytest.mark.filterwarnings("ignore:itemsets of")  # what few reports cannot decide
+@pytest.mark.filterwarnings("ignore:(itemsets of|nothing was found)")  # what few reports cannot decide
 def test_losses_are_those_of_transactions(tmp_path: Path) -> None:
     """How many baskets are sampled is told of what the view makes of them, not of the raw baskets."""
     products = [f"p{number}" for number in range(8)]
@@ -403,7 +403,7 @@ def test_unknown_names_are_dropped_when_asked(tmp_path: Path) -> None:
     assert len(ap.randomize([["pear"]], plan, unknown="drop")) == 1
 
 
-@pytest.mark.filterwarnings("ignore:itemsets of")  # what few reports cannot decide
+@pytest.mark.filterwarnings("ignore:(itemsets of|nothing was found)")  # what few reports cannot decide
 def test_the_truth_of_a_simulation_is_that_of_transactions(tmp_path: Path) -> None:
     """A simulation's true and raw supports are counted over rolled-up baskets, the same by command and by function."""
     rng = np.random.default_rng(3)
