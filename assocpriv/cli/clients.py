@@ -127,7 +127,7 @@ def _collector(url: str, asked: dict[str, Any]) -> "ap.Collector":
 def _record(basket: str | None) -> bytes:
     """Return a record as text: standard input, or a line of names as names, one a line."""
     if basket is not None:
-        return "\n".join(_names_given(basket)).encode("utf-8", "surrogateescape")
+        return "\n".join(_names_given(basket)).encode("utf-8", "surrogatepass")
     if sys.stdin is None:  # closed by whoever started this
         raise click.UsageError("standard input is closed; give the record there: a basket's names, one a line")
     return sys.stdin.buffer.read(_MOST_BYTES + 1)
@@ -139,7 +139,7 @@ def _names_given(text: str) -> list[str]:
         lines = list(csv.reader([text], skipinitialspace=True, strict=True))
     except csv.Error:
         lines = []
-    if len(lines) != 1:
+    if len(lines) != 1 or "\n" in "".join(lines[0]):
         raise click.UsageError(
             '--basket must be names with commas between, as "milk,bread"; one with a comma in quotes'
         )

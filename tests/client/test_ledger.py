@@ -1222,8 +1222,10 @@ def test_the_command_keeps_a_limit(plan_path: Path) -> None:
         ("", ["--basket", f'"{NAME}"x,milk']),
         ("", ["--basket", f"{NAME}\n{NAME}x"]),
         ("", ["--basket", f"{NAME},\x01,milk"]),
+        ("", ["--basket", '"beer\nmilk"']),  # one name with a line break, which is not two
+        ("", ["--basket", f"{NAME}\ud800"]),
     ],
-    ids=range(10),
+    ids=range(12),
 )
 def test_the_command_shows_no_item(plan_path: Path, basket: str | bytes, options: list[str]) -> None:
     """A basket that cannot be used is refused without showing it, and nothing is spent or left."""
