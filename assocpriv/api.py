@@ -363,7 +363,7 @@ def mine(
     errors = ErrorOptions(confidence_level, population)
     request = MiningRequest(min_support, top, max_itemset, certain, certain_by, errors)
     backend = _backend(as_reports(reports), memory_bytes, progress)
-    run = _answering(backend.plan, "server.mine")
+    run = load_for(backend.plan.kind, "server.mine", "mined")
     if histogram is None:
         frame = run(backend, request)
     else:

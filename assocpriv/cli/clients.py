@@ -30,7 +30,7 @@ def randomize(baskets: Path, plan_path: Path, output: Path, memory: int | None, 
       assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
     """
     plan = ap.read_plan(plan_path, ap.Plan)
-    opt.check_output(output, force=force, inputs=[baskets, plan_path])
+    opt.check_writable(output, force=force, inputs=[baskets, plan_path])
     progress = opt.Progress().stage("randomizing", in_bytes=True)
     done = ap.randomize(baskets, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
     opt.say(ap.show.outcomes.outcome_lines(done, plan))

@@ -68,7 +68,7 @@ def start(table: Path, output: Path, state: Path, force: bool, **options: Any) -
       assocpriv guide start sample.csv --class party --epsilon 2 -o plan.json --state state.json
     """
     for path in (output, state):
-        opt.check_output(path, force=force, inputs=[table])
+        opt.check_writable(path, force=force, inputs=[table])
     made = ap.guided.start(table, promise=opt.take_promise(options), **options)
     ap.guided.write_state(made, state, force=force)
     ap.write_plan(made.plan, output, force=force)
@@ -137,7 +137,7 @@ def answer(
         if guidance_path is None:
             raise ap.guided.LevelError("no guidance so far")
         assert output is not None
-        opt.check_output(output, force=force, inputs=[table, plan_path, guidance_path])
+        opt.check_writable(output, force=force, inputs=[table, plan_path, guidance_path])
         progress = opt.Progress().stage("answering", in_bytes=True)
         guidance = ap.guided.read_guidance(guidance_path)
         done = ap.randomize(

@@ -17,7 +17,8 @@ from typing import IO, Any, TypeVar
 import click
 
 import assocpriv as ap
-from assocpriv.files.atomic import check_page, check_writable, output_format
+from assocpriv.files.atomic import check_page, output_format
+from assocpriv.files.atomic import check_writable as check_writable
 from assocpriv.kernels.compiling import find_folder
 from assocpriv.kernels.parallel import LEAST_MEMORY
 from assocpriv.plans.kind import load
@@ -453,11 +454,6 @@ def open_reports(paths: Sequence[Path], backend: str, master: str | None) -> Any
     if master is not None:
         raise click.UsageError("--master goes with --backend spark")
     return ap.read_reports(paths)
-
-
-def check_output(output: Path, *, force: bool, inputs: Iterable[Path]) -> None:
-    """Refuse a file to write before any work is done for it."""
-    check_writable(output, force=force, inputs=inputs)
 
 
 def check_table_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:

@@ -89,7 +89,7 @@ def catalogue(
     if not baskets:
         raise click.UsageError("give files of baskets, or --check a catalogue")
     if output is not None:
-        opt.check_output(output, force=force, inputs=baskets)
+        opt.check_writable(output, force=force, inputs=baskets)
     draft = ap.draft_catalogue(baskets, min_count, layout, opt.Progress().stage("reading"))
     opt.say(ap.show.collections.draft_talk(draft))
     if output is not None:
@@ -151,7 +151,7 @@ def plan(histogram: bool, output: Path | None, force: bool, **options: Any) -> N
         opt.require(("output",))
     _check_usage(histogram, options)
     if output is not None:
-        opt.check_output(output, force=force, inputs=names.paths)
+        opt.check_writable(output, force=force, inputs=names.paths)
     found = (_histogram if histogram else _collection if options["discover"] is None else _discovery)(names, options)
     if output is not None:
         ap.write_plan(found.plan, output, force=force)
@@ -291,7 +291,7 @@ def refine(
         raise click.UsageError("give one of --items and --catalogue")
     read = [itemsets, plan_path, *(path for path in (wishes["histogram"], catalogue) if path is not None)]
     before = ap.read_plan(plan_path, ap.Plan)
-    opt.check_output(output, force=force, inputs=read)
+    opt.check_writable(output, force=force, inputs=read)
     names = items if catalogue is None else ap.read_catalogue(catalogue)
     with opt.Progress.while_busy("planning"):
         refinement = ap.refine(itemsets, before, items=names, **wishes)

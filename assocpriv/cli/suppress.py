@@ -78,7 +78,7 @@ def _suppress_table(table: Path, templates: Path, output: Path | None, options: 
         _exit_with(found.passed)
         return
     ap.suppress.read_templates(templates)
-    opt.check_output(output, force=options["force"], inputs=[table, templates])
+    opt.check_writable(output, force=options["force"], inputs=[table, templates])
     own = {name: options[name] for name in ("mark", "report", "force")}
     done = ap.suppress.suppress_file(table, templates, output, progress=progress.stage("reading"), **own, **shared)
     opt.say(ap.show.suppression.talk_lines(done))

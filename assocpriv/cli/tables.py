@@ -66,7 +66,7 @@ def plan(schema: Path, output: Path, force: bool, **options: Any) -> None:
       assocpriv numeric plan schema.toml --prior 5% --posterior 50% -o plan.json
     """
     promise = opt.take_promise(options)
-    opt.check_output(output, force=force, inputs=[schema])
+    opt.check_writable(output, force=force, inputs=[schema])
     made = ap.numeric.plan_table(schema, promise, **options)
     ap.write_plan(made, output, force=force)
     described = ap.show.plans.describe_plan(made, options["reports"])
@@ -92,7 +92,7 @@ def randomize(table: Path, plan_path: Path, output: Path, memory: int | None, fo
       assocpriv numeric randomize table.csv --plan plan.json -o released.parquet
     """
     plan = ap.read_plan(plan_path, ap.numeric.TablePlan)
-    opt.check_output(output, force=force, inputs=[table, plan_path])
+    opt.check_writable(output, force=force, inputs=[table, plan_path])
     progress = opt.Progress().stage("randomizing", in_bytes=True)
     done = ap.randomize(table, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
     opt.say(ap.show.tables.outcome_lines(done, plan))
@@ -182,7 +182,7 @@ def tree(reports: tuple[Path, ...], class_column: str, output: Path, force: bool
       assocpriv numeric tree released.parquet --class class -o model.json
     """
 
-    opt.check_output(output, force=force, inputs=reports)
+    opt.check_writable(output, force=force, inputs=reports)
     with opt.Progress.while_busy("growing the tree"):
         model = ap.numeric.grow_tree(reports, class_column, **growth)
     ap.numeric.write_tree(model, output, force=force)
@@ -210,7 +210,7 @@ def predict(model: Path, table: Path, output: Path, force: bool, **reading: Any)
       assocpriv numeric predict model.json table.csv -o out.csv
     """
 
-    opt.check_output(output, force=force, inputs=[model, table])
+    opt.check_writable(output, force=force, inputs=[model, table])
     counts = ap.numeric.predict_file(ap.numeric.read_tree(model), table, output, force=force, **reading)
     opt.say(ap.show.tables.prediction_notes(counts))
     opt.show_result(

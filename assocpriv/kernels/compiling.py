@@ -118,10 +118,10 @@ def find_folder() -> Path | None:
 @functools.cache  # asked for each kernel
 def _digest() -> str:
     """Return a digest of all that code depends on and numba does not look at: other files, and its own settings."""
-    settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
-    facts = [each.read_bytes() for each in sorted(Path(__file__).parent.glob("*.py"))]
     import hashlib
 
+    settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
+    facts = [each.read_bytes() for each in sorted(Path(__file__).parent.glob("*.py"))]
     return hashlib.sha256(repr((facts, settings)).encode()).hexdigest()[:32]
 
 
