@@ -59,7 +59,6 @@ from .api import (
 )
 
 from .auditing.inspection import inspect as inspect
-from .simulation.rounds import simulate_rounds as simulate_rounds
 from .simulation.demo import DemoSettings as DemoSettings, start_demo as start_demo
 from .simulation.synthetic import (
     AgrawalSettings as AgrawalSettings, QuestSettings as QuestSettings, generate_agrawal_file as generate_agrawal_file,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import tables
-from bench.accuracy import ablation, additive_noise, blocks, liars, numeric, planted
+from bench.accuracy import additive_noise, liars, numeric, planted
 from bench.accuracy import run as accuracy
 from bench.figures import guided_plots, tree_plots
 from bench.figures import run as figures
@@ -75,7 +75,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "subject",
         nargs="?",
-        choices=["baskets", "ablation", "blocks", "numeric"],
+        choices=["baskets", "numeric"],
         default="baskets",
         help="accuracy: of what",
     )
@@ -222,23 +222,6 @@ def show(found: dict[str, Any], kept: dict[str, Any], text: str, stem: str, opti
         mining.tell(f"kept as {path.name}.json and {path.name}.md")
 
 
-def compare_parts(options: argparse.Namespace) -> None:
-    """Run the ablation of the schedule of rounds and print or save it."""
-    about = {"set": "accuracy ablation", "machine": machine(), "versions": versions()}
-    found = about | ablation.run(options.store, accuracy_choice(options))
-    text = tables.heading(found, "What each part of the rounds contributes") + ablation.markdown(found)
-    show(found, found, text, "accuracy-ablation", options)
-
-
-def compare_blocks(options: argparse.Namespace) -> None:
-    """Run the bench of supports from one collection and print or save it."""
-    about = {"set": "accuracy blocks", "machine": machine(), "versions": versions()}
-    sets = blocks.SETS[:1] if options.quick else blocks.SETS
-    found = about | blocks.run(options.seeds, 100_000 if options.quick else options.people, sets)
-    text = tables.heading(found, "Supports of whole baskets from one collection") + blocks.markdown(found)
-    show(found, found, text, "accuracy-blocks", options)
-
-
 def compare_numbers(options: argparse.Namespace) -> None:
     """Run the accuracy bench of numbers and print or save it."""
     about = {"set": "accuracy numeric", "machine": machine(), "versions": versions()}
@@ -277,8 +260,7 @@ def main() -> None:
         print(json.dumps(found) if options.json else guided_plots.markdown(found))
         return
     if options.set == "accuracy":
-        subjects = {"baskets": compare, "ablation": compare_parts, "blocks": compare_blocks, "numeric": compare_numbers}
-        subjects[options.subject](options)
+        {"baskets": compare, "numeric": compare_numbers}[options.subject](options)
         return
     quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed", "js", "pages")]
     for name in quick_enough if options.set == "all" else [options.set]:

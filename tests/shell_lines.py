@@ -13,7 +13,6 @@ FASTER = {  # fewer baskets of fewer items, under a promise that lets so few sho
     "--baskets 1000000": "--baskets 30000",
     "--items 1000": "--items 60",
     "--posterior 50%": "--posterior 97%",
-    "--rounds auto": "--rounds 1",
     '--itemset 253,531 --rule "253 => 531"': '--itemset 12,47 --rule "12 => 47"',
     "audit plan.json": "audit plan.json --depth conformance --trials 1000",
     "--baskets 100000": "--baskets 5000",

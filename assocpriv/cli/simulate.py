@@ -1,7 +1,7 @@
 """Both sides at once: the commands demo, generate, simulate.
 
-demo: the whole way on baskets made here. generate: synthetic baskets and records. simulate: a plan, or schedules of
-rounds, tried on baskets at hand.
+demo: the whole way on baskets made here. generate: synthetic baskets and records. simulate: a plan tried on baskets at
+hand.
 """
 
 from pathlib import Path
@@ -126,60 +126,21 @@ def agrawal(output: Path, schema: Path | None, force: bool, **settings: Any) -> 
 
 @click.command()
 @click.argument("baskets", type=opt.PATH)
-@click.option("--plan", "plan_path", type=opt.PATH, help="The plan to try; required without --rounds.")
-@click.option("--min-support", help=f"{opt.LEAST_SUPPORT} auto: as for mine. Required without --rounds.")
+@click.option("--plan", "plan_path", type=opt.PATH, required=True, help="The plan to try.")
+@click.option("--min-support", required=True, help=f"{opt.LEAST_SUPPORT} auto: as for mine.")
 @click.option("--max-itemset", type=opt.WHOLE, help="Largest itemsets.  [default: the plan's]")
-@click.option("--rounds", type=click.Choice(["auto", "1", "2", "3"]), help="Try rounds with other people each instead.")
-@click.option("--prior", help="With --rounds: belief before a report, as 5%.")
-@click.option("--posterior", help="With --rounds: belief that no report may lift the prior to.")
-@opt.epsilon_option
 @click.option("--seed", type=opt.WholeRange(0), help="Makes the simulation repeatable.")
 @opt.basket_options
-@click.option(
-    "--top",
-    type=opt.WholeRange(0),
-    help=f"Rows shown as text; with --rounds, the itemsets wanted.  [default: {opt.ROWS}, with --rounds {opt.WANTED}]",
-)
+@opt.usual("--top", default=opt.ROWS, help="Rows shown as text.", type=opt.WholeRange(0))
 @opt.json_option
-def simulate(baskets: Path, rounds: str | None, **options: Any) -> None:
-    """Try a plan, or a schedule of rounds, on BASKETS like yours: both sides, and the truth beside what was found.
+def simulate(baskets: Path, plan_path: Path, top: int, **options: Any) -> None:
+    """Try a plan on BASKETS like yours: both sides, and the truth beside what was found.
 
     \b
     Example:
       assocpriv simulate baskets.dat --plan plan.json --min-support 2% --seed 1
-      assocpriv simulate baskets.dat --rounds auto --prior 5% --posterior 50% --top 64
     """
-    if rounds is not None:
-        opt.refuse_given(("plan_path", "min_support", "max_itemset", "unknown"), "does not go with --rounds")
-        _simulate_rounds(baskets, rounds, options)
-    else:
-        opt.refuse_given(("prior", "posterior", "epsilon"), "goes with --rounds only; a plan holds its promise")
-        opt.require(("plan_path", "min_support"))
-        _simulate_plan(baskets, options)
-
-
-def _simulate_plan(baskets: Path, options: dict[str, Any]) -> None:
-
-    plan = ap.read_plan(options["plan_path"], ap.Plan)
-    wished = {name: options[name] for name in ("min_support", "max_itemset", "seed", "unknown")}
-    done = ap.simulate(baskets, plan, progress=opt.Progress(), **wished, **_reading(options))
+    plan = ap.read_plan(plan_path, ap.Plan)
+    done = ap.simulate(baskets, plan, progress=opt.Progress(), **options)
     opt.say(ap.show.outcomes.outcome_lines(done.read, plan))
-    rows = opt.ROWS if options["top"] is None else options["top"]
-    opt.show_result(lambda: ap.show.audits.simulation_record(done), lambda: ap.show.audits.simulation_lines(done, rows))
-
-
-def _simulate_rounds(baskets: Path, rounds: str, options: dict[str, Any]) -> None:
-
-    promise = opt.require_promise(options)
-    wanted = opt.WANTED if options["top"] is None else options["top"]
-    count = rounds if rounds == "auto" else int(rounds)
-    wishes = {"rounds": count, "top": wanted, "seed": options["seed"], "progress": opt.Progress()}
-    trial = ap.simulate_rounds(baskets, promise, **wishes, **_reading(options))
-    if opt.wants_json() and not trial.tells:  # the text says it itself
-        opt.warn(["with this promise and so many people nothing can be told"])
-    opt.show_result(lambda: ap.show.rounds.trial_record(trial), lambda: ap.show.rounds.trial_lines(trial, wanted))
-
-
-def _reading(options: dict[str, Any]) -> dict[str, Any]:
-    """Return how baskets are to be read."""
-    return {name: options[name] for name in ("repeats", "empty", *opt.LAYOUT)}
+    opt.show_result(lambda: ap.show.audits.simulation_record(done), lambda: ap.show.audits.simulation_lines(done, top))

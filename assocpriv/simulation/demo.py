@@ -19,6 +19,7 @@ from assocpriv.files.plans import write_plan
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.discovery import Prospects, foresee
 from assocpriv.planning.transaction_size import SamplingLoss, sampling_loss
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.breaches import Breach, parse_probability
 from assocpriv.promise.errors import FileError
 from assocpriv.records.basket_files import ReadOptions, read_baskets
@@ -26,7 +27,6 @@ from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.itemsets import write_itemsets
 from assocpriv.server.mining import AUTO, check_aim, check_min_support
 from assocpriv.server.rules import derive_rules, write_rules
-from assocpriv.simulation.rounds import of_used_items
 from assocpriv.simulation.simulate import Progress, Simulation, simulate
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
@@ -177,9 +177,19 @@ def _baskets(settings: DemoSettings, progress: Progress) -> Baskets:
     if settings.baskets is not None:
         path, layout = settings.baskets
         reading = ReadOptions(**layout, repeats="merge", empty="keep", progress=partial(progress, "reading"))
-        return of_used_items(read_baskets(path, None, reading)[0])
+        return _of_used_items(read_baskets(path, None, reading)[0])
     quest = QuestSettings(n_baskets=settings.size, n_items=settings.items, seed=settings.seed or 0)
     return generate_quest(quest, progress=partial(progress, "generating"))
+
+
+def _of_used_items(baskets: Baskets) -> Baskets:
+    """Return baskets over a catalogue of the items that occur: numbers of a file leave gaps that are no items."""
+    items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
+    used, numbers = np.unique(items, return_inverse=True)
+    if len(used) in (0, len(baskets.catalogue)):
+        return baskets
+    catalogue = Catalogue([baskets.catalogue[item] for item in used.tolist()])
+    return Baskets(catalogue, baskets.offsets - baskets.offsets[0], numbers.astype(np.int64))
 
 
 def _with_truth(rules: "pd.DataFrame", simulation: Simulation) -> "pd.DataFrame":

@@ -8,10 +8,9 @@ what the bench claims, it claims of :data:`HELD_OUT`. The rule was fixed before 
 sorted by the SHA-256 of their names, go to the halves in turn, the first to tuning, and are in one half at every size.
 Generated families have sets in both halves, with other seeds and parameters; densities alternate. The rule cannot undo
 what was looked at before it: results on retail, msweb and fixed-5, and settings of peers on T10I4D100K, of earlier
-versions. Nor can it undo that mushroom, BMS-WebView-2 and T10I4D100K were looked at while the schedule of rounds was
-rebuilt, by simulation: its rule for entries and what it publishes as errors were chosen on them, too.
+versions, which chose rules on mushroom, BMS-WebView-2 and T10I4D100K, too.
 
-Results on the held-out half's generated sets named what rounds were weak on, so they are no longer unseen.
+Results on the held-out half's generated sets named what earlier versions were weak on, so they are no longer unseen.
 :data:`FRESH` are sets of the same families whose seeds and parameters the SHA-256 of their names decides; they were
 first generated when the code they judge was final.
 """

@@ -50,14 +50,12 @@ class Method:
         run: ``run(transactions, epsilon, top, rng, settings)``, a function at the top level of its module.
         settings: for every ε that ``by_epsilon`` does not name; its ``repr`` tells settings apart.
         by_epsilon: settings tuned for an ε.
-        stream: methods of one stream draw the same random numbers, by default each has its own.
     """
 
     name: str
     run: Run
     settings: Any = None
     by_epsilon: Mapping[float, Any] = field(default_factory=dict)
-    stream: str = ""
 
     def settings_for(self, epsilon: float) -> Any:
         """Return the settings tuned for the nearest ε, the general ones if there are none within 5%."""
@@ -173,7 +171,7 @@ def run_task(task: _Task) -> Row:
     except MissingDataError as missing:
         return {"missing": str(missing)}
     settings = task.method.settings_for(task.epsilon)
-    name = crc32(f"{task.dataset} {task.epsilon:.6g} {task.method.stream or task.method.name}".encode())
+    name = crc32(f"{task.dataset} {task.epsilon:.6g} {task.method.name}".encode())
     rng = np.random.default_rng((task.seed, task.top, name))
     start = perf_counter()
     estimates = task.method.run(transactions, task.epsilon, task.top, rng, settings)

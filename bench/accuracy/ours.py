@@ -1,4 +1,4 @@
-"""assocpriv in one, two and three rounds, and the design of the 2003 paper, as methods of the accuracy bench."""
+"""assocpriv in one collection, by the plan that it proposes and by the 2003 design, in the accuracy bench."""
 
 import math
 from dataclasses import dataclass
@@ -10,56 +10,43 @@ from numpy.typing import NDArray
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.planning.baskets import make_plan
-from assocpriv.planning.rounds import PeopleSplit
+from assocpriv.planning.request import PlanWishes
+from assocpriv.planning.transaction_size import propose_transaction_size
+from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.breaches import Breach
-from assocpriv.records.baskets import Baskets
+from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 from assocpriv.server.apriori import join_candidates
 from assocpriv.server.ask import count_subsets
 from assocpriv.server.counting import LocalBackend
 from assocpriv.simulation.enumeration import SeededEntropy
-from assocpriv.simulation.rounds import run_rounds
 from bench.accuracy.metrics import Estimates
 from bench.accuracy.transactions import Transactions
 
 
 @dataclass(frozen=True, slots=True)
-class PaperSettings:
-    """The paper's plan: ``transaction_size`` M and itemsets of up to ``itemset_size`` items."""
+class PlanSettings:
+    """How to plan: ``transaction_size`` M, None for the one proposed for the baskets, and what designs are searched.
 
-    transaction_size: int = 5
+    Supports are of itemsets of up to ``itemset_size`` items.
+    """
+
+    transaction_size: int | None = None
     itemset_size: int = 3
+    pattern: str = "any"
+    kind: str = "auto"
+    largest_insert_bits: int = 8
 
 
-def rounds(
-    transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: PeopleSplit
+PAPER = PlanSettings(5, pattern="threshold", kind="independent", largest_insert_bits=6)  # EGS03's own design
+
+
+def collect(
+    transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: PlanSettings
 ) -> Estimates:
-    """Run the package's schedule: its shipping client, its server code, its plans."""
-    seed = int(rng.integers(1 << 62))
-    done = run_rounds(baskets_of(transactions), promise_of(epsilon), top, settings, seed=seed)
-    known = done[-1].knowledge
-    return Estimates(
-        {itemset: estimate.support for itemset, estimate in known.items()},
-        {itemset: math.sqrt(estimate.variance) for itemset, estimate in known.items()},
-        {itemset: estimate.expected for itemset, estimate in known.items()},
-    )
-
-
-def paper(
-    transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: PaperSettings
-) -> Estimates:
-    """Run EGS03's own design: one round, threshold patterns, independent insertion, the least worst LDS."""
+    """Ask everybody once under one plan, of the least worst LDS: its shipping client, its server code."""
     baskets = baskets_of(transactions)
-    plan = make_plan(
-        baskets.catalogue,
-        settings.transaction_size,
-        promise_of(epsilon),
-        itemset_size=settings.itemset_size,
-        reports=len(baskets),
-        pattern="threshold",
-        kind="independent",
-        largest_insert_bits=6,
-    )
+    plan = _plan(baskets, promise_of(epsilon), settings)
     entropy = SeededEntropy(int(rng.integers(1 << 62)))
     packed = [chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=entropy)]
     source = LocalBackend.of(Reports(plan, np.concatenate(packed))).open()
@@ -75,6 +62,24 @@ def paper(
         if not len(level):
             break
     return Estimates(supports, errors)
+
+
+def _plan(baskets: Baskets, promise: Breach, settings: PlanSettings) -> Plan:
+    largest, size = settings.itemset_size, settings.transaction_size
+    if size is None:
+        wishes = PlanWishes(promise=promise, itemset_size=largest, reports=len(baskets))
+        rows = propose_transaction_size(count_sizes(baskets), wishes, holders=top_holders(baskets, largest))
+        size = next(row.transaction_size for row in rows if row.proposed)
+    return make_plan(
+        baskets.catalogue,
+        size,
+        promise,
+        itemset_size=largest,
+        reports=len(baskets),
+        pattern=settings.pattern,
+        kind=settings.kind,
+        largest_insert_bits=settings.largest_insert_bits,
+    )
 
 
 def _larger(level: NDArray[np.int64], supports: NDArray[np.float64], top: int) -> NDArray[np.int64]:

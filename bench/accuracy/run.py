@@ -51,13 +51,13 @@ def _run_half(half: str, store: Path, choice: Choice) -> dict[str, Any]:
     datasets, epsilons = names(half, choice.people), tuple(EPSILONS)
     if choice.quick:
         datasets, epsilons = names(half, 100_000, own_sizes=False)[-2:], epsilons[2:3]
-    mine, *fewer = ours()
+    mine, paper = ours()
     compared = choice.chosen([mine, *peers()])
     cells = partial(run_cells, datasets=datasets, epsilons=epsilons, store=store, workers=choice.workers)
     seeds = range(1 if choice.quick else choice.seeds)
     rows = cells(compared, tops=choice.tops, seeds=seeds) if compared else []
-    # fewer rounds and the paper's design once: what they are there to show is far larger than a run's deviation
-    once = choice.chosen(fewer)
+    # the paper's design once: what it is there to show is far larger than a run's deviation
+    once = choice.chosen([paper])
     every = [*rows, *(cells(once, tops=choice.tops[:1], seeds=range(1)) if once else [])]
     judged = OURS in {row["method"] for row in rows} and len({row["method"] for row in rows}) > 1
     generated = {sized(base, 100_000 if choice.quick else choice.people) for base in UNSEEN}

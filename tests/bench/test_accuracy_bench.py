@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from small_transactions import held_by, random_transactions
 
-from bench.accuracy import blocks, data, families, harness, metrics, truth, tuning, verdict
+from bench.accuracy import data, families, harness, metrics, truth, tuning, verdict
 from bench.accuracy.harness import Method
 from bench.accuracy.methods import OURS
 from bench.accuracy.metrics import Estimates
@@ -138,23 +138,6 @@ def test_the_verdict_counts_cells_by_hand():
 # ---- tuning and sets
 
 
-def drawn(transactions, epsilon, top, rng, settings):
-    """Estimate one item by a random number."""
-    return Estimates({(0,): rng.random()}, {(0,): 1.0})
-
-
-def test_methods_of_a_stream_draw_the_same_numbers(rng, monkeypatch):
-    """Two methods have random numbers of their own, unless they name one stream."""
-    source = random_transactions(rng, 50, 4)
-    monkeypatch.setattr(harness, "load", lambda name: source)
-
-    def rmse(name, stream):
-        return harness.run_task(harness._Task("small", 1.0, Method(name, drawn, stream=stream), 0, 1))["rmse"]
-
-    assert rmse("a", "both") == rmse("b", "both")
-    assert rmse("a", "") != rmse("b", "")
-
-
 def test_settings_are_chosen_stage_by_stage():
     """The best mean over data sets wins, changes reach inner settings, and kept settings come back the same."""
     start = tuning.RUNS["SVSM, wheel"][1]
@@ -219,21 +202,3 @@ def test_families_are_what_they_are_called():
 def short(visits):
     """Return the baskets of at most three items."""
     return visits.take(np.flatnonzero(visits.sizes <= 3))
-
-
-# ---- supports from one collection
-
-
-def test_errors_of_a_collection_are_summed_by_hand():
-    """RMSE, the mean error with its own, coverage and the worst error of two seeds by hand."""
-    runs = [
-        {"seed": 0, "wrong": np.array([0.1, -0.3]), "errors": np.array([0.1, 0.1])},
-        {"seed": 1, "wrong": np.array([0.2, 0.0]), "errors": np.array([0.1, 0.1])},
-    ]
-    found = blocks.summed(runs)
-    assert found["itemsets"] == 2
-    assert found["rmse"] == pytest.approx(math.sqrt(0.14 / 4))
-    assert (found["mean_error"], found["mean_error_error"]) == (pytest.approx(0.0), pytest.approx(1.0))
-    assert (found["coverage"], found["worst_error"]) == (0.5, pytest.approx(3.0))
-    row = {"dataset": "d", "n": 10, "way": "blocks", "plan": "M = 3", "k": 1} | found
-    assert "| d | 10 | blocks | M = 3 | 1 | 2 | 0.187 | 0.00 ± 1.00 | 0.5 | 3 |" in blocks.markdown({"rows": [row]})

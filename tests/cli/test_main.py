@@ -211,8 +211,6 @@ def test_missing_options_are_named(name: str) -> None:
         (["rules", "i.parquet"], "--min-confidence"),
         (["refine", "i.parquet", "-o", "p.json"], "--plan"),
         (["refine", "i.parquet", "--plan", "plan.json"], "--output"),
-        (["simulate", "b.dat", "--rounds", "1", "--prior", "5%"], "--posterior"),
-        (["simulate", "b.dat", "--rounds", "1", "--posterior", "5%"], "--prior"),
         (["plan", "--histogram", "--prior", "5%", "-o", "p.json"], "--posterior"),
         (["randomize", "b.dat", "--plan", "plan.json"], "--output"),
         (["plan", "--items", "5", *PROMISE, "-o", "p.json"], "--transaction-size"),

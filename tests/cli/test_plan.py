@@ -443,7 +443,6 @@ def test_commands_say_what_was_understood(tmp_path: Path) -> None:
     for question in (
         ["randomize", sales, "--plan", plan, "-o", tmp_path / "r.parquet"],
         ["simulate", sales, "--plan", plan, "--min-support", "20%"],
-        ["simulate", sales, "--rounds", "1", *promise],
         ["demo", "--baskets", sales, "-o", tmp_path / "demo", "--min-support", "20%", "--transaction-size", "2"],
         ["catalogue", sales],
     ):

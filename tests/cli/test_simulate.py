@@ -4,7 +4,7 @@ Tests of the command demo.
 
 Tests of the command generate.
 
-Tests of the command simulate, of plans and of schedules of rounds.
+Tests of the command simulate.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from command_line import N_BASKETS, N_ITEMS, PROMISE, refused, refused_without_output, run, run_json
+from command_line import N_BASKETS, N_ITEMS, refused_without_output, run, run_json
 
 from assocpriv.cli.main import main
 
@@ -129,47 +129,3 @@ def test_every_basket_format_says_the_same(home: Path) -> None:
     ]
     for other in others:
         assert run_json("simulate", *other, *question)["itemsets"] == expected
-
-
-def test_simulated_rounds(home: Path) -> None:
-    """Schedules are compared beside the truth; a seed repeats them; the text marks the proposal."""
-    question = ["simulate", home / "b.dat", "--rounds", "auto", *PROMISE, "--top", 5, "--seed", 1]
-    record, again = run_json(*question), run_json(*question)
-    assert record["itemsets"] == again["itemsets"]
-    assert [each["rounds"] for each in record["schedules"]] == [1, 2, 3]
-    (best,) = [each for each in record["schedules"] if each["proposed"]]
-    assert best["rounds"] == record["proposed_rounds"]
-    assert best["hits"] == max(each["hits"] for each in record["schedules"])
-    assert best["hits"] == sum(row["wanted"] for row in record["itemsets"]) == 5 - len(record["missed"])
-    assert [step["name"] for step in record["schedules"][2]["steps"]] == ["sizes", "items", "shortlist", "itemsets"]
-    assert record["schedules"][2]["steps"][0]["rmse"] is None
-    said = run(*question).stdout
-    assert said.count("← proposed") == 1
-    assert len(run_json(*question[:3], "1", *question[4:])["schedules"]) == 1
-
-
-def test_nothing_can_be_told_is_said(home: Path) -> None:
-    """With hardly any amplification allowed, text and record say that what is found is chance."""
-    question = ["simulate", home / "b.dat", "--rounds", "2", "--prior", "5%", "--posterior", "5.01%", "--top", 5]
-    assert "nothing can be told" in run(*question, "--seed", 1).stdout
-    record = run_json(*question, "--seed", 1)
-    assert record["anything_told"] is False
-
-
-@pytest.mark.parametrize(
-    ("wrong", "status"),
-    [
-        ("--rounds=4", 2), ("--rounds=auto --min-support=2%", 2), ("--rounds=1 --max-itemset=2", 2),
-        ("--rounds=1 --unknown=drop", 2), ("--rounds=1 --plan=plan.json", 2), ("--rounds=1 --top=0", 1),
-        ("--rounds=1 --posterior=5%", 1), ("--rounds=1 --prior=abc", 1),
-    ],
-)  # fmt: skip
-def test_bad_rounds(home: Path, wrong: str, status: int) -> None:
-    """Rounds take no plan, and their numbers are checked."""
-    refused("simulate", home / "b.dat", *PROMISE, *wrong.split(), status=status)
-
-
-def test_a_promise_needs_rounds(home: Path) -> None:
-    """Without rounds a plan says what is promised."""
-    question = ["simulate", home / "b.dat", "--plan", home / "plan.json", "--min-support", "20%", "--prior", "5%"]
-    assert "--rounds" in refused(*question, status=2)

@@ -13,8 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from fit import FALSE_ALARM
-from scipy.stats import binom
 
 import assocpriv as ap
 from assocpriv.cli.main import main
@@ -41,10 +39,8 @@ from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import AssocprivError, EstimateError, PlanError
-from assocpriv.records.baskets import Baskets
-from assocpriv.server.posterior import Estimate, Knowledge, measured, ranked
+from assocpriv.server.posterior import Estimate, Knowledge, measured
 from assocpriv.server.undo_sampling import SizeShares
-from assocpriv.simulation.rounds import run_rounds
 from tests.server.test_rounds import table
 
 ROUND_PROMISE = ap.Breach("5%", "50%")
@@ -427,18 +423,7 @@ def test_all_items_in_blocks_after_sizes() -> None:
 
 
 PROMISE = Breach("5%", "50%")
-STRONG = Breach(Fraction(1, 10**6), Fraction(1, 2))
 SIZES = SizeShares(np.array([1, 2, 4, 8]), np.array([0.3, 0.3, 0.3, 0.1]))
-
-
-def baskets_of(n: int, rng: np.random.Generator) -> tuple[Baskets, dict[tuple[int, ...], float]]:
-    """Make baskets over 60 items, some popular, with a pattern of three; and the true supports of its itemsets."""
-    chances = np.concatenate([[0.4, 0.3, 0.2], np.full(57, 0.01)])
-    held = rng.random((n, 60)) < chances
-    held[rng.random(n) < 0.15, 10:13] = True
-    baskets = Baskets.from_sets([np.flatnonzero(row).tolist() for row in held], Catalogue.numbered(60))
-    wanted = [(0,), (1,), (2,), (0, 1), (10,), (11,), (12,), (10, 11), (10, 12), (11, 12), (10, 11, 12)]
-    return baskets, {itemset: float(held[:, list(itemset)].all(axis=1).mean()) for itemset in wanted}
 
 
 def test_plans_of_all_rounds_keep_the_promise() -> None:
@@ -512,68 +497,6 @@ def test_candidates_are_those_that_may_be_wanted() -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])
-def test_rounds_find_what_is_there(rounds: int, rng: np.random.Generator) -> None:
-    """At γ = 10^6 − 1 the eleven itemsets lead the ranking with about their true supports."""
-    baskets, truth = baskets_of(20_000, rng)
-    last = run_rounds(baskets, STRONG, 11, PeopleSplit(rounds=rounds), seed=1)[-1]
-    assert set(ranked(last.knowledge, 11)) == set(truth)
-    for itemset, support in truth.items():
-        assert last.knowledge[itemset].support == pytest.approx(support, abs=0.03)
-
-
-def test_later_rounds_err_less(rng: np.random.Generator) -> None:
-    """At γ = 19 two rounds have a lower error on the true itemsets than one, and three not a higher than two."""
-    baskets, truth = baskets_of(60_000, rng)
-    errors = []
-    for rounds in (1, 3):
-        squares = []
-        for seed in range(3):
-            last = run_rounds(baskets, PROMISE, 11, PeopleSplit(rounds=rounds), seed=seed)[-1].knowledge
-            squares += [(last[a].support - s) ** 2 if a in last else s**2 for a, s in truth.items()]
-        errors.append(np.sqrt(np.mean(squares)))
-    assert errors[1] < 0.85 * errors[0]  # about 0.66; of three seeds 0.5 to 0.8
-
-
-def test_published_intervals_hold(rng: np.random.Generator) -> None:
-    """Of what is published of noisy items at least 90% lies within 95% intervals, and of shrunk supports it does not.
-
-    Of items on the shortlist, most of which noise has brought there: fewer would with a probability of 10^-6 if 90% do.
-    """
-    chances = np.concatenate([np.full(12, 0.12), np.full(388, 0.004)])
-    held = rng.random((20_000, 400)) < chances
-    baskets = Baskets.from_sets([np.flatnonzero(row).tolist() for row in held], Catalogue.numbered(400))
-    covered, every, shrunk = [], [], []
-    for seed in range(4):
-        last = run_rounds(baskets, PROMISE, 12, PeopleSplit(rounds=2), seed=seed)[-1]
-        for itemset, value in last.knowledge.items():
-            truth = held[:, list(itemset)].all(axis=1).mean()
-            every.append(abs(value.support - truth) <= 1.96 * value.variance**0.5)
-            if len(itemset) == 1 and str(itemset[0]) in last.plan.catalogue:
-                covered.append(every[-1])
-                shrunk.append(abs(value.expected - truth) <= 1.96 * value.spread**0.5)
-    assert sum(covered) >= binom.ppf(FALSE_ALARM, len(covered), 0.9)
-    assert sum(shrunk) < binom.ppf(FALSE_ALARM, len(shrunk), 0.9)
-    assert np.mean(every) >= 0.9
-
-
-def test_nothing_is_found_where_nothing_is_told(rng: np.random.Generator) -> None:
-    """Just above γ = 1 supports shown are shrunk to what is expected: no pattern is made of noise."""
-    baskets, _ = baskets_of(5_000, rng)
-    last = run_rounds(baskets, Breach("50%", "51%"), 5, PeopleSplit(rounds=2), seed=3)[-1]
-    assert all(len(itemset) == 1 for itemset in ranked(last.knowledge, 5))
-    assert max(last.knowledge[a].spread for a in ranked(last.knowledge, 5)) > 0
-
-
-def test_people_are_asked_once(rng: np.random.Generator) -> None:
-    """The groups of a schedule are disjoint and together all people; equal seeds give equal knowledge."""
-    baskets, _ = baskets_of(3_000, rng)
-    split = PeopleSplit(rounds=3)
-    first, again = (run_rounds(baskets, STRONG, 5, split, seed=5) for _ in range(2))
-    assert sum(done.people for done in first) == round(0.98 * 3_000)  # with hardly any noise sizes take their least
-    assert first[-1].knowledge == again[-1].knowledge
-
-
-@pytest.mark.parametrize("rounds", [1, 2, 3])
 @pytest.mark.parametrize("items", [0.0, 0.5, 1.0])
 def test_shares_add_up(rounds: int, items: float) -> None:
     """Nobody is left out, nobody asked twice; rounds that there are not ask nobody."""
@@ -600,9 +523,3 @@ def test_sizes_decide_how_many_are_asked_about_all_items() -> None:
     assert items_share(10, People(Breach("1e-24", f"0.{'9' * 24}"), 1_000, short), 64) == 0.3
     assert short.mean == pytest.approx(long.mean, abs=0.05)
     assert items_share(1_000, People(PROMISE, 10**6, long), 64) > at[2]
-
-
-def test_too_few_baskets_are_refused() -> None:
-    """A schedule needs people in every round."""
-    with pytest.raises(EstimateError, match="too few"):
-        run_rounds(Baskets.from_sets([["a"], ["b"]]), PROMISE, 2)

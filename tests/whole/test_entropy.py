@@ -223,7 +223,6 @@ IMPORTS = {
     "collect/sealing.py": {"SystemEntropy"},
     "promise/numbers.py": {"WORD_BITS"},
     "simulation/enumeration.py": {"Entropy", "WordEntropy"},
-    "simulation/rounds.py": {"SystemEntropy", "WordEntropy"},
     "simulation/simulate.py": {"SystemEntropy", "WordEntropy"},
 }
 # who may draw from the system besides: names of files, ids of submissions, keys, sessions, pauses before retries, the
