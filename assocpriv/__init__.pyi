@@ -52,9 +52,8 @@ from .server.itemsets import (
 )
 from .server.rules import to_arules as to_arules, write_rules as write_rules
 from .server.selection import ItemsetFilter as ItemsetFilter
-from .server.rounds import write_combined as write_combined
 from .api import (
-    answer as answer, ask as ask, ask_rules as ask_rules, association_rules as association_rules, combine as combine,
+    answer as answer, ask as ask, ask_rules as ask_rules, association_rules as association_rules,
     mine as mine, reconstruct as reconstruct, to_frame as to_frame,
 )
 

@@ -661,40 +661,6 @@ def refine(
     return run(_table(itemsets), plan, RoundWishes(top, candidates, sizes, reports, catalogue))
 
 
-def combine(tables: "Iterable[Table]", *, histogram: "Table | None" = None) -> "pd.DataFrame":
-    """Put mined tables of several rounds side by side, and average what estimates the same.
-
-    Args:
-        tables: as :func:`mine` returned them, or files of them, of other people each.
-        histogram: a mined table of a sizes plan, or a file of it: every table is corrected for what sampling to M lost,
-            by a model, and all are averaged. Without it only tables of one plan are.
-
-    Returns:
-        One row an itemset, larger supports first: ``itemsets``, ``length``, ``support`` and ``std_error`` (for the
-        population; NaN where nothing may be averaged), with a histogram ``model_error`` (what the correction may have
-        left, which the standard error does not cover), and of table i ``support_i``, ``std_error_i`` and
-        ``corrected_i``. ``attrs["assocpriv"]["notes"]`` say what was averaged and why not more. Rules cannot be derived
-        from it.
-
-    Raises:
-        EstimateError: fewer than two tables, one of a sizes plan, or two of the same reports.
-        TypeError: one table in place of a list.
-
-    >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
-    >>> tables = [ap.mine(ap.randomize([{"tea"}] * count, made), 0.5) for count in (20_000, 30_000)]
-    >>> ap.combine(tables)["itemsets"].tolist()
-    [frozenset({'tea'})]
-    """
-    from assocpriv.server.rounds import combine_tables
-
-    if isinstance(tables, str | Path) or hasattr(tables, "columns"):
-        raise TypeError("tables must be a list of tables or files; combining takes two or more")
-    sizes = _sizes(histogram)
-    frames = [_table(table) for table in tables]
-    return combine_tables(frames, sizes)
-
-
 def _table(table: "Table") -> "pd.DataFrame":
     from assocpriv.server.itemsets import read_itemsets
 

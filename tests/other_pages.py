@@ -9,7 +9,7 @@ from command_line import run
 from operator_page import HOSTILE
 
 import assocpriv as ap
-from assocpriv import combine, numeric, write_combined
+from assocpriv import numeric
 from assocpriv.files.plans import write_plan
 from assocpriv.files.tree_models import write_tree
 
@@ -62,27 +62,13 @@ def made(folder: Path) -> dict[str, Path]:
     }
     plan = numeric.plan_table({"columns": columns}, ap.Breach("5%", "95%"), reports=n)
     reports = ap.randomize(table, plan)
-    files = {
-        name: folder / f"{name}.json" for name in ("plan", "rounds", "spread", "classes", "tree", "cells", "items")
-    }
+    files = {name: folder / f"{name}.json" for name in ("plan", "spread", "classes", "tree", "cells", "items")}
     write_plan(plan, files["plan"])
     ap.reconstruct(reports).write(files["spread"])
     ap.reconstruct(reports, by="class").write(files["classes"])
     write_tree(numeric.grow_tree(reports, "class"), files["tree"])
     _suppressed(folder, files, table)
-    _rounds(files["rounds"])
     return files
-
-
-def _rounds(path: Path) -> None:
-    """Write what two tables of one plan and one of another say, where one item became rare."""
-    tables = []
-    for number, most in enumerate((2, 2, 3)):
-        plan = ap.plan(HOSTILE[:4], most, ap.Breach("5%", "95%"))
-        baskets = [[HOSTILE[0], HOSTILE[1]], [HOSTILE[2]] if number else [HOSTILE[2], HOSTILE[1]], [HOSTILE[0]]] * 2000
-        tables.append(ap.mine(ap.randomize(baskets, plan), "10%"))
-    for each in (path, path.with_suffix(".csv")):
-        write_combined(combine(tables), each)
 
 
 def _suppressed(folder: Path, files: dict[str, Path], table: pd.DataFrame) -> None:

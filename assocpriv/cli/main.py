@@ -32,7 +32,7 @@ _ROOMS = {
     "clients": ("randomize", "report"),
     "collect": ("collector", "gather", "serve"),
     "guided": ("guide",),
-    "mine": ("ask", "combine", "mine", "page", "rules"),
+    "mine": ("ask", "mine", "page", "rules"),
     "plan": ("catalogue", "plan", "refine"),
     "simulate": ("demo", "generate", "simulate"),
     "suppress": ("suppress",),

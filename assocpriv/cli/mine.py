@@ -1,12 +1,10 @@
-"""The server's side of baskets: the commands mine, rules, ask, combine, page.
+"""The server's side of baskets: the commands mine, rules, ask, page.
 
 mine: frequent itemsets from reports alone. rules: association rules from mined itemsets. ask: chosen itemsets and
-rules, without mining. combine: tables of several rounds side by side. page: what was found, or withheld, as a page for
-a browser.
+rules, without mining. page: what was found, or withheld, as a page for a browser.
 """
 
 import csv
-import os
 from pathlib import Path
 from typing import Any
 
@@ -195,28 +193,6 @@ def _rule(text: str) -> tuple[list[str], list[str]]:
 
 
 @click.command()
-@click.argument("tables", type=opt.PATH, nargs=-1, required=True)
-@opt.histogram_table_option
-@opt.table_options
-def combine(tables: tuple[Path, ...], histogram: Path | None, output: Path | None, top: int, force: bool) -> None:
-    """Put mined TABLES of several rounds side by side, and average what estimates the same.
-
-    \b
-    Example:
-      assocpriv combine itemsets.parquet itemsets2.parquet --histogram sizes.csv -o combined.csv
-    """
-    opt.check_table_output(output, force, [*tables, *([histogram] if histogram is not None else [])])
-    if len(set(map(os.path.realpath, tables))) != len(tables):
-        raise opt.FileError("a table is named twice; each counts once")
-    with opt.Progress.while_busy("combining"):
-        frame = ap.combine(tables, histogram=histogram)
-    if output is not None:
-        ap.write_combined(frame, output, force=force)
-        opt.say_written(output)
-    opt.show_result(lambda: ap.show.rounds.combined_records(frame), lambda: ap.show.rounds.combined_lines(frame, top))
-
-
-@click.command()
 @click.argument("found", type=opt.PATH)
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Page to write (.html), whole in one file.")
 @click.option("--plan", type=opt.PATH, help="The plan it was found with: its promise is said on the page.")
@@ -226,9 +202,9 @@ def combine(tables: tuple[Path, ...], histogram: Path | None, output: Path | Non
 def page(found: Path, output: Path, plan: Path | None, min_confidence: str, title: str | None, force: bool) -> None:
     """Make a page of what was FOUND: how sure it is, the promise, what could not be seen, whether it may be published.
 
-    FOUND is a file of itemsets (mine -o), of rounds side by side (combine -o combined.json), of distributions (numeric
-    reconstruct -o found.json), of a tree (numeric tree -o), or the report of a suppression (suppress --report). The
-    page is one file, loads nothing from elsewhere, and holds no report, no basket and no record.
+    FOUND is a file of itemsets (mine -o), of distributions (numeric reconstruct -o found.json), of a tree (numeric tree
+    -o), or the report of a suppression (suppress --report). The page is one file, loads nothing from elsewhere, and
+    holds no report, no basket and no record.
 
     \b
     Example:

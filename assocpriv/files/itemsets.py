@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 AnyFrame: TypeAlias = "LightFrame | pd.DataFrame"
 FORMAT = ITEMSETS_KEY.decode()
-COMBINED = "assocpriv-combined"
 SUBSET_COUNTS = "subset_counts"  # a list for each itemset, of plans with blocks
 _LEAST_ALLOWED = 1 << 26  # bytes of memory that any Parquet table may take
 _CSV_MARK = f"# {FORMAT} "
@@ -191,7 +190,6 @@ def _read_parquet(source: Path) -> tuple[LightFrame, dict[str, Any]]:
     with pq.ParquetFile(source, read_dictionary=[chunk.path for chunk in chunks]) as file:
         table = file.read()
     table.validate(full=True)  # what a damaged file may hold: codes outside a dictionary, text that is no UTF-8
-    _refuse_combined("support_1" in table.column_names)
     facts = json.loads((table.schema.metadata or {})[ITEMSETS_KEY])
     columns = {name: _of_arrow(table[name]) for name in table.column_names if name != "itemsets"}
     itemsets = [itemset for chunk in table["itemsets"].chunks if len(chunk) for itemset in _sets_of(chunk)]
@@ -221,7 +219,6 @@ def _sets_of(lists: Any) -> Iterable[frozenset[str]]:
 def _read_csv(source: Path) -> tuple[LightFrame, dict[str, Any]]:
     with source.open(encoding="utf-8", newline="") as stream:
         first = stream.readline()
-        _refuse_combined("support_1" in first.rstrip().split(","))
         if not first.startswith(_CSV_MARK):
             raise EstimateError(
                 "its first line does not carry the plan, the number of reports and the counts that rules need"
@@ -249,7 +246,6 @@ def _of_text(cells: Sequence[str]) -> NDArray[Any]:
 
 def _read_json(source: Path) -> tuple[LightFrame, dict[str, Any]]:
     content = json.loads(source.read_text(encoding="utf-8"))
-    _refuse_combined(content.get("format") == COMBINED)
     rows = content.pop("itemsets")
     names = [name for name in rows[0] if name != "itemset"] if rows else []
     columns = {name: _of_json([row[name] for row in rows]) for name in names}
@@ -261,15 +257,6 @@ def _of_json(values: list[Any]) -> NDArray[Any]:
     if any(each is None for each in values) and all(isinstance(each, float | None) for each in values):
         return np.array(values, dtype=np.float64)
     return as_column(values)
-
-
-def _refuse_combined(combined: bool) -> None:
-    """Refuse what combine wrote: supports of several rounds carry no counts of one collection."""
-    if combined:
-        raise EstimateError(
-            "it is a combined table of several rounds; rules need the counts of one collection, so take the table of "
-            "one round (a page is made of a combined table in JSON)"
-        )
 
 
 _Reader = Callable[[Path], tuple[LightFrame, Facts]]

@@ -75,13 +75,6 @@ class Interval(NamedTuple):
     truth: float | None = None
 
 
-class Rounds(NamedTuple):
-    """An itemset, and what each round says of it: low end, support, high end; None of a round that says nothing."""
-
-    name: str
-    lines: Sequence[tuple[float, float, float] | None]
-
-
 class Curves(NamedTuple):
     """Shares below each edge of intervals, lines of ``(edges, shares)``; the first in a band, ``low`` to ``high``."""
 
@@ -188,28 +181,6 @@ def intervals(rows: Sequence[Interval], title: str) -> str:
         )
         if row.truth is not None:
             parts.append(f'<circle class="truth" cx="{left + row.truth * scale:.1f}" cy="{y:g}" r="4"/>')
-    return _svg(height, title, parts)
-
-
-def rounds(rows: Sequence[Rounds], title: str) -> str:
-    """Draw what each round says of itemsets, lines under one another on one axis from 0."""
-    highest = [line[2] for row in rows for line in row.lines if line is not None]
-    if not highest or max(highest) <= 0:
-        return ""
-    tall = _LINE + 9.0 * max(len(row.lines) - 1 for row in rows)
-    height = tall * len(rows) + 62
-    scale, parts = _from_zero(max(highest), height, title)
-    for place, row in enumerate(rows):
-        top = 42 + tall * place
-        parts.append(_named(row.name, top + (tall - _LINE) / 2))
-        for number, line in enumerate(row.lines):
-            if line is None:
-                continue
-            y, colour = top + 9 * number, f"line{number % 5 + 1}"
-            low, middle, high = (_NAMES + max(value, 0.0) * scale for value in line)
-            parts.append(
-                f'<path class="curve {colour}" d="M{low:.1f} {y:g}H{max(high, low + 1):.1f}M{middle:.1f} {y - 4:g}v8"/>'
-            )
     return _svg(height, title, parts)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.files.atomic import atomic_output, check_page
-from assocpriv.files.itemsets import COMBINED, AnyFrame, LightFrame, itemset_records
+from assocpriv.files.itemsets import AnyFrame, LightFrame, itemset_records
 from assocpriv.files.plans import read_plan
 from assocpriv.files.tree_models import read_tree
 from assocpriv.planning.baskets import make_plan
@@ -20,8 +20,7 @@ from assocpriv.promise.breaches import Epsilon, epsilon, parse_share
 from assocpriv.promise.errors import EstimateError, PlanError, counted
 from assocpriv.server.distributions import Distributions
 from assocpriv.server.intervals import level_discoverable_support
-from assocpriv.server.itemsets import ATTRIBUTE, mining_facts, nothing_found, read_table
-from assocpriv.server.rounds import combined_records
+from assocpriv.server.itemsets import mining_facts, nothing_found, read_table
 from assocpriv.server.rules import check_rules, rule_records, rules_of_table
 from assocpriv.server.selection import RuleFilter, Surest, shown_rows
 from assocpriv.server.supports import Respondents
@@ -51,14 +50,12 @@ def page(
 
     It leads with what was found and how sure that is; then what could not be seen, the promise, and whether all this
     may be published. It holds no report, no basket and no record. Of a mined table it also shows rules and what more
-    people would show; of a reconstruction how the values of each column are spread; of a tree what it asks; of
-    rounds what each says beside what all say together; of a suppression what was withheld (that page stays with the
-    owner).
+    people would show; of a reconstruction how the values of each column are spread; of a tree what it asks; of a
+    suppression what was withheld (that page stays with the owner).
 
     Args:
-        found: a table as :func:`assocpriv.mine` or :func:`assocpriv.combine` returned it, what
-            :func:`assocpriv.reconstruct` or :func:`assocpriv.numeric.grow_tree` returned, or a file of one of
-            them (combined tables: JSON), or of a suppression's report (JSON).
+        found: a table as :func:`assocpriv.mine` returned it, what :func:`assocpriv.reconstruct` or
+            :func:`assocpriv.numeric.grow_tree` returned, or a file of one of them, or of a suppression's report (JSON).
         plan: the plan that it was found with, or a file of it, for its promise to be said.
         min_confidence: of the rules shown.
         title: the page's heading.
@@ -77,8 +74,6 @@ def page(
     thing: Any = _read(Path(found)) if isinstance(found, str | Path) else found
     if isinstance(thing, Distributions):
         thing = thing.record()
-    elif getattr(thing, "attrs", {}).get(ATTRIBUTE, {}).get("format") == COMBINED:
-        thing = combined_records(thing)
     if isinstance(thing, dict):
         return _record_page(thing, known, title, str(found) if isinstance(found, str | Path) else "it")
     if isinstance(thing, TreeModel):
@@ -95,7 +90,7 @@ def _read(path: Path) -> Any:
             return read_table(path)  # which says what is wrong
         if isinstance(content, dict) and content.get("format") == "assocpriv-tree":
             return read_tree(path)
-        known = {"bounds"}, {"confidence_level", "columns"}, {"confidence_level", "joint"}, {"corrected", "tables"}
+        known = {"bounds"}, {"confidence_level", "columns"}, {"confidence_level", "joint"}
         if isinstance(content, dict) and any(names <= content.keys() for names in known):
             return content
     return read_table(path)
@@ -106,7 +101,7 @@ def _record_page(record: dict[str, Any], plan: "PublishedPlan | None", title: st
         raise EstimateError(
             f"{name} says how two columns are spread together; a page shows each by itself: leave --joint"
         )
-    if plan is not None and record.keys() & {"bounds", "tables"}:
+    if plan is not None and "bounds" in record:
         raise PlanError("no promise of one plan binds what this page says; leave the plan out")
     its = record.get("plan_id")
     if plan is not None and its and plan.plan_id != its:
@@ -117,11 +112,9 @@ def _record_page(record: dict[str, Any], plan: "PublishedPlan | None", title: st
     try:
         if "bounds" in record:
             return sheets.withheld_page(record, title or "What is withheld")
-        if "tables" in record:
-            return sheets.combined_page(record, title or "What the rounds say")
         return sheets.spread_page(record, title or "How the values are spread", plan)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError, ArithmeticError):
-        raise EstimateError(f"{name} is damaged, or not what numeric reconstruct, suppress or combine wrote") from None
+        raise EstimateError(f"{name} is damaged, or not what numeric reconstruct or suppress wrote") from None
 
 
 def _columns(plan: "PublishedPlan") -> "Collection[str]":

@@ -1,4 +1,4 @@
-"""Rounds, as text for a person or as JSON content: a next plan, combined tables."""
+"""A plan for the next round, as text for a person or as JSON content."""
 
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.planning.rounds import HISTOGRAM, Refinement
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.promise.breaches import epsilon, format_fraction
-from assocpriv.server.rounds import combined_records as combined_records
 from assocpriv.show import figures
 from assocpriv.show.plans import plan_lines, plan_record
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from assocpriv.planning.discovery import Prospects
 
 _SPLIT = {
@@ -86,30 +83,3 @@ def _mining_line(prospects: "Prospects") -> str:
         for k, support in prospects.least_min_supports.items()
     )
     return f"            mine with a --min-support of at least {least}; with less, none of that size are reported"
-
-
-# ---- combined tables
-
-
-def combined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
-    """Show what tables say together, and each table's own support and error."""
-    facts = combined_records(frame.head(0))
-    tables, corrected = facts["tables"], facts["corrected"]
-    lines = [
-        f"{number}: {table['reports']:,} reports of plan {table['plan_id'][:16]}…, {table['itemsets']:,} itemsets, "
-        f"within at most {table['transaction_size']} sampled {table['entries']}"
-        for number, table in enumerate(tables, 1)
-    ]
-    lines += [f"note: {note}" for note in facts["notes"]]
-    header = f"{'support':>9} {'± error':>9}" + (f" {'± model':>9}" if corrected else "")
-    for number in range(1, len(tables) + 1):
-        header += f" | {f'support {number}':>9} {'± error':>9}" + (f" {'corrected':>9}" if corrected else "")
-    lines.append(header + "  itemset")
-    for row in frame.head(top).to_dict("records"):
-        cells = [row["support"], row["std_error"], *([row["model_error"]] if corrected else [])]
-        text = " ".join(figures.percent_or_dash(value) for value in cells)
-        for number in range(1, len(tables) + 1):
-            names = [f"support_{number}", f"std_error_{number}", *([f"corrected_{number}"] if corrected else [])]
-            text += " | " + " ".join(figures.percent_or_dash(row[name]) for name in names)
-        lines.append(f"{text}  {figures.listed(row['itemsets'])}")
-    return lines + figures.rest_line(len(frame), top)

@@ -217,7 +217,6 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv refine": lambda home, out: [
         "refine", home / "i.parquet", "--plan", home / "plan.json", "--top", 3, "-o", out / "p.json"
     ],
-    "assocpriv combine": lambda home, out: ["combine", home / "i.parquet", home / "other.csv"],
     "assocpriv catalogue": lambda home, out: ["catalogue", home / "b.csv", "-o", out / "names.txt"],
     "assocpriv privacy": lambda home, out: ["privacy", home / "plan.json", "--shuffled", 1000],
     "assocpriv inspect": lambda home, out: ["inspect", home / "r.parquet"],

@@ -162,7 +162,6 @@ def test_closed_standard_output(home: Path, arguments: list[str]) -> None:
 LOOPS = [
     ["mine", "loop", "--min-support", "20%"], ["ask", "loop", "--itemset", "1"], ["inspect", "loop"],
     ["mine", "loop/r.parquet", "--min-support", "20%"], ["rules", "loop.csv", "--min-confidence", "20%"],
-    ["combine", "loop.csv", "loop.csv"], ["combine", "i.csv", "loop.csv"],
     ["refine", "loop.csv", "--plan", "plan.json", "-o", "x.json"],
     ["refine", "i.csv", "--plan", "loop", "-o", "x.json"],
     ["randomize", "loop", "--format", "dat", "--plan", "plan.json", "-o", "x.parquet"],
@@ -236,15 +235,12 @@ def writing_commands(home: Path) -> dict[str, tuple[list[Any], str]]:
         "generate": (["generate", "quest", "--baskets", 100], ".dat"),
         "refine": (["refine", home / "i.parquet", "--plan", home / "plan.json", "--top", 3], ".json"),
         "histogram": (["plan", "--histogram", *PROMISE], ".json"),
-        "combine to csv": (["combine", home / "i.parquet", home / "other.csv"], ".csv"),
-        "combine to parquet": (["combine", home / "i.parquet", home / "other.csv"], ".parquet"),
-        "combine to json": (["combine", home / "i.parquet", home / "other.csv"], ".json"),
     }
 
 
 WRITING = [
     "plan", "randomize", "mine to parquet", "mine to csv", "mine to json", "rules to parquet", "rules to csv",
-    "rules to json", "generate", "refine", "histogram", "combine to csv", "combine to parquet", "combine to json",
+    "rules to json", "generate", "refine", "histogram",
 ]  # fmt: skip
 
 
@@ -299,7 +295,7 @@ def test_unwritable_folder(home: Path, tmp_path: Path, command: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["out.txt", "out", "out.parquet.gz", ".csv"])
-@pytest.mark.parametrize("command", ["mine to csv", "rules to csv", "combine to csv"])
+@pytest.mark.parametrize("command", ["mine to csv", "rules to csv"])
 def test_unknown_extensions(home: Path, tmp_path: Path, command: str, name: str) -> None:
     """Tables are written as .parquet, .csv or .json only."""
     arguments, _ = writing_commands(home)[command]
@@ -329,7 +325,6 @@ def test_an_input_is_never_overwritten(home: Path, tmp_path: Path) -> None:
         ["mine", reports, "--min-support", "10%", "-o", reports],
         ["rules", itemsets, "--min-confidence", "10%", "-o", itemsets],
         ["refine", itemsets, "--plan", plan, "-o", plan],
-        ["combine", itemsets, home / "other.csv", "-o", itemsets],
     ):
         assert "is an input" in refused_without_output(tmp_path, *commands, "--force")
 
@@ -341,7 +336,6 @@ def test_an_input_is_never_overwritten(home: Path, tmp_path: Path) -> None:
         "report --plan plan.json --ledger l.bin --occasion w1 --basket 1", "randomize b.dat --plan plan.json",
         "mine r.parquet --min-support 15%", "rules i.csv", "gather inbox --plan plan.json", "catalogue b.dat", "demo",
         "plan --items 5 --transaction-size 2 --epsilon 2", "generate quest", "refine i.csv --plan plan.json",
-        "combine i.csv other.csv",
     ],
 )  # fmt: skip
 def test_an_output_is_a_file(home: Path, command: str, output: str) -> None:

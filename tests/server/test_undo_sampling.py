@@ -1,6 +1,5 @@
 """Tests of the sampling undone: supports of whole baskets, told the distribution of sizes."""
 
-from dataclasses import replace
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -16,13 +15,10 @@ import assocpriv as ap
 from assocpriv import plan_histogram
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.transactions import view_baskets
-from assocpriv.files.itemsets import join_names
 from assocpriv.planning.baskets import make_plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.itemsets import CORRECTED
-from assocpriv.server.rounds import combine_tables, correct_table, histogram_of_table
+from assocpriv.server.rounds import correct_table, histogram_of_table
 from assocpriv.server.undo_sampling import (
     Histogram,
     Sampling,
@@ -196,27 +192,6 @@ def test_the_door_corrects_and_files_keep_it(tmp_path: Path) -> None:
 def test_baskets_that_lose_little_warn_of_nothing() -> None:
     """Short baskets are randomized in silence (warnings are errors here)."""
     assert len(ap.randomize([{"1", "2"}, {"0"}], make_plan(5, 2, WEAK))) == 2
-
-
-def test_itemsets_in_blocks_are_of_whole_baskets() -> None:
-    """Of a round of itemsets in blocks no model is undone beyond what its table says that a block lost."""
-    rng = np.random.default_rng(8)
-    sets = [np.flatnonzero(rng.random(8) < 0.8).tolist() for _ in range(20_000)]
-    entries = (*((str(i),) for i in range(6)), ("0", "1"), ("1", "2"))
-    names = [join_names(list(entry)) for entry in entries]
-    view = View(kind="itemsets", others="drop", itemsets=entries, blocks=Blocks(8, 4))
-    inside = make_plan(2, 2, WEAK, itemset_size=1)
-    plan = replace(inside, catalogue=Catalogue(names), view=view)
-    asked, items = mined(sets, plan, 0.01, 3), mined(sets[:9_000], make_plan(8, 4, WEAK), 0.01, 4)
-    both = combine_tables([items, asked], SizeShares(np.arange(9), binom.pmf(np.arange(9), 8, 0.8)))
-    rows = dict(zip(asked["itemsets"], asked.to_dict("records"), strict=True))
-    found = both[np.isfinite(both["support_2"])]
-    assert len(found) == len(rows) > 6
-    for row in found.to_dict("records"):
-        own = rows[row["itemsets"]]
-        assert row["corrected_2"] == pytest.approx(own["support"] + own["sampling_loss"])
-        truth = 0.8 ** len(row["itemsets"])
-        assert abs(row["corrected_2"] - truth) < 4.9 * row["std_error_2"] + own["sampling_loss"]
 
 
 MIXED = SizeShares(np.array([0, 1, 2, 4, 8]), np.array([0.1, 0.2, 0.3, 0.25, 0.15]))

@@ -1,4 +1,4 @@
-"""Tests of pages in one file: of mined tables, of rounds, columns, trees and what is withheld.
+"""Tests of pages in one file: of mined tables, of columns, trees and what is withheld.
 
 Pages of mined tables: what they say, that no name breaks them, how large they are, and Chromium's own look.
 
@@ -6,7 +6,6 @@ Pages of distributions, trees and suppressions: their figures are those of the f
 """
 
 import json
-import math
 import os
 import re
 from html.parser import HTMLParser
@@ -32,7 +31,7 @@ from assocpriv.promise.errors import EstimateError, FileError, PlanError
 from assocpriv.show.charts import Edge, Point, Strip, graph, matrix, scatter, strips
 from assocpriv.show.figures import number, share
 from assocpriv.show.pages import page, write_page
-from assocpriv.show.sheets import Line, apart, tree_page
+from assocpriv.show.sheets import Line, tree_page
 from bench.speed.pages import large_table
 
 pytestmark = [pytest.mark.filterwarnings("ignore:itemsets of"), pytest.mark.filterwarnings("ignore:nothing was")]
@@ -234,7 +233,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return other_pages.made(tmp_path_factory.mktemp("found"))
 
 
-@pytest.mark.parametrize("name", ["rounds", "spread", "classes", "tree", "cells", "items"])
+@pytest.mark.parametrize("name", ["spread", "classes", "tree", "cells", "items"])
 def test_no_name_breaks_a_page(files: dict[str, Path], name: str) -> None:
     """Tags close in order, names are text; one script, nothing from elsewhere, nothing that runs."""
     text = page(files[name])
@@ -293,48 +292,6 @@ def test_what_is_withheld_is_named_to_the_owner(files: dict[str, Path]) -> None:
         assert "It stays with the owner" in text
 
 
-def test_rounds_stand_side_by_side(files: dict[str, Path]) -> None:
-    """Each table's figures and those of all; tables of one plan that differ are named, and of others not averaged."""
-    record = json.loads(files["rounds"].read_text())
-    text = Balanced(page(files["rounds"])).text
-    for row in record["itemsets"]:
-        for table in (1, 2, 3):
-            support, error = row[f"support_{table}"], row[f"std_error_{table}"]
-            if support is not None:
-                assert f"{share(support)} ± {share(1.96 * error)}" in text
-    assert {name for name in HOSTILE[:4] if combined_apart(record)[name]} == {HOSTILE[1]}
-    assert "1 differ between tables by more than chance" in text
-    assert "are not averaged" in text
-    assert "combined table in JSON" in refused("page", files["rounds"].with_suffix(".csv"), "-o", "x.html")
-
-
-def combined_apart(record: dict[str, Any]) -> dict[str, bool]:
-    """Return by name which single items the page calls different."""
-    told = apart(record["itemsets"], record["tables"])
-    rows = zip(record["itemsets"], told, strict=True)
-    return dict.fromkeys(HOSTILE, False) | {row["itemset"][0]: each for row, each in rows if len(row["itemset"]) == 1}
-
-
-def test_chance_is_rarely_called_a_difference() -> None:
-    """Tables that differ by their errors alone are called different in at most 5% of pages; a shift of 6 errors is.
-
-    400 pages of 100 itemsets; 5% within 4 standard errors of that many pages (false alarm below 1e-4), and a rule that
-    judged each difference by itself would name some in nearly every page.
-    """
-    rng = np.random.default_rng(7)
-    tables = [{"plan_id": "p", "population": True, "reports": 1000}] * 2
-    named = 0
-    for _ in range(400):
-        said = 0.2 + 0.01 * rng.standard_normal((100, 2))
-        rows = [{"support_1": a, "support_2": b, "std_error_1": 0.01, "std_error_2": 0.01} for a, b in said.tolist()]
-        named += any(apart(rows, tables))
-    assert 2 <= named <= 400 * 0.05 + 4 * math.sqrt(400 * 0.05 * 0.95)
-    shifted = [{"support_1": 0.2, "support_2": 0.29, "std_error_1": 0.01, "std_error_2": 0.01}]
-    assert apart(shifted, tables) == [True]
-    assert apart(shifted, [tables[0], tables[1] | {"plan_id": "other"}]) == [False]
-    assert apart(shifted, [each | {"population": False, "reports": 100} for each in tables]) == [False]
-
-
 def test_whether_a_promise_bounds_what_is_said() -> None:
     """An average promise bounds nothing of one report, and a column released as it is lies outside; it is said."""
 
@@ -354,7 +311,7 @@ def test_whether_a_promise_bounds_what_is_said() -> None:
 
 
 def test_one_plan_of_several_that_look_alike() -> None:
-    """A page is made with the plan of the reports only; rounds and suppressions are of none."""
+    """A page is made with the plan of the reports only; suppressions are of none."""
     plans = [
         numeric.plan_table(
             {"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "square-wave"}}}, ap.Breach("5%", each)
@@ -384,9 +341,8 @@ def test_bad_input_of_other_pages(files: dict[str, Path], tmp_path: Path) -> Non
     other = numeric.plan_table(
         {"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "square-wave"}}}, ap.Breach("5%", "50%")
     )
-    for name in ("rounds", "cells"):
-        with pytest.raises(PlanError, match="leave the plan out"):
-            page(files[name], other)
+    with pytest.raises(PlanError, match="leave the plan out"):
+        page(files["cells"], other)
     flat = json.loads(files["spread"].read_text())
     flat["columns"] = {
         name: each | {"edges": [1.0] * len(each["edges"])} for name, each in flat["columns"].items() if "edges" in each
