@@ -21,7 +21,9 @@ from .promise.information import (
 from .promise.entropy import SystemEntropy as SystemEntropy
 
 from .plans.catalogue import Catalogue as Catalogue
-from .plans.view import View as View
+from .plans.names import Names as Names
+from .plans.question import Question as Question
+from .plans.sizes_view import SizesView as SizesView
 from .plans.baskets import Plan as Plan, report_items as report_items
 from .files.plans import (
     NameSource as NameSource, check_catalogue as check_catalogue, read_catalogue as read_catalogue,
@@ -32,12 +34,12 @@ from .planning.discovery import (
     privacy as privacy, promise_needed as promise_needed, reports_needed as reports_needed,
     reports_to_discover as reports_to_discover,
 )
-from .planning.rounds import plan_histogram as plan_histogram
+from .planning.shortlist import refine as refine
 from .simulation.samples import (
     catalogue as catalogue, draft_catalogue as draft_catalogue, plan_for_sample as plan_for_sample,
     try_catalogue as try_catalogue,
 )
-from .api import foresee as foresee, plan as plan, refine as refine
+from .api import foresee as foresee, plan as plan
 
 from .records.baskets import Baskets as Baskets, to_baskets as to_baskets
 from .client.ledger import Ledger as Ledger, report as report

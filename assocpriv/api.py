@@ -25,17 +25,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.auditing.audit import Audit
-    from assocpriv.planning.rounds import Refinement
     from assocpriv.plans.catalogue import Catalogue
     from assocpriv.records.baskets import Baskets
     from assocpriv.server.ask import AskOutcome
     from assocpriv.server.counting import CountingBackend
     from assocpriv.server.distributions import Distributions
     from assocpriv.server.spark import SparkReports
-    from assocpriv.server.undo_sampling import SizeShares
 
     AnyReports = Reports | SparkReports | str | Path | Iterable[str | Path]
-    Table = pd.DataFrame | str | Path  # as mine returns it, or a file of it
 
 _COUNTING = ("confidence_level", "population", "memory_bytes", "progress")  # what a question to reports takes beside
 
@@ -47,8 +44,6 @@ def plan(
     items: int | Iterable[str] | None = None,
     transaction_size: int | None = None,
     promise: Breach | None = None,
-    *,
-    histogram: "Table | None" = None,
     **wishes: Any,
 ) -> Plan:
     """Choose the plan of baskets with the least error among those that keep a promise.
@@ -58,12 +53,9 @@ def plan(
 
     Args:
         items: number of items (then named 0 … n−1) or their names.
-        transaction_size: M, the number of items every transaction is padded or sampled to, 1..15. With a histogram it
-            is chosen where it is not given.
+        transaction_size: M, the number of items every transaction is padded or sampled to, 1..15.
         promise: the breach that no report may cause, nor all reports of one person together: ``Breach("5%", "50%")``,
             or ``Epsilon(2)``.
-        histogram: the mined table of a sizes plan, or a file of it: the plan whose supports come nearest to those of
-            whole baskets of these sizes is chosen, with ``blocks="auto"`` if nothing else is said.
         wishes: by name:
 
             - ``itemset_size``: K, the largest itemsets to be estimated; 3 (or M if that is less) by default.
@@ -78,15 +70,13 @@ def plan(
             - ``target``: itemset sizes to plan for (``"pairs"``, 2, [1, 2]); 1..K by default. With more items than
               could all be paired, the sizes below count too: mining must leave most items out on the way.
             - ``largest_insert_bits``: r is at most this, 1..8.
-            - ``view``: how clients make a transaction of a basket; by default they look its items up.
-            - ``blocks``: number of pieces that the catalogue is cut into, again and again at random: a report is about
-              one piece alone, so that less of a long basket is lost and fewer people are asked; None or 1 for none.
-            - ``focus``: itemsets that are expected, whose mean squared error is made least instead of the LDS.
+            - ``names``: what becomes of a basket's names (:class:`Names`); by default they are looked up.
+            - ``sizes``: the share of the people who are asked how many items they hold in place of which, as "2%", or
+              ``auto``; what sampling to M items loses can then be undone. By default nobody is.
             - ``progress``: called with (done, total) steps.
 
     Raises:
         PlanError: arguments out of range, or no operator fits.
-        EstimateError: not the table of a sizes plan.
         TypeError: arguments of another type, or of another name.
 
     Source: EGS03, sections 4 to 6; docs/why-it-works.md.
@@ -96,21 +86,17 @@ def plan(
     >>> made.n_items, made.report_bytes, made.amplification < 19
     (3, 1, True)
     """
-    from assocpriv.planning.baskets import make_plan, plan_for_sizes
+    from assocpriv.planning.baskets import make_plan
 
     slips = {"epsilon", "prior", "posterior"} & wishes.keys()
     if slips or not isinstance(promise, Breach):
         said = f"plan() has no argument {min(slips)!r}" if slips else "plan() needs a promise"
         raise TypeError(f'{said}; give promise=Epsilon(2) or promise=Breach("5%", "50%"), both of assocpriv')
-    check_names(wishes, [*signature(make_plan).parameters, "histogram"])
+    check_names(wishes, [*signature(make_plan).parameters])
     if items is None:
         raise TypeError("plan() needs items: how many there are, or their names")
-    if histogram is not None:
-        sizes = _sizes(histogram)
-        assert sizes is not None
-        return plan_for_sizes(items, promise, sizes, transaction_size=transaction_size, **wishes)[0]
     if transaction_size is None:
-        raise TypeError("plan() needs transaction_size: M, 1 to 15 items that a basket is sampled to, or a histogram")
+        raise TypeError("plan() needs transaction_size: M, 1 to 15 items that a basket is sampled to")
     return make_plan(items, transaction_size, promise, **wishes)
 
 
@@ -209,7 +195,7 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
 
     Args:
         records: **one record** is, of a plan of baskets, a set or list of item names (an int 7 is the name "7"), none
-            repeated but those that the plan's view drops as unknown, any number of them, also none (``set()``, as an
+            repeated but those that the plan drops as unknown, any number of them, also none (``set()``, as an
             empty list has no basket); of a plan of a table a dictionary, {"age": 34}; of a guided plan a
             :class:`assocpriv.guided.GuidedRecord`.
             **Many** are :class:`Baskets`, a list of sets, a pandas, polars or pyarrow table, or the name of a file,
@@ -223,7 +209,7 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
               ``force`` (replace an existing file), ``progress`` (called with bytes read and bytes of the file, or with
               baskets done and baskets).
             - Of baskets: ``format``, ``separator``, ``header``, ``transaction_column``, ``item_column``, ``unknown``,
-              ``repeats``, ``empty``, as of :func:`read_baskets`; a plan whose view says so drops other names in any
+              ``repeats``, ``empty``, as of :func:`read_baskets`; a plan whose rules say so drops other names in any
               case.
             - Of tables: ``separator`` (of the cells of a CSV file), ``missing`` (a word, or several, for missing
               values; empty cells are such anyway, NaN and null of numbers), ``clip`` (move values outside a column's
@@ -291,7 +277,6 @@ def mine(
     max_itemset: int | None = None,
     certain: float | str | None = None,
     certain_by: str = "split",
-    histogram: "pd.DataFrame | str | Path | None" = None,
     confidence_level: float | str = 0.95,
     population: bool = False,
     memory_bytes: int | None = None,
@@ -317,9 +302,6 @@ def mine(
             false ones is at most 1 less this: ``"95%"`` allows 5%.
         certain_by: ``split``: 3 in 10 reports choose the itemsets, the others alone measure and test them. ``all``: all
             reports do both, and every possible itemset up to the largest size counts as tested.
-        histogram: a mined table of a sizes plan, or a file of it: also give supports before sampling, by a model of how
-            baskets of each size hold an itemset, and within which bounds they lie whatever baskets hold, at the
-            confidence level.
         confidence_level: of the intervals ``ci_low`` … ``ci_high``, as 0.95 or ``"95%"``: score intervals, which hold
             where few reports show an itemset, or normal ones where these are the same.
         population: standard errors, intervals and tests for the population that the transactions were drawn from,
@@ -333,12 +315,9 @@ def mine(
         ``length``, ``frequent``, ``count`` (reports showing the itemset). Subsets of frequent itemsets that noise
         pushes below ``min_support`` are there with ``frequent`` False. If asked for, also ``p_value`` and
         ``certain``, and with ``top`` ``rank``, ``rank_low`` and ``rank_high`` (all ranks
-        lie between these with a probability of at least ``confidence_level``). With ``histogram`` also
-        ``corrected_support``, ``corrected_std_error`` (for the population), ``model_error`` (half of the correction,
-        which the standard error does not cover), ``corrected_low`` and ``corrected_high`` (the bounds, errors of
-        both tables included). Of a plan with blocks also ``reports`` (that tell of the itemset), ``sampling_loss``
-        (what its support in whole baskets may have more) and ``subset_counts``. ``write_itemsets`` keeps the table with
-        what ``association_rules`` needs of it.
+        lie between these with a probability of at least ``confidence_level``). Of a plan with blocks also ``reports``
+        (that tell of the itemset), ``sampling_loss`` (what its support in whole baskets may have more) and
+        ``subset_counts``. ``write_itemsets`` keeps the table with what ``association_rules`` needs of it.
 
     Raises:
         EstimateError: no reports, or sizes that the plan cannot answer.
@@ -364,15 +343,7 @@ def mine(
     request = MiningRequest(min_support, top, max_itemset, certain, certain_by, errors)
     backend = _backend(as_reports(reports), memory_bytes, progress)
     run = load_for(backend.plan.kind, "server.mine", "mined")
-    if histogram is None:
-        frame = run(backend, request)
-    else:
-        from assocpriv.files.itemsets import LightFrame
-        from assocpriv.server.rounds import check_correctable, correct_table, histogram_of_table
-
-        check_correctable(backend.plan.view.kind, blocks=backend.plan.view.blocks is not None)
-        sizes = histogram_of_table(_table(histogram))
-        frame = LightFrame.of(correct_table(run(backend, request).to_pandas(), sizes))
+    frame = run(backend, request)
     for line in describe_undecided(mining_facts(frame)):
         warnings.warn(line, stacklevel=2)
     if light:
@@ -607,72 +578,6 @@ def answer(
     return run(_backend(as_reports(reports), memory_bytes, progress), itemsets, rules, errors)
 
 
-# ---- rounds
-
-
-def refine(
-    itemsets: "Table",
-    plan: Plan,
-    *,
-    top: int = 64,
-    candidates: bool = False,
-    histogram: "Table | None" = None,
-    reports: int | None = None,
-    items: int | Iterable[str] | None = None,
-) -> "Refinement":
-    """Plan the next round, for other people, from what one round's reports showed.
-
-    After a round of sizes the next one asks about all items, and ``people`` says how to split those still to be asked.
-
-    Args:
-        itemsets: a table as :func:`mine` returned it, or a file of it.
-        plan: the plan it was mined with.
-        top: itemsets wanted. The shortlist has somewhat more items, those of the largest supports, and yet more as far
-            as noise leaves it open whether they belong there (docs/cli/server.md has the rule).
-        candidates: make the table's itemsets the entries, somewhat more than wanted, instead of its single items.
-        histogram: a mined table of a sizes plan (``assocpriv plan --histogram``), or a file of it, from which M and
-            what sampling loses are reckoned; without it the number of entries held is taken for Poisson around the sum
-            of their supports.
-        reports: how many people will answer; as many as in the table by default. After a round of sizes all that are
-            still to be asked, 49 times as many as in the table by default.
-        items: after a round of sizes that counted all names: number of items or their names.
-
-    Returns:
-        ``plan``, with the promise of the first one, and what holds for whoever answers both: ``amplification_limit``
-        (the product of both), ``highest_posterior``, ``lowest_posterior``.
-
-    Raises:
-        EstimateError: a table of another plan, of entries that are no items, or of fewer than two.
-        PlanError: numbers out of range, or no operator fits.
-
-    >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
-    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
-    >>> sorted(ap.refine(found, made, top=2).plan.catalogue)
-    ['milk', 'tea']
-    """
-    from assocpriv.planning.request import catalogue_of
-    from assocpriv.planning.rounds import RoundWishes
-    from assocpriv.planning.rounds import refine as run
-
-    Plan.of(plan)
-    catalogue = None if items is None else catalogue_of(items)
-    sizes = _sizes(histogram)
-    return run(_table(itemsets), plan, RoundWishes(top, candidates, sizes, reports, catalogue))
-
-
-def _table(table: "Table") -> "pd.DataFrame":
-    from assocpriv.server.itemsets import read_itemsets
-
-    return read_itemsets(table) if isinstance(table, str | Path) else table
-
-
-def _sizes(histogram: "Table | None") -> "SizeShares | None":
-    from assocpriv.server.rounds import sizes_of_table
-
-    return None if histogram is None else sizes_of_table(_table(histogram))
-
-
 # ---- both sides, and the promise
 
 
@@ -691,11 +596,11 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
     Returns:
         ``itemsets`` with their ``true_support`` (within at most M sampled items) and ``raw_support``, ``missed`` ones,
         counts of found, missed and false ones, what was ``read``, and the time of each stage. The truth is that of what
-        the plan's view makes of the baskets.
+        the plan makes of the baskets.
 
     Raises:
         PlanError: plans of this kind cannot be tried.
-        BasketError: an item outside the plan's catalogue that its view does not drop.
+        BasketError: an item outside the plan's catalogue that it does not drop.
         EstimateError: no baskets, or sizes that the plan cannot answer.
 
     Warns:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import tables
-from bench.accuracy import additive_noise, liars, numeric, planted
+from bench.accuracy import additive_noise, liars, numeric, planted, sizes
 from bench.accuracy import run as accuracy
 from bench.figures import guided_plots, tree_plots
 from bench.figures import run as figures
@@ -75,7 +75,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "subject",
         nargs="?",
-        choices=["baskets", "numeric"],
+        choices=["baskets", "numeric", "sizes"],
         default="baskets",
         help="accuracy: of what",
     )
@@ -222,6 +222,14 @@ def show(found: dict[str, Any], kept: dict[str, Any], text: str, stem: str, opti
         mining.tell(f"kept as {path.name}.json and {path.name}.md")
 
 
+def compare_sizes(options: argparse.Namespace) -> None:
+    """Run the bench of the law of baskets' sizes and print or save it."""
+    about = {"set": "accuracy sizes", "machine": machine(), "versions": versions()}
+    found = about | sizes.run(options.seeds, 20_000 if options.quick else options.people)
+    text = tables.heading(found, "The law of baskets' sizes from one collection") + sizes.markdown(found)
+    show(found, found, text, "accuracy-sizes", options)
+
+
 def compare_numbers(options: argparse.Namespace) -> None:
     """Run the accuracy bench of numbers and print or save it."""
     about = {"set": "accuracy numeric", "machine": machine(), "versions": versions()}
@@ -260,7 +268,8 @@ def main() -> None:
         print(json.dumps(found) if options.json else guided_plots.markdown(found))
         return
     if options.set == "accuracy":
-        {"baskets": compare, "numeric": compare_numbers}[options.subject](options)
+        subjects = {"baskets": compare, "numeric": compare_numbers, "sizes": compare_sizes}
+        subjects[options.subject](options)
         return
     quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed", "js", "pages")]
     for name in quick_enough if options.set == "all" else [options.set]:

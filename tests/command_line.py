@@ -87,6 +87,10 @@ def bad_plans(home: Path) -> dict[str, str]:
     def changed(**fields: Any) -> str:
         return json.dumps(plan | fields)
 
+    def asking(part: str, **fields: Any) -> str:
+        [question] = plan["questions"]
+        return changed(questions=[question | {part: question[part] | fields}])
+
     return {
         "empty": "",
         "cut": text[: len(text) // 2],
@@ -98,15 +102,15 @@ def bad_plans(home: Path) -> dict[str, str]:
         "version-3": changed(version=3),
         "unknown-kind": changed(kind="new"),
         "more-fields": changed(more=1),
-        "fewer-fields": json.dumps({name: value for name, value in plan.items() if name != "sizes"}),
+        "fewer-fields": json.dumps({name: value for name, value in plan.items() if name != "names"}),
         "huge-exponent": changed(promise={"prior": "1e-999999999", "posterior": "1/2"}),
-        "huge-float": text.replace('"transaction_size": 3', '"transaction_size": 1e999999999'),
-        "huge-integer": text.replace('"transaction_size": 3', f'"transaction_size": {"9" * 5000}'),
-        "long-integer": text.replace('"transaction_size": 3', f'"transaction_size": {"9" * 4000}'),
-        "huge-weights": changed(operators=[plan["operators"][0] | {"keep_weights": ["9" * 400] * 4}]),
-        "weight-exponent": changed(operators=[plan["operators"][0] | {"keep_weights": ["1e999999999"] * 4}]),
-        "huge-weight-bits": changed(operators=[plan["operators"][0] | {"weight_bits": 10**12}]),
-        "huge-field": changed(generator=plan["generator"] | {"field_bits": 10**9}),
+        "huge-float": text.replace('"size": 3', '"size": 1e999999999'),
+        "huge-integer": text.replace('"size": 3', f'"size": {"9" * 5000}'),
+        "long-integer": text.replace('"size": 3', f'"size": {"9" * 4000}'),
+        "huge-weights": asking("operator", keep_weights=["9" * 400] * 4),
+        "weight-exponent": asking("operator", keep_weights=["1e999999999"] * 4),
+        "huge-weight-bits": asking("operator", weight_bits=10**12),
+        "huge-field": asking("generator", field_bits=10**9),
         "huge-catalogue": changed(catalogue={"count": 2**40}),
         "repeated-name": changed(catalogue={"names": ["x"] * N_ITEMS}),
         "itemsets": (home / "i.json").read_text(),

@@ -6,10 +6,11 @@ import naive
 import numpy as np
 
 from assocpriv.auditing.clients import BulkClient, ClientReports, SingleClient, batch_of
-from assocpriv.client.baskets import Randomizer, fit_transaction
+from assocpriv.client.baskets import Answerer, Randomizer, fit_transaction
 from assocpriv.client.bulk import BulkRandomizer
+from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.view import Blocks, View
+from assocpriv.plans.sizes_view import SizesView
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import WordEntropy
 from assocpriv.records.baskets import Baskets
@@ -19,9 +20,17 @@ PROMISE = Breach("5%", "50%")
 SHARES = [1, 1, 1, 19]
 
 
-def cut(plan, n_items, blocks):
-    """Return a plan whose blocks are what another plan is about."""
-    return replace(plan, catalogue=Catalogue.numbered(n_items), view=View(blocks=blocks))
+def weighted(plan, weight):
+    """Return a plan's question with another weight."""
+    return replace(plan.items, weight=weight)
+
+
+def several(n_items, *questions, bounds=()):
+    """Return a plan of questions, each that of a plan with a weight; the last is about sizes where it has bounds."""
+    asked = [weighted(plan, weight) for plan, weight in questions]
+    if bounds:
+        asked[-1] = replace(asked[-1], view=SizesView(bounds))
+    return Plan(Catalogue.numbered(n_items), tuple(asked), naive.NO_PROMISE)
 
 
 PLANS = {
@@ -33,10 +42,18 @@ PLANS = {
     "few items": naive.small_plan("bch", 2, 3, 1, shares=SHARES),
     "one item": naive.small_plan("none", 1, 1, 1),
 }
-BLOCKS = {
-    "blocks": cut(naive.small_plan("none", 10, 3, 2, shares=SHARES), 39, Blocks(6, 4, 3)),
-    "blocks, bch": cut(naive.small_plan("bch", 40, 3, 2, shares=SHARES), 80, Blocks(3, 2)),
-    "blocks, fixed-size": cut(naive.fixed_plan(20, 3, 2, 5, shares=[1, 1, 19, 1]), 60, Blocks(2, 3)),
+QUESTIONS = {
+    "three questions": several(
+        40, (PLANS["bch"], 4), (PLANS["none"], 3), (naive.small_plan("none", 3, 1, 1), 3), bounds=(2, 4, 9)
+    ),
+    "plain": several(
+        40,
+        (PLANS["none"], 4),
+        (naive.small_plan("none", 40, 2, 1), 3),
+        (naive.small_plan("none", 3, 1, 1), 3),
+        bounds=(2, 4, 9),
+    ),
+    "rarely a size": several(20, (PLANS["fixed-size"], 30), (naive.fixed_plan(4, 1, 1, 2), 2), bounds=(1, 3, 8, 20)),
 }
 
 
@@ -81,7 +98,7 @@ class OddSeedBit(Faulty):
 
     def spoiled(self, packed, batch):
         """Set the bit in a fifth of the reports."""
-        place = self.plan.report_bits - 1
+        place = self.plan.items.report_bits - 1
         packed[self.rng.random(len(packed)) < 0.2, place // 8] |= 1 << place % 8
         return ClientReports.of_packed(packed)
 
@@ -138,13 +155,31 @@ class OtherPlan(Faulty):
         self.client = BulkClient(followed, SeededEntropy(seed))
 
 
+class OtherShares(OtherPlan):
+    """Draws its questions by other weights."""
+
+    def __init__(self, plan, weights, seed=0):
+        asked = zip(plan.questions, weights, strict=True)
+        other = replace(plan, questions=tuple(replace(question, weight=weight) for question, weight in asked))
+        super().__init__(plan, other, seed)
+
+
+def with_shares(plan, number):
+    """Return a plan of which one question keeps items by other weights: each place by itself, one time in two."""
+    asked = list(plan.questions)
+    operator = asked[number].operator
+    even = (1 << operator.weight_bits - operator.size,) * (operator.size + 1)
+    asked[number] = replace(asked[number], operator=replace(operator, keep_weights=even))
+    return replace(plan, questions=tuple(asked))
+
+
 class SpreadLeak(Faulty):
     """Without a code: baskets of item 0 show every other item with a slightly higher chance, none of them by much."""
 
     def spoiled(self, packed, batch):
         """Set one bit in five, at those baskets."""
         holds = np.array([0 in basket for basket in batch])
-        bits = np.unpackbits(packed, axis=1, bitorder="little", count=self.plan.report_bits)
+        bits = np.unpackbits(packed, axis=1, bitorder="little", count=self.plan.items.report_bits)
         bits |= (self.rng.random(bits.shape) < 0.2) & holds[:, None]
         return ClientReports.of_packed(np.packbits(bits, axis=1, bitorder="little"))
 
@@ -172,7 +207,7 @@ class _OneByOne:
     starts_anew = False
 
     def __init__(self, plan, seed=0):
-        self.plan, self.entropy, self.randomizer = plan, SeededEntropy(seed), Randomizer(plan)
+        self.plan, self.entropy, self.answerer = plan, SeededEntropy(seed), Answerer(plan.items)
 
     def reports(self, batches):
         """Yield the reports of each batch."""
@@ -181,16 +216,16 @@ class _OneByOne:
 
     def report(self, items):
         """Return the report of one basket; a faultless client's here."""
-        return self.show(fit_transaction(items, self.plan, self.entropy), self.mask())
+        return self.show(fit_transaction(items, self.plan.items, self.entropy), self.mask())
 
     def mask(self):
         """Pick which places are kept."""
-        return self.randomizer.subsets.masks[self.entropy.pick(self.randomizer.subsets.cumulative)]
+        return self.answerer.subsets.masks[self.entropy.pick(self.answerer.subsets.cumulative)]
 
     def show(self, items, mask):
         """Return the report that keeps some of the items."""
-        operator = self.plan.independent
-        bits = self.entropy.coins(self.plan.padded_items, operator.insert_num, operator.insert_bits)
+        operator = self.plan.items.independent
+        bits = self.entropy.coins(self.plan.items.padded_items, operator.insert_num, operator.insert_bits)
         for place, item in enumerate(items):
             bits = bits | 1 << item if mask >> place & 1 else bits & ~(1 << item)
         return bits.to_bytes(self.plan.report_bytes, "little")
@@ -201,7 +236,7 @@ class Unpadded(_OneByOne):
 
     def report(self, items):
         """Return the report of one basket."""
-        return self.show(items[: self.plan.transaction_size], self.mask())
+        return self.show(items[: self.plan.items.transaction_size], self.mask())
 
 
 class FirstItemsKept(_OneByOne):
@@ -212,7 +247,7 @@ class FirstItemsKept(_OneByOne):
         mask = self.mask()
         if self.entropy.below(5) == 0:
             mask = (1 << mask.bit_count()) - 1
-        return self.show(fit_transaction(items, self.plan, self.entropy), mask)
+        return self.show(fit_transaction(items, self.plan.items, self.entropy), mask)
 
 
 class AlwaysShown:
@@ -225,7 +260,7 @@ class AlwaysShown:
         """Make reports until one shows the item, if the basket holds it."""
         while True:
             report = self.randomizer.randomize(transaction, entropy=entropy)
-            if self.item not in transaction or self.item in self.plan.form.items(report):
+            if self.item not in transaction or self.item in self.plan.items.form.items(report):
                 return report
 
 
@@ -236,7 +271,7 @@ class ShownAlone(AlwaysShown):
         """Make reports until one shows the item, if the basket is it."""
         while True:
             report = self.randomizer.randomize(transaction, entropy=entropy)
-            if list(transaction) != [self.item] or self.item in self.plan.form.items(report):
+            if list(transaction) != [self.item] or self.item in self.plan.items.form.items(report):
                 return report
 
 
@@ -300,111 +335,125 @@ class InBulk(Faulty):
         return ClientReports.of_packed(packed)
 
 
-class BlockDrawn:
-    """A device of a plan with blocks; a subclass errs in how it draws its block, or in what it holds of it.
+# ---- plans of several questions
 
-    Of a plan without blocks it is faultless: also those of one block are asked for.
+
+class Asked:
+    """A device of a plan of several questions; a subclass errs in its coin, or in what it makes of an answer.
+
+    Of a plan of one question it is faultless: those of each question alone are asked for, too.
     """
 
     def __init__(self, plan):
-        self.plan, self.blocks, self.inside = plan, plan.view.blocks, Randomizer(plan.block_plan)
+        self.plan, self.answerers = plan, [Answerer(question) for question in plan.questions]
 
     def randomize(self, transaction, *, entropy):
         """Return the report of one transaction."""
-        if self.blocks is None:
-            return self.inside.randomize(transaction, entropy=entropy)
         items = sorted(transaction)
-        block = self.block(items, entropy)
-        report = self.inside.randomize(self.held(block, items), entropy=entropy)
-        return block.to_bytes(2, "little") + report
+        if len(self.answerers) == 1:
+            return self.answer(0, items, entropy)
+        return self.report(self.number(items, entropy), items, entropy)
 
-    def block(self, items, entropy):
-        """Draw a block."""
-        return entropy.below(self.blocks.count)
+    def number(self, items, entropy):
+        """Draw a question."""
+        return entropy.pick(self.plan.cumulative_weights)
 
-    def held(self, block, items):
-        """Return the places of a block that a transaction holds."""
-        return self.blocks.places(block, items, self.plan.n_items)
+    def answer(self, number, items, entropy):
+        """Return the answer to a question."""
+        answerer = self.answerers[number]
+        return answerer.answer(answerer.question.view.entries(items), entropy)
 
-
-class FullestBlock(BlockDrawn):
-    """Takes the piece that holds most of the transaction, of a partition that it draws."""
-
-    def block(self, items, entropy):
-        """Draw a block, and go to the fullest of its partition."""
-        first = super().block(items, entropy) // self.blocks.pieces * self.blocks.pieces
-        return max(range(first, first + self.blocks.pieces), key=lambda block: len(self.held(block, items)))
+    def report(self, number, items, entropy):
+        """Return the report that answers a question."""
+        return self.plan.report_of(number, self.answer(number, items, entropy))
 
 
-class NoEmptyBlock(BlockDrawn):
-    """Draws a new block until something is in it."""
+class NotOfLarge(Asked):
+    """A coin that depends on the basket: the last question is seldom asked of five items or more."""
 
-    def block(self, items, entropy):
-        """Draw blocks."""
-        while not self.held(block := super().block(items, entropy), items) and items:
+    def number(self, items, entropy):
+        """Draw again where a large basket draws the last question."""
+        number = super().number(items, entropy)
+        return super().number(items, entropy) if number == len(self.answerers) - 1 and len(items) > 4 else number
+
+
+class UntilItSuits(Asked):
+    """A coin that is drawn until it suits: an empty basket is asked about items only."""
+
+    def number(self, items, entropy):
+        """Draw coins."""
+        last = len(self.answerers) - 1
+        while (number := super().number(items, entropy)) == last and not items:
             pass
-        return block
+        return number
 
 
-class FirstPartition(BlockDrawn):
-    """Draws among the blocks of the first partition alone, and so tells the law what it may."""
-
-    def block(self, items, entropy):
-        """Draw a piece."""
-        return super().block(items, entropy) % self.blocks.pieces
-
-
-class BesidesItsBlock(BlockDrawn):
-    """Reports items of other blocks as if they were in the block, at the places of their numbers."""
-
-    def held(self, block, items):
-        """Return the places of the items in the block, and of the first items of all."""
-        beside = {item for item in items if item < self.inside.plan.n_items - 1}
-        return sorted({*super().held(block, items), *beside})
-
-
-class BlockSeeded(BlockDrawn):
-    """Draws its blocks from a generator of a seed of 8 bits, all else from good words."""
-
-    seeds = np.random.default_rng(1)
-
-    def __init__(self, plan):
-        super().__init__(plan)
-        self.rng = np.random.default_rng(int(self.seeds.integers(256)))
-
-    def block(self, items, entropy):
-        """Draw a block."""
-        return int(self.rng.integers(self.blocks.count))
-
-
-class StartedAnew:
-    """A box of one of the devices above that starts anew for each call, as a program does."""
-
-    starts_anew = True
-
-    def __init__(self, device, plan):
-        self.device, self.plan, self.entropy = device, plan, SeededEntropy(0)
-
-    def reports(self, batches):
-        """Yield the reports of each batch."""
-        box = Single(self.device, self.plan)
-        box.entropy = self.entropy
-        yield from box.reports(batches)
-
-
-class BulkByPiece(Faulty):
-    """In bulk: of baskets of one item every other report names the block of its partition that holds it."""
+class BulkUntilItSuits(Faulty):
+    """The same in bulk: where an empty basket was to be asked the last question it sends what another one sent."""
 
     def spoiled(self, packed, batch):
-        """Name the block."""
-        blocks, n = self.plan.view.blocks, self.plan.n_items
-        pieces = blocks.table(n).pieces
-        for row in range(0, len(packed), 2):
-            for item in batch[row] if len(batch[row]) == 1 else ():
-                partition = int(packed[row, :2].view("<u2")[0]) // blocks.pieces
-                block = partition * blocks.pieces + int(pieces[partition, item])
-                packed[row, :2] = np.frombuffer(block.to_bytes(2, "little"), dtype=np.uint8)
+        """Exchange reports."""
+        empty = np.flatnonzero(batch.sizes == 0)
+        last = packed[empty, 0] == len(self.plan.questions) - 1
+        packed[empty[last]] = packed[self.rng.choice(empty[~last], last.sum())]
         return ClientReports.of_packed(packed)
+
+
+class SharesOff(Asked):
+    """The first question is asked a tenth more often than its share says, whatever the basket."""
+
+    def number(self, items, entropy):
+        """Draw by other weights."""
+        first, *others = self.plan.cumulative_weights
+        return entropy.pick([11 * first, *(10 * each for each in others[:-1]), 10 * others[-1]])
+
+
+class NumberTellsSize(Asked):
+    """One report in five has a number that tells whether the basket is large, whatever is asked."""
+
+    def number(self, items, entropy):
+        """Draw, and tell."""
+        number = super().number(items, entropy)
+        return int(len(items) > 2) if entropy.below(5) == 0 else number
+
+
+class PaddingTells(Asked):
+    """The last byte of the padding, where there is any, tells whether the basket is large."""
+
+    def report(self, number, items, entropy):
+        """Set the byte."""
+        report = super().report(number, items, entropy)
+        is_padded = self.plan.questions[number].form.length + 1 < len(report)
+        return report[:-1] + bytes([len(items) > 2]) if is_padded else report
+
+
+class AnswersAnother(Asked):
+    """Large baskets answer the first question with all items exchanged for the first ones, and name it all the same."""
+
+    def report(self, number, items, entropy):
+        """Answer about others."""
+        return super().report(number, range(len(items)) if number == 0 and len(items) > 2 else items, entropy)
+
+
+class NamesAnother(Asked):
+    """One answer in three to the last question goes out under another question's number, whose form it has."""
+
+    def report(self, number, items, entropy):
+        """Exchange the number."""
+        report = super().report(number, items, entropy)
+        last = len(self.answerers) - 1
+        return bytes([1]) + report[1:] if number == last and entropy.below(3) == 0 else report
+
+
+class CoinRepeats(Asked):
+    """One time in three the question before is asked again."""
+
+    before = 0
+
+    def number(self, items, entropy):
+        """Draw, or repeat."""
+        self.before = self.before if entropy.below(3) == 0 else super().number(items, entropy)
+        return self.before
 
 
 class Failing:
@@ -425,7 +474,7 @@ class LazySeeds(SeededEntropy):
 
     def __init__(self, plan, seed=0):
         super().__init__(seed)
-        self.n_seeds = 1 << plan.generator.seed_bits
+        self.n_seeds = 1 << plan.items.generator.seed_bits
 
     def below(self, n):
         """Return a uniform number, or 0 for a seed."""
@@ -533,7 +582,7 @@ class Reseeded:
 
     def __init__(self, plan, seed=0):
         self.plan, self.randomizer, self.rng = plan, BulkRandomizer(plan), np.random.default_rng(seed)
-        self.most = self.randomizer.words_needed(batch_of([range(plan.transaction_size + 1)], plan))
+        self.most = self.randomizer.words_needed(batch_of([range(plan.items.transaction_size + 1)], plan))
         # the same words as from a generator for each of the 2^16 seeds, in a thousandth of the time
         self.words_of_seed = np.random.default_rng(seed + 1).integers(0, 1 << 64, (1 << 16, self.most), dtype=np.uint64)
 
@@ -541,7 +590,7 @@ class Reseeded:
         """Yield the reports of each batch: those of sampled baskets, which take more words, apart from the others."""
         for batch in batches:
             packed = np.zeros((len(batch), self.plan.report_bytes), dtype=np.uint8)
-            m = self.plan.transaction_size
+            m = self.plan.items.transaction_size
             for rows, used in (
                 (np.flatnonzero(batch.sizes <= m), self.most - m),
                 (np.flatnonzero(batch.sizes > m), self.most),

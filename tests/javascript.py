@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from debian_packages import program
 
+from assocpriv.plans.baskets import Plan
+
 CLIENT = Path(__file__).parents[1] / "clients" / "js"
+VECTORS = Path(__file__).parent / "vectors"
 _OLDEST = 18
 
 
@@ -53,6 +56,12 @@ def run(*command: str | Path, folder: Path = CLIENT, **options: object) -> "subp
     if done.returncode:
         pytest.fail(f"{Path(command[0]).name} {command[1:]}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
     return done
+
+
+def vector_plan(name: str) -> Plan:
+    """Return a plan of the vectors."""
+    plans = json.loads((VECTORS / "plans.json").read_text(encoding="ascii"))["plans"]
+    return Plan.from_json(next(each["plan"] for each in plans if each["name"] == name))
 
 
 def version() -> str:

@@ -16,7 +16,8 @@ from assocpriv.client.tables import encode, release
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator
-from assocpriv.plans.operator import FixedSizeOperator, Operator
+from assocpriv.plans.operator import AnyOperator, FixedSizeOperator, Operator
+from assocpriv.plans.question import Question
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import WordEntropy
 
@@ -67,8 +68,7 @@ def small_plan(
     weights = [(share << weight_bits) // total for share in shares]
     weights[m] += (1 << weight_bits) - sum(comb(m, j) * weight for j, weight in enumerate(weights))
     operator = Operator(m, *insert, weight_bits, tuple(weights))
-    generator = small_generator(code, n_items + m, insert[1], m + k)
-    return Plan(Catalogue.numbered(n_items), m, k, operator, generator, NO_PROMISE)
+    return items_plan(n_items, operator, small_generator(code, n_items + m, insert[1], m + k), k)
 
 
 def fixed_plan(n_items: int, m: int, k: int, report_size: int, *, shares: Sequence[int] | None = None) -> Plan:
@@ -83,8 +83,21 @@ def fixed_plan(n_items: int, m: int, k: int, report_size: int, *, shares: Sequen
     """
     shares = list(shares or range(1, m + 2))
     weights = tuple(share if 0 <= report_size - j <= n_items else 0 for j, share in enumerate(shares))
-    operator = FixedSizeOperator(m, n_items + m, report_size, weights)
-    return Plan(Catalogue.numbered(n_items), m, k, operator, Generator(), NO_PROMISE)
+    return items_plan(n_items, FixedSizeOperator(m, n_items + m, report_size, weights), Generator(), k)
+
+
+def items_plan(
+    items: int | Sequence[str],
+    operator: AnyOperator,
+    generator: Generator | None = None,
+    k: int = 1,
+    promise: Breach = NO_PROMISE,
+    reports_per_person: int = 1,
+) -> Plan:
+    """Make a plan of one question about items, numbered or named, for itemsets of up to k."""
+    catalogue = Catalogue.numbered(items) if isinstance(items, int) else Catalogue(items)
+    question = Question(len(catalogue), operator, generator or Generator(), k)
+    return Plan(catalogue, (question,), promise, reports_per_person=reports_per_person)
 
 
 def small_generator(code: str, n_items: int, r: int, independent: int) -> Generator:
@@ -183,7 +196,7 @@ def randomize_transactions(transactions, plan, words):
             reports.append(randomizer.randomize(transaction, entropy=entropy))
         except IndexError:
             break
-        fitted.append(fit_transaction(sorted(transaction), plan, ReplayEntropy(words[used:])))
+        fitted.append(fit_transaction(sorted(transaction), plan.items, ReplayEntropy(words[used:])))
         used += entropy.used
     return reports, fitted, used
 

@@ -86,7 +86,7 @@ _LAWS = {
 }
 _FEW_CHOICES = 64  # of a column whose weights are all looked at
 _EVERY = ""  # client of a finding that is about the plan, or about our code as a whole
-_WITHOUT_KIND = "select-a-size"  # whose auditor finds what is wrong with a text that names no kind
+_WITHOUT_KIND = "baskets"  # whose auditor finds what is wrong with a text that names no kind
 
 
 # ---- any kind of plan
@@ -218,7 +218,7 @@ def _audit_client(
     if len(request.clients) > 1:
         confidence = (1 + confidence) / 2
         if client == "single":
-            few = batch_of([range(min(plan.n_items, plan.transaction_size))] * TIMED, plan)
+            few = batch_of([range(min(plan.n_items, plan.items.transaction_size))] * TIMED, plan)
             trials = min(trials, _SINGLE_TRIALS, trials_in_time(partial(box.reports, [few])))
     return audit_client(plan, box, trials=trials, confidence=confidence, progress=progress)
 

@@ -12,6 +12,11 @@ report shows, one item, bit or byte, the length, whether it repeats the one befo
 with a chance of 1 − confidence at most: half of it belongs to the bounds of ε, the other half is shared equally by the
 laws. docs/privacy.md says what no such audit can see.
 
+Of a plan of several questions each is audited so by itself, its client a box of its own (questions.py), and the coin
+that draws them: these parts share the false alarms equally. The reports asked for are shared, too: one in eight is for
+the coin, the others are as many for each question. One that is rarely asked gets few answers; with fewer than 256
+nothing is decided about it.
+
 The form of its reports is audited by itself: one for each basket, of one length, and such that every server takes them.
 The length of a report must not depend on the basket: it would tell its size to everybody on the way.
 """
@@ -28,12 +33,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.blocks import AskedOfBlocks, BlockTallies, ask_of_blocks, laws_of_blocks
 from assocpriv.auditing.clients import BlackBox, BulkClient, ClientReports, answered, batch_of
 from assocpriv.auditing.counts import (
     SCORE_CELLS,
     Counts,
-    Neighbours,
     Scorer,
     Stream,
     Table,
@@ -57,6 +60,8 @@ from assocpriv.auditing.findings import (
     failure,
 )
 from assocpriv.auditing.goodness_of_fit import Asked, ItemTallies, Law, OtherTallies, basket_laws, deals, start_length
+from assocpriv.auditing.questions import CoinTallies, OfQuestion, Seen, TooFewAnswers, coin_baskets, coin_laws
+from assocpriv.auditing.recompute_promise import named_by_question, read_numbers
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.promise.breaches import epsilon
 from assocpriv.promise.errors import FileError
@@ -70,6 +75,8 @@ _ROUNDING = 1e-9  # far more than the error of an inverse beta function
 _LONGEST_START = 1024  # reports of each long start
 _ROUNDS = 16
 _LONGEST_BASKET = 64
+_LEAST_ANSWERS = 256  # to a question, about which something is to be decided
+_MOST_HELD = 1 << 28  # items of all transactions that a question is asked about
 
 
 # ---- lower bounds
@@ -78,7 +85,13 @@ _LONGEST_BASKET = 64
 class Paired(Protocol):
     """Counts of reports of pairs of transactions."""
 
-    chosen: Neighbours
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The pairs, by the places of their transactions."""
+
+    @property
+    def totals(self) -> Counts:
+        """Reports of each transaction."""
 
     def tables(self, pair: int) -> Iterator[tuple[str, Table]]:
         """Yield the tables of a pair's features, each with its name."""
@@ -115,7 +128,7 @@ class LowerBound:
 
 def learn_scorers(tallies: Tallies) -> list[Scorer]:
     """Learn a score for each pair: the log of the ratio of chances, if bits were independent of each other."""
-    return [_scorer(dict(tallies.tables(pair))["bits"]) for pair in range(len(tallies.chosen.pairs))]
+    return [_scorer(dict(tallies.tables(pair))["bits"]) for pair in range(len(tallies.pairs))]
 
 
 def _scorer(table: Table) -> Scorer:
@@ -133,7 +146,7 @@ def _scorer(table: Table) -> Scorer:
 def choose_events(training: Sequence[Paired]) -> list[Event]:
     """Choose for each pair, either way round, and each kind of feature the set that promises most."""
     events = []
-    for pair in range(len(training[0].chosen.pairs)):
+    for pair in range(len(training[0].pairs)):
         summed: dict[str, Table] = {}
         for tallies in training:
             for feature, table in tallies.tables(pair):
@@ -164,7 +177,7 @@ def lower_bounds(events: list[Event], tested: Paired, false_alarm: float) -> lis
     All bounds hold together, with a chance of at least 1 − ``false_alarm``.
     """
     each, bounds = false_alarm / (2 * len(events)), []
-    by_pair = [dict(tested.tables(pair)) for pair in range(len(tested.chosen.pairs))]
+    by_pair = [dict(tested.tables(pair)) for pair in range(len(tested.pairs))]
     for event in events:
         first, second = by_pair[event.pair][event.feature]
         if event.is_reversed:
@@ -216,23 +229,82 @@ def audit_client(
         PlanError: trials or a confidence that cannot be used.
         FileError: a program that cannot be started.
     """
-    level = check_request(trials, confidence)
-    half = float((1 - level) / 2)
+    alarm, chance = float(1 - check_request(trials, confidence)), np.random.default_rng(seed)
+    told, given = progress or (lambda *_: None), box or BulkClient(plan)
     try:
-        chance = np.random.default_rng(seed)
-        ask = _ask if plan.view.blocks is None else ask_of_blocks
-        asked: Asked | AskedOfBlocks = ask(plan, box or BulkClient(plan), trials, chance, progress or (lambda *_: None))
+        if len(plan.questions) > 1:
+            return _audit_questions(plan, given, trials, alarm, chance, told)
+        asked = _ask(plan, given, plan.n_items, trials, chance, told)
+        malformed = sum(part.malformed for part in asked.parts)
+        form = judge_format(EMPIRICAL, malformed, sum(part.total for part in asked.parts))
+        bound, *laws = _judged(plan, asked, alarm, malformed)
     except (FileError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
         return [failure(EMPIRICAL, "answers", error)]
-    tested = list(basket_laws(asked) if isinstance(asked, Asked) else laws_of_blocks(asked))
-    malformed = sum(part.malformed for part in asked.parts)
-    return [
-        _amplification(plan, asked.training, asked.tested, half),
-        judge_format(EMPIRICAL, malformed, sum(part.total for part in asked.parts)),
-        *(_law_finding(law, half / len(tested), malformed) for law in tested),
-    ]
+    return [bound, form, *laws]
+
+
+def _judged(plan: "Plan", asked: Asked, alarm: float, malformed: int) -> list[Finding]:
+    """Return what was found about a client of one question: the bound of ε, then the laws."""
+    return _findings(plan, asked.training, asked.tested, list(basket_laws(asked)), alarm, malformed)
+
+
+def _findings(
+    plan: "Plan", training: Sequence[Paired], tested: Paired, laws: Sequence[Law], alarm: float, malformed: int
+) -> list[Finding]:
+    shared = alarm / 2 / len(laws)
+    found = [_amplification(plan, training, tested, alarm / 2)]
+    return found + [_law_finding(law, shared, malformed) for law in laws]
+
+
+# ---- several questions
+
+
+def _audit_questions(
+    plan: "Plan", box: BlackBox, trials: int, alarm: float, chance: np.random.Generator, progress: Progress
+) -> list[Finding]:
+    """Audit the coin, and a client of each question alone."""
+    numbers, seen, alarm = read_numbers(plan.canonical_json), Seen.none(plan), alarm / (len(plan.questions) + 1)
+    baskets, part = coin_baskets(numbers, chance), trials // 8
+    learned, coin = (CoinTallies(baskets, plan, seen) for _ in range(2))
+    learned.collect(box, part // 4, partial(progress, "learning, questions"))
+    coin.collect(box, part - part // 4, partial(progress, "testing, questions"))
+    parts: list[CoinTallies | OfQuestion] = [learned, coin]
+    found: list[Finding] = []
+    for number, question in enumerate(plan.questions):
+        inside = OfQuestion(box, plan, numbers, number, seen, np.random.default_rng(chance.integers(1 << 62)))
+        parts.append(inside)
+        asks = min((trials - part) // len(plan.questions), _MOST_HELD // max([1, *numbers.questions[number].bounds]))
+        answers = int(asks * numbers.shares[number] * 3 // 4)  # a few are not taken
+        alone, told = plan.alone(question), partial(_told, progress, number)
+        judged = _audit_question(alone, inside, answers, alarm, chance, told)
+        found += [replace(each, name=named_by_question(each.name, number, numbers)) for each in judged]
+    malformed = sum(each.malformed for each in parts)
+    form = judge_format(EMPIRICAL, malformed, sum(each.total for each in parts))
+    bound, *laws = _findings(plan, [learned], coin, list(coin_laws(coin, seen, numbers)), alarm, malformed)
+    return [form, replace(bound, name=f"{bound.name}, questions"), *laws, *found]
+
+
+def _told(progress: Progress, number: int, stage: str, done: int, total: int) -> None:
+    progress(f"{stage}, question {number}", done, total)
+
+
+def _audit_question(
+    plan: "Plan", box: OfQuestion, answers: int, alarm: float, chance: np.random.Generator, progress: Progress
+) -> list[Finding]:
+    if answers < _LEAST_ANSWERS:
+        said = f"Of so many reports about {answers:,} would answer this question; it takes {_LEAST_ANSWERS}, so more."
+        return [Finding(EMPIRICAL, "answers", UNDECIDED, said)]
+    try:
+        asked = _ask(plan, box, box.most_entries, answers, chance, progress)
+    except TooFewAnswers:
+        said = "This question was answered too rarely to decide anything about it: see how questions are drawn."
+        return [Finding(EMPIRICAL, "answers", UNDECIDED, said)]
+    return _judged(plan, asked, alarm, box.malformed)
+
+
+# ---- one question
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,8 +331,9 @@ def split_trials(trials: int) -> Trials:
     return Trials(part, part, part, part, others, start, trials - 4 * part - others - 2 * start)
 
 
-def _ask(plan: "Plan", box: BlackBox, trials: int, chance: np.random.Generator, progress: Progress) -> Asked:
-    chosen, split = worst_neighbours(plan), split_trials(trials)
+def _ask(plan: "Plan", box: BlackBox, most: int, trials: int, chance: np.random.Generator, progress: Progress) -> Asked:
+    """Ask a client of a plan of one question for so many reports, of transactions of ``most`` items at most."""
+    chosen, split = worst_neighbours(plan, most), split_trials(trials)
     first = Tallies(chosen, plan)
     first.collect(box, split.learn, partial(progress, "learning"))
     scorers = learn_scorers(first)
@@ -268,22 +341,20 @@ def _ask(plan: "Plan", box: BlackBox, trials: int, chance: np.random.Generator, 
     second.collect(box, split.score, partial(progress, "scoring"))
     stream = Stream(chosen, plan)
     stream.collect(box, split.follow, partial(progress, "following"))
-    items = [ItemTallies(plan, dealt, chance) for dealt in deals(plan, split.items, chance)]
+    items = [ItemTallies(plan, dealt, chance) for dealt in deals(plan, split.items, chance, most)]
     for each in items:
         each.collect(box, partial(progress, "every item"))
-    others = OtherTallies(plan, chance)
+    others = OtherTallies(plan, chance, most)
     others.collect(box, split.others, partial(progress, "all sizes"))
     whole, starts = chosen.transactions[0], None
     if box.starts_anew:
-        starts = compare_starts(whole, plan, box, split.start, start_length(form_of(whole.plan)))
+        starts = compare_starts(whole, plan, box, split.start, start_length(form_of(plan)))
     tested = Tallies(chosen, plan, scorers, for_laws=True)
     tested.collect(box, split.test, partial(progress, "testing"))
     return Asked([first, second], tested, stream, items, others, starts)
 
 
-def _amplification(
-    plan: "Plan", training: Sequence[Paired], tested: Tallies | BlockTallies, false_alarm: float
-) -> Finding:
+def _amplification(plan: "Plan", training: Sequence[Paired], tested: Paired, false_alarm: float) -> Finding:
     events = choose_events(training)
     bounds = lower_bounds(events, tested, false_alarm)
     best = max(bounds, key=lambda bound: bound.epsilon)

@@ -182,7 +182,7 @@ def trials_in_time(ask: Callable[[], Iterable[ClientReports]]) -> int:
 
 def batch_length(plan: "Plan") -> int:
     """Return how many transactions to ask about at a time; what is made of their reports takes tens of megabytes."""
-    return max(64, min(LARGEST_BATCH, _BATCH_BITS // (_LOOKED_AT + plan.report_bits)))
+    return max(64, min(LARGEST_BATCH, _BATCH_BITS // (_LOOKED_AT + 8 * plan.report_bytes)))
 
 
 def batch_of(transactions: Sequence[Sequence[int]], plan: "Plan") -> Baskets:

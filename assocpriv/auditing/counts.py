@@ -6,6 +6,8 @@ those that a mistake would tell apart: an empty one, the first and the last item
 
 What is looked at in their reports, items, bits and lengths, is added up batch by batch: memory does not grow with
 trials.
+
+Plans here have one question; several are looked at one by one (questions.py).
 """
 
 from collections import Counter
@@ -59,13 +61,13 @@ class Transaction:
     """A transaction to ask about."""
 
     items: tuple[int, ...]  # increasing
-    plan: "Plan"  # of its reports, where these are about blocks of one block
+    plan: "Plan"
     reference: tuple[int, ...]  # its items, and the dummies that pad it; as many as M unless it is longer
 
     @property
     def is_sampled(self) -> bool:
         """Whether it is longer than M, so that chance decides what is randomized."""
-        return len(self.items) > self.plan.transaction_size
+        return len(self.items) > self.plan.items.transaction_size
 
     @property
     def own_shown(self) -> Fraction:
@@ -77,8 +79,8 @@ class Transaction:
 
 def transaction_of(items: tuple[int, ...], plan: "Plan") -> Transaction:
     """Return what a plan makes of a transaction."""
-    padding = range(plan.n_items, plan.n_items + max(0, plan.transaction_size - len(items)))
-    return Transaction(items, plan.block_plan, (*items, *padding))
+    padding = range(plan.n_items, plan.n_items + max(0, plan.items.transaction_size - len(items)))
+    return Transaction(items, plan, (*items, *padding))
 
 
 def form_of(plan: "Plan") -> "Form":
@@ -88,7 +90,7 @@ def form_of(plan: "Plan") -> "Form":
 
 @lru_cache(maxsize=32)
 def _form_of(text: str) -> "Form":
-    return read_numbers(text).form
+    return read_numbers(text).questions[0].form
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,23 +101,24 @@ class Neighbours:
     pairs: tuple[tuple[int, int], ...]
 
 
-def worst_neighbours(plan: "Plan") -> Neighbours:
-    """Choose transactions and pairs; the first transaction has M items, or all there are."""
-    chosen = list(dict.fromkeys(pair for pair in _pairs(plan) if pair[0] != pair[1]))
+def worst_neighbours(plan: "Plan", most: int | None = None) -> Neighbours:
+    """Choose transactions, of ``most`` items if there is a limit, and pairs; the first has M items, or all it can."""
+    pairs = _pairs(plan, plan.n_items if most is None else most)
+    chosen = list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
     listed = list(dict.fromkeys(items for pair in chosen for items in pair))
     made = tuple(transaction_of(items, plan) for items in listed)
     return Neighbours(made, tuple((listed.index(one), listed.index(other)) for one, other in chosen))
 
 
-def _pairs(plan: "Plan") -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def _pairs(plan: "Plan", most: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     n = plan.n_items
-    m = min(plan.transaction_size, n)
+    m = min(plan.items.transaction_size, most)
     first, last = tuple(range(m)), tuple(range(n - m, n))
     spare = next((item for item in (n // 2, n - 1) if item not in first), None)
     changed = first if spare is None else (*first[:-1], spare)
     pairs = [(first, last), (first, changed)]
-    if m == plan.transaction_size:
-        long = tuple(range(min(n, 2 * m + 3)))
+    if m == plan.items.transaction_size < most:
+        long = tuple(range(min(most, 2 * m + 3)))
         pairs += [(long, first), (long, last)]
     return [*pairs, (first, ()), (last, ()), ((0,), (n - 1,))]
 
@@ -198,15 +201,15 @@ class Viewer:
 
     def __init__(self, plan: "Plan", chosen: Neighbours) -> None:
         references = {item for each in chosen.transactions for item in each.reference}
-        others = np.setdiff1d(np.arange(plan.padded_items), list(references))
+        others = np.setdiff1d(np.arange(plan.items.padded_items), list(references))
         picked = _chance_of_plan(plan).permutation(others)[:_WATCHED_OTHERS]
         self.plan = plan
         self.watched = np.array(sorted({*references, *picked.tolist()}), dtype=np.int64)
-        self._tables = ItemTables(plan, self.watched)
+        self._tables = ItemTables(plan.items, self.watched)
 
     @cached_property
     def _all(self) -> ItemTables:
-        return ItemTables(self.plan, np.arange(self.plan.padded_items, dtype=np.int64))
+        return ItemTables(self.plan.items, np.arange(self.plan.items.padded_items, dtype=np.int64))
 
     def places(self, items: tuple[int, ...]) -> NDArray[np.int64]:
         """Return where items stand among the watched ones."""
@@ -217,7 +220,7 @@ class Viewer:
 
         ``packed`` are reports, uint8 (n, report_bytes).
         """
-        planes = planes_of(packed, self.plan)
+        planes = planes_of(packed, self.plan.items)
         if item_counts is not None:
             self._all.count(planes, len(packed), item_counts)
         return lines_of(self._tables.rows(planes, len(packed)))
@@ -283,7 +286,8 @@ def coin_bits(transaction: Transaction) -> NDArray[np.int64]:
 
 def span_of(items: tuple[int, ...], plan: "Plan", field: Field | None = None) -> list[int]:
     """Return a basis of the columns of some items: the sums of seed bits that a report's showing them fixes."""
-    columns = item_columns(plan.generator, plan.independent.insert_bits, np.array(items, dtype=np.int64), field)
+    asked = plan.items
+    columns = item_columns(asked.generator, asked.independent.insert_bits, np.array(items, dtype=np.int64), field)
     basis: list[int] = []
     for words in columns.reshape(-1, columns.shape[2]):
         rest = _reduced(int.from_bytes(words.astype("<u8").tobytes(), "little"), basis)
@@ -328,51 +332,14 @@ def samples_in_turn(
         yield [sample_of(answers, own, plan) for own in rows]
 
 
-class RawTallies:
-    """What reports of each of K transactions were seen to be, as they came.
+class Tallies:
+    """What reports of each of K transactions were seen to be, as they came, and to show.
 
     Attributes:
         totals, total: reports of each, int64 (K,), and of all; ``malformed`` of them are none of the plan.
-        octets: how many have each value of each byte, int64 (K, report_bytes, 256); None where nobody asks for them.
+        octets: how many have each value of each byte, int64 (K, report_bytes, 256).
         lengths: how many have each length in bytes, from 255 on together, int64 (K, 256).
         repeats: how many differ from the one before of the same run, and how many equal it, int64 (K, 2).
-    """
-
-    def __init__(self, chosen: Neighbours, plan: "Plan", *, each_byte: bool = True) -> None:
-        n = len(chosen.transactions)
-        self.chosen, self.plan = chosen, plan
-        self.totals, self.total, self.malformed = np.zeros(n, dtype=np.int64), 0, 0
-        self.octets = np.zeros((n, plan.report_bytes, 256), dtype=np.int64) if each_byte else None
-        self.lengths = np.zeros((n, _LONGEST + 1), dtype=np.int64)
-        self.repeats = np.zeros((n, 2), dtype=np.int64)
-
-    def add_raw(self, place: int, sample: Sample) -> None:
-        """Count reports of one transaction."""
-        n, raw = len(sample.raw), sample.raw
-        self.totals[place] += n
-        self.total += n
-        self.malformed += sample.malformed
-        if self.octets is not None:
-            for byte in range(self.plan.report_bytes):
-                self.octets[place, byte] += np.bincount(raw[:, byte], minlength=256)
-        self.lengths[place] += np.bincount(np.minimum(sample.lengths, _LONGEST), minlength=_LONGEST + 1)
-        pairs = raw[: n // 2 * 2].reshape(n // 2, 2, -1)
-        self.repeats[place] += np.bincount((pairs[:, 0] == pairs[:, 1]).all(axis=1), minlength=2)
-
-    def raw_tables(self, pair: int) -> Iterator[tuple[str, Table]]:
-        """Yield the tables of a pair's features, each with its name."""
-        assert self.octets is not None
-        one, other = self.chosen.pairs[pair]
-        yield "bits", (_bit_counts(self.octets[one]), _bit_counts(self.octets[other]))
-        yield "bytes", (self.octets[one], self.octets[other])
-        yield "length", (self.lengths[one : one + 1], self.lengths[other : other + 1])
-        yield "repeats", (self.repeats[one : one + 1], self.repeats[other : other + 1])
-
-
-class Tallies(RawTallies):
-    """What reports of each of K transactions were seen to be and to show.
-
-    Attributes:
         items: how many show each item, int64 (K, padded items).
         overlaps: for each pair, of the reports of its first and of its second transaction, how many show so many items
             of the first and so many of the second, int64 (2, cells, cells).
@@ -389,9 +356,12 @@ class Tallies(RawTallies):
     def __init__(
         self, chosen: Neighbours, plan: "Plan", scorers: list[Scorer] | None = None, *, for_laws: bool = False
     ) -> None:
-        super().__init__(chosen, plan)
-        n, self._scorers = len(chosen.transactions), scorers or []
-        self.items = np.zeros((n, plan.padded_items), dtype=np.int64)
+        self.chosen, self.plan, n, self._scorers = chosen, plan, len(chosen.transactions), scorers or []
+        self.totals, self.total, self.malformed = np.zeros(n, dtype=np.int64), 0, 0
+        self.octets = np.zeros((n, plan.report_bytes, 256), dtype=np.int64)
+        self.lengths = np.zeros((n, _LONGEST + 1), dtype=np.int64)
+        self.repeats = np.zeros((n, 2), dtype=np.int64)
+        self.items = np.zeros((n, plan.items.padded_items), dtype=np.int64)
         cells = 1 + max(len(each.reference) for each in chosen.transactions)
         self.overlaps = [np.zeros((2, cells, cells), dtype=np.int64) for _ in chosen.pairs]
         self.scores = [np.zeros((2, SCORE_CELLS), dtype=np.int64) for _ in self._scorers]
@@ -399,11 +369,16 @@ class Tallies(RawTallies):
         self._for_laws = for_laws
         if for_laws:
             self._free = [free_sums(each) for each in chosen.transactions]
-            sizes = [0 if each.is_sampled else plan.transaction_size for each in chosen.transactions]
+            sizes = [0 if each.is_sampled else plan.items.transaction_size for each in chosen.transactions]
             self.kept = [np.zeros(1 << m, np.int64) for m in sizes]
             self.sums = [np.zeros((m + 1, len(free)), np.int64) for m, free in zip(sizes, self._free, strict=True)]
             watched = len(self.viewer.watched)
             self.watched_pairs = np.zeros((n, watched, watched), np.int64)
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of transactions, by their places."""
+        return self.chosen.pairs
 
     def collect(self, box: BlackBox, total: int, progress: BoxProgress | None = None) -> None:
         """Ask a client for at least ``total`` reports of all transactions in turn, and count them."""
@@ -412,12 +387,23 @@ class Tallies(RawTallies):
                 self._add(place, sample)
 
     def _add(self, place: int, sample: Sample) -> None:
-        self.add_raw(place, sample)
+        self._add_raw(place, sample)
         lines = self.viewer.look(sample.packed, self.items[place])
         shown = bits_of(lines, len(sample.packed))
         self._add_pairs(place, sample, shown)
         if self._for_laws and not self.chosen.transactions[place].is_sampled:
             self._add_kept(place, sample, shown)
+
+    def _add_raw(self, place: int, sample: Sample) -> None:
+        n, raw = len(sample.raw), sample.raw
+        self.totals[place] += n
+        self.total += n
+        self.malformed += sample.malformed
+        for byte in range(self.plan.report_bytes):
+            self.octets[place, byte] += np.bincount(raw[:, byte], minlength=256)
+        self.lengths[place] += np.bincount(np.minimum(sample.lengths, _LONGEST), minlength=_LONGEST + 1)
+        pairs = raw[: n // 2 * 2].reshape(n // 2, 2, -1)
+        self.repeats[place] += np.bincount((pairs[:, 0] == pairs[:, 1]).all(axis=1), minlength=2)
 
     def _add_pairs(self, place: int, sample: Sample, shown: Bits) -> None:
         bits = raw_bits(sample.raw) if self._scorers else None
@@ -452,7 +438,10 @@ class Tallies(RawTallies):
         first, second = self.overlaps[pair]
         yield "overlaps", (first.reshape(1, -1), second.reshape(1, -1))
         yield "items", (self._shown_or_not(one), self._shown_or_not(other))
-        yield from self.raw_tables(pair)
+        yield "bits", (_bit_counts(self.octets[one]), _bit_counts(self.octets[other]))
+        yield "bytes", (self.octets[one], self.octets[other])
+        yield "length", (self.lengths[one : one + 1], self.lengths[other : other + 1])
+        yield "repeats", (self.repeats[one : one + 1], self.repeats[other : other + 1])
         if self.scores:
             yield "score", (self.scores[pair][:1], self.scores[pair][1:])
 

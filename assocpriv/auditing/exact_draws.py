@@ -18,10 +18,12 @@ made of chosen words:
     below(n)            the least words of a number, as docs/formats/client.md has it, after a word that is rejected
     pick(c)             numbers on both sides of every bound
 
-The bulk client must report what the client of a single transaction does for equal words. The shuffled catalogue is
-dealt into transactions of 0 to 2M items, over and over, so that every item takes part several times; and full
-transactions get words that pick the first and the last number of each kept subset, so that a bound that is off by one
-shows. The deal and all other words are others in every audit.
+All that is about one question, whose entries are the items here. The bulk client must report what the client of a
+single transaction does for equal words, whichever question these draw. The shuffled catalogue is dealt into
+transactions of 0 to 2M items, over and over, so that every item takes part several times, beside some at the ends of
+classes of sizes; and transactions that have M entries of a question get words that pick the first and the last number
+of each of its kept subsets, so that a bound that is off by one shows. The deal and all other words are others in every
+audit.
 
 Whatever a report, a client's draws, words, columns or the bulk client are wrong in is raised as a Fault.
 """
@@ -41,7 +43,7 @@ from numpy.typing import NDArray
 
 from assocpriv.auditing.findings import Fault, client_at_work
 from assocpriv.auditing.recompute_reports import Bch, Bits, Form, ReedSolomon, Seed, Sets, masks, rank_over_gf2, set_of
-from assocpriv.client.bulk import randomizer_of
+from assocpriv.client.bulk import BulkRandomizer
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import item_columns
 from assocpriv.promise.entropy import Entropy, WordEntropy
@@ -49,7 +51,7 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
 if TYPE_CHECKING:
-    from assocpriv.auditing.recompute_promise import Numbers
+    from assocpriv.auditing.recompute_promise import Numbers, QuestionNumbers
 
 RANDOM_POINTS = 32  # of each case: a client that errs on one draw in four is missed with a chance of 10^-4
 _Form = TypeVar("_Form", bound=Form)
@@ -58,6 +60,7 @@ _MOST_COLUMNS = 2000  # items whose columns are compared
 _LEAST_DEALT = 300  # transactions, from a small catalogue dealt over and over
 _DEALS = 6  # of the catalogue: a fault with one item changes two reports in three, say, of those that it could change
 _MOST_ENDS = 1024  # numbers picked
+_MOST_HELD = 1 << 18  # items of all transactions at the ends of classes of sizes
 
 
 # ---- a device
@@ -125,10 +128,10 @@ class _Listed:
 
 @dataclass(frozen=True)
 class Reader(Generic[_Form]):
-    """A device, and the reports of a plan as the audit reads them."""
+    """A device of a plan of one question, and its reports as the audit reads them."""
 
     device: Device
-    numbers: "Numbers"
+    numbers: "QuestionNumbers"
     form: _Form  # of the numbers
 
     def report(self, transaction: Collection[int], entropy: Entropy) -> int:
@@ -410,10 +413,10 @@ class Noted(WordEntropy):
 # ---- draws and columns
 
 
-def check_words(numbers: "Numbers") -> int:
-    """Make the plan's draws of chosen words; return how many draws were compared with their definition."""
-    coins = _check_coins(numbers.form) if isinstance(numbers.form, Bits) else 0
-    return coins + _check_below(numbers.form) + _check_pick(numbers.form)
+def check_words(form: Form) -> int:
+    """Make a question's draws of chosen words; return how many draws were compared with their definition."""
+    coins = _check_coins(form) if isinstance(form, Bits) else 0
+    return coins + _check_below(form) + check_pick(list(accumulate(form.picked_weights)))
 
 
 def _check_coins(form: Bits) -> int:
@@ -439,8 +442,8 @@ def _check_below(form: Form) -> int:
     return len(draws)
 
 
-def _check_pick(form: Form) -> int:
-    cumulative = list(accumulate(form.picked_weights))
+def check_pick(cumulative: Sequence[int]) -> int:
+    """Make a pick of words at both ends of each of its choices; return how many."""
     for index, (low, high) in enumerate(pairwise([0, *cumulative])):
         for number in (low, high - 1):
             if Replayed(words_of(number, cumulative[-1])).pick(cumulative) != index:
@@ -473,7 +476,7 @@ def check_columns(plan: Plan, form: Seed, chance: np.random.Generator) -> int:
     """
     items = np.sort(chance.permutation(form.items)[:_MOST_COLUMNS])
     with client_at_work():
-        columns = item_columns(plan.generator, form.insert_bits, items)
+        columns = item_columns(plan.items.generator, form.insert_bits, items)
     for item, own in zip(items.tolist(), columns, strict=True):
         if tuple(int.from_bytes(words.astype("<u8").tobytes(), "little") for words in own) != masks(form, item):
             raise Fault("A column of the generator differs from its definition.")
@@ -484,42 +487,37 @@ def check_columns(plan: Plan, form: Seed, chance: np.random.Generator) -> int:
 
 
 class Case(NamedTuple):
-    """A transaction, the words that its block is drawn from, if one is, and the words that it gets then."""
+    """A transaction, the words that its question is drawn from, if one is, and the words that it gets then."""
 
     items: list[int]
+    coin: list[int]
     words: list[int]
-    of_block: list[int] = []  # noqa: RUF012 -- a default that nobody changes
 
 
-Drawn = Callable[[list[Case], np.random.Generator], list[Case]]
-
-
-def check_bulk(
-    device: Device, plan: Plan, numbers: "Numbers", most: int, seed: int | None = None, drawn: "Drawn | None" = None
-) -> dict[str, int]:
+def check_bulk(device: Device, plan: Plan, numbers: "Numbers", most: int, seed: int | None = None) -> dict[str, int]:
     """Compare the bulk client's reports with those of one transaction at a time, for equal words.
 
     The device answers for one transaction, and may run ``most`` times, at least; where the catalogue needs more, a part
-    of it is dealt. The seed is of the deal and the words; fresh by default. With blocks the numbers are those of a
-    report of one block, and ``drawn`` turns cases about it into cases in which a block is drawn first. How much was
-    compared is returned: transactions, how many items they hold together, and numbers picked, of how many ends.
+    of it is dealt. The seed is of the deal and the words; fresh by default. How much was compared is returned:
+    transactions, how many items they hold together, and numbers picked, of how many ends.
     """
     seed = secrets.randbits(64) if seed is None else seed
     chance = np.random.default_rng(seed)
     dealt = list(_dealt(numbers, max(most, _LEAST_DEALT), chance))
-    ends = _ends(numbers.form)
+    dealt += [some_items(numbers, size, chance) for size in told_sizes(numbers)]
+    coins = [*_ends(numbers.cumulative), *chance.integers(numbers.cumulative[-1], size=len(dealt)).tolist()]
+    ends = [(number, end) for number, each in enumerate(numbers.questions) for end in _ends(_bounds(each.form))]
     picks = list(_picks(numbers, ends, chance))
-    cases = [*(Case(items, []) for items in dealt), *picks]
-    if drawn is not None:
-        cases = drawn(cases, chance)
-    _compare(device, plan, cases, SeededEntropy(seed))
+    cases = [Case(items, _coin(numbers, coin), []) for items, coin in zip(dealt, coins, strict=False)]
+    _compare(device, plan, [*cases, *picks], SeededEntropy(seed))
     items = len(set(chain.from_iterable(dealt)))
     return {"transactions": len(dealt), "items": items, "picks": len(picks), "ends": len(ends)}
 
 
 def _dealt(numbers: "Numbers", most: int, chance: np.random.Generator) -> Iterator[list[int]]:
     """Deal transactions of 0 to 2M items until every item was in six, and there are some, or ``most`` of them."""
-    longest, left, deals = 2 * numbers.transaction_size, np.empty(0, dtype=np.int64), 0
+    left, deals = np.empty(0, dtype=np.int64), 0
+    longest = 2 * max(question.transaction_size for question in numbers.questions)
     for done in range(most):
         if not len(left):
             if deals >= _DEALS and done >= _LEAST_DEALT:
@@ -530,35 +528,69 @@ def _dealt(numbers: "Numbers", most: int, chance: np.random.Generator) -> Iterat
         left = left[size:]
 
 
-def _ends(form: Form) -> list[int]:
+def told_sizes(numbers: "Numbers") -> list[int]:
+    """Return the sizes at which something changes: none, one, M, the ends of classes of sizes, all items.
+
+    The largest are left out where they would hold too many items.
+    """
+    sizes = {0, 1, numbers.n_items}
+    for question in numbers.questions:
+        first = question.transaction_size
+        sizes |= {first, first + 1, *question.bounds, *(bound - 1 for bound in question.bounds)}
+    rising = sorted(size for size in sizes if size <= numbers.n_items)
+    return [size for size, held in zip(rising, accumulate(rising), strict=True) if held <= _MOST_HELD]
+
+
+def some_items(numbers: "Numbers", size: int, chance: np.random.Generator) -> list[int]:
+    """Return so many random items."""
+    return sorted(chance.choice(numbers.n_items, size, replace=False).tolist())
+
+
+def _coin(numbers: "Numbers", number: int) -> list[int]:
+    """Return the words of a number that draws a question; none where there is no other."""
+    return words_of(number, numbers.cumulative[-1]) if len(numbers.questions) > 1 else []
+
+
+def _bounds(form: Form) -> list[int]:
+    return list(accumulate(form.picked_weights))
+
+
+def _ends(cumulative: Sequence[int]) -> list[int]:
     """Return the numbers on both sides of every bound of a pick."""
-    bounds = [0, *accumulate(form.picked_weights)]
+    bounds = [0, *cumulative]
     return sorted({number for bound in bounds for number in (bound - 1, bound) if 0 <= number < bounds[-1]})
 
 
-def _picks(numbers: "Numbers", ends: list[int], chance: np.random.Generator) -> Iterator[Case]:
-    """Yield full transactions with the words of these numbers, or of some of them where they are many.
+def _picks(numbers: "Numbers", ends: list[tuple[int, int]], chance: np.random.Generator) -> Iterator[Case]:
+    """Yield transactions with as many entries as a question takes, and words of these numbers, or of some of them.
 
-    A transaction that is not sampled draws its pick first.
+    A transaction that is not sampled draws its pick first, after its question.
     """
-    total = sum(numbers.form.picked_weights)
     for place in chance.permutation(len(ends))[:_MOST_ENDS].tolist():
-        items = chance.choice(numbers.n_items, min(numbers.transaction_size, numbers.n_items), replace=False)
-        yield Case(sorted(items.tolist()), words_of(ends[place], total))
+        number, end = ends[place]
+        question = numbers.questions[number]
+        size = min(question.transaction_size, numbers.n_items)
+        if question.bounds:
+            sizes = question.sizes([int(chance.integers(question.n_items))], numbers.n_items)
+            size = sizes[int(chance.integers(min(len(sizes), sizes[0])))]
+        coin = numbers.cumulative[number] - 1 - int(chance.integers(question.weight))
+        words = words_of(end, sum(question.form.picked_weights))
+        yield Case(some_items(numbers, size, chance), _coin(numbers, coin), words)
 
 
 def _compare(device: Device, plan: Plan, cases: list[Case], source: WordEntropy) -> None:
-    wanted, of_blocks, others = [], [], []
+    wanted, coins, others = [], [], []
     for case in cases:
-        entropy = Noted([*case.of_block, *case.words], source)
+        entropy = Noted([*case.coin, *case.words], source)
         wanted.append(device.randomize(case.items, entropy=entropy))
-        words = entropy.given
-        of_blocks.append(words[: len(case.of_block)])
-        others.append(words[len(case.of_block) :])
+        coins.append(entropy.given[: len(case.coin)])
+        others.append(entropy.given[len(case.coin) :])
+    # the questions of all of a chunk's transactions are drawn first, then they are answered one after the other
+    asked = sorted(range(len(cases)), key=lambda place: wanted[place][: plan.number_bytes])
     offsets = np.append(0, np.cumsum([len(case.items) for case in cases]))
     flat = np.array(list(chain.from_iterable(case.items for case in cases)), dtype=np.int64)
     with client_at_work():
-        given = np.concatenate([*of_blocks, *others])  # the blocks of all of a chunk's transactions are drawn first
-        chunk = randomizer_of(plan).randomize(Baskets(plan.catalogue, offsets, flat), given, Replayed([]))
+        given = np.concatenate([*coins, *(others[place] for place in asked)])
+        chunk = BulkRandomizer(plan).randomize(Baskets(plan.catalogue, offsets, flat), given, Replayed([]))
     if [row.tobytes() for row in chunk.packed] != wanted:
         raise Fault("The bulk client's reports differ from those of one transaction at a time.")

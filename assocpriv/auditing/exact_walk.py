@@ -5,23 +5,23 @@
    smallest generator of its kind: the law of its reports is the formula's, fraction for fraction.
 3. On the plan itself exact_draws.py looks at what the client draws and shows, at how words make draws, at the
    generator's columns and at the bulk client.
-4. With blocks all that is done block by block.
 
 Where all draws together are too many, they are walked through in two stages: every kept subset with its probability,
 then all else that can be drawn for one kept subset of each size. With a code also in three: kept subsets, all values of
 their items, all seeds for one choice of values. The report's law is the product of the stages. A finding says ``not
 decided`` where a check would take more runs than allowed; nothing is concluded from it.
 
-Given its block a report must be one of the plan of a block, about the transaction's items in it. So a device is made to
-draw a given block, asked about a transaction with given items in that block and others outside, and what it then draws
-and reports goes through the checks of any plan. That the first draw is one below the number of blocks, and that its
-answer is the block named, is checked in every run: the block is then drawn evenly, whatever is held. Blocks are those
-of recompute_promise.py.
+Of a plan of several questions all that is done for each of them, with the client of the plan that asks it alone of its
+entries, which draws no question. Then devices of the whole plan are made to draw each question in turn, and asked about
+transactions of all sizes. Their first draw must be the pick of a question, by the plan's weights: so each is drawn with
+its share, whatever is held. And for equal words the report must be the question's number, what the device of that
+question alone answers about the entries that the audit's own reading makes of the transaction, and zero bytes. So the
+law of reports is that of the questions, each with its share, exactly.
 
 Whatever a client does wrong is raised as a Fault.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
@@ -34,10 +34,10 @@ import numpy as np
 from assocpriv.auditing import exact_draws
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, EXACT, UNDECIDED, Fault, Finding, client_at_work, failure
 from assocpriv.auditing.recompute_promise import (
-    NUMBER_BYTES,
-    Cuts,
     Numbers,
+    QuestionNumbers,
     check_integers,
+    named_by_question,
     read_numbers,
     stated_ratio,
 )
@@ -46,7 +46,8 @@ from assocpriv.client.baskets import Randomizer
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator
-from assocpriv.plans.view import Blocks, View
+from assocpriv.plans.names import Names
+from assocpriv.plans.question import Question
 from assocpriv.promise.errors import PlanError
 from assocpriv.simulation.enumeration import SeededEntropy
 
@@ -72,10 +73,8 @@ _SAID = {
 # a check's verdict, what it has to say if it finds no fault, and the figures
 _Outcome = tuple[str, str, dict[str, Any]]
 _Check = Callable[[], _Outcome]
-_FEW_PARTITIONS = 3  # that one device is asked about; tables of large catalogues take seconds
-_MOST_ENTRIES = 1 << 19  # of partitions that are cut anew
-_MOST_BLOCKS = 1024  # that are looked at
-_MOST_OUTSIDE = 16  # items held beside those in the block
+_ROUNDS = 16  # of transactions of all sizes that a device is asked about, for each question
+_LONGER = 8  # items beyond 2M of the longest of random sizes
 
 
 # ---- the audit
@@ -152,28 +151,42 @@ def _finding(name: str, check: _Check) -> Finding:
 
 
 def _client_checks(plan: Plan, numbers: Numbers, client: exact_draws.Client, work: int) -> dict[str, _Check]:
-    whole, inside = cache(lambda: client(plan)), numbers.inside
-    # of one block, if there are blocks, and else of the plan itself
-    part, own = plan.block_plan, client if numbers.cuts is None else client_in_blocks(client, plan)
-    device = cache(lambda: own(part))  # one for all checks: where a field is large it makes tables in time
+    alone = [plan.alone(question) for question in plan.questions] if len(plan.questions) > 1 else [plan]
+    devices = [cache(partial(client, each)) for each in alone]  # one for all checks: large fields make tables in time
+    whole = cache(partial(client, plan)) if len(alone) > 1 else devices[0]
+    checks: dict[str, _Check] = {}
+    for number, (each, question, device) in enumerate(zip(alone, numbers.questions, devices, strict=True)):
+        made = _question_checks(each, question, client, device, work)
+        checks |= {named_by_question(name, number, numbers): check for name, check in made.items()}
+    if len(alone) > 1:
+        checks["client, questions"] = lambda: _questions(whole(), [device() for device in devices], numbers, work)
+    return checks | {"bulk client": lambda: _bulk(whole(), plan, numbers, work)}
+
+
+def _question_checks(
+    plan: Plan,
+    numbers: QuestionNumbers,
+    client: exact_draws.Client,
+    device: Callable[[], exact_draws.Device],
+    work: int,
+) -> Mapping[str, _Check]:
+    """Return the checks of a plan of one question."""
     checks: dict[str, _Check] = {
-        "client, every draw": lambda: _every_draw(part, inside, own, work),
-        "client, kept items": lambda: _kept_items(device(), inside, work),
-        "client, other draws": lambda: _other_draws(device(), inside, work),
-        "draws from words": lambda: _words(inside),
+        "client, every draw": lambda: _every_draw(plan, numbers, client, work),
+        "client, kept items": lambda: _kept_items(device(), numbers, work),
+        "client, other draws": lambda: _other_draws(device(), numbers, work),
+        "draws from words": lambda: _words(numbers.form),
     }
-    if numbers.cuts:
-        checks["client, blocks"] = lambda: _blocks(whole(), client(part), plan, numbers, work)
     if isinstance(numbers.form, Seed):
         coded = numbers.form
-        checks["generator's columns"] = lambda: _columns(part, coded)
-    return checks | {"bulk client": lambda: _bulk(whole(), plan, numbers, work)}
+        checks["generator's columns"] = lambda: _columns(plan, coded)
+    return checks
 
 
 # ---- on the plan itself
 
 
-def _kept_items(device: exact_draws.Device, numbers: Numbers, work: int) -> _Outcome:
+def _kept_items(device: exact_draws.Device, numbers: QuestionNumbers, work: int) -> _Outcome:
     form = numbers.form
     cost = form.run_work << form.size
     if cost > work:
@@ -189,7 +202,7 @@ def _kept_items(device: exact_draws.Device, numbers: Numbers, work: int) -> _Out
     return CONSISTENT, said, {"transactions": done}
 
 
-def _other_draws(device: exact_draws.Device, numbers: Numbers, work: int) -> _Outcome:
+def _other_draws(device: exact_draws.Device, numbers: QuestionNumbers, work: int) -> _Outcome:
     form, n = numbers.form, numbers.n_items
     reader, possible = exact_draws.Reader(device, numbers, form), form.possible
     sizes = [possible[-1], possible[0], possible[len(possible) // 2]]
@@ -211,9 +224,9 @@ def _other_draws(device: exact_draws.Device, numbers: Numbers, work: int) -> _Ou
     return CONSISTENT, said, {"runs": runs, "cases": cases}
 
 
-def _words(numbers: Numbers) -> _Outcome:
+def _words(form: Form) -> _Outcome:
     with client_at_work():
-        compared = exact_draws.check_words(numbers)
+        compared = exact_draws.check_words(form)
     return CONSISTENT, f"{compared} draws of chosen words are those of their definition.", {"draws": compared}
 
 
@@ -222,34 +235,33 @@ def _columns(plan: Plan, form: Seed) -> _Outcome:
     return CONSISTENT, f"The columns of {compared:,} items are those of the definition.", {"items": compared}
 
 
-def _blocks(device: exact_draws.Device, alone: exact_draws.Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
-    cuts = numbers.cuts
-    assert cuts is not None
-    looked, partitions = check_blocks(device, alone, plan, cuts, work // 10 // numbers.form.run_work)
+def _questions(
+    device: exact_draws.Device, alone: Sequence[exact_draws.Device], numbers: Numbers, work: int
+) -> _Outcome:
+    cost = sum(question.form.run_work for question in numbers.questions)
+    runs, longest = check_questions(device, alone, numbers, work // 10 // cost)
+    with client_at_work():
+        compared = exact_draws.check_pick(numbers.cumulative)
     said = (
-        f"The first draw is that of one of {cuts.count:,} blocks, whatever is held, and the report names it; in all of "
-        f"{looked:,} blocks, of {partitions:,} of {cuts.partitions:,} partitions, these are the items of the "
-        "definition, and the report is that of what a transaction holds of them."
+        f"The first draw is that of a question, by the plan's weights, whatever is held; in all of {runs:,} runs, with "
+        f"0 to {longest:,} items, the report names it and is its answer about what the transaction has of it."
     )
-    return CONSISTENT, said, {"blocks": looked, "partitions": partitions, "of_partitions": cuts.partitions}
+    return CONSISTENT, said, {"runs": runs, "longest": longest, "draws": compared}
 
 
 def _bulk(device: exact_draws.Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
-    cuts, inside = numbers.cuts, numbers.inside
-    drawn = partial(drawn_cases, cuts=cuts) if cuts else None
-    most = work * 3 // 5 // numbers.form.run_work
-    compared = exact_draws.check_bulk(device, plan, inside, most, drawn=drawn)
-    held = "all" if compared["items"] == inside.n_items else f"{compared['items']:,} of"
-    held += f" {inside.n_items:,} {'places of blocks' if cuts else 'items'}"
+    most = work * 3 // 5 // max(question.form.run_work for question in numbers.questions)
+    compared = exact_draws.check_bulk(device, plan, numbers, most)
+    held = "all" if compared["items"] == numbers.n_items else f"{compared['items']:,} of"
     said = (
-        f"The bulk client's reports of {compared['transactions']:,} random transactions, which hold {held}, and at "
-        f"{compared['picks']:,} of {compared['ends']:,} ends of kept subsets' numbers equal those of one at a time, "
-        "byte for byte."
+        f"The bulk client's reports of {compared['transactions']:,} random transactions, which hold {held} "
+        f"{numbers.n_items:,} items, and at {compared['picks']:,} of {compared['ends']:,} ends of kept subsets' "
+        "numbers equal those of one at a time, byte for byte."
     )
     return CONSISTENT, said, {**compared}
 
 
-def _real_transactions(numbers: Numbers) -> list[list[int]]:
+def _real_transactions(numbers: QuestionNumbers) -> list[list[int]]:
     """Return a full transaction, with the first and the last item; then an empty and a half one."""
     n, m = numbers.n_items, numbers.transaction_size
     full = sorted({n - 1 - place * (n - 1) // max(1, m - 1) for place in range(m)}) if n > m else list(range(n))
@@ -259,15 +271,15 @@ def _real_transactions(numbers: Numbers) -> list[list[int]]:
 # ---- on small catalogues, all draws
 
 
-def _every_draw(plan: Plan, numbers: Numbers, client: exact_draws.Client, work: int) -> _Outcome:
+def _every_draw(plan: Plan, numbers: QuestionNumbers, client: exact_draws.Client, work: int) -> _Outcome:
     walk = walk_operator(plan, numbers, client, work)
     said = f"On a small catalogue with the plan's operator {_SAID[walk['how']]}."
     return UNDECIDED if walk["how"] == _NOT_DECIDED else CONSISTENT, said, walk
 
 
-def walk_operator(plan: Plan, numbers: Numbers, client: exact_draws.Client, work: int) -> dict[str, Any]:
+def walk_operator(plan: Plan, numbers: QuestionNumbers, client: exact_draws.Client, work: int) -> dict[str, Any]:
     """Walk through the operator's draws on the largest catalogue that the work allows; return the figures."""
-    size = plan.transaction_size
+    size = numbers.transaction_size
 
     def cases() -> "Iterator[_Small]":
         # in M items and one more there are two transactions that share none (one is padding), and one that is too long
@@ -289,25 +301,20 @@ def walk_operator(plan: Plan, numbers: Numbers, client: exact_draws.Client, work
 # ---- a small catalogue, and transactions to try there
 
 
-def small_plan(plan: Plan, numbers: Numbers, n_items: int) -> Plan | None:
-    """Return the plan's operator over a small catalogue, with the smallest generator of its kind.
+def small_plan(plan: Plan, numbers: QuestionNumbers, n_items: int) -> Plan | None:
+    """Return the operator of a plan of one question over a small catalogue, with the smallest generator of its kind.
 
     None where reports of a fixed size need more items to keep as many as on the plan itself.
     """
-    form = numbers.form.shrunk(n_items)
+    form, asked = numbers.form.shrunk(n_items), plan.items
     if form is None:
         return None
-    operator: AnyOperator = plan.operator
+    operator: AnyOperator = asked.operator
     if isinstance(form, Sets):
-        operator = replace(plan.fixed, items=form.items, report_size=form.report_size)
-    return replace(
-        plan,
-        catalogue=Catalogue.numbered(n_items),
-        itemset_size=1,
-        operator=operator,
-        generator=_small_generator(plan.generator.kind, form) if isinstance(form, Seed) else plan.generator,
-        view=View(),
-    )
+        operator = replace(asked.fixed, items=form.items, report_size=form.report_size)
+    generator = _small_generator(asked.generator.kind, form) if isinstance(form, Seed) else asked.generator
+    question = Question(n_items, operator, generator)
+    return replace(plan, catalogue=Catalogue.numbered(n_items), questions=(question,), names=Names())
 
 
 def _small_generator(kind: str, form: Seed) -> Generator:
@@ -320,7 +327,7 @@ def _primitive(width: int) -> int:
     return next(poly for poly in range(1 << width, 2 << width) if order_of_x(width, poly) == (1 << width) - 1)
 
 
-def _transactions(numbers: Numbers) -> Iterator[list[list[int]]]:
+def _transactions(numbers: QuestionNumbers) -> Iterator[list[list[int]]]:
     """Yield lists of transactions to compare with each other, the longest list first."""
     n, m = numbers.n_items, numbers.transaction_size
     if n <= 3:
@@ -355,7 +362,7 @@ class _Small:
 
     def __init__(self, plan: Plan, client: exact_draws.Client) -> None:
         self._plan, self._client = plan, client
-        self.numbers = read_numbers(plan.canonical_json)
+        [self.numbers] = read_numbers(plan.canonical_json).questions
         self.form = self.numbers.form
         self._shown: dict[int, frozenset[int]] = {}
 
@@ -439,150 +446,56 @@ class _Small:
         return [frozenset(part) for part in combinations(sorted(raw), self.form.size)]
 
 
-# ---- plans with blocks
+# ---- plans of several questions
 
 
-class _FirstDraw:
-    """Answers the first draw, which must be that of a block, and passes all others on."""
+class _Coin:
+    """Answers the first draw, which must be that of a question, with a given one, and passes all others on."""
 
-    def __init__(self, block: int, count: int, others: "Entropy") -> None:
-        self._block: int | None = block
-        self._count, self._others = count, others
+    def __init__(self, number: int, cumulative: Sequence[int], others: "Entropy") -> None:
+        self._number, self._cumulative, self._others = number, tuple(cumulative), others
+        self._is_drawn = False
 
-    def _is_first(self, n: int) -> bool:
-        if self._block is not None and n != self._count:
-            raise Fault("A client's first draw is not that of a block, below the number of blocks.")
-        return self._block is not None
-
-    def below(self, n: int) -> int:
-        """Return the given block first."""
-        if self._is_first(n):
-            block, self._block = self._block or 0, None
-            return block
-        return self._others.below(n)
+    def _later(self) -> "Entropy":
+        if not self._is_drawn:
+            raise Fault("A client's first draw is not that of a question, by the plan's weights.")
+        return self._others
 
     def pick(self, cumulative: Sequence[int]) -> int:
+        """Return the given question first."""
+        if self._is_drawn or tuple(cumulative) != self._cumulative:
+            return self._later().pick(cumulative)
+        self._is_drawn = True
+        return self._number
+
+    def below(self, n: int) -> int:
         """Pass the draw on; it must not be the first."""
-        self._is_first(0)
-        return self._others.pick(cumulative)
+        return self._later().below(n)
 
     def coins(self, count: int, num: int, bits: int) -> int:
         """Likewise."""
-        self._is_first(0)
-        return self._others.coins(count, num, bits)
+        return self._later().coins(count, num, bits)
 
 
-class _InBlock:
-    """A device as one of the plan of a block: transactions are places in a block, reports have no block's number.
-
-    Which block is drawn follows from the places alone, so that equal draws give equal reports.
-    """
-
-    def __init__(self, device: exact_draws.Device, cuts: Cuts) -> None:
-        self._device, self._cuts = device, cuts
-        last = cuts.partitions - 1
-        self._partitions = sorted({0, last // 2, last})[:_FEW_PARTITIONS]
-
-    def randomize(self, transaction: Collection[int], *, entropy: "Entropy") -> bytes:
-        """Return the report of what a transaction holds of a block."""
-        places = sorted(transaction)
-        some = sum((place + 1) * 31**order for order, place in enumerate(places))
-        partition = self._partitions[some % len(self._partitions)]
-        pieces = self._cuts.pieces
-        turns = ((some // 3 + turn) % pieces + partition * pieces for turn in range(pieces))
-        block = next(each for each in turns if not places or places[-1] < len(self._cuts.members(each)))
-        held = _held_of(self._cuts, block, places, some % _MOST_OUTSIDE)
-        return _in_block(self._device, self._cuts, block, held, entropy)
-
-
-def _held_of(cuts: Cuts, block: int, places: Sequence[int], outside: int) -> list[int]:
-    """Return a transaction with the items at some places of a block, and so many items of another block, if any."""
-    members = cuts.members(block)
-    partition, piece = divmod(block, cuts.pieces)
-    others = cuts.members(partition * cuts.pieces + (piece + 1) % cuts.pieces)
-    return sorted([members[place] for place in places] + others[:outside])
-
-
-def _in_block(
-    device: exact_draws.Device, cuts: Cuts, block: int, transaction: Collection[int], entropy: "Entropy"
-) -> bytes:
-    """Return what a device that draws a given block reports of it, without its number."""
-    report = device.randomize(transaction, entropy=_FirstDraw(block, cuts.count, entropy))
-    if int.from_bytes(report[:NUMBER_BYTES], "little") != block:
-        raise Fault("A report names another block than the one that was drawn.")
-    return report[NUMBER_BYTES:]
-
-
-def client_in_blocks(client: exact_draws.Client, plan: Plan) -> exact_draws.Client:
-    """Return a client of a plan of blocks as one of the plan of a block, also of a small one of its kind."""
-
-    def made(inside: Plan) -> _InBlock:
-        n = inside.n_items
-        # two pieces of a small catalogue: where they hold more than one item, one of them is shorter
-        small = replace(inside, catalogue=Catalogue.numbered(2 * n - (n > 1)), view=View(blocks=Blocks(2, 2, 1)))
-        whole = plan if inside == plan.block_plan else small
-        cuts = read_numbers(whole.canonical_json).cuts
-        assert cuts is not None
-        return _InBlock(client(whole), cuts)
-
-    return made
-
-
-def check_blocks(
-    device: exact_draws.Device, alone: exact_draws.Device, plan: Plan, cuts: Cuts, most: int
+def check_questions(
+    device: exact_draws.Device, alone: Sequence[exact_draws.Device], numbers: Numbers, most: int
 ) -> tuple[int, int]:
-    """Let a device draw blocks, and compare its reports with those of a device of the plan of a block, for equal words.
+    """Let a device draw each question, and compare its reports with those of devices of one question, for equal words.
 
-    Also that clients and servers take the same items for the block's. Returned are how many blocks were looked at, no
-    more than ``most``, and of how many partitions.
+    Returned are how often it ran, once for each question and size that tells something and about ``most`` times more,
+    and with how many items at most.
     """
-    assert plan.view.blocks is not None
-    chance = np.random.default_rng()
-    at_once = max(1, min(cuts.partitions, _MOST_ENTRIES // cuts.entries))
-    partitions = sorted(chance.choice(cuts.partitions, at_once, replace=False).tolist())
-    each = max(1, min(cuts.pieces, min(most, _MOST_BLOCKS) // at_once))
-    looked = 0
-    for partition in partitions[: min(most, _MOST_BLOCKS)]:
-        for piece in chance.choice(cuts.pieces, each, replace=False).tolist():
-            block = partition * cuts.pieces + piece
-            with client_at_work():
-                theirs = plan.view.blocks.members(block, plan.n_items).tolist()
-            if theirs != cuts.members(block):
-                raise Fault("A block holds other items than docs/formats/plan.md says.")
-            n, longest = len(theirs), 2 * plan.transaction_size
-            some = sorted(chance.choice(n, min(n, int(chance.integers(longest + 1))), replace=False).tolist())
-            # nothing of the block, something beside it: a client that shuns such blocks is seen by no other basket
-            for places, beside in ((some, int(chance.integers(_MOST_OUTSIDE))), ([], _MOST_OUTSIDE)):
-                _compare(device, alone, _held_of(cuts, block, places, beside), places, (cuts, block), chance)
-            looked += 1
-    return looked, min(len(partitions), looked)
-
-
-def _compare(
-    device: exact_draws.Device,
-    alone: exact_draws.Device,
-    held: list[int],
-    places: list[int],
-    drawn: tuple[Cuts, int],
-    chance: np.random.Generator,
-) -> None:
-    words = exact_draws.Noted([], SeededEntropy(int(chance.integers(1 << 62))))
-    wanted = alone.randomize(places, entropy=words)
-    again = exact_draws.Replayed(words.given)
-    if _in_block(device, *drawn, held, again) != wanted or again.left:
-        raise Fault("A report is not that of what the transaction holds of its block.")
-
-
-def drawn_cases(cases: list[exact_draws.Case], chance: np.random.Generator, cuts: Cuts) -> list[exact_draws.Case]:
-    """Turn cases about places in a block into cases about items: a block is drawn first, each in turn."""
-    at_once = max(1, min(cuts.partitions, _MOST_ENTRIES // cuts.entries))
-    partitions = chance.choice(cuts.partitions, at_once, replace=False).tolist()
-    made = []
-    for number, (places, words, _) in enumerate(cases):
-        partition = partitions[number * at_once // len(cases)]  # in order, as each is cut anew
-        pieces = [(number + turn) % cuts.pieces for turn in range(cuts.pieces)]
-        blocks = (partition * cuts.pieces + piece for piece in pieces)
-        block = next(each for each in blocks if not places or places[-1] < len(cuts.members(each)))
-        held = _held_of(cuts, block, places, int(chance.integers(_MOST_OUTSIDE)))
-        made.append(exact_draws.Case(held, words, exact_draws.words_of(block, cuts.count)))
-    return made
+    chance, told = np.random.default_rng(), exact_draws.told_sizes(numbers)
+    longest = min(numbers.n_items, 2 * max(each.transaction_size for each in numbers.questions) + _LONGER)
+    rounds = max(1, min(_ROUNDS, most // (2 * len(told))))
+    sizes = told * rounds + chance.integers(longest + 1, size=len(told) * rounds).tolist()
+    for number, question in enumerate(numbers.questions):
+        for size in sizes:
+            held = exact_draws.some_items(numbers, size, chance)
+            words = exact_draws.Noted([], SeededEntropy(int(chance.integers(1 << 62))))
+            answer = alone[number].randomize(question.entries(held), entropy=words)
+            again = exact_draws.Replayed(words.given)
+            report = device.randomize(held, entropy=_Coin(number, numbers.cumulative, again))
+            if report != numbers.report(number, answer) or again.left:
+                raise Fault("A report is not the answer to its question about what the transaction has of it.")
+    return len(sizes) * len(numbers.questions), max(sizes)

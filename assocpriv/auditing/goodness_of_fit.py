@@ -319,14 +319,14 @@ def reports_needed(plan: "Plan") -> int:
     return max(8, ceil(log(_ALARM) / log(max(inside, 1 - inside))))
 
 
-def deals(plan: "Plan", total: int, chance: np.random.Generator) -> list[Deal]:
-    """Deal items into baskets for about ``total`` reports.
+def deals(plan: "Plan", total: int, chance: np.random.Generator, most: int | None = None) -> list[Deal]:
+    """Deal items into baskets, of ``most`` items if there is a limit, for about ``total`` reports.
 
     All items into baskets of M items, or as many as there are reports for. Where half of the reports suffice for that,
     the other half is for baskets of 1 item, of 2, … up to M − 1, as long as there are enough.
     """
-    n, largest = plan.n_items, min(plan.transaction_size, plan.n_items)
-    needed = reports_needed(transaction_of(tuple(range(largest)), plan).plan)
+    n, needed = plan.n_items, reports_needed(plan)
+    largest = min(plan.items.transaction_size, n if most is None else most)
     whole = -(-n // largest)
     if 2 * whole * needed > total or largest == 1:
         baskets = max(1, min(whole, total // needed))
@@ -360,13 +360,13 @@ class ItemTallies:
         self.plan = plan
         self._references = np.array([each.reference for each in dealt.transactions], dtype=np.int64)
         self._items = np.unique(self._references)
-        self._tables = ItemTables(plan, self._items)
+        self._tables = ItemTables(plan.items, self._items)
         most = max(_LEAST_ELSE, _MOST_EVENTS // len(self._references))
         self._form = form_of(plan)
-        seed_bits, code = self._form.seed_bits, plan.generator
-        self._else = np.sort(chance.permutation(seed_bits or plan.padded_items)[:most])
+        seed_bits, code = self._form.seed_bits, plan.items.generator
+        self._else = np.sort(chance.permutation(seed_bits or plan.items.padded_items)[:most])
         self._field = Field(code) if seed_bits else None
-        self._else_tables = None if seed_bits else ItemTables(plan, self._else)
+        self._else_tables = None if seed_bits else ItemTables(plan.items, self._else)
 
     def collect(self, box: BlackBox, progress: BoxProgress | None = None) -> None:
         """Ask a client for the reports of all baskets, and count what they show."""
@@ -397,7 +397,7 @@ class ItemTallies:
         length, parts = max(64, _EXPANDED_BITS // len(self._items)), []
         for start in range(0, len(packed), length):
             part = packed[start : start + length]
-            lines = lines_of(self._tables.rows(planes_of(part, self.plan), len(part)))
+            lines = lines_of(self._tables.rows(planes_of(part, self.plan.items), len(part)))
             number = np.arange(len(part))[:, None]
             words = lines[places[start : start + length], number // 64]
             parts.append((words >> (number % 64).astype(np.uint64) & np.uint64(1)).astype(np.int64))
@@ -406,7 +406,7 @@ class ItemTallies:
     def _items_elsewhere(self, part: NDArray[np.int64], sample: Sample, seen: ItemTables) -> Events:
         """Count, without a seed, how often each basket's reports show each item that it does not hold."""
         n = len(sample.packed)
-        lines = lines_of(seen.rows(planes_of(sample.packed, self.plan), n))
+        lines = lines_of(seen.rows(planes_of(sample.packed, self.plan.items), n))
         shape = (self.deal.each, len(part))
         counts = np.stack([bits_of(line[None], n).reshape(shape).sum(axis=0, dtype=np.int64) for line in lines], axis=1)
         outside = ~np.stack([np.isin(self._else, reference) for reference in self._references[part]])
@@ -433,10 +433,11 @@ class ItemTallies:
 # ---- baskets of all sizes
 
 
-def other_transactions(plan: "Plan", chance: np.random.Generator) -> tuple[Transaction, ...]:
-    """Choose transactions of all sizes up to 64; their items are dealt from the shuffled catalogue, over and over."""
+def other_transactions(plan: "Plan", chance: np.random.Generator, most: int | None = None) -> tuple[Transaction, ...]:
+    """Choose transactions of all sizes up to 64, or ``most``; their items are dealt from the shuffled catalogue."""
     n = plan.n_items
-    short, longest = min(n, plan.transaction_size), min(n, _LONGEST)
+    longest = min(n if most is None else most, _LONGEST)
+    short = min(longest, plan.items.transaction_size)
     sizes = [*range(short + 1)] * _EACH_SHORT + [*range(short + 1, longest + 1)]
     ends = np.cumsum(sizes)
     dealt = np.resize(chance.permutation(n), ends[-1]).tolist()
@@ -447,18 +448,18 @@ def other_transactions(plan: "Plan", chance: np.random.Generator) -> tuple[Trans
 class OtherTallies:
     """What the reports of K transactions show of them."""
 
-    def __init__(self, plan: "Plan", chance: np.random.Generator) -> None:
-        self._plan, self.transactions = plan, other_transactions(plan, chance)
+    def __init__(self, plan: "Plan", chance: np.random.Generator, most: int | None = None) -> None:
+        self._plan, self._asked, self.transactions = plan, plan.items, other_transactions(plan, chance, most)
         self.totals = np.zeros(len(self.transactions), dtype=np.int64)
         self.total = self.malformed = 0  # of all
         # how many show so many of the reference; of a sampled transaction nothing
-        self.kept = np.zeros((len(self.transactions), plan.transaction_size + 1), dtype=np.int64)
+        self.kept = np.zeros((len(self.transactions), self._asked.transaction_size + 1), dtype=np.int64)
         # of each transaction how many show each item of its reference
         self.own = [np.zeros(len(each.reference), dtype=np.int64) for each in self.transactions]
         # how many show each item that they do not hold, and out of how many
-        self.others = np.zeros((2, plan.padded_items), dtype=np.int64)
-        self._own = [ItemTables(plan, np.array(each.reference, dtype=np.int64)) for each in self.transactions]
-        self._all = ItemTables(plan, np.arange(plan.padded_items))
+        self.others = np.zeros((2, self._asked.padded_items), dtype=np.int64)
+        self._own = [ItemTables(self._asked, np.array(each.reference, dtype=np.int64)) for each in self.transactions]
+        self._all = ItemTables(self._asked, np.arange(self._asked.padded_items))
 
     def collect(self, box: BlackBox, total: int, progress: BoxProgress | None = None) -> None:
         """Ask a client for at least ``total`` reports of all transactions in turn, and count them."""
@@ -467,12 +468,12 @@ class OtherTallies:
                 self._add(place, sample)
             packed = np.concatenate([sample.packed for sample in samples])
             # all items, those of their transactions too
-            self._all.count(planes_of(packed, self._plan), len(packed), self.others[0])
+            self._all.count(planes_of(packed, self._asked), len(packed), self.others[0])
             self.others[1] += len(packed)
 
     def _add(self, place: int, sample: Sample) -> None:
         transaction, n = self.transactions[place], len(sample.packed)
-        planes = planes_of(sample.packed, self._plan)
+        planes = planes_of(sample.packed, self._asked)
         shown = bits_of(lines_of(self._own[place].rows(planes, n)), n)
         own = shown.sum(axis=1, dtype=np.int64)
         self.totals[place] += n
@@ -526,7 +527,7 @@ def basket_laws(asked: Asked) -> Iterator[Law]:
     yield from every_item(asked.items)
     sizes_kept = "what is kept and shown of baskets of all sizes up to 64 items"
     yield law_of("all sizes", sizes_kept, list(asked.others.events()))
-    yield from laws_of_stream(asked.stream, asked.starts, form_of(asked.tested.chosen.transactions[0].plan))
+    yield from _laws_of_stream(asked.stream, asked.starts, form_of(asked.tested.plan))
 
 
 def _laws_of_tallies(tested: Tallies) -> Iterator[Law]:
@@ -539,18 +540,13 @@ def _laws_of_tallies(tested: Tallies) -> Iterator[Law]:
     yield law_of("items kept", "which items are kept", [_items_kept(tested, part) for part in parts])
     shown = [*(_items_shown(tested, place) for place in whole + sampled), _others_shown(tested, whole)]
     yield law_of("items shown", "how often each item is shown", shown)
-    yield from laws_of_coins(tested, whole)
-
-
-def laws_of_coins(tested: Tallies, places: list[int]) -> Iterator[Law]:
-    """Yield the laws of what reports show of some transactions, of which none is sampled, and of free sums."""
-    pairs = [_pairs_shown(tested, place) for place in places]
+    pairs = [_pairs_shown(tested, place) for place in whole]
     yield law_of("pairs shown", "how often pairs of items are shown together", pairs)
     coins = "sums of seed bits that the kept items leave free are fair coins"
-    yield law_of("seed", coins, [_seed(tested, place) for place in places])
+    yield law_of("seed", coins, [_seed(tested, place) for place in whole])
 
 
-def laws_of_stream(stream: Stream, starts: Starts | None, form: "Form") -> Iterator[Law]:
+def _laws_of_stream(stream: Stream, starts: Starts | None, form: "Form") -> Iterator[Law]:
     """Yield the laws of reports of one transaction that follow each other, or that separate starts give."""
     unknowing = "a report tells nothing of the next one, as far as each follows the plan"
     yield law_of("successive reports", unknowing, _successive(stream, form))
@@ -569,7 +565,7 @@ def law_of(name: str, what: str, parts: list[Events], figures: dict[str, object]
 
 def _kept(tested: Tallies, places: list[int]) -> tuple[NDArray[np.int64], int, list[float]]:
     """Return how many reports of transactions keep each subset, int64 (2^m,), of how many, and p[j]."""
-    form = form_of(tested.chosen.transactions[places[0]].plan)
+    form = form_of(tested.plan)
     counts = np.sum([tested.kept[place] for place in places], axis=0)
     return counts, int(tested.totals[places].sum()), [float(chance) for chance in form.size_distribution]
 
@@ -595,7 +591,7 @@ def _items_kept(tested: Tallies, places: list[int]) -> Events:
 
 def _items_shown(tested: Tallies, place: int) -> Events:
     transaction = tested.chosen.transactions[place]
-    form = form_of(transaction.plan)
+    form = form_of(tested.plan)
     chances = np.full(form.items, float(form.shown_probability(0, 1)))
     chances[list(transaction.reference)] = float(transaction.own_shown)
     return Events.of(tested.items[place, : form.items], int(tested.totals[place]), chances)
@@ -603,7 +599,7 @@ def _items_shown(tested: Tallies, place: int) -> Events:
 
 def _others_shown(tested: Tallies, places: list[int]) -> Events:
     """Count each item over all transactions that do not hold it; without a code all such items are independent."""
-    form = form_of(tested.chosen.transactions[places[0]].plan)
+    form = form_of(tested.plan)
     outside = np.ones((len(places), form.items), dtype=np.int64)
     for row, place in enumerate(places):
         outside[row, list(tested.chosen.transactions[place].reference)] = 0
@@ -615,9 +611,9 @@ def _others_shown(tested: Tallies, places: list[int]) -> Events:
 
 def _pairs_shown(tested: Tallies, place: int) -> Events:
     transaction, watched = tested.chosen.transactions[place], tested.viewer.watched
-    form = form_of(transaction.plan)
+    form = form_of(tested.plan)
     # of a code two items outside are independent only if it serves M + 2 items
-    if form.seed_bits and transaction.plan.itemset_size < 2:
+    if form.seed_bits and transaction.plan.items.itemset_size < 2:
         return Events.of([], 0, [])
     pairs, is_inside = np.triu_indices(len(watched), 1), np.isin(watched, transaction.reference).astype(np.int64)
     inside = is_inside[pairs[0]] + is_inside[pairs[1]]
@@ -628,7 +624,7 @@ def _pairs_shown(tested: Tallies, place: int) -> Events:
 def _seed(tested: Tallies, place: int) -> Events:
     """A free sum is a fair coin, whatever number of items is kept."""
     sums, total = tested.sums[place], int(tested.totals[place])
-    p = form_of(tested.chosen.transactions[place].plan).size_distribution
+    p = form_of(tested.plan).size_distribution
     chances = [[float(p[j] / 2)] * sums.shape[1] for j in range(len(p))]
     return Events.joined([Events.of(sums.sum(axis=0), total, 0.5), Events.of(sums, total, chances)])
 

@@ -1,13 +1,14 @@
 """A plan's promise computed anew from its JSON text, by docs/formats alone.
 
 An audit that asks the plan what it promises repeats the plan's mistakes, so nothing of the package computes here: not
-its own reader, nor its checks, nor how it cuts a catalogue. The text becomes integers, by docs/formats/plan.md; the
-plan's blocks cut the catalogue one entry at a time. The integers become the largest ratio of the chances of a report
-(recompute_reports.py) between two transactions, over all numbers of items that they can share and that a report can
-show of each; the posteriors that such a ratio can lead to, by Bayes' rule; and the generator's field, walked through
-element by element, and its masks, which Gaussian elimination tries.
+its own reader, nor its checks, nor what a view makes of a transaction. The text becomes integers, by
+docs/formats/plan.md. The integers of each question become the largest ratio of the chances of an answer
+(recompute_reports.py) between two transactions, over all numbers of entries that they can share and that an answer can
+show of each; the largest of all questions is γ, as which is asked is drawn whatever is held. From γ follow the
+posteriors that it can lead to, by Bayes' rule. And of each question the generator's field is walked through element by
+element, and Gaussian elimination tries its masks.
 
-A transaction longer than m counts as a uniform one of its parts of m items. Its law is an average of theirs, so no
+A transaction with more than m entries counts as a uniform one of its parts of m. Its law is an average of theirs, so no
 ratio goes beyond those of the parts.
 
 Source: EGS03, sections 3 (statement 1), 5 and 6.
@@ -15,12 +16,11 @@ Source: EGS03, sections 3 (statement 1), 5 and 6.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
-from itertools import combinations, count, islice, product
+from itertools import accumulate, combinations, count, islice, pairwise, product
 from math import comb, gcd, nextafter
 from typing import Any
 
@@ -40,12 +40,13 @@ from assocpriv.auditing.recompute_reports import (
 )
 from assocpriv.promise.errors import PlanError
 
-_MOST_BLOCKS, _MOST_CUT = 1 << 16, 1 << 24
-NUMBER_BYTES = 2  # of a block's number, in a report
-_FIXED, _NONE, _BCH = "fixed-size", "none", "bch"  # kinds of plans, and of generators
+_MOST_QUESTIONS, _MOST_WEIGHT, _MOST_CLASSES = 16, 1 << 32, 64
+_ITEMS, _SIZES = "items", "sizes"  # kinds of views
+_SELECT, _FIXED, _NONE, _BCH = "select-a-size", "fixed-size", "none", "bch"  # of operators, and of generators
 _FORMS: dict[str, type[SelectASize]] = {_NONE: Bits, _BCH: Bch, "reed-solomon": ReedSolomon}  # by the generator
-_Generator = tuple[type[SelectASize], dict[str, int]]  # the form of reports, and the numbers of a code
+_Generator = tuple[type[SelectASize], dict[str, int]]  # the form of answers, and the numbers of a code
 _WEIGHT = re.compile(r"0|[1-9][0-9]{0,399}", re.ASCII)
+_SHARE = re.compile(r"([1-9][0-9]{0,9}) of ([1-9][0-9]{0,9})", re.ASCII)
 _PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
 _LARGEST_DENOMINATOR = 10**24
 _MOST_SHOWN = 10**40
@@ -53,84 +54,88 @@ _FEW_SETS = 2000  # of items: where there are no more, all are tried
 _TRIED_SETS = 150
 
 
-# ---- blocks
-
-
-def mixed(word: int) -> int:
-    """Return the finalizer of MurmurHash3 of a 32-bit word.
-
-    >>> mixed(1)
-    1364076727
-    """
-    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
-        word = (word ^ word >> shift) * factor & 0xFFFFFFFF
-    return word ^ word >> 16
+# ---- the integers of a text
 
 
 @dataclass(frozen=True, slots=True)
-class Cuts:
-    """A catalogue of so many entries, cut R times into g pieces by a seed."""
+class QuestionNumbers:
+    """A question's integers."""
 
-    entries: int
-    partitions: int
-    pieces: int
-    seed: int
-
-    @property
-    def count(self) -> int:
-        """Number of blocks."""
-        return self.partitions * self.pieces
+    n_items: int  # entries that it is about, without dummies
+    itemset_size: int
+    form: Form  # of its operator and answers
+    bounds: tuple[int, ...]  # the least sizes of the classes that it is about; () where it is about items
+    weight: int
+    stated: tuple[int, object, object]  # the weight of all questions, γ as text and the bits of an answer
 
     @property
-    def longest(self) -> int:
-        """How many entries the longest blocks hold."""
-        return (self.entries + self.pieces - 1) // self.pieces
+    def transaction_size(self) -> int:
+        """M."""
+        return self.form.size
 
-    def members(self, block: int) -> list[int]:
-        """Return the entries of a block, in increasing order.
+    @property
+    def report_bytes(self) -> int:
+        """Length of every answer in bytes."""
+        return -(-self.form.report_bits // 8)
 
-        >>> Cuts(10, 2, 3, 0).members(4)
-        [3, 4, 5]
+    @property
+    def most_entries(self) -> int:
+        """How many entries a transaction can have: a transaction has one size."""
+        return 1 if self.bounds else self.n_items
+
+    def entries(self, transaction: Sequence[int]) -> list[int]:
+        """Return the entries of a transaction: its items, or the last class that begins at its size or below.
+
+        >>> QuestionNumbers(2, 1, Bits(1, 3, (1, 7), 1, 1, 3), (2, 4), 1, (1, "", 3)).entries([5, 6, 9])
+        [0]
         """
-        return _partition(self, block // self.pieces)[block % self.pieces]
+        if not self.bounds:
+            return sorted(transaction)
+        return [place for place, bound in enumerate(self.bounds) if bound <= len(transaction)][-1:]
 
+    def sizes(self, entries: Sequence[int], n_items: int) -> range:
+        """Return how many of so many items a transaction can hold that has given classes as its entries.
 
-@lru_cache(maxsize=8)
-def _partition(cuts: Cuts, number: int) -> list[list[int]]:
-    """Return the pieces of one partition."""
-    start = mixed(mixed(cuts.seed) + number & 0xFFFFFFFF)
-    keys = [mixed(mixed(entry) ^ start) for entry in range(cuts.entries)]
-    pieces: list[list[int]] = [[] for _ in range(cuts.pieces)]
-    for rank, entry in enumerate(sorted(range(cuts.entries), key=keys.__getitem__)):
-        pieces[rank * cuts.pieces // cuts.entries].append(entry)
-    return [sorted(piece) for piece in pieces]
-
-
-# ---- the integers of a text
+        >>> QuestionNumbers(2, 1, Bits(1, 3, (1, 7), 1, 1, 3), (2, 4), 1, (1, "", 3)).sizes([0], 100)
+        range(2, 4)
+        """
+        ends = [0, *self.bounds, n_items + 1]
+        place = entries[0] + 1 if entries else 0
+        return range(ends[place], ends[place + 1])
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
     """A plan's integers."""
 
-    n_items: int  # of the catalogue, without dummies
-    transaction_size: int
-    itemset_size: int
-    form: Form  # of its operator and reports; its items are those of a block where there are blocks
+    n_items: int  # of the catalogue
+    questions: tuple[QuestionNumbers, ...]
     prior: Fraction
     posterior: Fraction
     reports_per_person: int  # that the promise covers together
-    cuts: Cuts | None = None  # of the catalogue, into blocks of which a report is about one
+
+    @property
+    def cumulative(self) -> tuple[int, ...]:
+        """The questions' weights added up: what a device draws from, where there are several."""
+        return tuple(accumulate(question.weight for question in self.questions))
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The chance of each question to be asked."""
+        return tuple(Fraction(question.weight, self.cumulative[-1]) for question in self.questions)
 
     @property
     def report_bytes(self) -> int:
-        """Length of every report in bytes, that of a block's number among them."""
-        return -(-self.form.report_bits // 8) + (NUMBER_BYTES if self.cuts else 0)
+        """Length of every report in bytes: the question's number, where there are several, and the longest answer."""
+        return len(self.named(0)) + max(question.report_bytes for question in self.questions)
 
-    @property
-    def inside(self) -> "Numbers":
-        """What is reported of one block, without its number; the plan's own integers where there are no blocks."""
-        return self if self.cuts is None else replace(self, n_items=self.cuts.longest, cuts=None)
+    def named(self, number: int) -> bytes:
+        """Return what a report begins with that answers the question of a number."""
+        return bytes([number]) if len(self.questions) > 1 else b""
+
+    def report(self, number: int, answer: bytes) -> bytes:
+        """Return the report of an answer to the question of a number."""
+        return (self.named(number) + answer).ljust(self.report_bytes, b"\0")
 
     @property
     def limit(self) -> Fraction:
@@ -146,44 +151,54 @@ def read_numbers(text: str) -> Numbers:
             those of a valid plan is not looked at.
     """
     content = json_content(text)
-    m, kind = whole(content, "transaction_size", 1, 15), _text(content, "kind", ("select-a-size", _FIXED))
-    _text(content, "sizes", ("hidden",))
+    _text(content, "kind", ("baskets",))
     n = _count(field(content, "catalogue"))
-    itemset_size = whole(content, "itemset_size", 1, m)
-    cuts = _cuts(field(content, "view"), n, itemset_size)
-    asked = cuts.longest if cuts else n
-    operators = field(content, "operators")
-    if not isinstance(operators, list) or len(operators) != 1:
-        raise PlanError("operators must be a list of one")
-    generator = _generator(field(content, "generator"))
-    if kind == _FIXED and generator[0] is not Bits:
-        raise PlanError("reports of a fixed size need the generator none")
+    field(content, "names")
+    questions = field(content, "questions")
+    if not isinstance(questions, list) or not 1 <= len(questions) <= _MOST_QUESTIONS:
+        raise PlanError(f"questions must be a list of 1 to {_MOST_QUESTIONS}")
+    if any(one == other for one, other in combinations(questions, 2)):
+        raise PlanError("no two questions may be equal")
     promise = field(content, "promise")
     prior, posterior = (_probability(field(promise, name), name) for name in ("prior", "posterior"))
     if not 0 < prior < posterior < 1:
         raise PlanError("a promise needs 0 < prior < posterior < 1")
-    return Numbers(
-        n_items=n,
-        transaction_size=m,
-        itemset_size=itemset_size,
-        form=_form(operators[0], kind, m, asked, generator),
-        prior=prior,
-        posterior=posterior,
-        reports_per_person=whole(content, "reports_per_person", 1, 1000),
-        cuts=cuts,
+    read = tuple(_question(each, n) for each in questions)
+    if all(question.bounds for question in read):
+        raise PlanError("at least one question must be about items")
+    return Numbers(n, read, prior, posterior, whole(content, "reports_per_person", 1, 1000))
+
+
+def _question(content: object, n_items: int) -> QuestionNumbers:
+    text = field(content, "share")
+    share = _SHARE.fullmatch(text) if isinstance(text, str) else None
+    if share is None or not int(share[1]) <= int(share[2]) <= _MOST_WEIGHT:
+        raise PlanError("share must be text such as 49 of 50, of at most 2^32")
+    bounds = _bounds(field(content, "view"), n_items)
+    entries = len(bounds) or n_items
+    form = _form(field(content, "operator"), entries, _generator(field(content, "generator")))
+    return QuestionNumbers(
+        n_items=entries,
+        itemset_size=whole(content, "itemset_size", 1, form.size),
+        form=form,
+        bounds=bounds,
+        weight=int(share[1]),
+        stated=(int(share[2]), field(content, "amplification"), field(content, "report_bits")),
     )
 
 
-def _cuts(view: object, n_items: int, itemset_size: int) -> Cuts | None:
-    """Read how the catalogue is cut into blocks, if it is."""
-    if not isinstance(view, dict) or "blocks" not in view:
-        return None
-    blocks = view["blocks"]
-    if field(view, "kind") == "sizes" or not isinstance(blocks, dict) or len(blocks) != 3:
-        raise PlanError("blocks must be an object of three fields, and not in a view of sizes")
-    pieces = whole(blocks, "pieces", 2, n_items // itemset_size)
-    most = min(_MOST_BLOCKS // pieces, _MOST_CUT // n_items)
-    return Cuts(n_items, whole(blocks, "partitions", 1, most), pieces, whole(blocks, "seed", 0, (1 << 32) - 1))
+def _bounds(view: object, n_items: int) -> tuple[int, ...]:
+    """Read what a question is about: the least sizes of classes, or () for the items."""
+    if _text(view, "kind", (_ITEMS, _SIZES)) == _ITEMS:
+        return ()
+    bounds = field(view, "bounds")
+    if not isinstance(bounds, list) or not 1 <= len(bounds) <= _MOST_CLASSES:
+        raise PlanError(f"bounds must be a list of 1 to {_MOST_CLASSES}")
+    if any(type(bound) is not int for bound in bounds) or any(low >= high for low, high in pairwise([0, *bounds])):
+        raise PlanError("bounds must be whole numbers that rise from 1 or more")
+    if bounds[-1] > n_items:
+        raise PlanError("no class of sizes may begin beyond the number of items")
+    return tuple(bounds)
 
 
 def _text(content: object, name: str, known: tuple[str, ...]) -> str:
@@ -225,8 +240,8 @@ def _generator(content: object) -> _Generator:
     return _FORMS[kind], code
 
 
-def _form(content: object, kind: str, size: int, n_items: int, generator: _Generator) -> Form:
-    whole(content, "size", size, size)
+def _form(content: object, n_items: int, generator: _Generator) -> Form:
+    kind, size = _text(content, "kind", (_SELECT, _FIXED)), whole(content, "size", 1, 15)
     weights = field(content, "keep_weights")
     if not isinstance(weights, list) or len(weights) != size + 1:
         raise PlanError(f"keep_weights must be a list of {size + 1}")
@@ -235,6 +250,8 @@ def _form(content: object, kind: str, size: int, n_items: int, generator: _Gener
     values = tuple(map(int, weights))
     items = n_items + size
     if kind == _FIXED:
+        if generator[0] is not Bits:
+            raise PlanError("reports of a fixed size need the generator none")
         whole(content, "items", items, min(items, 4096))
         return Sets(size, items, values, whole(content, "report_size", 1, items - 1))
     r, (kind_of_form, code) = whole(content, "insert_bits", 1, 16), generator
@@ -252,22 +269,22 @@ def _form(content: object, kind: str, size: int, n_items: int, generator: _Gener
 # ---- the largest ratio
 
 
-def overlaps(numbers: Numbers) -> set[int]:
-    """Return how many items two padded transactions can share.
+def overlaps(numbers: QuestionNumbers) -> set[int]:
+    """Return how many entries two padded transactions can share.
 
-    Of s items, padded with the first m − s dummies: two of s1 ≤ s2 items share m − s2 dummies.
+    Of s entries, padded with the first m − s dummies: two of s1 ≤ s2 entries share m − s2 dummies.
     """
-    m, n = numbers.transaction_size, numbers.inside.n_items
+    m, n = numbers.transaction_size, numbers.n_items
     return {
         m - larger + both
-        for larger in range(min(m, n) + 1)
+        for larger in range(min(m, numbers.most_entries) + 1)
         for smaller in range(larger + 1)
         for both in range(max(0, smaller + larger - n), smaller + 1)
     }
 
 
-def largest_ratio(numbers: Numbers) -> Fraction:
-    """Return the largest P[t1 → y] / P[t2 → y] over all transactions and all reports.
+def largest_ratio(numbers: QuestionNumbers) -> Fraction:
+    """Return the largest P[t1 → y] / P[t2 → y] over all transactions and all answers.
 
     With a generator it is an upper bound: whether a seed shows j1 items of t1 and j2 of t2 is left open.
     """
@@ -307,15 +324,28 @@ def check_integers(text: str) -> tuple[Numbers | None, list[Finding]]:
         numbers = read_numbers(text)
     except PlanError as error:
         return None, [Finding(EXACT, "plan text", BROKEN, f"The plan cannot be read: {error}.")]
-    said = "The plan's text holds an operator, a generator and a promise of the stated form."
-    findings = [Finding(EXACT, "plan text", CONSISTENT, said), _check_weights(numbers)]
-    if findings[-1].verdict != BROKEN:  # else there are no probabilities to go on with
-        findings += [_check_amplification(numbers), *_check_generator(numbers)]
+    said = "The plan's text holds questions, with an operator and a generator each, and a promise of the stated form."
+    findings = [Finding(EXACT, "plan text", CONSISTENT, said)]
+    findings += [of_question(_check_weights(each.form), place, numbers) for place, each in enumerate(numbers.questions)]
+    if all(finding.verdict != BROKEN for finding in findings):  # else there are no probabilities to go on with
+        findings += [_check_amplification(numbers), _check_stated(numbers)]
+        for place, question in enumerate(numbers.questions):
+            findings += [of_question(finding, place, numbers) for finding in _check_generator(question)]
     return numbers, findings
 
 
-def _check_weights(numbers: Numbers) -> Finding:
-    name, form = "weights", numbers.form
+def named_by_question(name: str, number: int, numbers: Numbers) -> str:
+    """Return the name of a check of the question of a number, which it tells where there are several."""
+    return name if len(numbers.questions) == 1 else f"{name}, question {number}"
+
+
+def of_question(finding: Finding, number: int, numbers: Numbers) -> Finding:
+    """Return a finding about the question of a number."""
+    return replace(finding, name=named_by_question(finding.name, number, numbers))
+
+
+def _check_weights(form: Form) -> Finding:
+    name = "weights"
     if any((weight > 0) != (form.choices(j) > 0) for j, weight in enumerate(form.weights)):
         return Finding(EXACT, name, BROKEN, "A kept size that can occur has weight 0, or one that cannot has not.")
     added = added_weights(form)
@@ -327,8 +357,9 @@ def _check_weights(numbers: Numbers) -> Finding:
 
 
 def _check_amplification(numbers: Numbers) -> Finding:
-    reached = largest_ratio(numbers)
-    worst, limit, times_asked = max(stated_ratio(numbers.form), reached), numbers.limit, numbers.reports_per_person
+    reached = [largest_ratio(question) for question in numbers.questions]
+    ratios = [max(stated_ratio(each.form), ratio) for each, ratio in zip(numbers.questions, reached, strict=True)]
+    worst, limit, times_asked = max(ratios), numbers.limit, numbers.reports_per_person
     composed = worst**times_asked
     # Bayes' rule with the largest ratio, both ways; the limit is where these meet the promise
     rises, rises_of = _posterior(numbers.prior, composed.numerator, composed.denominator)
@@ -340,7 +371,8 @@ def _check_amplification(numbers: Numbers) -> Finding:
     )
     figures = {
         "amplification": _text_of(worst),
-        "reached": _text_of(reached),
+        "reached": _text_of(max(reached)),
+        "questions": [_text_of(ratio) for ratio in ratios],
         "reports_per_person": times_asked,
         "composed": _decimal(composed, limit),  # as a fraction it may have more digits than anybody can read
         "limit": _text_of(limit),
@@ -348,9 +380,8 @@ def _check_amplification(numbers: Numbers) -> Finding:
         "lowest_posterior": nextafter(falls / falls_of, 0),
     }
     where = ""
-    if numbers.cuts:
-        where = f" It is that of what is reported of one of {numbers.cuts.count:,} blocks, drawn whatever is held."
-        figures["blocks"] = numbers.cuts.count
+    if len(ratios) > 1:
+        where = f" It is the largest of those of {len(ratios)} questions, of which one is drawn whatever is held."
     shown = f"γ = {_decimal(worst, limit)}"
     if times_asked > 1:
         shown = f"γ^{times_asked} = {_decimal(composed, limit)}, of {times_asked} reports of one person together,"
@@ -361,13 +392,40 @@ def _check_amplification(numbers: Numbers) -> Finding:
     return Finding(EXACT, "amplification", CONSISTENT if kept else BROKEN, said, figures)
 
 
+def _check_stated(numbers: Numbers) -> Finding:
+    """Compare what a text states for people, shares, γ and lengths, with what follows."""
+    name, total = "stated figures", numbers.cumulative[-1]
+    for number, question in enumerate(numbers.questions):
+        follows = (total, _at_most(stated_ratio(question.form)), question.form.report_bits)
+        wrong = [
+            what
+            for what, stated, right in zip(("share", "amplification", "length"), question.stated, follows, strict=True)
+            if type(stated) is not type(right) or stated != right
+        ]
+        if wrong:
+            said = f"Question {number} states another {wrong[0]} than follows from the plan's numbers."
+            return Finding(EXACT, name, BROKEN, said)
+    said = "The shares that the questions state add up to all; their γ and lengths are those that follow."
+    return Finding(EXACT, name, CONSISTENT, said, {"shares": list(map(_text_of, numbers.shares))})
+
+
+def _at_most(ratio: Fraction) -> str:
+    """Return γ as a plan states it, rounded up to nine digits after the point.
+
+    >>> _at_most(Fraction(19, 3)), _at_most(Fraction(7))
+    ('at most 6.333333334', 'at most 7.000000000')
+    """
+    whole_part, rest = divmod(-(-ratio.numerator * 10**9 // ratio.denominator), 10**9)
+    return f"at most {whole_part}.{rest:09}"
+
+
 def _posterior(prior: Fraction, ratio: int, to: int) -> tuple[int, int]:
     """Return the posterior, as a fraction not in lowest terms, of a report so many times likelier with a property."""
     yes, no = prior.numerator * ratio, (prior.denominator - prior.numerator) * to
     return yes, yes + no
 
 
-def _check_generator(numbers: Numbers) -> list[Finding]:
+def _check_generator(numbers: QuestionNumbers) -> list[Finding]:
     form = numbers.form
     if not isinstance(form, Seed):
         return []

@@ -43,7 +43,7 @@ class Form(ABC):
     @property
     @abstractmethod
     def report_bits(self) -> int:
-        """Length of a report, without a block's number."""
+        """Length of an answer."""
 
     @property
     def seed_bits(self) -> int:

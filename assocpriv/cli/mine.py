@@ -28,7 +28,6 @@ _ARROW = "=>"
     ["split", "all"],
     "Which reports choose and test: 3 in 10 choose and the others test, or all do both.",
 )
-@opt.histogram_table_option
 @opt.error_options
 @opt.memory_option
 @opt.backend_options
@@ -74,11 +73,10 @@ def mine(
             "give --min-support S, --min-support auto (the lowest at which what is found can be believed) or --top K, "
             "from 1 (the K itemsets of the largest estimates)"
         )
-    wanted, histogram = top if options["min_support"] is None else None, options["histogram"]
+    wanted = top if options["min_support"] is None else None
     shown = ap.ItemsetFilter(*(options.pop(name) for name in ("contains", "size", "sort")))
-    inputs = [*reports, *([] if histogram is None else [histogram])]
-    opt.check_table_output(output, force, inputs)
-    opt.check_page_output(html, force, inputs)
+    opt.check_table_output(output, force, reports)
+    opt.check_page_output(html, force, reports)
     collection = opt.open_reports(reports, backend, master)
     shown.check(collection.plan)
     asked: Any = {"top": wanted, "memory_bytes": memory, "progress": opt.Progress()}

@@ -32,7 +32,7 @@ _VERBOSITY = "assocpriv.verbosity"
 _AS_JSON = "assocpriv.as_json"  # where show_result looks
 LAYOUT = ("format", "separator", "header", "transaction_column", "item_column")
 LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
-ROWS, WANTED = 50, 64  # shown as text; itemsets wanted of rounds
+ROWS = 50  # shown as text
 _SEPARATORS = (",", ";", "|", "tab", "blank")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE | re.ASCII)
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -257,28 +257,6 @@ class _Number(_PlainDigits, click.types.FloatParamType):
 WHOLE, NUMBER = _Whole(), _Number()
 
 
-class _WholeOr(_Whole):
-    """Takes a whole number, or one of several words, of which ``none`` is None."""
-
-    def __init__(self, *words: str) -> None:
-        self._words = words
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number, the word or None."""
-        if value in self._words:
-            return None if value == "none" else value
-        if isinstance(value, str) and not value.lstrip("-").isdecimal():
-            self.fail(f"{value!r} is neither {', '.join(self._words)} nor a whole number.", param, ctx)
-        return super().convert(value, param, ctx)
-
-    def get_metavar(self, *_: Any, **__: Any) -> str:
-        """Return how help shows it."""
-        return "|".join([*self._words, "N"])
-
-
-BLOCKS = _WholeOr("auto", "none")
-
-
 class _Output(click.Path):
     """Files to write: - would be a file of that name, where standard output is meant."""
 
@@ -401,7 +379,6 @@ error_options = joined(
     usual("--confidence-level", default="95%", help="Of the intervals, as 95% or 0.95."),
     click.option("--population", is_flag=True, help="Errors for the population the baskets were drawn from."),
 )
-histogram_table_option = click.option("--histogram", type=PATH, help="Mined table of a sizes plan (plan --histogram).")
 table_output_option = click.option("-o", "--output", type=OUTPUT, help="File to write: .parquet, .csv or .json.")
 _top_option = usual("--top", default=ROWS, help="Rows shown as text.", type=WholeRange(0))
 table_options = joined(table_output_option, _top_option, result_options)

@@ -1,7 +1,7 @@
 """What is published before reports come: the commands catalogue, plan, refine.
 
 catalogue: the names of items, made of baskets or checked. plan: the operator with the least error inside a promise.
-refine: a next round's plan, for other people.
+refine: a plan of what mattered, for other people.
 """
 
 from pathlib import Path
@@ -13,11 +13,7 @@ import assocpriv as ap
 from assocpriv.cli import options as opt
 
 _NAMES = ("items", "catalogue", "taxonomy", "level", "leave_out")
-_CHOICES = ("itemset_size", "reports_per_person", "code", "pattern", "kind", "blocks")
-_NOT_OF_SIZES = (
-    "others", "transaction_size", "itemset_size", "code", "pattern", "kind", "target", "baskets", "unknown",
-    "reports_per_person", "discover", "blocks", "histogram_table", *opt.LAYOUT,
-)  # fmt: skip
+_CHOICES = ("itemset_size", "reports_per_person", "code", "pattern", "kind", "sizes")
 _names_options = opt.joined(
     click.option("--items", type=opt.WHOLE, help="Number of items, named 0 … N−1."),
     click.option("--catalogue", type=opt.PATH, help="File of item names, one a line."),
@@ -36,6 +32,12 @@ _promise_options = opt.joined(
     click.option("--posterior", help="Belief that no report may lift the prior to."),
     opt.epsilon_option,
     click.option("--itemset-size", type=opt.WHOLE, help="K: largest itemsets to estimate.  [default: 3, at most M]"),
+    click.option(
+        "--sizes",
+        metavar="SHARE",
+        help="Ask this share of the people how many items they hold, not which, as 2% or auto: it tells what sampling "
+        "to M loses.",
+    ),
     opt.usual("--reports", default=1_000_000, help="Reports that are expected."),
     opt.usual(
         "--reports-per-person",
@@ -54,12 +56,6 @@ _design_options = opt.joined(
         "How items are added to a report: each by chance, or to a fixed number of items.",
     ),
     click.option("--target", help="Itemset sizes that matter most: singles, pairs, triples or numbers, with commas."),
-    click.option(
-        "--blocks",
-        type=opt.BLOCKS,
-        help="Parts that the catalogue is cut into at random; a report is about one of them. auto chooses by sizes.  "
-        "[default: none; auto with --histogram-table]",
-    ),
 )
 
 
@@ -117,11 +113,7 @@ def _check(path: Path, baskets: tuple[Path, ...], layout: dict[str, Any]) -> Non
     "--baskets", type=opt.PATH, help="A sample of baskets: proposes M, or says what sampling to M would lose."
 )
 @opt.layout_options
-@click.option(
-    "--histogram-table", type=opt.PATH, help="Mined table of a sizes plan: proposes M and blocks in its place."
-)
 @opt.choice("--unknown", ["error", "drop"], "Items of the sample outside the catalogue.")
-@click.option("--histogram", is_flag=True, help="Ask only how many items baskets hold, of a small share of the people.")
 @click.option(
     "--discover",
     metavar="SUPPORT",
@@ -130,7 +122,7 @@ def _check(path: Path, baskets: tuple[Path, ...], layout: dict[str, Any]) -> Non
 )
 @click.option("-o", "--output", type=opt.OUTPUT, help="Plan file to write (JSON); required without --discover.")
 @opt.result_options
-def plan(histogram: bool, output: Path | None, force: bool, **options: Any) -> None:
+def plan(output: Path | None, force: bool, **options: Any) -> None:
     """Choose the operator with the least error inside a promise.
 
     The promise: no report lifts a belief from PRIOR to POSTERIOR, or a belief's opposite the other way; or as EPSILON
@@ -142,17 +134,16 @@ def plan(histogram: bool, output: Path | None, force: bool, **options: Any) -> N
       assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% -o plan.json
       assocpriv plan --items 1000 --transaction-size 5 --epsilon 2.5 -o plan.json
       assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% --discover 1%
-      assocpriv plan --items 1000 --baskets sample.dat --blocks auto --epsilon 2.5 -o plan.json
-      assocpriv plan --histogram --prior 5% --posterior 50% -o sizes.json
+      assocpriv plan --items 1000 --baskets sample.dat --epsilon 2.5 -o plan.json
     """
 
     names = ap.NameSource(**{name: options[name] for name in _NAMES})
     if options["discover"] is None:
         opt.require(("output",))
-    _check_usage(histogram, options)
+    _check_usage(options)
     if output is not None:
         opt.check_writable(output, force=force, inputs=names.paths)
-    found = (_histogram if histogram else _collection if options["discover"] is None else _discovery)(names, options)
+    found = (_collection if options["discover"] is None else _discovery)(names, options)
     if output is not None:
         ap.write_plan(found.plan, output, force=force)
     described = ap.show.plans.describe_plan(found.plan, found.reports)
@@ -168,66 +159,32 @@ class _Found(NamedTuple):
     lines: list[str]
 
 
-def _check_usage(histogram: bool, options: dict[str, Any]) -> None:
+def _check_usage(options: dict[str, Any]) -> None:
     """Refuse options that do not go together."""
-    named = sum(options[name] is not None for name in ("items", "catalogue", "level"))
-    if named != 1 and not (histogram and named == 0):
+    if sum(options[name] is not None for name in ("items", "catalogue", "level")) != 1:
         raise click.UsageError("give one of --items, --catalogue and --level")
     if options["level"] is not None and options["taxonomy"] is None:
         raise click.UsageError("--level names a column of --taxonomy; give both")
-    if histogram:
-        opt.refuse_given(_NOT_OF_SIZES, "does not go with --histogram, which asks for sizes alone")
-        if not named:
-            opt.refuse_given(("taxonomy", "leave_out"), "needs --items, --catalogue or --level: the names that count")
-    elif options["discover"] is not None:
-        without = ("baskets", "unknown", "histogram_table", *opt.LAYOUT)
-        opt.refuse_given(without, "does not go with --discover; give --transaction-size")
+    if options["discover"] is not None:
+        opt.refuse_given(("baskets", "unknown", *opt.LAYOUT), "does not go with --discover; give --transaction-size")
         opt.require(("transaction_size",))
-        if options["blocks"] == "auto":
-            raise click.UsageError("--blocks auto does not go with --discover; give a number of blocks")
-    else:
-        _check_sizes_known(options)
-
-
-def _check_sizes_known(options: dict[str, Any]) -> None:
-    """Refuse to choose M or blocks by sizes that nothing tells, or by two sources."""
-    known = [name for name in ("baskets", "histogram_table") if options[name] is not None]
-    if len(known) > 1:
-        raise click.UsageError("give one of --baskets and --histogram-table: both say which sizes baskets have")
-    if options["transaction_size"] is None and not known:
-        raise click.UsageError(
-            "give --transaction-size, or what to choose it by: a sample of --baskets, or the --histogram-table of a "
-            "sizes plan"
-        )
-    if options["blocks"] == "auto" and not known:
-        raise click.UsageError(
-            "--blocks auto needs to know the sizes of baskets: give a sample of --baskets, or the --histogram-table of "
-            "a sizes plan; or a number of blocks"
-        )
-
-
-def _histogram(names: Any, options: dict[str, Any]) -> _Found:
-
-    promise, reports = opt.require_promise(options), options["reports"]
-    return _Found(ap.plan_histogram(promise, reports, *(() if names.is_empty else names.read("drop"))), reports, {}, [])
+    elif options["baskets"] is None and options["transaction_size"] is None:
+        raise click.UsageError("give --transaction-size, or a sample of --baskets to choose it by")
 
 
 def _collection(names: Any, options: dict[str, Any]) -> _Found:
     """Return the plan, and what each transaction size would mean, if a sample was to choose it."""
 
     promise = opt.require_promise(options)
-    items, view = names.read(options["others"])
-    if options["histogram_table"] is not None and not opt.given("blocks"):
-        options["blocks"] = "auto"
+    items, rules = names.read(options["others"])
     done = ap.plan_for_sample(
         items,
         promise,
         None if options["baskets"] is None else (options["baskets"], {name: options[name] for name in opt.LAYOUT}),
         unknown=options["unknown"],
         transaction_size=options["transaction_size"],
-        histogram=options["histogram_table"],
         progress=opt.Progress(),
-        view=view,
+        names=rules,
         reports=options["reports"],
         **_choices(options),
     )
@@ -244,13 +201,13 @@ def _discovery(names: Any, options: dict[str, Any]) -> _Found:
     if opt.given("reports"):
         why = "does not go with --discover and --reports: give the promise or the reports, to solve for the other"
         opt.refuse_given(("posterior", "epsilon"), why)
-        items, view = names.read(options["others"])
+        items, rules = names.read(options["others"])
         choices |= {} if options["prior"] is None else {"prior": options["prior"]}
-        found = ap.promise_needed(support, items, size, reports, view=view, **choices)
+        found = ap.promise_needed(support, items, size, reports, names=rules, **choices)
     else:
         promise = opt.require_promise(options)
-        items, view = names.read(options["others"])
-        found = ap.reports_needed(support, items, size, promise, view=view, **choices)
+        items, rules = names.read(options["others"])
+        found = ap.reports_needed(support, items, size, promise, names=rules, **choices)
     return _Found(
         found.plan, found.reports, ap.show.plans.discovery_record(found), ap.show.plans.discovery_lines(found)
     )
@@ -267,37 +224,23 @@ def _choices(options: dict[str, Any]) -> dict[str, Any]:
 @click.command()
 @click.argument("itemsets", type=opt.PATH)
 @click.option("--plan", "plan_path", type=opt.PATH, required=True, help="The plan that ITEMSETS were mined with.")
-@opt.usual("--top", default=opt.WANTED, help="Itemsets wanted.")
-@click.option("--itemsets", "candidates", is_flag=True, help="Ask for the itemsets themselves, not their items.")
-@opt.histogram_table_option
-@click.option("--reports", type=opt.WHOLE, help="People who will answer; after sizes, in all rounds to come.")
-@click.option("--items", type=opt.WHOLE, help="After sizes of all names: number of items, named 0 … N−1.")
-@click.option("--catalogue", type=opt.PATH, help="After sizes of all names: file of item names, one a line.")
+@opt.usual("--top", default=64, help="Itemsets wanted.")
+@click.option("--reports", type=opt.WHOLE, help="People who will answer.  [default: as many as in ITEMSETS]")
 @opt.plan_output_options
-def refine(
-    itemsets: Path, plan_path: Path, items: int | None, catalogue: Path | None, output: Path, force: bool, **wishes: Any
-) -> None:
-    """Plan a next round for OTHER people: the items of mined ITEMSETS become its short catalogue.
-
-    After a round of sizes (plan --histogram) the next one asks about all items; says how to split the people.
+def refine(itemsets: Path, plan_path: Path, top: int, reports: int | None, output: Path, force: bool) -> None:
+    """Plan a collection of OTHER people: the items of mined ITEMSETS that matter become its short catalogue.
 
     \b
     Example:
-      assocpriv refine sizes.csv --plan plan0.json --items 1000 --reports 980000 -o plan1.json
       assocpriv refine itemsets.parquet --plan plan.json -o plan2.json
-      assocpriv refine itemsets2.parquet --plan plan2.json --itemsets -o plan3.json
     """
-    if items is not None and catalogue is not None:
-        raise click.UsageError("give one of --items and --catalogue")
-    read = [itemsets, plan_path, *(path for path in (wishes["histogram"], catalogue) if path is not None)]
     before = ap.read_plan(plan_path, ap.Plan)
-    opt.check_writable(output, force=force, inputs=read)
-    names = items if catalogue is None else ap.read_catalogue(catalogue)
+    opt.check_writable(output, force=force, inputs=[itemsets, plan_path])
     with opt.Progress.while_busy("planning"):
-        refinement = ap.refine(itemsets, before, items=names, **wishes)
+        refinement = ap.refine(itemsets, before, top=top, reports=reports)
     ap.write_plan(refinement.plan, output, force=force)
     prospects = ap.foresee(refinement.plan, refinement.reports)
     opt.show_result(
-        lambda: ap.show.rounds.refinement_record(refinement, prospects),
-        lambda: ap.show.rounds.refinement_lines(refinement, prospects),
+        lambda: ap.show.plans.refinement_record(refinement, prospects),
+        lambda: ap.show.plans.refinement_lines(refinement, prospects),
     )

@@ -1,15 +1,14 @@
-"""One transaction -> one report, on the device, whichever operator the plan has.
+"""One transaction -> one report, on the device, whichever questions the plan has.
 
-This module sees raw items. The steps, each an exact draw (see promise/entropy.py):
+This module sees raw items. First, of a plan of several questions, one is drawn by their weights, before anything of the
+basket is looked at; its view makes entries of the transaction, the items of what follows. The report begins with the
+question's number. The steps of an answer, each an exact draw (see promise/entropy.py):
 
 1. the transaction becomes exactly M items: padded with dummies, or M of a longer one sampled uniformly;
 2. one draw of ``weight_bits`` bits picks which of the M items are kept, every subset of j items with
    probability v_j / 2^weight_bits;
 3. the report is drawn uniformly among those in which the kept items are present and the dropped ones absent:
    bit by bit without a generator (every other item present with probability ρ), by its seed with one.
-
-With blocks a block is drawn before all that, whatever the transaction holds; the report begins with its number and is
-about the transaction's items in it.
 
 A seed is uniformly random among those that agree with the kept and dropped items. The report's value for an item is
 u_i = Σ_j ⟨column(i,j), ξ⟩·2^(r−1−j) (plans/generator.py); it is present iff u_i < a. So a kept item takes a uniform
@@ -19,8 +18,8 @@ below a·(2^r − a): how much is drawn does not tell what is kept. To draw unif
 ξ0 breaks. ξ0 ↦ ξ is an affine projection onto the solutions whose linear part has all its fibres of equal size, so ξ is
 exactly uniform.
 
-A plan of the kind fixed-size has other steps 2 and 3: of a transaction of m of the n items, the report is a random set
-of exactly ℓ items. A set that shares j items with the transaction has a probability in proportion to the operator's
+An operator of the kind fixed-size has other steps 2 and 3: of a transaction of m of the n items, the report is a random
+set of exactly ℓ items. A set that shares j items with the transaction has a probability in proportion to the operator's
 weight of j. So draw j; then which j of the m places are kept; then which ℓ − j of the n − m other items are added, all
 equally likely. Both are drawn as ranks (promise/numbers.py), which takes the fewest random words.
 
@@ -38,15 +37,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assocpriv.client.transactions import view_transaction
+from assocpriv.client.transactions import transaction_of
 from assocpriv.plans.generator import Field, item_columns, tables_pay
-from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.errors import BasketError
 from assocpriv.promise.numbers import rank_of_set, set_of_rank
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
     from assocpriv.plans.operator import FixedSizeOperator, Operator
+    from assocpriv.plans.question import Question
     from assocpriv.promise.entropy import Entropy
 
 # ---- reports of a fixed size
@@ -126,37 +125,69 @@ def subsets_by_size(m: int) -> tuple[int, ...]:
 # ---- reports
 
 
+class Answerer:
+    """A device's side of one question; keep one for many transactions."""
+
+    def __init__(self, question: "Question") -> None:
+        self.question = question
+        self._answers = 0
+
+    @cached_property
+    def subsets(self) -> KeptSubsets:
+        """The subsets that a transaction's kept items are picked from."""
+        return kept_subsets(self.question.independent)
+
+    @cached_property
+    def sets(self) -> SetDraws:
+        """The draws of an operator of the kind fixed-size."""
+        return SetDraws.of(self.question.fixed)
+
+    @cached_property
+    def _tables(self) -> Field:
+        return Field(self.question.generator)
+
+    def _field(self) -> Field | None:
+        """Return the generator's field; None where it is too large for its tables to pay, for some answers yet."""
+        self._answers += 1
+        columns = self.question.transaction_size * self.question.independent.insert_bits
+        return self._tables if tables_pay(self.question.generator, columns * self._answers) else None
+
+    def answer(self, entries: Sequence[int], entropy: "Entropy") -> bytes:
+        """Return the answer about a transaction's distinct entries, increasing, distributed as the question says."""
+        return self.question.form.encode(_ANSWERS[self.question.form.name](self, entries, entropy))
+
+    def _rank(self, entries: Sequence[int], entropy: "Entropy") -> int:
+        return self.sets.draw(fit_transaction(entries, self.question, entropy), entropy)
+
+    def _bits(self, entries: Sequence[int], entropy: "Entropy") -> int:
+        items, kept = self._kept(entries, entropy)
+        return _draw_bits(items, kept, self.question, entropy)
+
+    def _seed(self, entries: Sequence[int], entropy: "Entropy") -> int:
+        items, kept = self._kept(entries, entropy)
+        return draw_seed(items, kept, self.question, self._field(), entropy)
+
+    def _kept(self, entries: Sequence[int], entropy: "Entropy") -> tuple[list[int], list[bool]]:
+        """Return the M items of a transaction, and which of them the report is to show."""
+        items = fit_transaction(entries, self.question, entropy)
+        mask = self.subsets.masks[entropy.pick(self.subsets.cumulative)]
+        kept = [bool(mask >> position & 1) for position in range(len(items))]
+        return items, kept
+
+
+_ANSWERS: "dict[str, Callable[[Answerer, Sequence[int], Entropy], int]]" = {
+    "bits": Answerer._bits,
+    "seed": Answerer._seed,
+    "rank": Answerer._rank,
+}
+
+
 class Randomizer:
     """A device's side of one plan; keep one for many transactions."""
 
     def __init__(self, plan: "Plan") -> None:
         self.plan = plan
-        self._reports = 0
-
-    @cached_property
-    def subsets(self) -> KeptSubsets:
-        """The subsets that a transaction's kept items are picked from."""
-        return kept_subsets(self.plan.independent)
-
-    @cached_property
-    def in_block(self) -> "Randomizer":
-        """Of a plan with blocks, the randomizer of a transaction's items in one block."""
-        return Randomizer(self.plan.block_plan)
-
-    @cached_property
-    def sets(self) -> SetDraws:
-        """The draws of a plan of the kind fixed-size."""
-        return SetDraws.of(self.plan.fixed)
-
-    @cached_property
-    def _tables(self) -> Field:
-        return Field(self.plan.generator)
-
-    def _field(self) -> Field | None:
-        """Return the generator's field; None where it is too large for its tables to pay, for some reports yet."""
-        self._reports += 1
-        columns = self.plan.transaction_size * self.plan.independent.insert_bits
-        return self._tables if tables_pay(self.plan.generator, columns * self._reports) else None
+        self._answerers = [Answerer(question) for question in plan.questions]
 
     def randomize(self, transaction: Collection[int], *, entropy: "Entropy") -> bytes:
         """Return the report of any number of distinct item ids in 0..n_items − 1, distributed as the plan says.
@@ -166,52 +197,22 @@ class Randomizer:
             TypeError: an id that is no integer.
         """
         checked = _check_transaction(transaction, self.plan)
-        return _REPORTS[self.plan.form.name](self, checked, entropy)
-
-    def _block(self, checked: list[int], entropy: "Entropy") -> bytes:
-        blocks = self.plan.view.blocks
-        assert blocks is not None
-        block = entropy.below(blocks.count)
-        places = blocks.places(block, checked, self.plan.n_items)
-        return block.to_bytes(NUMBER_BYTES, "little") + self.in_block.randomize(places, entropy=entropy)
-
-    def _rank(self, checked: list[int], entropy: "Entropy") -> bytes:
-        return self.plan.form.encode(self.sets.draw(fit_transaction(checked, self.plan, entropy), entropy))
-
-    def _bits(self, checked: list[int], entropy: "Entropy") -> bytes:
-        items, kept = self._kept(checked, entropy)
-        return self.plan.form.encode(_draw_bits(items, kept, self.plan, entropy))
-
-    def _seed(self, checked: list[int], entropy: "Entropy") -> bytes:
-        items, kept = self._kept(checked, entropy)
-        return self.plan.form.encode(draw_seed(items, kept, self.plan, self._field(), entropy))
-
-    def _kept(self, checked: list[int], entropy: "Entropy") -> tuple[list[int], list[bool]]:
-        """Return the M items of a transaction, and which of them the report is to show."""
-        items = fit_transaction(checked, self.plan, entropy)
-        mask = self.subsets.masks[entropy.pick(self.subsets.cumulative)]
-        kept = [bool(mask >> position & 1) for position in range(len(items))]
-        return items, kept
-
-
-_REPORTS: "dict[str, Callable[[Randomizer, list[int], Entropy], bytes]]" = {
-    "bits": Randomizer._bits,
-    "seed": Randomizer._seed,
-    "rank": Randomizer._rank,
-    "block": Randomizer._block,
-}
+        number = entropy.pick(self.plan.cumulative_weights) if len(self._answerers) > 1 else 0
+        answerer = self._answerers[number]
+        entries = answerer.question.view.entries(checked)
+        return self.plan.report_of(number, answerer.answer(entries, entropy))
 
 
 def randomize_basket(basket: Collection[str | int], plan: "Plan", *, entropy: "Entropy") -> bytes:
-    """Return the report of one basket of names: what the plan's view makes of it, randomized.
+    """Return the report of one basket of names: what the plan makes of it, randomized.
 
     Raises:
-        BasketError: a name that the view neither knows nor drops, or one repeated.
+        BasketError: a name that the plan neither knows nor drops, or one repeated.
         TypeError: not a collection of names.
     """
     if isinstance(basket, str | bytes | bytearray | memoryview | Mapping) or not isinstance(basket, Collection):
         raise TypeError("a basket must be a set or list of item names")  # of a mapping zeros would count as bought
-    return Randomizer(plan).randomize(view_transaction(basket, plan), entropy=entropy)
+    return Randomizer(plan).randomize(transaction_of(basket, plan), entropy=entropy)
 
 
 # ---- steps
@@ -227,23 +228,23 @@ def _check_transaction(transaction: Collection[int], plan: "Plan") -> list[int]:
     return items
 
 
-def fit_transaction(items: Sequence[int], plan: "Plan", entropy: "Entropy") -> list[int]:
+def fit_transaction(items: Sequence[int], question: "Question", entropy: "Entropy") -> list[int]:
     """Pad with dummies n_items, n_items + 1, … to exactly M items, or sample M of them uniformly.
 
     The sample is the first M places of a Fisher–Yates shuffle.
     """
-    fitted, size = list(items), plan.transaction_size
+    fitted, size = list(items), question.transaction_size
     if len(fitted) <= size:
-        return fitted + list(range(plan.n_items, plan.n_items + size - len(fitted)))
+        return fitted + list(range(question.n_items, question.n_items + size - len(fitted)))
     for place in range(size):
         other = place + entropy.below(len(fitted) - place)
         fitted[place], fitted[other] = fitted[other], fitted[place]
     return fitted[:size]
 
 
-def _draw_bits(items: Sequence[int], kept: Sequence[bool], plan: "Plan", entropy: "Entropy") -> int:
-    operator = plan.independent
-    bits = entropy.coins(plan.padded_items, operator.insert_num, operator.insert_bits)
+def _draw_bits(items: Sequence[int], kept: Sequence[bool], question: "Question", entropy: "Entropy") -> int:
+    operator = question.independent
+    bits = entropy.coins(question.padded_items, operator.insert_num, operator.insert_bits)
     held = shown = 0
     for item, keep in zip(items, kept, strict=True):  # the same steps for kept and dropped items
         held |= 1 << item
@@ -251,17 +252,19 @@ def _draw_bits(items: Sequence[int], kept: Sequence[bool], plan: "Plan", entropy
     return bits & ~held | shown
 
 
-def draw_seed(items: Sequence[int], kept: Sequence[bool], plan: "Plan", field: Field | None, entropy: "Entropy") -> int:
+def draw_seed(
+    items: Sequence[int], kept: Sequence[bool], question: "Question", field: Field | None, entropy: "Entropy"
+) -> int:
     """Return the seed as an integer, bit b of the seed being its bit b; one value an item is drawn, then the seed.
 
     Of the m ``items``, dummies included, the report shows those ``kept``; ``field`` is None where too large for tables.
     """
-    num, bits = plan.independent.insert_num, plan.independent.insert_bits
+    num, bits = question.independent.insert_num, question.independent.insert_bits
     rest = (1 << bits) - num
     drawn = [entropy.below(num * rest) for _ in kept]
     values = [(num + x % rest, x % num)[keep] for x, keep in zip(drawn, kept, strict=True)]  # both are computed
-    seed = entropy.below(1 << plan.generator.seed_bits)
-    columns = item_columns(plan.generator, bits, np.array(items, dtype=np.int64), field)
+    seed = entropy.below(1 << question.generator.seed_bits)
+    columns = item_columns(question.generator, bits, np.array(items, dtype=np.int64), field)
     reduced: list[tuple[int, int, int]] = []  # column, wanted product, pivot bit
     for item, value in zip(columns, values, strict=True):
         for j, words in enumerate(item):

@@ -1,7 +1,8 @@
 """Randomize many transactions at once, in compiled code fed with blocks of entropy.
 
 This module sees raw items. For equal words the reports equal those of client/baskets.py, one transaction
-after the other. With blocks the blocks of all of a chunk's transactions are drawn first.
+after the other. Of a plan of several questions those of all of a chunk's transactions are drawn first, and then
+answered one question after the other.
 """
 
 import math
@@ -9,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from assocpriv.files.reports import Reports, check_report_output, write_reports
 from assocpriv.kernels.compiling import randomizing_kernels, word_kernels
 from assocpriv.kernels.parallel import default_memory, map_ahead, workers_within
 from assocpriv.plans.generator import WORD_BITS, item_columns
-from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy, read_only
 from assocpriv.promise.errors import BasketError, PlanError, options_of
 from assocpriv.promise.numbers import binomial_words, to_words, words_for
@@ -30,6 +30,7 @@ from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
+    from assocpriv.plans.question import Question
 
 CHUNK = 1 << 15  # transactions a task randomizes at most
 _CHUNK_WORDS = 1 << 20  # of their reports: 8 MiB
@@ -42,17 +43,12 @@ SOLVED_WORDS = 1 << 15  # of their equations: 256 KiB, to stay in a second cache
 class RandomizedChunk:
     """Reports of consecutive transactions, uint8 (n, report_bytes), and what only the device may know of them.
 
-    ``raw_fitted`` are the M items (dummies included) that each transaction was cut or padded to, int64 (n, M); they
-    are worked out when asked for, as only simulations ask.
+    ``raw_fitted`` are, by question, the M entries (dummies included) that each transaction which was asked it was cut
+    or padded to, int64 (n, M).
     """
 
     packed: NDArray[np.uint8]
-    _fitted: Callable[[], NDArray[np.int64]] = field(repr=False)
-
-    @property
-    def raw_fitted(self) -> NDArray[np.int64]:
-        """Return the items that each transaction was cut or padded to."""
-        return self._fitted()
+    raw_fitted: tuple[NDArray[np.int64], ...] = field(repr=False)
 
 
 class SetTables:
@@ -61,8 +57,8 @@ class SetTables:
     ``words`` is how many a report takes at most when no draw is rejected; none for sampling.
     """
 
-    def __init__(self, plan: "Plan") -> None:
-        operator, draws = plan.fixed, SetDraws.of(plan.fixed)
+    def __init__(self, question: "Question") -> None:
+        operator, draws = question.fixed, SetDraws.of(question.fixed)
         bounds = (draws.cumulative[-1], *draws.added_choices, draws.added_bound)
         bits = [(bound - 1).bit_length() for bound in bounds]
         self._words = [-(-length // WORD_BITS) for length in bits]
@@ -76,7 +72,7 @@ class SetTables:
             np.array([[b, 1 << b == bound] for b, bound in zip(bits, bounds, strict=True)], dtype=np.int64),
             np.array(subsets_by_size(operator.size), dtype=np.int64),
         )
-        self._shape = np.array([plan.n_items, operator.size, operator.report_size, draws.fewest], dtype=np.int64)
+        self._shape = np.array([question.n_items, operator.size, operator.report_size, draws.fewest], dtype=np.int64)
         self._binomials = binomial_words(operator.items, operator.report_size)
         # what rejected words take: of each draw the chance that another is needed, as a power of two never
         self._again = [
@@ -119,18 +115,22 @@ class SetTables:
 class SubsetTables:
     """Tables for reports that show a kept subset, as bits or by a seed, in the kernel's form; ``words`` as of sets."""
 
-    def __init__(self, plan: "Plan") -> None:
-        operator = plan.independent
+    def __init__(self, question: "Question") -> None:
+        operator = question.independent
         subsets = kept_subsets(operator)
         n_words = -(-operator.weight_bits // WORD_BITS)
         # the last total is 2^weight_bits, which may not fit; no draw reaches it, so any value does
         cumulative = np.array([to_words(total, n_words) for total in subsets.cumulative], dtype=np.uint64)
         self._subsets = (cumulative, np.array(subsets.masks, dtype=np.int64))
-        self._columns = _columns_of(plan)
-        numbers = (operator.insert_num, operator.insert_bits, operator.weight_bits, plan.report_bits)
-        self._shape = np.array([plan.n_items, operator.size, *numbers, _solved_slots(plan)], dtype=np.int64)
-        report_words, r = -(-plan.report_bits // WORD_BITS), operator.insert_bits
-        shown = report_words * r if plan.generator.is_seedless else report_words + plan.transaction_size * int(r > 1)
+        self._columns = _columns_of(question)
+        numbers = (operator.insert_num, operator.insert_bits, operator.weight_bits, question.report_bits)
+        self._shape = np.array([question.n_items, operator.size, *numbers, _solved_slots(question)], dtype=np.int64)
+        report_words, r = -(-question.report_bits // WORD_BITS), operator.insert_bits
+        shown = (
+            report_words * r
+            if question.generator.is_seedless
+            else report_words + question.transaction_size * int(r > 1)
+        )
         self.words = n_words + shown
 
     def spare_words(self, _n_reports: int) -> int:
@@ -160,38 +160,40 @@ class SubsetTables:
         )
 
 
-_TABLES: "dict[str, Callable[[Plan], SetTables | SubsetTables]]" = {
+_TABLES: "dict[str, Callable[[Question], SetTables | SubsetTables]]" = {
     "bits": SubsetTables,
     "seed": SubsetTables,
     "rank": SetTables,
 }
 
 
-class BulkRandomizer:
-    """Tables of one plan without blocks, built once for any number of chunks."""
+class BulkAnswerer:
+    """Tables of one question, built once for any number of chunks."""
 
-    def __init__(self, plan: "Plan") -> None:
-        self.plan = plan
-        self._tables = _TABLES[plan.form.name](plan)
+    def __init__(self, question: "Question") -> None:
+        self.question = question
+        self._tables = _TABLES[question.form.name](question)
 
-    def words_needed(self, baskets: Baskets) -> int:
-        """Return how many words these transactions use at most when no draw is rejected."""
-        m = self.plan.transaction_size
-        return len(baskets) * self._tables.words + int((baskets.sizes > m).sum()) * m
+    def words_needed(self, offsets: NDArray[np.int64]) -> int:
+        """Return how many words transactions' entries use at most when no draw is rejected."""
+        m = self.question.transaction_size
+        return (len(offsets) - 1) * self._tables.words + int((np.diff(offsets) > m).sum()) * m
 
-    def spare_words(self, baskets: Baskets) -> int:
+    def spare_words(self, n_transactions: int) -> int:
         """Return how many further words make up for rejected ones, but for a chance below 2^-1000."""
-        return _SPARE_WORDS + self._tables.spare_words(len(baskets))
+        return _SPARE_WORDS + self._tables.spare_words(n_transactions)
 
-    def randomize(self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy) -> RandomizedChunk:
-        """Randomize transactions with the words given first, then with further words of ``entropy``."""
-        n_words = -(-self.plan.report_bits // WORD_BITS)
-        reports = np.zeros((len(baskets), n_words), dtype=np.uint64)
-        fitted = np.zeros((len(baskets), self.plan.transaction_size), dtype=np.int64)
+    def answer(
+        self, offsets: NDArray[np.int64], entries: NDArray[np.int64], words: NDArray[np.uint64], entropy: WordEntropy
+    ) -> "Answers":
+        """Answer about transactions with the words given first, then with further words of ``entropy``."""
+        n_words = -(-self.question.report_bits // WORD_BITS)
+        reports = np.zeros((len(offsets) - 1, n_words), dtype=np.uint64)
+        fitted = np.zeros((len(offsets) - 1, self.question.transaction_size), dtype=np.int64)
         done = 0
         while True:
             more, used, status = self._tables.randomize(
-                baskets.offsets[done:], baskets.items, read_only(words), fitted[done:], reports[done:]
+                offsets[done:], entries, read_only(words), fitted[done:], reports[done:]
             )
             done += more
             if status == 0:
@@ -199,8 +201,16 @@ class BulkRandomizer:
             if status != word_kernels.OUT_OF_WORDS:
                 raise PlanError("the plan's generator does not have the independence it states")
             words = np.concatenate([words[used:], entropy.words(_SPARE_WORDS + len(words) // 16)])
-        packed = reports.astype("<u8", copy=False).view(np.uint8)[:, : self.plan.report_bytes]
-        return RandomizedChunk(np.ascontiguousarray(packed), lambda: fitted)
+        packed = reports.astype("<u8", copy=False).view(np.uint8)[:, : self.question.form.length]
+        return Answers(packed, fitted, words[used:])
+
+
+class Answers(NamedTuple):
+    """Packed answers, uint8 (n, bytes), of fitted transactions, int64 (n, M), and the words left over."""
+
+    packed: NDArray[np.uint8]
+    fitted: NDArray[np.int64]
+    words: NDArray[np.uint64]
 
 
 def _longest(offsets: NDArray[np.int64], least: int) -> int:
@@ -208,54 +218,56 @@ def _longest(offsets: NDArray[np.int64], least: int) -> int:
     return max(least, int(np.diff(offsets).max(initial=0)))
 
 
-def _columns_of(plan: "Plan") -> NDArray[np.uint64]:
-    if plan.generator.is_seedless:
+def _columns_of(question: "Question") -> NDArray[np.uint64]:
+    if question.generator.is_seedless:
         return np.empty((0, 1, 1), dtype=np.uint64)
-    return item_columns(plan.generator, plan.independent.insert_bits, np.arange(plan.padded_items, dtype=np.int64))
+    items = np.arange(question.padded_items, dtype=np.int64)
+    return item_columns(question.generator, question.independent.insert_bits, items)
 
 
-class BlockRandomizer:
-    """Tables of one plan with blocks: its cuts, and a :class:`BulkRandomizer` of what is reported of a block."""
+class BulkRandomizer:
+    """Tables of one plan: of its questions, which are drawn here."""
 
     def __init__(self, plan: "Plan") -> None:
-        assert plan.view.blocks is not None
-        self.plan, self._blocks = plan, plan.view.blocks
-        self._inside = BulkRandomizer(plan.block_plan)
-        self._table = self._blocks.table(plan.n_items)
+        self.plan = plan
+        self._answerers = [BulkAnswerer(question) for question in plan.questions]
 
     def words_needed(self, baskets: Baskets) -> int:
-        """Return how many words these transactions use at most when no draw is rejected."""
-        return len(baskets) + self._inside.words_needed(baskets)  # a part of one is sampled only if the whole would be
+        """Return how many words these transactions use at most when no draw is rejected, whatever they are asked."""
+        most = max(each.words_needed(baskets.offsets) for each in self._answerers)  # a view makes no more entries
+        return most + (len(baskets) if len(self._answerers) > 1 else 0)
 
     def spare_words(self, baskets: Baskets) -> int:
         """Return how many further words make up for rejected ones, but for a chance below 2^-1000."""
-        return self._inside.spare_words(baskets)
+        return sum(each.spare_words(len(baskets)) for each in self._answerers)
 
     def randomize(self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy) -> RandomizedChunk:
         """Randomize transactions with the words given first, then with further words of ``entropy``."""
-        drawn, words = numbers_below(self._blocks.count, len(baskets), words, entropy)
-        chunk = self._inside.randomize(self._in_blocks(baskets, drawn), words, entropy)
-        numbers = drawn.astype("<u2").view(np.uint8).reshape(-1, NUMBER_BYTES)
-        return RandomizedChunk(np.hstack([numbers, chunk.packed]), lambda: self._entries(chunk.raw_fitted, drawn))
+        if len(self._answerers) == 1:
+            [answerer] = self._answerers
+            offsets, entries = answerer.question.view.entries_of_many(baskets.offsets, baskets.items)
+            answers = answerer.answer(offsets, entries, words, entropy)
+            return RandomizedChunk(np.ascontiguousarray(answers.packed), (answers.fitted,))
+        drawn, words = numbers_below(self.plan.total_weight, len(baskets), words, entropy)
+        numbers = np.searchsorted(self.plan.cumulative_weights, drawn, side="right")
+        packed = np.zeros((len(baskets), self.plan.report_bytes), dtype=np.uint8)
+        packed[:, 0], start, fitted = numbers, self.plan.number_bytes, []
+        for number, answerer in enumerate(self._answerers):
+            rows = np.flatnonzero(numbers == number)
+            offsets, entries = answerer.question.view.entries_of_many(*_some_of(baskets, rows))
+            answers = answerer.answer(offsets, entries, words, entropy)
+            packed[rows, start : start + answers.packed.shape[1]] = answers.packed
+            words = answers.words
+            fitted.append(answers.fitted)
+        return RandomizedChunk(packed, tuple(fitted))
 
-    def _in_blocks(self, baskets: Baskets, drawn: NDArray[np.int64]) -> Baskets:
-        """Return the places in their blocks of what transactions hold of these."""
-        items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
-        partitions, pieces = np.divmod(drawn.astype(np.uint32), np.uint32(self._blocks.pieces))
-        sizes, n_items = baskets.sizes, self._table.pieces.shape[1]
-        cells = np.repeat(partitions.astype(np.int64) * n_items, sizes) + items  # of the table, seen as flat
-        inside = self._table.pieces.reshape(-1).take(cells) == np.repeat(pieces.astype(np.uint16), sizes)
-        places = self._table.places.reshape(-1).take(cells[inside]).astype(np.int64)
-        ends = np.append(0, np.cumsum(inside))[baskets.offsets - baskets.offsets[0]]
-        return Baskets(self._inside.plan.catalogue, ends, places)
 
-    def _entries(self, places: NDArray[np.int64], drawn: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the entries of the catalogue that stand at places in blocks, of dummies the numbers after these."""
-        longest, n_items = self._inside.plan.n_items, self.plan.n_items
-        partitions, pieces = np.divmod(drawn[:, None], self._blocks.pieces)
-        ordered = np.minimum(self._table.starts[pieces] + places, n_items - 1)
-        real = self._table.entries[partitions, ordered]
-        return np.where(places < longest, real, places + (n_items - longest))
+def _some_of(baskets: Baskets, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return offsets and items of some transactions."""
+    sizes = baskets.sizes[rows]
+    offsets = np.append(0, np.cumsum(sizes))
+    places = np.repeat(baskets.offsets[rows] - offsets[:-1], sizes) + np.arange(offsets[-1])
+    return offsets, baskets.items[places]
 
 
 def numbers_below(
@@ -280,10 +292,10 @@ def numbers_below(
     return drawn, words
 
 
-def _solved_slots(plan: "Plan") -> int:
+def _solved_slots(question: "Question") -> int:
     """Return how many transactions' equations to keep solved, a power of two."""
-    equations = plan.transaction_size * plan.independent.insert_bits
-    each = equations * (-(-plan.report_bits // WORD_BITS) + -(-equations // WORD_BITS) + 1)
+    equations = question.transaction_size * question.independent.insert_bits
+    each = equations * (-(-question.report_bits // WORD_BITS) + -(-equations // WORD_BITS) + 1)
     return 1 << max(1, min(_MOST_SOLVED, SOLVED_WORDS // each)).bit_length() - 1
 
 
@@ -299,11 +311,6 @@ def _check_batch(baskets: Baskets, plan: "Plan") -> None:
     in_range = not len(items) or (items.min() >= 0 and items.max() < len(baskets.catalogue))
     if (np.diff(offsets) < 0).any() or not in_range or not rising.all():
         raise BasketError("ids must lie in the catalogue and rise within each basket; use Baskets.from_sets")
-
-
-def randomizer_of(plan: "Plan") -> BulkRandomizer | BlockRandomizer:
-    """Return the tables that a plan's transactions are randomized by."""
-    return BulkRandomizer(plan) if plan.view.blocks is None else BlockRandomizer(plan)
 
 
 def randomize_chunks(
@@ -326,8 +333,8 @@ def randomize_chunks(
     Raises:
         BasketError: the baskets do not use the plan's catalogue, or hold ids outside it.
     """
-    randomizer = randomizer_of(plan)
-    chunk = chunk or min(CHUNK, max(1, _CHUNK_WORDS * WORD_BITS // plan.report_bits))
+    randomizer = BulkRandomizer(plan)
+    chunk = chunk or min(CHUNK, max(1, _CHUNK_WORDS * WORD_BITS // (8 * plan.report_bytes)))
 
     done = total = 0
 

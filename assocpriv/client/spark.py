@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.client.bulk import randomize_chunks
-from assocpriv.client.transactions import Viewer
+from assocpriv.client.transactions import NameReader
 from assocpriv.files.arrow import pa
 from assocpriv.files.atomic import sync_folder
 from assocpriv.files.reports import write_reports
@@ -132,14 +132,14 @@ def _transactions(
     plan: "Plan", unknown: str, repeats: str, batches: Iterator[Any], sizes: Counter[int]
 ) -> Iterator[Baskets]:
     """Yield the transactions of Arrow batches, and count their sizes."""
-    viewer, said = Viewer(plan, unknown=unknown), {"format": "list", "item_column": _BASKET}
+    reader, said = NameReader(plan, unknown=unknown), {"format": "list", "item_column": _BASKET}
     for batch in batches:
         if batch.column(0).null_count:
             raise BasketError("the DataFrame has rows without a basket or without a transaction; leave them out")
         table = pa.table({_BASKET: batch.column(0)})
         try:
-            named = named_baskets(table, viewer.names, unknown=viewer.unknown, repeats=repeats, table=said)
-            found, _ = viewer.view(named)
+            named = named_baskets(table, reader.names, unknown=reader.unknown, repeats=repeats, table=said)
+            found, _ = reader.transactions(named)
         except BasketError as error:
             raise BasketError(f"among {counted(batch.num_rows, 'basket')} that a task got at once: {error}") from None
         sizes.update(count_sizes(found))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import column_chunks, is_inflated, pa, pq, to_arrow_table, to_numpy
+from assocpriv.files.arrow import column_chunks, is_inflated, pq, to_arrow_table, to_numpy
 from assocpriv.files.atomic import atomic_output, output_format
 from assocpriv.files.reports import ITEMSETS_KEY
 from assocpriv.promise.errors import EstimateError
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 AnyFrame: TypeAlias = "LightFrame | pd.DataFrame"
 FORMAT = ITEMSETS_KEY.decode()
-SUBSET_COUNTS = "subset_counts"  # a list for each itemset, of plans with blocks
 _LEAST_ALLOWED = 1 << 26  # bytes of memory that any Parquet table may take
 _CSV_MARK = f"# {FORMAT} "
 Facts = dict[str, Any]
@@ -191,16 +190,9 @@ def _read_parquet(source: Path) -> tuple[LightFrame, dict[str, Any]]:
         table = file.read()
     table.validate(full=True)  # what a damaged file may hold: codes outside a dictionary, text that is no UTF-8
     facts = json.loads((table.schema.metadata or {})[ITEMSETS_KEY])
-    columns = {name: _of_arrow(table[name]) for name in table.column_names if name != "itemsets"}
+    columns = {name: to_numpy(table[name]) for name in table.column_names if name != "itemsets"}
     itemsets = [itemset for chunk in table["itemsets"].chunks if len(chunk) for itemset in _sets_of(chunk)]
     return LightFrame(columns | {"itemsets": as_column(itemsets)}), facts
-
-
-def _of_arrow(column: Any) -> NDArray[Any]:
-    """Return a column of numbers or truths, or of lists of numbers."""
-    if pa.types.is_list(column.type):
-        return as_column(column.to_pylist())
-    return to_numpy(column)
 
 
 def _sets_of(lists: Any) -> Iterable[frozenset[str]]:
@@ -227,8 +219,6 @@ def _read_csv(source: Path) -> tuple[LightFrame, dict[str, Any]]:
         names, *rows = csv.reader(stream)
     cells = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
     columns = {name: _of_text(each) for name, each in cells.items() if name != "itemsets"}
-    if SUBSET_COUNTS in cells:
-        columns[SUBSET_COUNTS] = as_column([json.loads(each) for each in cells[SUBSET_COUNTS]])
     return LightFrame(columns | {"itemsets": as_column(map(frozenset, csv.reader(cells["itemsets"])))}), facts
 
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, overload
 from assocpriv.files.atomic import atomic_output
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.kind import parse_plan
+from assocpriv.plans.names import MAX_ANCESTORS, Names
 from assocpriv.plans.published import AnyPlan, PublishedPlan
-from assocpriv.plans.view import MAX_ANCESTORS, View
 from assocpriv.promise.errors import GuidanceError, NotAPlanError, PlanError
 
 if TYPE_CHECKING:
@@ -322,8 +322,8 @@ class NameSource:
     Clients roll names up to their parents of the taxonomy, and drop those of the file ``leave_out`` and all below them.
 
     >>> import assocpriv as ap
-    >>> names, view = ap.NameSource(items=1000).read(others="drop")
-    >>> names, view.others
+    >>> items, names = ap.NameSource(items=1000).read(others="drop")
+    >>> items, names.others
     (1000, 'drop')
     """
 
@@ -343,8 +343,8 @@ class NameSource:
         """The files to read."""
         return [path for path in (self.catalogue, self.taxonomy, self.leave_out) if path is not None]
 
-    def read(self, others: str) -> tuple[int | Catalogue, View]:
-        """Return the names, or their number, and how clients make a transaction; ``others`` as of :class:`View`.
+    def read(self, others: str) -> tuple[int | Catalogue, Names]:
+        """Return the names, or their number, and how clients make a transaction; ``others`` as of :class:`Names`.
 
         Raises:
             PlanError: no names are given, a file cannot be read, or the taxonomy has no such level.
@@ -357,7 +357,7 @@ class NameSource:
             names = tree.level(self.level)
         dropped = () if self.leave_out is None else read_names(self.leave_out, "file of names to leave out")
         left_out = tuple(sorted(dropped))
-        return names, View(others=others, parents=tree.parents if tree else (), left_out=left_out)
+        return names, Names(others=others, parents=tree.parents if tree else (), left_out=left_out)
 
 
 # ---- odd names

@@ -56,7 +56,7 @@ class Shoppers:
         trips = []
         for weight, places in _TRIPS:
             bought = dict.fromkeys(names[place % len(names)] for place in places)
-            trips.append((weight, tuple(bought)[: plan.transaction_size]))
+            trips.append((weight, tuple(bought)[: plan.items.transaction_size]))
         return cls(tuple(trips))
 
     @property
@@ -111,8 +111,7 @@ class DemoPage:
 
     async def _show(self, _: Request) -> Response:
         plan = self._plan
-        shown = {"items": plan.n_items, "most": plan.transaction_size, "plan_id": plan.plan_id}
-        shown["is_cut"] = plan.view.blocks is not None
+        shown = {"items": plan.n_items, "most": plan.items.transaction_size, "plan_id": plan.plan_id}
         return HTMLResponse(_TEMPLATES.get_template("demo.html").render(shown))
 
     async def _style(self, _: Request) -> Response:
@@ -196,12 +195,12 @@ def _in_order(asked: Mapping[str, Any], shoppers: Shoppers) -> list[Mapping[str,
 
 
 def check_demonstration(plan: object) -> Plan:
-    """Return a plan that can be demonstrated: of baskets of its catalogue's items.
+    """Return a plan that can be demonstrated: of baskets.
 
     Raises:
-        PlanError: of another kind, or of entries that are no items.
+        PlanError: of another kind.
     """
-    if not isinstance(plan, Plan) or plan.view.kind != "items":
+    if not isinstance(plan, Plan):
         raise PlanError("the demonstration is of baskets: serve a plan that asks for the items of a catalogue")
     return plan
 

@@ -356,12 +356,11 @@ def _question_of(plan: "PublishedPlan", folder: Path, wishes: _Wishes) -> Questi
     return Question("now", steps) if steps else None
 
 
-def _next_round(folder: Path, wishes: _Wishes, *, itemsets: bool, people: str) -> Question:
+def _next_round(folder: Path, wishes: _Wishes, people: str) -> Question:
     """Return the question what another round should ask other people."""
-    itemsets_file, options = "{made}/itemsets.parquet", ["--itemsets"] * itemsets
-    options += ["--reports", people] if people else []
-    mine = ("mine", str(folder), "--min-support", wishes.support, "-o", itemsets_file)
-    refine = ("refine", itemsets_file, "--plan", str(folder / "plan.json"), *options, "-o", f"{{made}}/{_NEXT_PLAN}")
+    found, count = "{made}/itemsets.parquet", ("--reports", people) if people else ()
+    mine = ("mine", str(folder), "--min-support", wishes.support, "-o", found)
+    refine = ("refine", found, "--plan", str(folder / "plan.json"), *count, "-o", f"{{made}}/{_NEXT_PLAN}")
     return Question("round", (("mined", mine), ("plan", refine)))
 
 
@@ -627,8 +626,7 @@ class AdminPage:
             return wrong
         if people and not (people.isascii() and people.isdigit() and len(people) <= 15 and int(people)):
             return "The number of people must be a whole number from 1."
-        itemsets = "itemsets" in request.query_params
-        return _next_round(self._folder, wishes, itemsets=itemsets, people=people)
+        return _next_round(self._folder, wishes, people)
 
     async def _next_plan(self, request: Request) -> Response:
         """Hand out the plan that was proposed."""

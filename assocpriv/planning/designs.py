@@ -24,10 +24,8 @@ Source: EGS03, section 5; patterns other than thresholds are ours.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from itertools import combinations
 from math import comb
 from typing import Protocol, TypeVar
 
@@ -47,11 +45,10 @@ from assocpriv.plans.operator import (
     MAX_FIXED_BITS,
     MAX_FIXED_ITEMS,
     MAX_WEIGHT_BITS,
-    AnyOperator,
     FixedSizeOperator,
     Operator,
 )
-from assocpriv.plans.transition import ERRORS_OF_ONE, SupportModel, lowest_support
+from assocpriv.plans.transition import ERRORS_OF_ONE, lowest_support
 from assocpriv.promise.errors import PlanError
 
 MOST_REPORTS = 10**15  # that a plan of any kind is made for
@@ -80,14 +77,12 @@ class WorstSupport:
     Where nothing below 100% can be discovered, designs are told apart by their noise at a support of a half: the root
     beyond 1 leaves out what those who hold nothing add, and would take the noisiest for as good as any.
 
-    ``itemset_size`` is the largest whose itemsets must be estimable, where that is above all ``sizes``. With blocks
-    only a share of the people are asked about an itemset, ``asked`` by size, by default all of them.
+    ``itemset_size`` is the largest whose itemsets must be estimable, where that is above all ``sizes``.
     """
 
     sizes: Sequence[int]
     reports: int
     itemset_size: int = 0
-    asked: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def largest(self) -> int:
@@ -103,57 +98,12 @@ class WorstSupport:
         """Return the worst LDS for every pattern."""
         supports = []
         for k in self.sizes:
-            asked = self.asked.get(k, 1.0)  # whose choice adds s(1 − s)(1/asked − 1)/N, as in server/supports.py
-            outside, inside = moments[k, 0] / asked, moments[k, k] / asked - 1
-            scale = 1 + ERRORS_OF_ONE**2 * (1 / asked - 1) / self.reports
-            support = lowest_support(outside / scale, inside / scale, self.reports)
+            outside, inside = moments[k, 0], moments[k, k] - 1
+            support = lowest_support(outside, inside, self.reports)
             half = np.sqrt(np.maximum(outside + inside, 0) / 2 / self.reports)
             supports.append(np.where(support > 1, 1 + ERRORS_OF_ONE * half, support))
         worst: Floats = np.max(supports, axis=0)
         return worst
-
-
-@dataclass(frozen=True, slots=True)
-class Focus:
-    """The expected squared error of itemsets like those that are expected, N times.
-
-    ``sizes``: for each itemset size k = 1, 2, … its weight and the shares s_0 … s_k of the transactions, which sum to
-    1, that hold 0 … k items of a typical itemset. N · (mean squared error) = Σ_k weight_k · (Σ_l s_l E[Z²|l] − s_k):
-    of popular items the error of who holds them counts as much as the noise of who does not.
-    """
-
-    sizes: tuple[tuple[int, float, tuple[float, ...]], ...]
-
-    @property
-    def largest(self) -> int:
-        """The largest itemset size."""
-        return max(k for k, _, _ in self.sizes)
-
-    @property
-    def wanted(self) -> list[tuple[int, int]]:
-        """All numbers of items held, of every size."""
-        return [(k, held) for k, _, _ in self.sizes for held in range(k + 1)]
-
-    def errors(self, moments: Moments) -> Floats:
-        """Return N times the mean squared error for every pattern, float64 (patterns,)."""
-        errors: Floats = self.noise(moments) @ np.array([weight for _, weight, _ in self.sizes])
-        return errors
-
-    def noise(self, moments: Moments) -> Floats:
-        """Return N times the mean squared error of each itemset size for every pattern, float64 (patterns, sizes)."""
-        columns = []
-        for k, _, shares in self.sizes:
-            by_held = np.column_stack([moments[k, held] for held in range(k + 1)])
-            columns.append(by_held @ np.array(shares) - shares[-1])
-        return np.column_stack(columns)
-
-    def error(self, operator: AnyOperator) -> float:
-        """Return N times the mean squared error of estimates from reports of an operator."""
-        model = SupportModel.of(operator)
-        return float(self.errors({key: np.array([float(model.second_moment(*key))]) for key in self.wanted})[0])
-
-
-Objective = WorstSupport | Focus
 
 
 # ---- families
@@ -166,7 +116,7 @@ class Family(Protocol[D_co]):
     def numbers(self) -> range:
         """The numbers j of kept items that can occur."""
 
-    def moments(self, gamma: float, objective: Objective) -> MomentsOfPatterns:
+    def moments(self, gamma: float, objective: WorstSupport) -> MomentsOfPatterns:
         """Return a function of patterns, 0 or 1 for each of ``numbers``, float64 (patterns, numbers).
 
         It returns the moments wanted, and for which patterns they mean nothing: P is singular for some size.
@@ -179,7 +129,7 @@ class Family(Protocol[D_co]):
 def best_designs(
     families: Sequence[Family[D_co]],
     limit: Fraction,
-    objective: Objective,
+    objective: WorstSupport,
     *,
     thresholds_only: bool = False,
     progress: Progress | None = None,
@@ -197,13 +147,10 @@ def best_designs(
 
 
 def pattern_errors(
-    family: Family[D_co], limit: Fraction, objective: Objective, *, thresholds_only: bool = False
+    family: Family[D_co], limit: Fraction, objective: WorstSupport, *, thresholds_only: bool = False
 ) -> tuple[Floats, Floats]:
     """Return the patterns of a family, (patterns, numbers), and the objective of each, infinite where P is singular."""
-    if isinstance(objective, Focus) and not thresholds_only:
-        patterns = changing_patterns(len(family.numbers), objective.largest)  # no other is the best
-    else:
-        patterns = patterns_of(len(family.numbers), thresholds_only=thresholds_only)
+    patterns = patterns_of(len(family.numbers), thresholds_only=thresholds_only)
     moments_of, errors = family.moments(float(limit), objective), []
     for part in np.array_split(patterns, -(-len(patterns) // _PATTERNS_AT_ONCE)):
         moments, singular = moments_of(part)
@@ -217,23 +164,6 @@ def patterns_of(count: int, *, thresholds_only: bool = False) -> Floats:
         return np.array([[float(j >= j0) for j in range(count)] for j0 in range(count - 1, 0, -1)])
     codes = np.arange(1, (1 << count) - 1)
     return (codes[:, None] >> np.arange(count) & 1).astype(np.float64)
-
-
-@lru_cache(maxsize=64)
-def changing_patterns(count: int, changes: int) -> Floats:
-    """Return the patterns over so many numbers that change at most so often between 0 and 1, as :func:`patterns_of`.
-
-    A mean squared error of itemsets of k items is a ratio of sums over j of weights times polynomials in j of degree k,
-    so the best pattern is where some such polynomial is positive: it changes at most k times.
-
-    >>> changing_patterns(3, 1).tolist()
-    [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
-    """
-    places = [chosen for n in range(1, changes + 1) for chosen in combinations(range(1, count), n)]
-    rising = np.array([np.isin(np.arange(count), chosen).cumsum() % 2 for chosen in places], dtype=np.float64)
-    both = np.concatenate([rising, 1 - rising]).reshape(-1, count)
-    both.setflags(write=False)
-    return both
 
 
 # ---- independent insertion
@@ -301,7 +231,7 @@ class InsertionFamily:
         """All of 0..m."""
         return range(self.m + 1)
 
-    def moments(self, gamma: float, objective: Objective) -> MomentsOfPatterns:
+    def moments(self, gamma: float, objective: WorstSupport) -> MomentsOfPatterns:
         """Return a function of patterns (see :class:`Family`)."""
         m, rho, j = self.m, self.insert_num / (1 << self.insert_bits), np.arange(self.m + 1)
         chances = np.array([comb(m, i) for i in j]) * rho**j * (1 - rho) ** (m - j)
@@ -342,7 +272,7 @@ def insertion_families(
 def search_designs(
     m: int,
     limit: Fraction,
-    objective: Objective,
+    objective: WorstSupport,
     *,
     thresholds_only: bool = False,
     largest_insert_bits: int = LARGEST_INSERT_BITS,
@@ -432,7 +362,7 @@ class FixedSizeFamily:
         """The numbers j that leave room for ℓ − j items outside the transaction."""
         return range(max(0, self.report_size - self.items + self.m), min(self.m, self.report_size) + 1)
 
-    def moments(self, gamma: float, objective: Objective) -> MomentsOfPatterns:
+    def moments(self, gamma: float, objective: WorstSupport) -> MomentsOfPatterns:
         """Return a function of patterns (see :class:`Family`)."""
         outside, size = self.items - self.m, self.report_size
         kept = np.array(self.numbers, dtype=np.float64)
@@ -524,7 +454,7 @@ def search_fixed_designs(
     m: int,
     items: int,
     limit: Fraction,
-    objective: Objective,
+    objective: WorstSupport,
     *,
     thresholds_only: bool = False,
     progress: Progress | None = None,

@@ -30,7 +30,8 @@ from assocpriv.planning.baskets import make_plan, part_of
 from assocpriv.planning.designs import MOST_REPORTS, Progress
 from assocpriv.planning.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
-from assocpriv.planning.shuffling import Central, blanket_mass, central_guarantee
+from assocpriv.planning.shuffling import Central, blanket_of, central_guarantee
+from assocpriv.planning.sizes import Forged, forged_sizes
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan
 from assocpriv.promise import breaches
@@ -41,7 +42,6 @@ from assocpriv.server.apriori import UNDECIDABLE_BELOW
 from assocpriv.server.crafted import Liars, liars_among, most_targets
 from assocpriv.server.intervals import DiscoverableSupports, discoverable_supports, level_discoverable_support
 from assocpriv.server.supports import Respondents, foreseen_error
-from assocpriv.server.undo_sampling import Sampling
 
 if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
@@ -147,10 +147,15 @@ def describe_privacy(
         one=one,
         together=several,
         information=plan_information(plan),
-        mutual_limit=min(mutual_limit(plan.operator), one.information_limit),
+        mutual_limit=min(_mutual_limit(plan), one.information_limit),
         people=people,
         central=None if people is None else _shuffled(plan, count, people, float(breaches.parse_share(delta, "delta"))),
     )
+
+
+def _mutual_limit(plan: "Plan") -> float:
+    """Return a bound for what one report tells on average: the question is drawn whatever the basket."""
+    return sum(float(plan.share(question)) * mutual_limit(question.operator) for question in plan.questions)
 
 
 def _table_priors(priors: Iterable["str | float | Fraction"], plans: Iterable[PublishedPlan] = ()) -> list[Fraction]:
@@ -181,7 +186,7 @@ def _shorter(amplification: Fraction) -> Fraction:
 def _shuffled(plan: "Plan", count: int, people: int, delta: float) -> Central:
     """Return what shuffled reports guarantee: R reports of each person are R shuffles, whose ε and δ add up."""
     share = delta if count == 1 else math.nextafter(delta / count, 0)
-    each = central_guarantee(plan.amplification, people, share, blanket=blanket_mass(plan.operator))
+    each = central_guarantee(plan.amplification, people, share, blanket=blanket_of(plan))
     total = each.epsilon if count == 1 else math.nextafter(count * each.epsilon, math.inf)
     return replace(each, epsilon=total, delta=delta)
 
@@ -268,7 +273,7 @@ class Prospects:
 
     Attributes:
         least_min_supports: by itemset size, the least minimum support that mining would not call undecidable.
-        asked: with blocks, which share of the people are asked about an itemset, by its size.
+        forged: what forged answers about sizes do, where the plan asks about these.
     """
 
     plan: "Plan"
@@ -278,7 +283,7 @@ class Prospects:
     liars: dict[int, Liars | None]
     most_targets: int
     least_min_supports: dict[int, float]
-    asked: dict[int, Fraction]
+    forged: tuple[Forged, ...] = ()
 
 
 def foresee(plan: "Plan", reports: int) -> Prospects:
@@ -290,7 +295,7 @@ def foresee(plan: "Plan", reports: int) -> Prospects:
     reports = check_whole("reports", reports)
     if reports < 1:
         raise PlanError(f"reports must be at least 1, got {reports}")
-    respondents, mined = Respondents.of(plan, reports), 1 if plan.view.itemsets else plan.itemset_size
+    respondents, mined = Respondents.of(plan, reports), plan.items.itemset_size
     return Prospects(
         plan=plan,
         reports=reports,
@@ -299,7 +304,7 @@ def foresee(plan: "Plan", reports: int) -> Prospects:
         liars=liars_among(plan, reports),
         most_targets=most_targets(plan),
         least_min_supports={k: UNDECIDABLE_BELOW * foreseen_error(respondents, k, 0.0) for k in range(1, mined + 1)},
-        asked=_asked(plan),
+        forged=forged_sizes(plan, reports),
     )
 
 
@@ -308,15 +313,6 @@ def _composed_up(plan: "Plan") -> Fraction:
     if plan.reports_per_person == 1:
         return plan.amplification
     return breaches.round_up(plan.composed_amplification, breaches.LARGEST_DENOMINATOR)
-
-
-def _asked(plan: "Plan") -> dict[int, Fraction]:
-    """Return the shares of the people who are asked about itemsets of each size, where there are blocks."""
-    blocks = plan.view.blocks
-    if blocks is None:
-        return {}
-    sampling = Sampling(plan.transaction_size, plan.n_items, blocks.pieces)
-    return {k: sampling.asked(k) for k in range(1, plan.itemset_size + 1)}
 
 
 # ---- a support to discover
@@ -401,7 +397,7 @@ def reports_to_discover(plan: "Plan", support: "float | str | Fraction") -> dict
     """
     wanted = _support(support)
     reports = {}
-    for k in range(1, (1 if plan.view.itemsets else plan.itemset_size) + 1):
+    for k in range(1, plan.items.itemset_size + 1):
 
         def discovers(count: int, k: int = k) -> bool:
             return _level(plan, count, k) <= wanted
@@ -489,7 +485,7 @@ class _Question:
 
     def targets(self, plan: "Plan") -> tuple[int, ...]:
         wishes = PlanWishes(promise=plan.promise, target=self.choices.get("target"))
-        return tuple(wishes.targets(1 if plan.view.itemsets else plan.itemset_size))
+        return tuple(wishes.targets(plan.items.itemset_size))
 
     def discovers(self, plan: "Plan", reports: int) -> bool:
         """Tell whether all itemsets of each size that matters can be believed at the support."""

@@ -10,7 +10,7 @@ Source: ours, on the measures of EGS03, section 7.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -20,12 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.generator import item_columns
+from assocpriv.plans.view import ItemsView
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.information import ABSOLUTE_ERROR, BITS, RELATIVE_ERROR, Array, information_limit
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
     from assocpriv.plans.operator import AnyOperator
+    from assocpriv.plans.question import Question
 
 MOST_SEED_WORK = 1 << 24  # seeds · bits of items that are enumerated: under half a second
 
@@ -76,23 +78,42 @@ _Shown = tuple[NDArray[np.bool_], Array | None]
 def plan_information(plan: "Plan", basket_size: int | None = None, *, base: float = BITS) -> PlanInformation:
     """Return mutual and worst-case information of one report, all transactions of s items being equally likely.
 
-    s is in 1..M and at most n; the largest of these by default. With blocks a transaction is what a basket holds of the
-    block drawn, the longest blocks' items being n: the block is drawn whatever the basket, so its number tells nothing
-    more. The work grows with n·M², not with the number of reports.
+    s is in 1..M and at most n; the largest of these by default. The work grows with n·M², not with the number of
+    reports. Of several questions a device draws one whatever the basket: mutual information is the mean of theirs, the
+    worst case the worst. Of sizes, which are known here, an answer tells nothing.
 
     Raises:
         PlanError: a size that no transaction has.
     """
-    largest = min(plan.transaction_size, plan.asked_items)
+    asked = [question for question in plan.questions if question.view.kind == ItemsView.kind]
+    largest = min(plan.n_items, *(question.transaction_size for question in asked))
     size = largest if basket_size is None else basket_size
     if not 1 <= size <= largest:
         raise PlanError(f"basket size must lie in 1..{largest} (the plan's transactions and items), got {size}")
-    part, operator = plan.block_plan, plan.operator
-    possible_classes, chances = _CLASSES[part.form.name](part, plan.transaction_size - size)
-    average_limit, most = mutual_limit(operator, base=math.e), information_limit(plan.amplification, base=base)
+    told = [(float(plan.share(question)), _told(question, size)) for question in asked]
+    most, scale = information_limit(plan.amplification, base=base), math.log(base)
+
+    def mean(values: Iterable[float]) -> float:
+        return sum(share * value for (share, _), value in zip(told, values, strict=True)) / scale
+
+    return PlanInformation(
+        basket_size=size,
+        exact=all(each.exact for _, each in told),
+        mutual_least=max(0.0, mean(each.mutual_least for _, each in told) * (1 - RELATIVE_ERROR) - ABSOLUTE_ERROR),
+        mutual=_up(mean(each.mutual for _, each in told)),
+        worst=min(_up(max(each.worst for _, each in told) / scale), most),
+        inverse_worst=min(_up(max(each.inverse_worst for _, each in told) / scale), most),
+        base=base,
+    )
+
+
+def _told(question: "Question", size: int) -> PlanInformation:
+    """Return what an answer about items tells of transactions of so many, in nats and not rounded."""
+    operator = question.operator
+    possible_classes, chances = _CLASSES[question.form.name](question, question.transaction_size - size)
     worst = inverse = total = mutual = 0.0
     least = math.inf
-    overlaps = _overlaps(part.n_items, size)
+    overlaps = _overlaps(question.n_items, size)
     for dummies, possible in enumerate(possible_classes.T):
         up, down, mean = _class_information(operator, overlaps[:, possible], dummies)
         worst, inverse = max(worst, up.max(initial=0)), max(inverse, down.max(initial=0))
@@ -101,17 +122,8 @@ def plan_information(plan: "Plan", basket_size: int | None = None, *, base: floa
             probabilities = chances[possible, dummies] * mean
             total, mutual = total + probabilities.sum(), mutual + probabilities @ up
     known = chances is not None
-    average = (mutual / total, mutual / total) if known else (least, min(worst, average_limit))
-    scale = math.log(base)
-    return PlanInformation(
-        basket_size=size,
-        exact=known,
-        mutual_least=max(0.0, float(average[0] / scale) * (1 - RELATIVE_ERROR) - ABSOLUTE_ERROR),
-        mutual=_up(float(average[1] / scale)),
-        worst=min(_up(float(worst / scale)), most),
-        inverse_worst=min(_up(float(inverse / scale)), most),
-        base=base,
-    )
+    average = (mutual / total,) * 2 if known else (least, min(worst, mutual_limit(operator, base=math.e)))
+    return PlanInformation(size, known, average[0], average[1], float(worst), float(inverse), math.e)
 
 
 def _class_information(operator: "AnyOperator", overlaps: Array, dummies: int) -> tuple[Array, Array, Array]:
@@ -139,10 +151,10 @@ def _overlaps(n: int, s: int) -> Array:
     return np.asarray(ways[:, None] * falling * falling[::-1, ::-1] / float(math.perm(n, s)))
 
 
-def _shown_bits(plan: "Plan", held: int) -> _Shown:
+def _shown_bits(question: "Question", held: int) -> _Shown:
     """Return the classes of reports whose items are shown independently of each other; ``held`` dummies count."""
-    rho = float(plan.independent.default_probability)
-    chance = np.outer(_binomial(plan.n_items, rho), _binomial(held, rho))
+    rho = float(question.independent.default_probability)
+    chance = np.outer(_binomial(question.n_items, rho), _binomial(held, rho))
     return np.ones(chance.shape, dtype=np.bool_), chance
 
 
@@ -156,10 +168,10 @@ def _binomial(n: int, rho: float) -> Array:
     return np.asarray(chances / chances.sum())
 
 
-def _shown_sets(plan: "Plan", held: int) -> _Shown:
+def _shown_sets(question: "Question", held: int) -> _Shown:
     """Return the classes of sets of ℓ items, by real items and by held dummies shown; the other dummies are idle."""
-    n, size = plan.n_items, plan.fixed.report_size
-    idle, total = plan.padded_items - n - held, comb(plan.padded_items, size)
+    n, size = question.n_items, question.fixed.report_size
+    idle, total = question.padded_items - n - held, comb(question.padded_items, size)
     chances = np.zeros((n + 1, held + 1))
     for k in range(min(held, size) + 1):
         for m in range(max(0, size - k - idle), min(n, size - k) + 1):
@@ -167,13 +179,13 @@ def _shown_sets(plan: "Plan", held: int) -> _Shown:
     return chances > 0, chances
 
 
-def _shown_seeds(plan: "Plan", held: int) -> _Shown:
+def _shown_seeds(question: "Question", held: int) -> _Shown:
     """Return the classes of seeds; how many each has is counted where the seeds are few."""
-    operator, n = plan.independent, plan.n_items
-    if (n + held) * operator.insert_bits << plan.generator.seed_bits > MOST_SEED_WORK:
+    operator, n = question.independent, question.n_items
+    if (n + held) * operator.insert_bits << question.generator.seed_bits > MOST_SEED_WORK:
         return np.ones((n + 1, held + 1), dtype=np.bool_), None
-    columns = item_columns(plan.generator, operator.insert_bits, np.arange(n + held, dtype=np.int64))
-    seeds = np.arange(1 << plan.generator.seed_bits, dtype=np.uint64)
+    columns = item_columns(question.generator, operator.insert_bits, np.arange(n + held, dtype=np.int64))
+    seeds = np.arange(1 << question.generator.seed_bits, dtype=np.uint64)
     shown = np.zeros(len(seeds), dtype=np.int64)
     for item, digits in enumerate(columns[:, :, 0]):  # so few seeds take one word
         value = np.zeros(len(seeds), dtype=np.int64)
@@ -184,4 +196,8 @@ def _shown_seeds(plan: "Plan", held: int) -> _Shown:
     return counts > 0, counts / len(seeds)
 
 
-_CLASSES: "dict[str, Callable[[Plan, int], _Shown]]" = {"bits": _shown_bits, "seed": _shown_seeds, "rank": _shown_sets}
+_CLASSES: "dict[str, Callable[[Question, int], _Shown]]" = {
+    "bits": _shown_bits,
+    "seed": _shown_seeds,
+    "rank": _shown_sets,
+}

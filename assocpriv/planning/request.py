@@ -2,23 +2,21 @@
 
 import re
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import comb
 
 import numpy as np
 
-from assocpriv.planning.blocks import MOST_PIECES, blocks_of, people_for_one
-from assocpriv.planning.designs import LARGEST_INSERT_BITS, MOST_REPORTS, Focus, Objective, WorstSupport
+from assocpriv.planning.designs import LARGEST_INSERT_BITS, MOST_REPORTS, WorstSupport
 from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.names import Names
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON
-from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach, share_limit
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import as_whole, check_range
 from assocpriv.server.counting import MOST_CANDIDATES
-from assocpriv.server.undo_sampling import Sampling
 
 DEFAULT_REPORTS = 1_000_000
 FIXED_SIZE, INDEPENDENT = "fixed-size", "independent"
@@ -94,13 +92,11 @@ class PlanRequest:
     wishes: PlanWishes
     code: str = "auto"
     kind: str = "auto"
-    view: View = field(default_factory=View)
+    names: Names = field(default_factory=Names)
     largest_insert_bits: int = LARGEST_INSERT_BITS
-    pieces: int = 1
-    focus: Focus | None = None
 
     def __post_init__(self) -> None:
-        self.view.check_catalogue(self.catalogue)
+        self.names.check_catalogue(self.catalogue)
         for name, most in (("transaction_size", MAX_TRANSACTION_SIZE), ("largest_insert_bits", LARGEST_INSERT_BITS)):
             object.__setattr__(self, name, check_range(name, getattr(self, name), 1, most))
         check_range("itemset_size (K)", self.itemset_size, 1, self.transaction_size)
@@ -109,15 +105,7 @@ class PlanRequest:
         if self.kind not in _SEARCHED:
             raise PlanError(f"kind must be one of {', '.join(_SEARCHED)}, got {self.kind!r}")
         if self.kind == FIXED_SIZE and not self._fixed_size_possible:
-            raise PlanError(
-                "reports of a fixed size take no code, and hide sizes; leave code at auto and sizes at hidden"
-            )
-        object.__setattr__(self, "pieces", check_range("blocks", self.pieces, 1, MOST_PIECES))
-        if self.pieces > 1 and len(self.catalogue) < self.pieces * self.itemset_size:
-            raise PlanError(
-                f"{len(self.catalogue)} entries cannot be cut into {self.pieces} pieces that hold itemsets of "
-                f"{self.itemset_size}; ask for at most {len(self.catalogue) // self.itemset_size} blocks"
-            )
+            raise PlanError("reports of a fixed size take no code; leave code at auto")
         self.objective(self.transaction_size)  # checks the target
 
     @property
@@ -128,17 +116,8 @@ class PlanRequest:
 
     @property
     def padded_items(self) -> int:
-        """Items that a report is made for, those of the catalogue or of a block, and M dummies."""
-        return self._sampling.block_items + self.transaction_size
-
-    @property
-    def published_view(self) -> View:
-        """The view, with the blocks that its catalogue is cut into."""
-        return replace(self.view, blocks=blocks_of(self._sampling, self.itemset_size))
-
-    @property
-    def _sampling(self) -> Sampling:
-        return Sampling(self.transaction_size, len(self.catalogue), self.pieces)
+        """Items that a report is made for, those of the catalogue and M dummies."""
+        return len(self.catalogue) + self.transaction_size
 
     @property
     def independent_items(self) -> int:
@@ -156,21 +135,15 @@ class PlanRequest:
     def _fixed_size_possible(self) -> bool:
         return self.code in ("auto", "none")
 
-    def objective(self, m: int) -> Objective:
+    def objective(self, m: int) -> WorstSupport:
         """Return what makes a design for transactions of m items good: the sizes that matter, as far as m holds them.
-
-        A focus is that already.
 
         With more items than can all be paired the smaller sizes matter too: mining must leave most items out.
         """
         targets = self.wishes.targets(self.itemset_size)
-        if self.focus is not None:
-            return self.focus
         if comb(len(self.catalogue), 2) > MOST_CANDIDATES:
             targets = list(range(1, max(targets) + 1))
-        sampling, largest = self._sampling, self.itemset_size
-        asked = {k: 1 / people_for_one(sampling, k, largest) for k in targets} if self.pieces > 1 else {}
-        return replace(worst_support(targets, m, self.wishes.reports), asked=asked)
+        return worst_support(targets, m, self.wishes.reports)
 
 
 def worst_support(targets: Iterable[int], m: int, reports: int) -> WorstSupport:

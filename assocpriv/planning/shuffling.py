@@ -39,6 +39,7 @@ from assocpriv.promise.breaches import epsilon as local_epsilon
 from assocpriv.promise.errors import EstimateError
 
 if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
     from assocpriv.plans.operator import AnyOperator
 
 _MOST_REPORTS = 10**12
@@ -76,6 +77,14 @@ def blanket_mass(operator: "AnyOperator") -> Fraction:
     Fraction(1, 3)
     """
     return min(w for w in operator.normalized_likelihoods if w)
+
+
+def blanket_of(plan: "Plan") -> Fraction:
+    """Return a λ that Σ_y min_x P[x → y] is never below, y being reports of a plan: the mean over its questions.
+
+    Which question a report answers is drawn whatever the basket, so that min_x P[x → (q, y)] = φ_q min_x P_q[x → y].
+    """
+    return sum((plan.share(question) * blanket_mass(question.operator) for question in plan.questions), Fraction(0))
 
 
 def central_guarantee(

@@ -19,8 +19,8 @@ from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import PlanError, counted
+from assocpriv.server.size_law import kept_shares
 from assocpriv.server.supports import Respondents, lowest_discoverable_support
-from assocpriv.server.undo_sampling import Sampling
 
 if TYPE_CHECKING:
     from assocpriv.planning.designs import Progress
@@ -37,16 +37,12 @@ MUCH_LOST = 0.05  # of support by sampling; more is warned of
 
 @dataclass(frozen=True, slots=True)
 class SamplingLoss:
-    """How many baskets are sampled to M items, and the expected share of support that this loses by itemset size.
-
-    With blocks, ``pieces`` of them, how many on average: those with more than M items in the block that is drawn.
-    """
+    """How many baskets are sampled to M items, and the expected share of support that this loses by itemset size."""
 
     baskets: int
     sampled: int
     transaction_size: int
     shares: dict[int, float]
-    pieces: int = 1
 
 
 def sampling_loss(sizes: Counter[int], plan: "Plan") -> SamplingLoss:
@@ -54,19 +50,15 @@ def sampling_loss(sizes: Counter[int], plan: "Plan") -> SamplingLoss:
 
     Summed over the itemsets of all baskets, Σ C(min(L,M), k) / Σ C(L, k) survives.
     """
-    blocks = plan.view.blocks
-    sampling = Sampling(plan.transaction_size, plan.n_items, 1 if blocks is None else blocks.pieces)
-    left = surviving_shares(all_holders(sizes, plan.itemset_size), sampling)
+    m = plan.items.transaction_size
+    left = surviving_shares(all_holders(sizes, plan.items.itemset_size), m)
     shares = {k: max(1 - share, 0.0) for k, share in left.items()}  # of rounding alone it could come out below 0
-    sampled = sum(count * chance for count, chance in zip(sizes.values(), _longer(sizes, sampling), strict=True))
-    return SamplingLoss(sizes.total(), round(sampled), plan.transaction_size, shares, sampling.pieces)
+    return SamplingLoss(sizes.total(), _longer(sizes, m), m, shares)
 
 
 def describe_loss(loss: SamplingLoss) -> tuple[list[str], list[str]]:
     """Say how many baskets are sampled and what share of support that loses; and a warning where that is much."""
     size = loss.transaction_size
-    if loss.pieces > 1:
-        return _describe_loss_in_blocks(loss)
     if not loss.sampled:
         return [f"no basket is longer than {counted(size, 'item')}: nothing is lost by sampling"], []
     lost = ", ".join(f"{share:.1%} of {itemsets_of(k)}" for k, share in loss.shares.items())
@@ -79,22 +71,6 @@ def describe_loss(loss: SamplingLoss) -> tuple[list[str], list[str]]:
     return [said], [
         f"more than {MUCH_LOST:.0%} is lost; estimated supports are those within at most {size} sampled items, "
         "lower than in the whole baskets (a larger --transaction-size loses less but needs more reports)"
-    ]
-
-
-def _describe_loss_in_blocks(loss: SamplingLoss) -> tuple[list[str], list[str]]:
-    """Say the same of the baskets' parts in blocks."""
-    lost = ", ".join(f"{share:.1%} of {itemsets_of(k)}" for k, share in loss.shares.items())
-    said = (
-        f"about {loss.sampled:,} of {loss.baskets:,} baskets hold more than {counted(loss.transaction_size, 'item')} "
-        f"of the block that is drawn (1 of {loss.pieces} parts of the catalogue) and are sampled; expected support "
-        f"lost, averaged over itemsets: {lost}"
-    )
-    if max(loss.shares.values()) <= MUCH_LOST:
-        return [said], []
-    return [said], [
-        f"more than {MUCH_LOST:.0%} is lost; estimated supports are lower than in the whole baskets (more blocks or a "
-        "larger --transaction-size lose less but need more reports)"
     ]
 
 
@@ -113,26 +89,25 @@ def all_holders(sizes: Counter[int], largest: int) -> dict[int, Counter[int]]:
     }
 
 
-def surviving_shares(holders: Mapping[int, Counter[int]], sampling: Sampling) -> dict[int, float]:
-    """Return by k what share of the support of k-itemsets is left after sampling; 1 where nobody holds any.
+def surviving_shares(holders: Mapping[int, Counter[int]], m: int) -> dict[int, float]:
+    """Return by k what share of the support of k-itemsets is left after sampling to m items; 1 where nobody holds any.
 
     ``holders`` say by k how often baskets of each size hold such itemsets (:func:`all_holders`, :func:`top_holders`).
 
-    >>> surviving_shares(all_holders(Counter({2: 1, 3: 1}), 2), Sampling(2))
+    >>> surviving_shares(all_holders(Counter({2: 1, 3: 1}), 2), 2)
     {1: 0.8, 2: 0.5}
     """
     shares = {}
     for k, held in holders.items():
-        kept = sampling.kept(np.array(list(held), dtype=np.int64), k).tolist()
+        kept = kept_shares(np.array(list(held), dtype=np.int64), m, k).tolist()
         left = sum(count * share for count, share in zip(held.values(), kept, strict=True))
         shares[k] = left / held.total() if held else 1.0
     return shares
 
 
-def _longer(sizes: Counter[int], sampling: Sampling) -> list[float]:
-    """Return for each size the chance that such a basket has more than M items of what it is asked about."""
-    chances: list[float] = sampling.longer(np.array(list(sizes), dtype=np.int64)).tolist()
-    return chances
+def _longer(sizes: Counter[int], m: int) -> int:
+    """Return how many baskets have more than m items."""
+    return sum(count for size, count in sizes.items() if size > m)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +115,7 @@ class SizeRow:
     """What one transaction size M would mean for baskets like the sample's; by itemset size k.
 
     ``longer`` is the share of baskets with more than M items, ``surviving`` that of raw support which sampling leaves;
-    ``lowest_raw_support`` is LDS_k divided by this, ``worst_raw_support`` its largest over the k that matter. With
-    blocks, ``pieces`` of them, what matters are a basket's items in the block that is drawn.
+    ``lowest_raw_support`` is LDS_k divided by this, ``worst_raw_support`` its largest over the k that matter.
     """
 
     transaction_size: int
@@ -151,7 +125,6 @@ class SizeRow:
     lowest_raw_support: dict[int, float]
     worst_raw_support: float
     proposed: bool = False
-    pieces: int = 1
 
 
 def propose_transaction_size(
@@ -210,8 +183,7 @@ def _longest(sizes: Counter[int]) -> int:
 def _row(
     sizes: Counter[int], m: int, holders: Mapping[int, Counter[int]], targets: list[int], respondents: Respondents
 ) -> SizeRow:
-    surviving = surviving_shares(holders, Sampling(m))
+    surviving = surviving_shares(holders, m)
     lds = {k: lowest_discoverable_support(respondents, k) for k in holders}
     raw = {k: lds[k] / surviving[k] if surviving[k] else math.inf for k in lds}
-    longer = sum(count for size, count in sizes.items() if size > m) / sizes.total()
-    return SizeRow(m, longer, surviving, lds, raw, max(raw[k] for k in targets))
+    return SizeRow(m, _longer(sizes, m) / sizes.total(), surviving, lds, raw, max(raw[k] for k in targets))

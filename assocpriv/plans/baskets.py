@@ -1,60 +1,58 @@
 """The plan of baskets, frozen: the one description of a collection that client, server, planner, audit read.
 
-A plan holds integers only: the operator's weights, the generator's field, the promise as fractions. The meaning of a
+A plan holds integers only: the operators' weights, the generators' fields, the promise as fractions. The meaning of a
 published plan never changes. docs/formats/plan.md describes every field.
 
-Where each report tells of one random block, fewer reports than there are tell of an itemset, and not equally many of
-each. Of R partitions into g pieces each, an itemset of k entries lies whole in a piece of B of them, B ~ Bin(R, p_k)
-over all itemsets of the size, and a report is about one of those B of R·g blocks with probability B/(R·g):
+A device draws one of the plan's questions with a public coin and answers it (plans/question.py). A report is the
+question's number and the answer to it:
 
-    p_k = Σ_pieces C(n_j, k) / C(n, k)         about g^(1−k); p_1 = 1
-    N_A | B ~ Bin(N, B/(R·g)),     E N_A = N·p_k/g
+    P[x → (q, y)] = w_q/W · P_q[x → y]
+
+w_q of W being the questions' weights. So the ratio of two transactions' probabilities is that of the answers, and
+
+    γ = max_q γ_q
+
+exactly, as each question is drawn with a probability above 0. A plan of one question has no number in its reports.
 """
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from math import comb
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.generator import Generator
-from assocpriv.plans.operator import MAX_TRANSACTION_SIZE, AnyOperator, FixedSizeOperator, Operator, operator_from_json
+from assocpriv.plans.names import Names
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan, check_fields, check_integer
-from assocpriv.plans.report_form import BlockForm, ReportForm
-from assocpriv.plans.view import Blocks, View
+from assocpriv.plans.question import MOST_WEIGHT, Question
+from assocpriv.plans.sizes_view import SizesView
+from assocpriv.plans.view import ItemsView
 from assocpriv.promise.breaches import Breach, read_fraction
-from assocpriv.promise.errors import PlanError, PrivacyLimitError
+from assocpriv.promise.errors import PlanError, PrivacyLimitError, WireError, counted
 
-_SIZES = "hidden"  # the one mode of the field
-_TOO_FEW_SHARE = 0.01  # of the itemsets of a size, which lie in the fewest blocks
-_SURELY = 1e-6  # so seldom fewer reports are about so many blocks
+MOST_QUESTIONS = 16
+NUMBER_BYTES = 1  # of a report, which say its question, where there are several
 
 
 @dataclass(frozen=True)
 class Plan(PublishedPlan):
-    """What a collection publishes: catalogue, transaction size, operator, generator, promise and view.
+    """What a collection publishes: catalogue, questions, promise and what becomes of names.
 
-    Every transaction counts as exactly ``transaction_size`` items, so that its size is hidden: shorter ones are padded
-    with dummy items (ids n_items … n_items + M − 1), longer ones sampled uniformly.
+    Every transaction counts as exactly M entries of its question, so that its size is hidden. All reports are equally
+    long, whatever their question: shorter answers end in zero bytes.
 
     The promise covers all that is sent, in **all** reports of a person, who may send ``reports_per_person`` of them
     (client/ledger.py counts them): together they are amplified by at most γ^R, which stays below the promise's limit.
 
-    A view with **blocks**: a report is about the items of one block, which the device draws, of whatever it holds, and
-    names in clear. The operator and the generator are made for the items of a block (``block_plan``).
-
     Attributes:
         catalogue: the items.
-        transaction_size: M, 1..15.
-        itemset_size: K, the largest itemsets to be estimated, 1..M.
-        operator: how many items of a transaction stay, and how others are added, in integer weights.
-        generator: of the code that a report is sent in.
+        questions: 1..16 of them, one about items at least, no two equal.
         promise: the breach that may not occur.
-        view: how clients make a transaction of a basket.
+        names: how clients make a transaction of a basket.
         reports_per_person: R, 1..1000.
 
     Raises:
@@ -63,35 +61,32 @@ class Plan(PublishedPlan):
 
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
-    >>> isinstance(made, ap.Plan), made.n_items, made.transaction_size, made.itemset_size
-    (True, 2, 2, 2)
+    >>> isinstance(made, ap.Plan), made.n_items, len(made.questions), made.items.transaction_size
+    (True, 2, 1, 2)
     """
 
     catalogue: Catalogue
-    transaction_size: int
-    itemset_size: int
-    operator: AnyOperator
-    generator: Generator
+    questions: tuple[Question, ...]
     promise: Breach
-    view: View = field(default_factory=View)
+    names: Names = field(default_factory=Names)
     reports_per_person: int = 1
 
-    kinds: ClassVar = (Operator.kind, FixedSizeOperator.kind)
-    field_names: ClassVar = frozenset(
-        ("catalogue", "sizes", "transaction_size", "itemset_size", "operators", "generator", "promise", "view")
-    )
+    kind: ClassVar[str] = "baskets"
+    kinds: ClassVar = (kind,)
+    field_names: ClassVar = frozenset(("catalogue", "questions", "promise", "names"))
 
     def __post_init__(self) -> None:
-        check_integer(self.transaction_size, "transaction_size", 1, MAX_TRANSACTION_SIZE)
-        check_integer(self.itemset_size, "itemset_size", 1, self.transaction_size)
         check_integer(self.reports_per_person, "reports_per_person", 1, MOST_REPORTS_PER_PERSON)
-        self.view.check_catalogue(self.catalogue)
-        if self.view.blocks is not None:
-            self.view.blocks.check_catalogue(self.n_items, self.itemset_size)
-        if self.operator.size != self.transaction_size:
-            raise PlanError(f"the operator is of size {self.operator.size}, not transaction_size")
+        if not 1 <= len(self.questions) <= MOST_QUESTIONS or len(set(self.questions)) < len(self.questions):
+            raise PlanError(f"a plan must have 1 to {MOST_QUESTIONS} questions, no two of them equal")
+        check_integer(self.total_weight, "share (of all questions together)", 1, MOST_WEIGHT)
+        self.names.check_catalogue(self.catalogue)
+        for question in self.questions:
+            if question.n_items != question.view.n_entries(self.n_items):
+                raise PlanError("a question is for another number of items than the catalogue has")
+        if not any(isinstance(question.view, ItemsView) for question in self.questions):
+            raise PlanError("a plan must ask about items; a collection of sizes alone finds nothing")
         self._check_promise()
-        self.operator.check_plan(self.asked_items, self.itemset_size, self.generator)
 
     def _check_promise(self) -> None:
         together = self.composed_amplification
@@ -103,120 +98,179 @@ class Plan(PublishedPlan):
             )
 
     @property
-    def kind(self) -> str:
-        """Which operator the plan has: ``select-a-size`` or ``fixed-size``."""
-        return self.operator.kind
-
-    @property
-    def independent(self) -> Operator:
-        """The operator of a plan of the kind select-a-size."""
-        assert isinstance(self.operator, Operator)
-        return self.operator
-
-    @property
-    def fixed(self) -> FixedSizeOperator:
-        """The operator of a plan of the kind fixed-size."""
-        assert isinstance(self.operator, FixedSizeOperator)
-        return self.operator
-
-    @cached_property
-    def block_plan(self) -> "Plan":
-        """The plan of what is reported of one block, its items numbered by their places; the plan itself without."""
-        if self.view.blocks is None:
-            return self
-        return replace(self, catalogue=Catalogue.numbered(self.asked_items), view=View())
-
-    @property
     def n_items(self) -> int:
-        """Number of real items."""
+        """Number of items."""
         return len(self.catalogue)
 
-    @property
-    def asked_items(self) -> int:
-        """Number of items that a report is made for: those of the longest blocks, or all."""
-        return self.n_items if self.view.blocks is None else self.view.blocks.longest(self.n_items)
+    # ---- questions
 
     @property
-    def padded_items(self) -> int:
-        """Number of items with the dummies that hide a transaction's size."""
-        return len(self.catalogue) + self.transaction_size
+    def total_weight(self) -> int:
+        """The weight of all questions together."""
+        return sum(question.weight for question in self.questions)
+
+    @cached_property
+    def cumulative_weights(self) -> tuple[int, ...]:
+        """The weights of the questions added up, from which devices draw."""
+        return tuple(accumulate(question.weight for question in self.questions))
+
+    def share(self, question: Question) -> Fraction:
+        """Return the probability that a device draws a question."""
+        return Fraction(question.weight, self.total_weight)
+
+    def asked_most(self, kind: str) -> Question | None:
+        """Return of the questions with a kind of view the one with the largest weight, the first of equals."""
+        asked = [question for question in self.questions if question.view.kind == kind]
+        return max(asked, key=lambda question: question.weight) if asked else None
+
+    @cached_property
+    def items(self) -> Question:
+        """The question about items that most are asked: what itemsets are mined from."""
+        question = self.asked_most("items")
+        assert question is not None
+        return question
+
+    @cached_property
+    def sizes(self) -> Question | None:
+        """The question about sizes that most are asked, if there is one and its classes begin at the items' M."""
+        asked = self.asked_most("sizes")
+        return asked if asked and _bounds_of(asked)[0] == self.items.transaction_size else None
+
+    @property
+    def size_bounds(self) -> tuple[int, ...]:
+        """The least sizes of the classes of :attr:`sizes`; none where there is no such question."""
+        return _bounds_of(self.sizes) if self.sizes else ()
+
+    def alone(self, question: Question) -> "Plan":
+        """Return the plan that asks one question of the entries that its view makes, as if these were the items."""
+        asked = Question(question.n_items, question.operator, question.generator, question.itemset_size)
+        return Plan(Catalogue.numbered(question.n_items), (asked,), self.promise, Names(), self.reports_per_person)
+
+    # ---- promise
 
     @property
     def amplification(self) -> Fraction:
         """γ of one report, exactly: no report is more than γ times likelier under one basket than another."""
-        return self.operator.amplification
+        return max(question.amplification for question in self.questions)
 
     @property
     def composed_amplification(self) -> Fraction:
         """γ^R of all that one person sends, exactly."""
         return self.amplification**self.reports_per_person
 
+    # ---- reports
+
+    @property
+    def number_bytes(self) -> int:
+        """How many bytes of a report say its question."""
+        return NUMBER_BYTES if len(self.questions) > 1 else 0
+
     @cached_property
-    def form(self) -> ReportForm:
-        """What the bits of a report say."""
-        if self.view.blocks is not None:
-            return BlockForm.of(self.view.blocks, self.n_items, self.block_plan.form)
-        return self.operator.report_form(self.padded_items, self.generator)
-
-    @property
-    def report_bits(self) -> int:
-        """Length of a report in bits."""
-        return self.form.bits
-
-    @property
     def report_bytes(self) -> int:
         """Length of a report in bytes."""
-        return self.form.length
+        return self.number_bytes + max(question.form.length for question in self.questions)
+
+    def report_of(self, number: int, answer: bytes) -> bytes:
+        """Return the report that is an answer to a question, by its number."""
+        return number.to_bytes(self.number_bytes, "little") + answer.ljust(self.report_bytes - self.number_bytes, b"\0")
+
+    def answer_in(self, report: bytes) -> tuple[Question, bytes]:
+        """Return the question and the answer of a report.
+
+        Raises:
+            WireError: bytes that no client of the plan can have sent.
+        """
+        if len(report) != self.report_bytes:
+            raise WireError(
+                f"a report of this plan has {counted(self.report_bytes, 'byte')}, got {len(report):,}; was it made "
+                "with another plan?"
+            )
+        packed = np.frombuffer(report, dtype=np.uint8)[None]
+        self._check(packed, lambda _: "a report")
+        number = int(self.numbers_in(packed)[0])
+        return self.questions[number], self.answers_in(packed, number)[0].tobytes()
+
+    def numbers_in(self, packed: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return the numbers of the questions that packed reports answer, int64 (n,)."""
+        if not self.number_bytes:
+            return np.zeros(len(packed), dtype=np.int64)
+        return packed[:, 0].astype(np.int64)
+
+    def answers_in(self, packed: NDArray[np.uint8], number: int) -> NDArray[np.uint8]:
+        """Return the answers to one question, uint8 (answers, bytes), among packed reports of any."""
+        start, length = self.number_bytes, self.questions[number].form.length
+        if not start:
+            return packed
+        return np.ascontiguousarray(packed[packed[:, 0] == number, start : start + length])
 
     def check_form(self, packed: NDArray[np.uint8], source: str = "", first: int = 0) -> None:
-        """Refuse reports whose bits the plan's form does not have."""
-        self.form.check(packed, lambda row: f"{source}report {first + row}")
+        """Refuse reports that no client can have sent: an unknown question, or bits that its form does not have."""
+        self._check(packed, lambda row: f"{source}report {first + row}")
+
+    def _check(self, packed: NDArray[np.uint8], naming: Callable[[int], str]) -> None:
+        numbers = self.numbers_in(packed)
+        if len(wrong := np.flatnonzero(numbers >= len(self.questions))):
+            raise WireError(
+                f"{naming(int(wrong[0]))} answers a question outside 0..{len(self.questions) - 1}; no client of this "
+                "plan can have sent it: was it made with another plan?"
+            )
+        for number, question in enumerate(self.questions):
+            rows = np.flatnonzero(numbers == number)
+            question.form.check(self.answers_in(packed, number), _naming_rows(naming, rows))
+            padding = packed[rows, self.number_bytes + question.form.length :]
+            if len(wrong := np.flatnonzero(padding.any(axis=1))):
+                raise WireError(
+                    f"{naming(int(rows[wrong[0]]))} has bits set beyond its answer; no client of this plan can have "
+                    "sent it: was it made with another plan?"
+                )
+
+    # ---- text
 
     def to_fields(self) -> dict[str, Any]:
         """Return the plan's fields as JSON content."""
         return {
             "catalogue": self.catalogue.to_json(),
-            "sizes": _SIZES,
-            "transaction_size": self.transaction_size,
-            "itemset_size": self.itemset_size,
-            "operators": [self.operator.to_json()],
-            "generator": self.generator.to_json(),
+            "questions": [question.to_json(self.total_weight) for question in self.questions],
             "promise": self._promise_to_json(),
-            "view": self.view.to_json(),
+            "names": self.names.to_json(),
         }
 
     def __repr__(self) -> str:
         several = f" of {self.reports_per_person} reports together" if self.reports_per_person > 1 else ""
+        asked = f"{len(self.questions)} questions, " if len(self.questions) > 1 else ""
         return (
-            f"Plan({self.plan_id[:12]}, {self.n_items} items, at most {self.transaction_size} a transaction, "
-            f"γ{several} < {float(self.promise.amplification_limit):g}, {self.report_bits}-bit reports)"
+            f"Plan({self.plan_id[:12]}, {self.n_items} items, at most {self.items.transaction_size} a transaction, "
+            f"{asked}γ{several} < {float(self.promise.amplification_limit):g}, {self.report_bytes}-byte reports)"
         )
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "Plan":
-        """Read what :meth:`to_fields` wrote, and refuse a field of the generator that is wider than it must be."""
-        promise = check_fields(fields["promise"], "promise", {"prior", "posterior"})
-        if fields["sizes"] != _SIZES:
-            raise PlanError(f"plan field sizes must be {_SIZES!r}; a newer release may know other modes")
-        if not isinstance(fields["operators"], list) or len(fields["operators"]) != 1:
-            raise PlanError("plan field operators must be a list of one operator")
+        """Read what :meth:`to_fields` wrote."""
+        promise, catalogue = fields["promise"], Catalogue.from_json(fields["catalogue"])
+        promise = check_fields(promise, "promise", {"prior", "posterior"})
+        if not isinstance(fields["questions"], list) or len(fields["questions"]) > MOST_QUESTIONS:
+            raise PlanError(f"plan field questions must be a list of at most {MOST_QUESTIONS}")
+        read = [Question.from_json(content, len(catalogue)) for content in fields["questions"]]
         plan = cls(
-            catalogue=Catalogue.from_json(fields["catalogue"]),
-            transaction_size=fields["transaction_size"],
-            itemset_size=fields["itemset_size"],
-            operator=operator_from_json(fields["operators"][0]),
-            generator=Generator.from_json(fields["generator"]),
+            catalogue=catalogue,
+            questions=tuple(question for question, _ in read),
             promise=Breach(*(read_fraction(promise[name], name) for name in ("prior", "posterior"))),
-            view=View.from_json(fields["view"]),
+            names=Names.from_json(fields["names"]),
             reports_per_person=fields["reports_per_person"],
         )
-        least = plan.operator.least_field_bits(plan.asked_items, plan.generator)
-        if plan.generator.field_bits > least:
-            raise PlanError(
-                f"plan field field_bits must be {least} for these items, the least that suffices, got "
-                f"{plan.generator.field_bits}; a larger field costs devices time and memory for nothing"
-            )
+        if any(total != plan.total_weight for _, total in read):
+            raise PlanError(f"the shares of a plan's questions must add up to all: {plan.total_weight} of as many")
         return plan
+
+
+def _bounds_of(question: Question) -> tuple[int, ...]:
+    assert isinstance(question.view, SizesView)
+    return question.view.bounds
+
+
+def _naming_rows(naming: Callable[[int], str], rows: NDArray[np.int64]) -> Callable[[int], str]:
+    """Return what names the reports of some rows, by their places among these."""
+    return lambda place: naming(int(rows[place]))
 
 
 def _about(ratio: Fraction) -> str:
@@ -224,83 +278,6 @@ def _about(ratio: Fraction) -> str:
         return f"{float(ratio):.6g}"
     except OverflowError:
         return "beyond 1e308"
-
-
-# ---- blocks
-
-
-@dataclass(frozen=True, slots=True)
-class AskedReports:
-    """Of which itemsets reports tell: the blocks, and how many entries are cut into them."""
-
-    blocks: Blocks
-    n_items: int
-
-    @classmethod
-    def of(cls, plan: Plan) -> "AskedReports | None":
-        """Return those of a plan with blocks, None where every report tells of every itemset."""
-        return None if plan.view.blocks is None else cls(plan.view.blocks, plan.n_items)
-
-    def share(self, k: int) -> Fraction:
-        """Return E N_A / N for an itemset of k entries, over random blocks of these numbers and sizes.
-
-        >>> AskedReports(Blocks(4, 2), 6).share(2)
-        Fraction(1, 5)
-        """
-        return asked_share(self.n_items, self.blocks.pieces, k)
-
-    def least(self, k: int, n_reports: int) -> int:
-        """Return how many of N reports tell of at least 99 of 100 itemsets of k entries: N_A is seldom less.
-
-        >>> AskedReports(Blocks(64, 2), 100).least(1, 10_000), AskedReports(Blocks(64, 2), 100).least(2, 10_000)
-        (4884, 1745)
-        """
-        return _least(self, k, n_reports)
-
-    def fewest(self, k: int, n_reports: int) -> int:
-        """Return how many of N reports surely tell of an itemset of k entries that does not lie in too few blocks.
-
-        Too few are fewer than 99 of 100 itemsets of the size lie in.
-
-        >>> AskedReports(Blocks(64, 2), 100).fewest(1, 10_000), AskedReports(Blocks(64, 2), 100).fewest(2, 10_000)
-        (4762, 1542)
-        """
-        return _fewest(self, k, n_reports)
-
-
-def asked_share(n_entries: int, pieces: int, k: int) -> Fraction:
-    """Return p_k/g, the share of blocks that hold an itemset of k entries whole, on average; 0 of more than there are.
-
-    >>> [str(asked_share(7, 3, k)) for k in (1, 2, 3)]
-    ['1/3', '5/63', '1/105']
-    """
-    short, longer = divmod(n_entries, pieces)
-    held = longer * comb(short + 1, k) + (pieces - longer) * comb(short, k)
-    return Fraction(held, comb(n_entries, k) * pieces) if k <= n_entries else Fraction(0)
-
-
-@lru_cache(maxsize=256)
-def _fewest(asked: AskedReports, k: int, n_reports: int) -> int:
-    from scipy.stats import binom
-
-    partitions, pieces = asked.blocks.partitions, asked.blocks.pieces
-    blocks = binom.ppf(_TOO_FEW_SHARE, partitions, float(asked.share(k) * pieces))
-    return max(0, int(binom.ppf(_SURELY, n_reports, float(blocks) / (partitions * pieces))))
-
-
-@lru_cache(maxsize=256)
-def _least(asked: AskedReports, k: int, n_reports: int) -> int:
-    from scipy.stats import binom
-
-    partitions, pieces = asked.blocks.partitions, asked.blocks.pieces
-    in_blocks = np.arange(partitions + 1)
-    weights = binom.pmf(in_blocks, partitions, float(asked.share(k) * pieces))
-    low, high = 0, n_reports
-    while low < high:  # the most reports that fewer than one of 100 lack
-        middle = (low + high + 1) // 2
-        fewer = float(weights @ binom.cdf(middle - 1, n_reports, in_blocks / (partitions * pieces)))
-        low, high = (middle, high) if fewer <= _TOO_FEW_SHARE else (low, middle - 1)
-    return low
 
 
 def report_items(report: bytes, plan: Plan) -> frozenset[str]:
@@ -311,7 +288,8 @@ def report_items(report: bytes, plan: Plan) -> frozenset[str]:
         plan: the published plan.
 
     Returns:
-        Names of the plan's catalogue; dummies, which fill short transactions, are left out.
+        Names of the plan's catalogue; dummies, which fill short transactions, are left out. An answer to another
+        question than about items shows none.
 
     Raises:
         WireError: bytes that no client of the plan can have sent.
@@ -324,4 +302,6 @@ def report_items(report: bytes, plan: Plan) -> frozenset[str]:
     Plan.of(plan)
     if not isinstance(report, bytes):
         raise TypeError(f"a report is bytes, got a {type(report).__name__}")
-    return frozenset(plan.catalogue[item] for item in plan.form.items(report) if item < plan.n_items)
+    question, answer = plan.answer_in(report)
+    shown = question.form.items(answer) if isinstance(question.view, ItemsView) else frozenset()
+    return frozenset(plan.catalogue[item] for item in shown if item < plan.n_items)

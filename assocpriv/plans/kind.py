@@ -32,23 +32,21 @@ from assocpriv.promise.errors import PlanError
 if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan
 
-_BASKETS = {
-    "plans.plan": "baskets:Plan",
-    "client.report": "baskets:randomize_basket",
-    "client.randomize": "bulk:randomize_records",
-    "server.mine": "mining:mine",
-    "server.crafted": "crafted:check_reports",
-    "planning.foresee": "discovery:foresee",
-    "planning.warn": "transaction_size:warn_of_sampling",
-    "simulation.simulate": "simulate:simulate_records",
-    "auditing.audit": "audit:audit_baskets",
-    "show.record": "plans:plan_record",
-    "show.lines": "plans:plan_lines",
-    "pages.analysis": "operator:BASKETS",
-}
 KINDS = {
-    "select-a-size": _BASKETS,
-    "fixed-size": _BASKETS,
+    "baskets": {
+        "plans.plan": "baskets:Plan",
+        "client.report": "baskets:randomize_basket",
+        "client.randomize": "bulk:randomize_records",
+        "server.mine": "mining:mine",
+        "server.crafted": "crafted:check_reports",
+        "planning.foresee": "discovery:foresee",
+        "planning.warn": "transaction_size:warn_of_sampling",
+        "simulation.simulate": "simulate:simulate_records",
+        "auditing.audit": "audit:audit_baskets",
+        "show.record": "plans:plan_record",
+        "show.lines": "plans:plan_lines",
+        "pages.analysis": "operator:BASKETS",
+    },
     "table": {
         "plans.plan": "tables:TablePlan",
         "client.report": "tables:randomize_record",

@@ -69,13 +69,14 @@ class _KeepsSubsets(ABC):
     def to_json(self) -> dict[str, Any]:
         """Return the operator as canonical JSON content; weights as decimal text, they outgrow a double."""
         content = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
-        return content | {"keep_weights": [str(v) for v in self.keep_weights]}
+        return {"kind": self.kind} | content | {"keep_weights": [str(v) for v in self.keep_weights]}
 
     @classmethod
     def from_json(cls, content: object) -> Self:
         """Read what :meth:`to_json` wrote."""
         names = {each.name for each in fields(cls)}  # type: ignore[arg-type]
-        read = check_fields(content, "operators", names)
+        read = {**check_fields(content, "an operator", {"kind", *names})}
+        del read["kind"]
         weights = read["keep_weights"]
         if not isinstance(weights, list) or not all(isinstance(w, str) and _WEIGHT.fullmatch(w) for w in weights):
             raise PlanError("plan field keep_weights must be a list of whole numbers written as text")
@@ -250,6 +251,9 @@ AnyOperator = Operator | FixedSizeOperator
 
 
 def operator_from_json(content: object) -> AnyOperator:
-    """Read an operator of either kind: one of fixed size states the size of its reports."""
-    fixed = isinstance(content, dict) and "report_size" in content
-    return FixedSizeOperator.from_json(content) if fixed else Operator.from_json(content)
+    """Read an operator of either kind."""
+    kind = content.get("kind") if isinstance(content, dict) else None
+    for operator in (Operator, FixedSizeOperator):
+        if kind == operator.kind:
+            return operator.from_json(content)
+    raise PlanError("an operator must have the kind select-a-size or fixed-size; a newer release may know it")

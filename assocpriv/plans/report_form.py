@@ -1,13 +1,11 @@
-"""Report bytes ↔ bits ↔ items: the form of a plan's reports, a class for each.
+"""Answer bytes ↔ bits ↔ entries: the form of the answers to one question, a class for each.
 
-A report is B bits in ⌈B/8⌉ bytes; bit b is bit b mod 8 (least significant first) of byte b div 8, the unused high bits
+An answer is B bits in ⌈B/8⌉ bytes; bit b is bit b mod 8 (least significant first) of byte b div 8, the unused high bits
 of the last byte are 0. What the bits say:
 
     bits     bit i tells whether item i is shown
     seed     the bits are a generator's seed, from which every item's bits follow
     rank     they are the number of a set of fixed size (promise/numbers.py), which is below the number of sets
-    block    the first two bytes are the number of a block in clear, the low byte first; then the report of its items,
-             numbered by their places
 """
 
 from abc import ABC, abstractmethod
@@ -23,7 +21,6 @@ from bitarray.util import ba2int, int2ba
 from numpy.typing import NDArray
 
 from assocpriv.plans.generator import Generator, item_columns
-from assocpriv.plans.view import NUMBER_BYTES, Blocks
 from assocpriv.promise.errors import WireError, counted
 from assocpriv.promise.numbers import set_of_rank
 
@@ -57,7 +54,7 @@ class ReportForm(ABC):
         """Return a report's bits as an integer.
 
         Raises:
-            WireError: wrong length, a set or a block that the plan does not have, or an unused bit that is not 0.
+            WireError: wrong length, a set that there is not, or an unused bit that is not 0.
         """
         if len(report) != self.length:
             raise WireError(
@@ -136,37 +133,3 @@ class RankForm(ReportForm):
     def items(self, report: bytes) -> frozenset[int]:
         """Return the set."""
         return frozenset(set_of_rank(self.decode(report), self.n_items, self.report_size))
-
-
-@dataclass(frozen=True)
-class BlockForm(ReportForm):
-    """Two bytes of a block's number, then a report of its items, by their places among ``n_items``."""
-
-    blocks: Blocks
-    n_items: int
-    inner: ReportForm
-    name = "block"
-
-    @classmethod
-    def of(cls, blocks: Blocks, n_items: int, inner: ReportForm) -> "BlockForm":
-        """Return the form of reports whose part about a block has a form of its own."""
-        return cls(8 * NUMBER_BYTES + inner.bits, blocks, n_items, inner)
-
-    def numbers(self, packed: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the numbers of the blocks that packed reports name, int64 (n,)."""
-        return np.ascontiguousarray(packed[:, :NUMBER_BYTES]).view("<u2")[:, 0].astype(np.int64)
-
-    def check(self, packed: NDArray[np.uint8], naming: _Naming) -> None:
-        """Refuse also a block that there is not, and what the form of a block's reports refuses."""
-        count = self.blocks.count
-        _refuse(self.numbers(packed) >= count, naming, f"names a block outside 0..{count - 1}")
-        self.inner.check(packed[:, NUMBER_BYTES:], naming)
-
-    def items(self, report: bytes) -> frozenset[int]:
-        """Return the items of the block that are shown, and the dummies; a place that no item has shows nothing."""
-        self.decode(report)
-        block = int.from_bytes(report[:NUMBER_BYTES], "little")
-        members, longest = self.blocks.members(block, self.n_items), self.blocks.longest(self.n_items)
-        places = self.inner.items(report[NUMBER_BYTES:])
-        shown = {int(members[place]) for place in places if place < len(members)}
-        return frozenset(shown | {self.n_items + place - longest for place in places if place >= longest})

@@ -10,9 +10,6 @@ decided when s_min is at least the support from which on finds among all candida
 (intervals.py), z standard errors. Where other transactions hold some of the items, errors can be larger than any plan
 foresees. So s_min must also be at least z − 0.5 of the standard errors measured on the candidates near s_min.
 
-With blocks fewer reports tell of larger itemsets, and not of all alike. A size is decided by how many tell of at least
-99 of 100 of its itemsets; those in fewer blocks are left out, and counted.
-
 Source: ESAG02, section 5.
 """
 
@@ -50,7 +47,6 @@ class Level:
         level_discoverable_support: the same of all candidates counted, of one where there were none; of an undecidable
             size of all its itemsets.
         errors: z, the standard errors that the latter is.
-        left_out: with blocks, candidates in too few of them: in fewer than 99 of 100 itemsets of the size.
         status: ``decided`` (s_min ≥ level_discoverable_support and ≥ (z − 0.5) std_error), ``uncertain`` (below:
             expect false ones) or ``undecidable``.
     """
@@ -65,7 +61,6 @@ class Level:
     errors: float
     min_support: float
     status: str
-    left_out: int = 0
 
     @property
     def needed_support(self) -> float:
@@ -77,15 +72,13 @@ class Level:
 class ItemsetEstimates:
     """Itemsets of one size, in lexicographic order: the frequent ones and the subsets of larger frequent ones.
 
-    Shapes are those of :class:`Candidates`; ``estimates`` and ``frequent`` have shape (itemsets,). With blocks
-    ``subsets`` say what reports show of all subsets, in the order that a table has of an itemset's items.
+    Shapes are those of :class:`Candidates`; ``estimates`` and ``frequent`` have shape (itemsets,).
     """
 
     itemsets: NDArray[np.int64]
     sums: NDArray[np.int64]
     estimates: SupportEstimates
     frequent: NDArray[np.bool_]
-    subsets: NDArray[np.int64] | None = None
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -95,16 +88,12 @@ class ItemsetEstimates:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Candidates of one size, their estimates (none where nothing can be decided), and those of them that go on.
-
-    ``left_out`` are others, which lie in too few blocks.
-    """
+    """Candidates of one size, their estimates (none where nothing can be decided), and those of them that go on."""
 
     counted: Candidates
     estimates: SupportEstimates | None
     chosen: NDArray[np.bool_]
     survivors: Candidates
-    left_out: int
 
 
 Choice = Callable[[Candidates], tuple[SupportEstimates, NDArray[np.bool_]] | None]
@@ -145,35 +134,24 @@ def walk_levels(
     Reports may decide about ``sizes``: ``choose`` returns estimates of candidates and who goes on, None where nothing
     can be decided after all. All candidates of another size go on, as long as a larger one is decidable.
     """
-    respondents, uncut = respondents_of(source), remedy
-    last = count_nothing(respondents)
+    last, uncut = count_nothing(respondents_of(source)), remedy
     for k in range(1, max(sizes, default=0) + 1):
         try:
             candidates = join_candidates(last.itemsets, n_items, most_candidates)
         except EstimateError as error:
             raise EstimateError(f"{error}{uncut}") from None
-        last = _with_enough_reports(count_candidates(source, candidates, last), respondents)
-        left_out = len(candidates) - len(last)
+        last = count_candidates(source, candidates, last)
         choice = choose(last) if k in sizes else None
         if choice is None:
             uncut = remedy or (
                 f"; these reports cannot decide about itemsets of {k} items at this support, so none of them could be "
                 "left out"
             )
-            yield Step(last, None, np.ones(len(last), dtype=np.bool_), last, left_out)
+            yield Step(last, None, np.ones(len(last), dtype=np.bool_), last)
         else:
             survivors = last.among(choice[1])
-            yield Step(last, *choice, survivors, left_out)
+            yield Step(last, *choice, survivors)
             last = survivors
-
-
-def _with_enough_reports(candidates: Candidates, respondents: Respondents) -> Candidates:
-    """Leave out those in too few blocks: fewer than 99 of 100 itemsets of their size, by which a level is judged.
-
-    An itemset lies in no more blocks than its subsets.
-    """
-    enough = candidates.sums[:, 0] >= respondents.fewest_reports(candidates.itemsets.shape[1])
-    return candidates if enough.all() else candidates.among(enough)
 
 
 def account_for_steps(
@@ -187,10 +165,9 @@ def account_for_steps(
     for k in range(1, max_itemset + 1):
         step, support = next(ahead, None), min_support(k)
         if step is None or step.estimates is None:
-            level = _undecidable_level(respondents, n_items, k, support, len(step.counted) if step else 0)
+            levels.append(_undecidable_level(respondents, n_items, k, support, len(step.counted) if step else 0))
         else:
-            level = account_for(step.estimates, step.chosen, respondents, k, support)
-        levels.append(replace(level, left_out=step.left_out) if step else level)
+            levels.append(account_for(step.estimates, step.chosen, respondents, k, support))
         if step is not None:
             nobody = np.zeros(len(step.counted), dtype=np.bool_)
             survivors.append(step.survivors)
@@ -207,7 +184,7 @@ def passing(estimates: SupportEstimates, min_support: float) -> NDArray[np.bool_
 def respondents_of(source: Source) -> Respondents:
     """Return whose reports are counted."""
     counter, model = source
-    return Respondents(counter.n_reports, model, counter.blocks)
+    return Respondents(counter.n_reports, model)
 
 
 def respondents_to_mine(source: Source) -> Respondents:
@@ -332,4 +309,4 @@ def _estimate_if_possible(sums: NDArray[np.int64], respondents: Respondents) -> 
         return estimate_supports(sums, respondents)
     except EstimateError:
         unknown, wide = np.full(len(sums), np.nan), np.full(len(sums), np.inf)
-        return SupportEstimates(unknown, wide, wide, wide, sums[:, 0], respondents.n_reports)
+        return SupportEstimates(unknown, wide, wide, wide, respondents.n_reports)

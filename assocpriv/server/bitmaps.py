@@ -20,7 +20,6 @@ How reports are counted:
 """
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,7 +33,7 @@ from assocpriv.plans.generator import WORD_BITS, Field, item_columns
 from assocpriv.promise.numbers import binomial_words
 
 if TYPE_CHECKING:
-    from assocpriv.plans.baskets import Plan
+    from assocpriv.plans.question import Question
 
 Rows = NDArray[np.uint64]
 _LINE_BITS = 64 * 8  # of a cache
@@ -72,66 +71,56 @@ def report_planes(packed: NDArray[np.uint8]) -> Rows:
 
 
 class PlaneForm(NamedTuple):
-    """What the reports of a plan are: how many planes are made of them, how, and whether the planes are seeds' bits."""
+    """What is made of answers to a question: how many planes, how, and whether these are bits of seeds."""
 
     n_planes: int
     planes: Callable[[NDArray[np.uint8]], Rows]
     seeded: bool
 
 
-_FORMS: "dict[str, Callable[[Plan], PlaneForm]]" = {  # by what the bits of a report say
-    "bits": lambda plan: PlaneForm(8 * plan.report_bytes, report_planes, seeded=False),
-    "seed": lambda plan: PlaneForm(8 * plan.report_bytes, report_planes, seeded=True),
-    "rank": lambda plan: PlaneForm(plan.padded_items, partial(_unranked_planes, plan), seeded=False),
+_FORMS: "dict[str, Callable[[Question], PlaneForm]]" = {  # by what the bits of an answer say
+    "bits": lambda question: PlaneForm(8 * question.form.length, report_planes, seeded=False),
+    "seed": lambda question: PlaneForm(8 * question.form.length, report_planes, seeded=True),
+    "rank": lambda question: PlaneForm(question.padded_items, partial(_unranked_planes, question), seeded=False),
 }
 
 
-def form_of(plan: "Plan") -> PlaneForm:
-    """Return the form of the planes of a plan without blocks."""
-    return _FORMS[plan.form.name](plan)
+def form_of(question: "Question") -> PlaneForm:
+    """Return the form of the planes of a question's answers."""
+    return _FORMS[question.form.name](question)
 
 
-def _unranked_planes(plan: "Plan", packed: NDArray[np.uint8]) -> Rows:
+def _unranked_planes(question: "Question", packed: NDArray[np.uint8]) -> Rows:
     """Return the bitmaps of all items, of reports which are ranks of sets."""
-    binomials = binomial_words(plan.padded_items, plan.fixed.report_size)
+    binomials = binomial_words(question.padded_items, question.fixed.report_size)
     octets = np.zeros((len(packed), 8 * binomials.shape[2]), dtype=np.uint8)
     octets[:, : packed.shape[1]] = packed
-    planes = empty_rows(plan.padded_items, len(packed))
+    planes = empty_rows(question.padded_items, len(packed))
     scratch = np.empty((2 * binomials.shape[2] + 3, 64), dtype=np.uint64), np.empty(len(binomials), dtype=np.int64)
     word_kernels.unrank_reports(octets.view("<u8").astype(np.uint64, copy=False), binomials, *scratch, planes)
     return planes
 
 
-def planes_of(packed: NDArray[np.uint8], plan: "Plan") -> Rows:
+def planes_of(packed: NDArray[np.uint8], question: "Question") -> Rows:
     """Return what items' bitmaps are made of, (blocks, planes, words), of packed reports, checked ones."""
-    return form_of(plan).planes(packed)
+    return form_of(question).planes(packed)
 
 
 class ItemTables:
     """Columns of items, ids int64 (items,), in the form that kernels expand seeds by; made once for any batches."""
 
-    def __init__(self, plan: "Plan", items: NDArray[np.int64]) -> None:
+    def __init__(self, question: "Question", items: NDArray[np.int64]) -> None:
         self._items = items
-        self._n_planes, _, self._is_seeded = form_of(plan)
+        self._n_planes, _, self._is_seeded = form_of(question)
         if self._is_seeded:
-            self._num = plan.independent.insert_num
-            r, field = plan.independent.insert_bits, Field(plan.generator)
+            self._num = question.independent.insert_num
+            r, field = question.independent.insert_bits, Field(question.generator)
             self._group_bits = _group_bits(self._n_planes, len(items) * r)
             parts = [
-                _entries(item_columns(plan.generator, r, part, field), self._n_planes, self._group_bits)
+                _entries(item_columns(question.generator, r, part, field), self._n_planes, self._group_bits)
                 for part in np.array_split(items, -(-len(items) // _COLUMNS_AT_ONCE) or 1)
             ]
             self._entries = np.concatenate(parts)
-
-    def among(self, chosen: NDArray[np.int64]) -> "ItemTables":
-        """Return the tables of some of the items, by their places among these."""
-        if len(chosen) == len(self._items):
-            return self
-        some = copy(self)
-        some._items = self._items[chosen]
-        if self._is_seeded:
-            some._entries = self._entries[chosen]
-        return some
 
     @property
     def work(self) -> int:
@@ -217,9 +206,9 @@ def _entries(columns: NDArray[np.uint64], n_bits: int, group_bits: int) -> NDArr
     return entries
 
 
-def report_rows(packed: NDArray[np.uint8], plan: "Plan", items: NDArray[np.int64]) -> Rows:
+def report_rows(packed: NDArray[np.uint8], question: "Question", items: NDArray[np.int64]) -> Rows:
     """Expand some items of packed reports, uint8 (n, report_bytes), into bitmaps (blocks, items, words)."""
-    return ItemTables(plan, items).rows(planes_of(packed, plan), len(packed))
+    return ItemTables(question, items).rows(planes_of(packed, question), len(packed))
 
 
 def transaction_rows(

@@ -1,7 +1,8 @@
 """Crafted reports: which collections no honest people could have sent, whatever their baskets.
 
-Sees reports and their plan only. Every padded transaction holds exactly M of the n items (dummies included), and given
-the transactions reports are independent. So for every data set:
+Sees reports and their plan only. Answers to each question are tested apart, given which question each report answers;
+of one question are meant reports, n, M and items. Every padded transaction holds exactly M of the n items (dummies
+included), and given the transactions reports are independent. So for every data set:
 
 1. *Totals.* A transaction holds C(M, k) itemsets of k items, so the estimates of all of them add up to that. A report
    showing W of n items adds g_k(W) = Σ_x C(W, x) C(n−W, k−x) q[x], and E g_k(W) = C(M, k): k = 1 tests the mean of W,
@@ -17,14 +18,18 @@ the transactions reports are independent. So for every data set:
    l' of them adds Y_l(l') = Σ_b (−1)^(b−l) C(b, l) Σ_x C(l', x) C(k−l', b−x) q_b[x] to N·ŝ_l: row l of P⁻¹, written
    with the q_b of itemsets of b items. Its variance is at most the largest over what a transaction may hold.
 
-With blocks a report is one of its block's items whatever the block, so 1 and 2 go over all reports without the blocks'
-numbers, and 3 over those whose blocks hold the itemset, given which these are. And
+And of all reports together:
 
-4. *Blocks.* Devices draw them, each with the same chance. A crafted report can choose a block that tells of its target,
-   so no block may have more reports than Chernoff's bound allows the fullest.
+4. *Shares.* Devices draw the question, whatever they hold, so that how many reports answer a question of share φ is
+   Bin(N, φ). Who crafts reports can choose what they answer: the few who are asked about sizes are moved more easily
+   than the many who are asked about items. Both of the law's exact tails are tested.
+5. *Sizes.* Who is asked about sizes is drawn, so as many of them hold M items or more as of those who are asked about
+   items, whose dummies tell it. With Z what an answer adds to the one estimate and Z' to the other, each of the mean
+   [|t| ≥ M], and φ, φ' the questions' shares, Σ (Z − ½)/(N φ) − Σ (Z' − ½)/(N φ') has the mean 0 over coins and
+   answers.
 
-P-values are upper bounds for any N, without approximations (of 1 and 3 by Bernstein's inequality). A test flags below
-its share of one false-alarm rate for all tests together.
+P-values are upper bounds for any N, without approximations (of 1, 3 and 5 by Bernstein's inequality, of 4 exact). A
+test flags below its share of one false-alarm rate for all tests together.
 
 Seeds are not tested apart: for all linear functions λ of a seed, Σ_λ≠0 (E (−1)^λ(ξ))² = 2^s Σ_ξ P(ξ)² − 1 (Parseval),
 so biases of seed bits, or of random functions of them, are faint views of what repeats show.
@@ -42,11 +47,6 @@ than an honest one. With q the values that a report can add to N·ŝ of an items
 
 Somebody who may send R reports moves R times as much. An *honest* liar, who randomizes a false basket as the plan says,
 moves ŝ by at most 1/N on average, so max q is what crafting gains over that.
-
-With blocks a liar chooses the block, one that holds the target: of the N_A reports that tell of it, for which N stands
-above, all the crafted ones are. One report moves ŝ by (max q − min q)/N_A, at g pieces about g^k times as much as
-without blocks, and a share f of all reports is f·N among (1 − f)·N_A + f·N, most of them if f exceeds g^−k. Where they
-are about one block the check tells (4); spread over all blocks that hold the target they may be too few in each.
 
 **How many targets one report hits.** With a code an item is present where r linear functions of the seed, read as a
 number, are below a. Any ``Generator.independent_items(r)`` items can be given any pattern; and as the functions have no
@@ -69,16 +69,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.kernels.parallel import add_up, default_memory
-from assocpriv.plans.baskets import AskedReports, Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import WORD_BITS
-from assocpriv.plans.report_form import BlockForm
+from assocpriv.plans.operator import FixedSizeOperator
+from assocpriv.plans.question import Question
 from assocpriv.plans.transition import SupportModel, transition_matrix
+from assocpriv.plans.view import ItemsView
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.apriori import count_candidates, count_nothing, respondents_of
 from assocpriv.server.ask import count_subsets
 from assocpriv.server.bitmaps import ItemTables, Rows, planes_of
-from assocpriv.server.counting import BlockItems, LocalBackend, Packed, Progress, part_size
-from assocpriv.server.itemsets import names_of
+from assocpriv.server.counting import Answers, LocalBackend, Progress, Source, part_size
 from assocpriv.server.supports import partial_counts
 
 if TYPE_CHECKING:
@@ -130,9 +131,10 @@ def check_reports(
 ) -> CraftedCheck:
     """Test whether honest people could have sent these reports, whatever their baskets.
 
-    Totals, repeats, and the partial supports of all single items (dummies included), of all pairs if there are at most
-    10^6 of them and the plan is made for pairs, and of larger itemsets that are named. All itemsets of a size count as
-    tested, so they may be named after looking at the reports.
+    Shares of the questions, and sizes beside dummies; and of the answers to each question totals, repeats, and the
+    partial supports of all single entries (dummies included), of all pairs if there are at most 10^6 of them and the
+    question is made for pairs, and of larger itemsets that are named. All itemsets of a size count as tested, so they
+    may be named after looking at the reports.
 
     ``itemsets`` are named by item id, int64 (itemsets, k) each, every row increasing, k at most K. ``level`` is the
     false-alarm rate of all tests together, in (0, 1). Of reports and bitmaps ``memory_bytes`` may be held, a quarter of
@@ -149,21 +151,29 @@ def check_reports(
     _check_itemsets(itemsets, plan)
     memory = default_memory() if memory_bytes is None else memory_bytes
     backend = LocalBackend.of(reports, memory_bytes, progress)
-    whole, has_blocks = backend.reports, plan.view.blocks is not None
-    alike = BlockItems(whole) if has_blocks else whole
-    seen = [*_totals(alike, memory), *_repeats(alike, memory), *_negatives(backend, itemsets), *_blocks_chosen(whole)]
-    planned = _LARGEST_TOTAL + 2 + plan.itemset_size + has_blocks  # also those not made: what is named may follow data
+    several, seen, planned = len(plan.questions) > 1, list[_Seen](), 0
+    answers = [Answers(backend.reports, number) for number in range(len(plan.questions))]
+    for number, asked in enumerate(answers):
+        named = itemsets if asked.question is plan.items else ()
+        tests = [*_totals(asked, memory), *_repeats(asked, memory), *_negatives(backend, asked.question, named)]
+        of = f"question {number + 1}, " if several else ""
+        seen += [(of + name, said, log_p) for name, said, log_p in (tests if len(asked) else ())]
+        # also those not made: what is named may follow data
+        planned += _LARGEST_TOTAL + 2 + asked.question.itemset_size + several
+    seen += _shares(answers, plan) if several else ()
+    seen += _large(backend, len(reports))
+    planned += plan.sizes is not None
     limit = math.log(level / planned)
     # a chance that no float can tell from 0 is not called 0
     p_values = [max(math.exp(min(0.0, log_p)), _LEAST_P) for _, _, log_p in seen]
-    tests = (CraftedTest(name, said, p, log_p <= limit) for (name, said, log_p), p in zip(seen, p_values, strict=True))
-    return CraftedCheck(tuple(tests), level)
+    made = (CraftedTest(name, said, p, log_p <= limit) for (name, said, log_p), p in zip(seen, p_values, strict=True))
+    return CraftedCheck(tuple(made), level)
 
 
 def _check_itemsets(itemsets: Sequence[NDArray[np.int64]], plan: Plan) -> None:
     for rows in itemsets:
-        if rows.ndim != 2 or not 1 <= rows.shape[1] <= plan.itemset_size:
-            raise EstimateError(f"itemsets must be arrays of shape (itemsets, k) with k in 1..{plan.itemset_size}")
+        if rows.ndim != 2 or not 1 <= rows.shape[1] <= plan.items.itemset_size:
+            raise EstimateError(f"itemsets must be arrays of shape (itemsets, k), k in 1..{plan.items.itemset_size}")
         if rows.size and (rows.min() < 0 or rows.max() >= plan.n_items or (np.diff(rows, axis=1) <= 0).any()):
             raise EstimateError("each itemset must be a row of increasing item ids of the plan's catalogue")
 
@@ -176,28 +186,84 @@ def _bernstein(excess: float, variance: float, bound: float, n_reports: int) -> 
     return -n_reports * excess**2 / (2 * (variance + bound * excess / 3)) if excess > 0 else 0.0
 
 
-def _bernsteins(
-    excess: NDArray[np.float64], variance: float, bound: float, n_reports: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _bernsteins(excess: NDArray[np.float64], variance: float, bound: float, n_reports: int) -> NDArray[np.float64]:
     """Return :func:`_bernstein` of many."""
     above = np.maximum(excess, 0.0)
     return np.asarray(-n_reports * above**2 / (2 * (variance + bound * above / 3)))
 
 
+# ---- shares
+
+
+def _shares(answers: Sequence[Answers], plan: Plan) -> Iterator[_Seen]:
+    total = sum(map(len, answers))
+    for number, asked in enumerate(answers, 1):
+        share = plan.share(asked.question)
+        said = f"{len(asked):,} of {total:,} reports answer it, {float(share):.3%} are to"
+        yield f"question {number}, share", said, log_share_chance(len(asked), total, share)
+
+
+def log_share_chance(count: int, total: int, share: Fraction) -> float:
+    """Return the logarithm of twice the lesser tail of Bin(N, φ) from a count on, at most 0.
+
+    >>> round(math.exp(log_share_chance(8, 8, Fraction(1, 2))), 5)
+    0.00781
+    """
+    from scipy.stats import binom
+
+    law = binom(total, float(share))
+    return min(0.0, math.log(2) + float(min(law.logcdf(count), law.logsf(count - 1))))
+
+
+# ---- sizes
+
+
+def _large(backend: LocalBackend, n_reports: int) -> Iterator[_Seen]:
+    """Compare how many hold M items or more by those asked about sizes, and by the dummies of those asked of items."""
+    plan = backend.plan
+    if plan.sizes is None:
+        return
+    classes, dummy = np.arange(plan.sizes.n_items), np.array([plan.n_items])
+    means, difference, square, most = [], 0.0, 0.0, 0.0
+    for question, entries, sign in ((plan.sizes, classes, 1), (plan.items, dummy, -1)):
+        counter, model = backend.open(question=question)
+        none, held = (float(value) for value in model.row(1))
+        shown = float(counter.count(entries[:, None]).sum()) / max(counter.n_reports, 1)
+        constant, step = (sign < 0) + sign * len(entries) * none, sign * (held - none)
+        worst = max(abs(constant + step * number - 0.5) for number in _numbers_shown(question, len(entries)))
+        people = float(plan.share(question))
+        means.append(constant + step * shown)
+        difference += sign * counter.n_reports / n_reports * (means[-1] - 0.5) / people
+        square, most = square + worst**2 / people, max(most, worst / people)
+    m = plan.items.transaction_size
+    said = (
+        f"{means[0]:.3%} of the baskets would hold {m} items or more by answers about sizes, {means[1]:.3%} by dummies"
+    )
+    yield "sizes beside dummies", said, math.log(2) + _bernstein(abs(difference), square, most, n_reports)
+
+
+def _numbers_shown(question: Question, count: int) -> range:
+    """Return how many of so many entries an answer can show; where it shows a fixed number the others show the rest."""
+    size = _shown_by_all(question)
+    if size is None:
+        return range(count + 1)
+    return range(max(0, size - (question.padded_items - count)), min(size, count) + 1)
+
+
 # ---- totals
 
 
-def _totals(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
-    plan = reports.plan
-    if _shown_by_all(plan) is not None:
+def _totals(reports: Answers, memory_bytes: int) -> Iterator[_Seen]:
+    question = reports.question
+    if not len(reports) or _shown_by_all(question) is not None:
         return
     weights = weight_counts(reports, memory_bytes)
-    for k in range(1, min(_LARGEST_TOTAL, plan.itemset_size) + 1):
+    for k in range(1, min(_LARGEST_TOTAL, question.itemset_size) + 1):
         try:
-            values, variance = total_law(plan, k)
+            values, variance = total_law(question, k)
         except EstimateError:
             continue
-        expected, mean = comb(plan.transaction_size, k), float(weights @ values) / len(reports)
+        expected, mean = comb(question.transaction_size, k), float(weights @ values) / len(reports)
         bound = float(np.abs(values - expected).max())
         log_p = math.log(2) + _bernstein(abs(mean - expected), variance, bound, len(reports))
         error, what = math.sqrt(variance / len(reports)), "items" if k == 1 else "pairs"
@@ -205,13 +271,13 @@ def _totals(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
         yield ("number of items shown", "its variance")[k - 1], said, log_p
 
 
-def weight_counts(reports: Packed, memory_bytes: int) -> NDArray[np.int64]:
+def weight_counts(reports: Answers, memory_bytes: int) -> NDArray[np.int64]:
     """Return how many reports show 0 … n items, dummies included, int64 (n + 1,)."""
-    n_items = reports.plan.padded_items
-    tables = ItemTables(reports.plan, np.arange(n_items, dtype=np.int64))
+    n_items = reports.question.padded_items
+    tables = ItemTables(reports.question, np.arange(n_items, dtype=np.int64))
 
     def count(packed: NDArray[np.uint8], counts: NDArray[np.int64]) -> Iterator[int]:
-        planes = planes_of(packed, reports.plan)
+        planes = planes_of(packed, reports.question)
         rows = tables.empty_rows(planes)
         yield from tables.expand_in_steps(planes, len(packed), rows)
         for block, first in enumerate(range(0, len(packed), WORD_BITS * rows.shape[2])):
@@ -248,19 +314,19 @@ def items_shown(rows: Rows, n_reports: int) -> NDArray[np.int64]:
     return total
 
 
-def total_law(plan: Plan, k: int) -> tuple[NDArray[np.float64], float]:
+def total_law(question: Question, k: int) -> tuple[NDArray[np.float64], float]:
     """Return g_k(W) for W = 0 … n, float64 (n + 1,), and a bound of its variance, whatever the basket.
 
     Raises:
         EstimateError: nothing can be learned about itemsets of k items.
     """
-    operator, n, m = plan.independent, plan.padded_items, plan.transaction_size
+    operator, n, m = question.independent, question.padded_items, question.transaction_size
     row, expected = SupportModel.of(operator).row(k), comb(m, k)
     scale = math.lcm(*(value.denominator for value in row))  # whole numbers are faster
     whole = [int(value * scale) for value in row]
     values = np.array([sum(comb(w, x) * comb(n - w, k - x) * whole[x] for x in range(k + 1)) / scale
                        for w in range(n + 1)])  # fmt: skip
-    independent = n if plan.generator.is_seedless else plan.generator.independent_items(operator.insert_bits)
+    independent = n if question.generator.is_seedless else question.generator.independent_items(operator.insert_bits)
     if independent < min(m + 2 * k, n):
         return values, float((values.max() - expected) * (expected - values.min()))
     from scipy.stats import binom
@@ -273,8 +339,10 @@ def total_law(plan: Plan, k: int) -> tuple[NDArray[np.float64], float]:
 # ---- repeats
 
 
-def _repeats(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
-    n, p = len(reports), float(likeliest_report(reports.plan))
+def _repeats(reports: Answers, memory_bytes: int) -> Iterator[_Seen]:
+    if not len(reports):
+        return
+    n, p = len(reports), float(likeliest_report(reports.question))
     repeats, most = repeated_reports(reports, memory_bytes)
     expected = n * (n - 1) / 2 * p
     mean = min(expected, n - 1)
@@ -282,40 +350,42 @@ def _repeats(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
     seen = f"{repeats:,} reports repeat an earlier one; of honest ones at most {most_said} on average"
     yield "repeated reports", seen, log_tail(repeats, expected)
     copies = f"one report came {most:,} time{'s' * (most != 1)}"
-    yield "copies of one report", copies, log_copies_chance(reports.plan, n, most)
+    yield "copies of one report", copies, log_copies_chance(reports.question, n, most)
 
 
-def likeliest_report(plan: Plan) -> Fraction:
-    """Return p, the largest probability that any basket gives any report of a plan.
+def likeliest_report(question: Question) -> Fraction:
+    """Return p, the largest probability that any basket gives any report of a question.
 
     Attained by baskets of at most M items; a sampled one is a mixture.
     """
-    if _shown_by_all(plan) is None and plan.generator.is_seedless:  # reports of noise alone are not equally likely
-        operator, rho = plan.independent, plan.independent.default_probability
+    if (
+        _shown_by_all(question) is None and question.generator.is_seedless
+    ):  # reports of noise alone are not equally likely
+        operator, rho = question.independent, question.independent.default_probability
         kept = Fraction(max(operator.keep_weights), operator.total)
-        return kept * max(rho, 1 - rho) ** (plan.padded_items - operator.size)
-    return max(plan.operator.normalized_likelihoods) / _report_count(plan)
+        return kept * max(rho, 1 - rho) ** (question.padded_items - operator.size)
+    return max(question.operator.normalized_likelihoods) / _report_count(question)
 
 
-def _report_count(plan: Plan) -> int:
-    shown = _shown_by_all(plan)
-    return 1 << plan.report_bits if shown is None else comb(plan.padded_items, shown)
+def _report_count(question: Question) -> int:
+    shown = _shown_by_all(question)
+    return 1 << question.report_bits if shown is None else comb(question.padded_items, shown)
 
 
-def _shown_by_all(plan: Plan) -> int | None:
+def _shown_by_all(question: Question) -> int | None:
     """Return ℓ, the number of items that every report shows; None where it varies."""
-    return plan.fixed.report_size if plan.kind == "fixed-size" else None
+    return question.operator.report_size if isinstance(question.operator, FixedSizeOperator) else None
 
 
-def log_copies_chance(plan: Plan, n_reports: int, most: int) -> float:
+def log_copies_chance(question: Question, n_reports: int, most: int) -> float:
     """Return the logarithm of a bound of P(some report occurs so often)."""
-    p = float(likeliest_report(plan))
+    p = float(likeliest_report(question))
     if most < 2:
         return 0.0
     if not p:  # below every double
         return -math.inf
     together = math.lgamma(n_reports + 1) - math.lgamma(most + 1) - math.lgamma(n_reports - most + 1)
-    return min(together + (most - 1) * math.log(p), math.log(_report_count(plan)) + log_tail(most, n_reports * p))
+    return min(together + (most - 1) * math.log(p), math.log(_report_count(question)) + log_tail(most, n_reports * p))
 
 
 def log_tail(count: int, expected: float) -> float:
@@ -325,12 +395,12 @@ def log_tail(count: int, expected: float) -> float:
     return count - expected - count * math.log(count / expected) if expected else -math.inf
 
 
-def repeated_reports(reports: Packed, memory_bytes: int) -> tuple[int, int]:
+def repeated_reports(reports: Answers, memory_bytes: int) -> tuple[int, int]:
     """Return how many reports repeat an earlier one, and how often the commonest report occurs.
 
     Reports that do not fit a quarter of the memory are read several times, each time those with some of the hashes.
     """
-    width = max(8, reports.plan.report_bytes)
+    width = max(8, reports.question.form.length)
     parts = 1 + 4 * width * len(reports) // memory_bytes
     repeats = most = 0
     for part in range(parts):
@@ -341,9 +411,9 @@ def repeated_reports(reports: Packed, memory_bytes: int) -> tuple[int, int]:
     return repeats, most
 
 
-def _keys(reports: Packed) -> Iterator[NDArray[np.void] | NDArray[np.uint64]]:
+def _keys(reports: Answers) -> Iterator[NDArray[np.void] | NDArray[np.uint64]]:
     """Yield reports as values that can be sorted: numbers where they fit one."""
-    width = reports.plan.report_bytes
+    width = reports.question.form.length
     for packed in reports.batches(_ROWS_AT_ONCE):
         if width > 8:
             yield np.ascontiguousarray(packed).view(np.dtype((np.void, width)))[:, 0]
@@ -359,33 +429,17 @@ def _hash(keys: NDArray[np.void] | NDArray[np.uint64]) -> NDArray[np.int64]:
     return (octets @ places >> 16) & 0xFFFF
 
 
-# ---- blocks
-
-
-def _blocks_chosen(reports: Packed) -> Iterator[_Seen]:
-    """Look for a block that more reports are about than devices would have drawn."""
-    form = reports.plan.form
-    if not isinstance(form, BlockForm):
-        return
-    counts = np.zeros(form.blocks.count, dtype=np.int64)
-    for packed in reports.batches(_ROWS_AT_ONCE):
-        counts += np.bincount(form.numbers(packed), minlength=len(counts))
-    most, expected = int(counts.max()), len(reports) / len(counts)
-    said = f"{most:,} reports are about one of {len(counts):,} blocks, {expected:,.4g} on average"
-    yield "reports about one block", said, math.log(len(counts)) + log_tail(most, expected)
-
-
 # ---- partial supports
 
 
-def _negatives(backend: LocalBackend, itemsets: Sequence[NDArray[np.int64]]) -> Iterator[_Seen]:
-    plan = backend.plan
-    for rows, sums in _counted(backend, itemsets):
+def _negatives(backend: LocalBackend, question: Question, itemsets: Sequence[NDArray[np.int64]]) -> Iterator[_Seen]:
+    source = backend.open(question=question)
+    for rows, sums in _counted(source, question, itemsets) if source[0].n_reports else ():
         try:
-            added = partial_support_rows(plan.operator, rows.shape[1])
+            added = partial_support_rows(question.operator, rows.shape[1])
         except EstimateError:  # the plan tells nothing of this size
             continue
-        yield _least_likely(plan, added, rows, sums)
+        yield _least_likely(question, backend.plan.catalogue, added, rows, sums)
 
 
 def partial_support_rows(operator: "AnyOperator", k: int) -> list[list[Fraction]]:
@@ -409,47 +463,47 @@ def partial_support_rows(operator: "AnyOperator", k: int) -> list[list[Fraction]
 
 
 def _counted(
-    backend: LocalBackend, itemsets: Sequence[NDArray[np.int64]]
+    source: Source, question: Question, itemsets: Sequence[NDArray[np.int64]]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield itemsets of each size, (itemsets, k), and C_0 … C_k of each, (itemsets, k + 1): supports.py."""
-    plan, source, done = backend.plan, backend.open(), 1
-    items = np.arange(plan.padded_items, dtype=np.int64)[:, None]
+    done = 1
+    items = np.arange(question.padded_items, dtype=np.int64)[:, None]
     singles = count_candidates(source, items, count_nothing(respondents_of(source)))
     yield items, singles.sums
-    if plan.itemset_size > 1 and 0 < comb(plan.n_items, 2) <= _MOST_PAIRS:
-        done, pairs = 2, np.column_stack(np.triu_indices(plan.n_items, 1))
+    if question.itemset_size > 1 and 0 < comb(question.n_items, 2) <= _MOST_PAIRS:
+        done, pairs = 2, np.column_stack(np.triu_indices(question.n_items, 1))
         yield pairs, count_candidates(source, pairs, singles).sums
-    for k in range(done + 1, plan.itemset_size + 1):
+    for k in range(done + 1, question.itemset_size + 1):
         named = [rows for rows in itemsets if rows.shape[1] == k and len(rows)]
         if named:
             yield np.concatenate(named), count_subsets(source, np.concatenate(named)).sums()
 
 
 def _least_likely(
-    plan: Plan, added: list[list[Fraction]], itemsets: NDArray[np.int64], sums: NDArray[np.int64]
+    question: Question,
+    names: Sequence[str],
+    added: list[list[Fraction]],
+    itemsets: NDArray[np.int64],
+    sums: NDArray[np.int64],
 ) -> _Seen:
     """Find the partial support that is the least likely to be so negative."""
-    k, told = itemsets.shape[1], sums[:, 0] > 0  # with blocks some lie in none
-    itemsets, sums = itemsets[told], sums[told]
-    n_reports = sums[:, 0]
-    estimates = partial_counts(sums) @ np.array(added, dtype=np.float64).T / n_reports[:, None]
-    worst = [_worst_case(plan.operator, added[held], held) for held in range(k + 1)]
+    k, n_reports = itemsets.shape[1], int(sums[0, 0])
+    estimates = partial_counts(sums) @ np.array(added, dtype=np.float64).T / n_reports
+    worst = [_worst_case(question.operator, added[held], held) for held in range(k + 1)]
     places = [
         int(np.lexsort((column, _bernsteins(-column, *bounds, n_reports)))[0])
         for column, bounds in zip(estimates.T, worst, strict=True)
     ]
     least = [float(estimates[place, held]) for held, place in enumerate(places)]
-    logs = [
-        _bernstein(-low, *bounds, int(n_reports[place]))
-        for low, place, bounds in zip(least, places, worst, strict=True)
-    ]
+    logs = [_bernstein(-low, *bounds, n_reports) for low, bounds in zip(least, worst, strict=True)]
     held = min(range(k + 1), key=lambda held: (logs[held], least[held]))
     place = places[held]
-    real = [int(item) for item in itemsets[place] if item < plan.n_items]
-    names = ", ".join(sorted(names_of(plan.catalogue, plan.view, tuple(real)))) if real else "(a dummy)"
-    holding = ("not hold item", "hold item")[held] if k == 1 else f"hold {held} of the {k} items"
-    said = f"{least[held]:.3%} of the baskets would {holding} {names}"
-    tested = (comb(plan.n_items, k) if k > 1 else plan.padded_items) * (k + 1)
+    real = [int(item) for item in itemsets[place] if item < question.n_items]
+    shown = ", ".join(sorted(question.view.entry_name(entry, names) for entry in real)) if real else "(a dummy)"
+    noun = "item " if real and question.view.kind == ItemsView.kind else ""
+    holding = ("not hold ", "hold ")[held] + noun if k == 1 else f"hold {held} of the {k} items "
+    said = f"{least[held]:.3%} of the baskets would {holding}{shown}"
+    tested = (comb(question.n_items, k) if k > 1 else question.padded_items) * (k + 1)
     return f"shares of baskets holding 0 … {k} of {k} items", said, math.log(tested) + logs[held]
 
 
@@ -487,25 +541,12 @@ class Influence:
         return share * (self.least - support), share * (self.largest - support)
 
 
-def among_asked(plan: Plan, k: int, reports: int, share: Fraction) -> tuple[int, Fraction]:
-    """Return how many of N reports tell of an itemset of k items, and what share of them liars are, who choose blocks.
-
-    Of 99 of 100 itemsets as many or more tell; all, where there are no blocks.
-    """
-    asked = AskedReports.of(plan)
-    if asked is None:
-        return reports, share
-    honest = asked.least(k, reports)
-    crafted = share * reports
-    return honest, crafted / (honest * (1 - share) + crafted) if crafted else Fraction(0)
-
-
 def influence_of(plan: Plan, k: int) -> Influence | None:
     """Return how far crafted reports move estimates of itemsets of k items; None if none of this size is estimated."""
-    if k > plan.transaction_size:
+    if k > plan.items.transaction_size:
         return None
     try:
-        values = SupportModel.of(plan.operator).row(k)
+        values = SupportModel.of(plan.items.operator).row(k)
     except EstimateError:
         return None
     return Influence(min(values), max(values))
@@ -513,7 +554,7 @@ def influence_of(plan: Plan, k: int) -> Influence | None:
 
 def most_targets(plan: Plan) -> int:
     """Return how many real items one crafted report can show at once."""
-    return min(plan.asked_items, _shown_by_all(plan) or plan.asked_items)
+    return min(plan.n_items, _shown_by_all(plan.items) or plan.n_items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,10 +569,10 @@ class Liars:
 def liars_among(plan: Plan, reports: int) -> dict[int, Liars | None]:
     """Return by itemset size how far crafted reports among N move estimates; None where nothing is estimated."""
     liars: dict[int, Liars | None] = {}
-    for k in range(1, plan.itemset_size + 1):
+    for k in range(1, plan.items.itemset_size + 1):
         influence, liars[k] = influence_of(plan, k), None
-        told, share = among_asked(plan, k, reports, _PERCENT)
-        if influence is not None and told:
-            one, (down, up) = influence.of_one(told), influence.of_share(share)
+        if influence is not None and reports:
+            asked = max(1, round(reports * plan.share(plan.items)))
+            one, (down, up) = influence.of_one(asked), influence.of_share(_PERCENT)
             liars[k] = Liars(float(one), float(one * plan.reports_per_person), (float(down), float(up)))
     return liars

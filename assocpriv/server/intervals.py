@@ -48,9 +48,6 @@ exclude what lies within two standard errors were seen; there an interval holds 
 
 Both are cut to what a support can be, from 0 to 1.
 
-With blocks N is N_A, how many reports tell of the itemset. Score intervals for the transactions at hand are then those
-for the population, which are a little longer: the people asked are drawn from those at hand.
-
 **From which support on the finds of a whole itemset size can be believed.** EGS03's lowest discoverable support
 (section 5) is four standard errors of *one* itemset. Of c candidates that nobody has, about c·Φ(−4) pass it by chance:
 ten of 330,000. So a size has a second figure, ours, for all of its candidates: the support which fewer than one of c
@@ -129,8 +126,7 @@ _ROOT_HALF = math.sqrt(0.5)
 class Observed:
     """What reports show of itemsets of one size: exactly l' = 0..k items, int64 (itemsets, k + 1).
 
-    A row's sum is how many reports tell of the itemset. P is float64 (k + 1, k + 1), column l the law of l', and
-    ``row`` is its q.
+    All rows of ``counts`` have the sum N. P is float64 (k + 1, k + 1), column l the law of l', and ``row`` is its q.
     """
 
     counts: NDArray[np.int64]
@@ -143,9 +139,9 @@ class Observed:
             raise EstimateError("counts, transition matrix and estimator row must be of one itemset size")
 
     @property
-    def n_reports(self) -> Floats:
-        """Number of reports that tell of each itemset, float64 (itemsets,)."""
-        return np.asarray(self.counts.sum(axis=1), dtype=np.float64)
+    def n_reports(self) -> int:
+        """Number of reports N; 0 of no itemsets."""
+        return int(self.counts[:1].sum())
 
     def among(self, rows: "slice | NDArray[np.int64]") -> "Observed":
         """Return some of the itemsets."""
@@ -277,7 +273,7 @@ class _Law:
             reached = np.flatnonzero(self._score_at(theta, theta * k1 - k0, k2, span, skewness) >= score)
             if not len(reached):
                 if high >= largest:  # so improbable is not even the most
-                    return float(self.observed.n_reports[0] * self.observed.row.max())
+                    return float(self.observed.n_reports * self.observed.row.max())
                 low, high = high, min(2 * high, largest)
                 continue
             first = int(reached[0])
@@ -349,7 +345,7 @@ def _empty_limit(observed: Observed, score: float) -> float:
     """
     _check(observed)
     nobody = np.eye(len(observed.row), 1)
-    return _Law(observed, nobody, False).total_of_score(score) / float(observed.n_reports[0])
+    return _Law(observed, nobody, False).total_of_score(score) / observed.n_reports
 
 
 def score_intervals(observed: Observed, level: float, *, population: bool) -> NDArray[np.float64]:
@@ -373,7 +369,7 @@ def score_intervals(observed: Observed, level: float, *, population: bool) -> ND
 
 
 def _check(observed: Observed) -> None:
-    if not observed.n_reports.all():
+    if len(observed.counts) and not observed.n_reports:
         raise EstimateError("there are no reports to estimate from")
 
 
@@ -495,20 +491,17 @@ def support_intervals(
     known = np.flatnonzero(~np.isnan(support))
     if not len(known):
         return ends
-    support, asked = support[known], estimates.asked[known]
-    error = estimates.std_error(population=population)[known]
+    support, error = support[known], estimates.std_error(population=population)[known]
     observed = observed_of(sums[known], model)
-    jump = float(np.abs(observed.row).max()) / asked
+    jump = float(np.abs(observed.row).max()) / estimates.n_reports
     reach = z * error + bend * jump
     ends[known] = np.clip(np.column_stack([support - reach, support + reach]), 0.0, 1.0)
     coarse = np.flatnonzero(jump > normal_up_to * error)
     if len(coarse):
-        of_all = population or bool((asked < estimates.n_reports).any())
-        scored = score_intervals(observed.among(coarse), level, population=of_all)
-        normal = ends[known[coarse]]
-        few = (asked[coarse] < _FEW_REPORTS)[:, None]  # to estimate the shares that shape the law
-        both = np.column_stack([np.minimum(scored, normal)[:, 0], np.maximum(scored, normal)[:, 1]])
-        ends[known[coarse]] = np.where(few, both, scored)
+        scored, normal = score_intervals(observed.among(coarse), level, population=population), ends[known[coarse]]
+        if estimates.n_reports < _FEW_REPORTS:  # to estimate the shares that shape the law
+            scored = np.column_stack([np.minimum(scored, normal)[:, 0], np.maximum(scored, normal)[:, 1]])
+        ends[known[coarse]] = scored
     return ends
 
 
@@ -533,7 +526,7 @@ def level_discoverable_support(respondents: Respondents, k: int, candidates: int
     support = lowest_discoverable_support(respondents, k, errors)
     if not 0 < support < math.inf:
         return support
-    nobody = np.array([[respondents.reports_of(k), *[0] * k]], dtype=np.int64)
+    nobody = np.array([[respondents.n_reports, *[0] * k]], dtype=np.int64)
     return max(support, _empty_limit(observed_of(nobody, respondents.model), errors + _SAFETY))
 
 
@@ -557,7 +550,7 @@ class DiscoverableSupports:
 def discoverable_supports(plan: "Plan", reports: int) -> DiscoverableSupports:
     """Return what N reports of a plan can discover of each itemset size that it answers for."""
     respondents = Respondents.of(plan, reports)
-    sizes = range(1, plan.itemset_size + 1)
+    sizes = range(1, plan.items.itemset_size + 1)
     return DiscoverableSupports(
         lowest={k: lowest_discoverable_support(respondents, k) for k in sizes},
         level={k: level_discoverable_support(respondents, k, comb(plan.n_items, k)) for k in sizes},

@@ -3,10 +3,9 @@
 A table has mlxtend's columns ``support`` and ``itemsets`` and is closed under taking subsets. With its facts each
 itemset's ``count`` gives the joint covariance of supports that rules need.
 
-Facts say which plan and reports the itemsets come from, what was asked for, what each size could decide, and, of
-reports about blocks, whether supports are those of whole baskets. A table carries them as JSON content in
-``attrs["assocpriv"]``, which pandas copies wherever the table goes, and its files carry the same (files/itemsets.py).
-Code reads them as :class:`MiningFacts`; how they are written is known here alone.
+Facts say which plan and reports the itemsets come from, what was asked for, and what each size could decide. A table
+carries them as JSON content in ``attrs["assocpriv"]``, which pandas copies wherever the table goes, and its files carry
+the same (files/itemsets.py). Code reads them as :class:`MiningFacts`; how they are written is known here alone.
 
 Other programs may read the frequent itemsets with counts, as miners of plain baskets give them.
 """
@@ -14,43 +13,25 @@ Other programs may read the frequent itemsets with counts, as miners of plain ba
 import csv
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.arrow import parquet_errors
 from assocpriv.files.atomic import atomic_output, output_format
-from assocpriv.files.itemsets import (
-    FORMAT,
-    READERS,
-    SUBSET_COUNTS,
-    WRITERS,
-    AnyFrame,
-    LightFrame,
-    as_column,
-    put_together,
-)
+from assocpriv.files.itemsets import FORMAT, READERS, WRITERS, AnyFrame, LightFrame, as_column, put_together
 from assocpriv.files.reports import holds_reports
-from assocpriv.plans.baskets import AskedReports, Plan
+from assocpriv.plans.baskets import Plan
 from assocpriv.plans.operator import AnyOperator, operator_from_json
 from assocpriv.plans.transition import SupportModel
-from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.errors import EstimateError, FileError, counted
 from assocpriv.server.apriori import STATUSES, ItemsetEstimates, Level
-from assocpriv.server.counting import Candidates, Source
 from assocpriv.server.false_discovery import ALL, SPLIT
 from assocpriv.server.intervals import ErrorOptions, support_intervals
-from assocpriv.server.supports import (
-    WHOLE_BELOW,
-    Respondents,
-    SizesInBlocks,
-    SubsetCounts,
-    SupportEstimates,
-    estimate_supports,
-)
+from assocpriv.server.supports import Respondents, SupportEstimates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,9 +39,7 @@ if TYPE_CHECKING:
     from assocpriv.plans.catalogue import Catalogue
 
 
-_SURELY = 2.0  # standard errors
 VERSION = 3
-_BLOCK_VERSION = 4  # of tables of plans with blocks, whose rows say how many reports tell of them
 _PLAIN: dict[Any, Any] = {str: str, int: int, float: int | float, bool: bool}
 _MAY_BE_UNKNOWN = ("std_error", "lowest_discoverable_support", "level_discoverable_support")
 _Frame = TypeVar("_Frame", LightFrame, "pd.DataFrame")
@@ -68,87 +47,10 @@ ATTRIBUTE = "assocpriv"
 COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "frequent", "count"]
 CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
 RANKS = ["rank", "rank_low", "rank_high"]  # where the largest estimates were asked for
-BLOCKS = ["reports", "sampling_loss", SUBSET_COUNTS]  # of plans with blocks
-CORRECTED = ["corrected_support", "corrected_std_error", "model_error", "corrected_low", "corrected_high"]
-_NUMBERS = dict.fromkeys(
-    ("support", "std_error", "ci_low", "ci_high", "p_value", "sampling_loss", *CORRECTED), np.float64
-)
+CORRECTED = ["whole_support", "whole_std_error", "model_error"]
+_NUMBERS = dict.fromkeys(("support", "std_error", "ci_low", "ci_high", "p_value", *CORRECTED), np.float64)
 _TYPES: dict[str, Any] = _NUMBERS | dict.fromkeys(("frequent", "certain"), np.bool_)
 _KINDS = {np.float64: "fiu", np.bool_: "b", np.int64: "iu"}  # of numbers that a column may be made of
-
-
-# ---- facts of blocks
-
-
-@dataclass(frozen=True, slots=True)
-class BlockFacts:
-    """The blocks, how many entries of theirs people hold, and what that may take from the supports of a table.
-
-    Attributes:
-        held_at_most: the same, two standard errors higher: few reports hardly tell it. Only of reports at hand.
-        whole: whether nothing in the table loses more than a quarter of its standard error, by ``held_at_most``.
-        largest_loss: the most that a support of the table may lose, by ``held_at_most``.
-    """
-
-    asked: AskedReports
-    held: SizesInBlocks
-    held_at_most: SizesInBlocks | None = None
-    whole: bool = True
-    largest_loss: float = 0.0
-
-    def with_rows(self, frame: LightFrame) -> "BlockFacts":
-        """Return what holds of the itemsets of a table; those not asked about have NaN."""
-        columns = (np.asarray(frame[name], dtype=np.float64) for name in ("length", "support", "std_error"))
-        lengths, supports, errors = columns
-        losses, sizes = np.full(len(frame), np.nan), self.held_at_most or self.held
-        for k in np.unique(lengths).tolist():
-            losses[lengths == k] = sizes.lost(supports[lengths == k], int(k))
-        known = np.isfinite(losses)
-        whole = bool((losses[known] <= WHOLE_BELOW * errors[known]).all())
-        return replace(self, whole=whole, largest_loss=min(float(losses[known].max(initial=0.0)), 1.0))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the facts as JSON content."""
-        content = self.asked.blocks.to_json() | {"items": self.asked.n_items, "held": list(self.held.at_least)}
-        return content | {"whole_baskets": self.whole, "largest_loss": self.largest_loss}
-
-    @classmethod
-    def from_json(cls, content: Any, transaction_size: int) -> "BlockFacts":
-        """Read the facts.
-
-        Raises:
-            EstimateError: one is missing or out of range.
-        """
-        kinds = {"items": int, "held": list, "whole_baskets": bool, "largest_loss": float | int}
-        if not isinstance(content, dict) or not all(
-            isinstance(content.get(name), kind) for name, kind in kinds.items()
-        ):
-            raise EstimateError("it does not say what its blocks are and what people hold of them")
-        held = content["held"]
-        if not all(isinstance(share, int | float) and 0 <= share <= 1 for share in [*held, content["largest_loss"]]):
-            raise EstimateError("what it says people hold of a block are no shares")
-        if len(held) != transaction_size + 1 or sorted(held, reverse=True) != held:
-            raise EstimateError("the shares of people by what they hold of a block must fall, from 0 entries to M")
-        cut = Blocks.from_json({name: value for name, value in content.items() if name not in kinds})
-        sizes = SizesInBlocks(tuple(float(share) for share in held), cut.longest(content["items"]))
-        told = {"whole": content["whole_baskets"], "largest_loss": content["largest_loss"]}
-        return cls(AskedReports(cut, content["items"]), sizes, **told)
-
-
-def facts_of_blocks(source: Source, plan: Plan) -> BlockFacts | None:
-    """Return what reports of a plan with blocks say of these, from the supports of its dummies; None without blocks."""
-    asked = AskedReports.of(plan)
-    if asked is None:
-        return None
-    counter, model = source
-    dummies = np.arange(plan.n_items, plan.padded_items, dtype=np.int64)[:, None]
-    nothing = Candidates(np.empty((1, 0), dtype=np.int64), np.array([[counter.n_reports]], dtype=np.int64))
-    found = estimate_supports(counter.sums(dummies, nothing), Respondents(counter.n_reports, model, counter.blocks))
-    supports = np.clip(found.support.astype(np.float64), 0.0, 1.0)
-    # z²/N more, as Wilson's interval has it: where none of few people was seen, its standard error is 0
-    surely = supports - _SURELY * found.std_error(population=True) - _SURELY**2 / counter.n_reports
-    held, at_most = (SizesInBlocks.of_dummies(each, plan.asked_items) for each in (supports, surely))
-    return BlockFacts(asked, held, at_most)
 
 
 # ---- facts
@@ -179,6 +81,30 @@ class Certainty:
 
 
 @dataclass(frozen=True, slots=True)
+class SizeFacts:
+    """What reports say of baskets' sizes: how many answers about them, the mean, and what undoing the sampling takes.
+
+    ``undoing`` has by itemset size, as text, the factor of a typical itemset's support and its relative error.
+    """
+
+    answers: int
+    mean: float
+    undoing: dict[str, list[float]]
+
+    @classmethod
+    def from_json(cls, content: Any) -> "SizeFacts":
+        """Read the facts; EstimateError where one is missing or of another kind."""
+        fields_ = _plain_fields(cls, content, " of sizes")
+        undoing = content.get("undoing")
+        told = isinstance(undoing, dict) and all(isinstance(pair, list) and len(pair) == 2 for pair in undoing.values())
+        if not told or not all(
+            isinstance(v, int | float) and 0 <= v < math.inf for pair in undoing.values() for v in pair
+        ):
+            raise EstimateError("it lacks what undoing the sampling takes, or has another kind of it")
+        return cls(**fields_, undoing=undoing)
+
+
+@dataclass(frozen=True, slots=True)
 class MiningFacts:
     """What a table of mined itemsets comes from.
 
@@ -187,13 +113,10 @@ class MiningFacts:
         operator: that made them.
         min_support: s_min, the least of all sizes.
         levels: what happened at each itemset size.
-        view: what the plan's transactions are made of.
-        buckets: of a sizes plan, each bucket's least number of items.
         others: what became of names that the plan does not know.
         auto: whether s_min is the lowest that can be believed.
-        corrected: whether supports before sampling are there too (server/rounds.py).
-        blocks: what reports are about, where they are about a block each.
-        largest_estimate: where nothing was found, the largest estimate of a single item (or entry); otherwise None.
+        sizes: what reports say of sizes, where they do; supports in whole baskets are there then (whole_baskets.py).
+        largest_estimate: where nothing was found, the largest estimate of a single item; otherwise None.
     """
 
     plan_id: str
@@ -204,49 +127,35 @@ class MiningFacts:
     min_support: float
     errors: ErrorOptions
     levels: tuple[Level, ...]
-    view: str = "items"
-    buckets: dict[str, int] | None = None
     others: str = "error"
     auto: bool = False
     top: Ranking | None = None
     certain: Certainty | None = None
     largest_estimate: float | None = None
-    corrected: bool = False
-    blocks: BlockFacts | None = None
-
-    @property
-    def are_entries(self) -> bool:
-        """Whether each itemset is an entry that the plan asked for by itself, so that its subsets are unknown."""
-        return self.view == "itemsets"
+    sizes: SizeFacts | None = None
 
     @property
     def respondents(self) -> Respondents:
         """Whose reports were measured."""
-        return Respondents(
-            self.reports, SupportModel.of(self.operator), None if self.blocks is None else self.blocks.asked
-        )
+        return Respondents(self.reports, SupportModel.of(self.operator))
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts as JSON content; what does not apply is left out."""
-        content: dict[str, Any] = {"format": FORMAT, "version": VERSION if self.blocks is None else _BLOCK_VERSION}
+        content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
         content |= {name: getattr(self, name) for name in ("plan_id", "transaction_size", "itemset_size", "reports")}
         content |= {"operator": self.operator.to_json()}
-        content |= {"min_support": self.min_support, "meaning": f"supports are {meaning(self)}"}
-        levels = [[pair for pair in asdict(level).items() if pair != ("left_out", 0)] for level in self.levels]
+        content |= {"min_support": self.min_support, "meaning": f"supports are {meaning(self.transaction_size)}"}
+        levels = (asdict(level).items() for level in self.levels)
         # JSON has no infinity: null where nothing can be learned
         finite = [{name: None if value == math.inf else value for name, value in level} for level in levels]
         content |= asdict(self.errors) | {"levels": finite}
         optional = {
-            "view": None if self.view == "items" else self.view,
-            "buckets": self.buckets,
-            # a later round needs to know of names that were dropped from baskets, not from entries
-            "others": self.others if self.view == "items" and self.others == "drop" else None,
+            "others": self.others if self.others == "drop" else None,
             "auto": self.auto or None,
             "top": self.top and asdict(self.top),
             "certain": self.certain and asdict(self.certain),
             "largest_estimate": self.largest_estimate,
-            "corrected": self.corrected or None,
-            "blocks": self.blocks and self.blocks.to_json(),
+            "sizes": self.sizes and asdict(self.sizes),
         }
         return content | {name: value for name, value in optional.items() if value is not None}
 
@@ -262,8 +171,6 @@ class MiningFacts:
         levels = tuple(Level(**_plain_fields(Level, level, " of an itemset size")) for level in content["levels"])
         if any(level.status not in STATUSES for level in levels):
             raise EstimateError("it decides about an itemset size in an unknown way")
-        given = content.get("blocks")
-        blocks = None if given is None else BlockFacts.from_json(given, content.get("transaction_size", 0))
         top, certain = content.get("top"), content.get("certain")
         largest = content.get("largest_estimate")
         if not (largest is None or (isinstance(largest, int | float) and math.isfinite(largest))):
@@ -273,38 +180,16 @@ class MiningFacts:
             operator=operator_from_json(content.get("operator")),
             errors=ErrorOptions(**_plain_fields(ErrorOptions, content, all_given=True)),
             levels=levels,
-            buckets=content.get("buckets"),
             top=None if top is None else Ranking(**_plain_fields(Ranking, top, " of what is ranked")),
             certain=None if certain is None else Certainty(**_plain_fields(Certainty, certain, " of what is certain")),
             largest_estimate=largest,
-            blocks=blocks,
+            sizes=None if content.get("sizes") is None else SizeFacts.from_json(content["sizes"]),
         )
 
 
-class Sampled(Protocol):
-    """What says of what supports are shares."""
-
-    @property
-    def transaction_size(self) -> int:
-        """M."""
-
-    @property
-    def view(self) -> str:
-        """What transactions are made of."""
-
-    @property
-    def blocks(self) -> BlockFacts | None:
-        """What reports are about, where they are about a block each."""
-
-
-def meaning(facts: Sampled) -> str:
+def meaning(transaction_size: int) -> str:
     """Say what supports are shares of."""
-    if facts.view == "sizes":
-        return "shares of baskets by their size"
-    if facts.blocks is not None and facts.blocks.whole:
-        return "those of whole baskets"
-    where = "a basket" if facts.blocks is None else "a block"
-    return f"those within at most {counted(facts.transaction_size, 'sampled item')} {where}"
+    return f"those within at most {counted(transaction_size, 'sampled item')} a basket"
 
 
 def _plain_fields(kind: type, content: Any, of: str = "", *, all_given: bool = False) -> dict[str, Any]:
@@ -332,26 +217,12 @@ def describe_undecided(facts: MiningFacts) -> list[str]:
     false_ones = "expect false ones among " + ("them" if facts.certain is None else "those not certain")
     consequence = {"undecidable": "none are reported", "uncertain": false_ones}
     n_reports = facts.reports if facts.certain is None else facts.certain.selecting_reports
-    return (
-        [
-            f"itemsets of {level.size}: {level.status} at {level.min_support:.4g} from {n_reports:,} reports "
-            f"({_reach(level)}); {consequence[level.status]}"
-            for level in facts.levels
-            if level.status == "undecidable" or (level.status == "uncertain" and level.candidates)
-        ]
-        + _left_out(facts)
-        + nothing_found(facts)
-    )
-
-
-def _left_out(facts: MiningFacts) -> list[str]:
-    """Say how many itemsets lie in too few blocks."""
     return [
-        f"{counted(level.left_out, 'itemset')} of {level.size} left out, in too few blocks: fewer than "
-        f"{facts.respondents.fewest_reports(level.size):,} reports tell of {'it' if level.left_out == 1 else 'each'}"
+        f"itemsets of {level.size}: {level.status} at {level.min_support:.4g} from {n_reports:,} reports "
+        f"({_reach(level)}); {consequence[level.status]}"
         for level in facts.levels
-        if level.left_out
-    ]
+        if level.status == "undecidable" or (level.status == "uncertain" and level.candidates)
+    ] + nothing_found(facts)
 
 
 def nothing_found(facts: MiningFacts) -> list[str]:
@@ -388,7 +259,7 @@ def _reach(level: Level) -> str:
     return f"{spread}{lowest:.2%} is the lowest discoverable of one itemset, {asked} {believed}"
 
 
-_TYPES |= dict.fromkeys(("length", "count", "reports", *RANKS), np.int64)
+_TYPES |= dict.fromkeys(("length", "count", *RANKS), np.int64)
 
 
 # ---- tables
@@ -400,19 +271,13 @@ def itemset_frame(
     """Put found itemsets into a table, larger supports first within a size; ``columns`` are further ones of each."""
     parts, model = [], facts.respondents.model
     for level, more in zip(found, columns, strict=True):
-        names = [names_of(plan.catalogue, plan.view, row) for row in level.itemsets.tolist()]
+        names = [names_of(plan.catalogue, row) for row in level.itemsets.tolist()]
         part = estimate_columns(names, level.sums, level.estimates, model, facts.errors)
         # the order that files have
         part |= {"frequent": level.frequent, "count": part.pop("count")}
-        if level.subsets is not None and facts.blocks is not None:
-            loss = facts.blocks.held.lost(level.estimates.support, level.itemsets.shape[1])
-            part |= dict(zip(BLOCKS, (level.subsets[:, 0], loss, level.subsets.tolist()), strict=True))
         order = np.argsort(-part["support"], kind="stable")
         parts.append(_typed(LightFrame.made(part | more)).take(order))
-    frame = put_together(parts) if parts else _empty_frame(facts)
-    if facts.blocks is not None:
-        facts = replace(facts, blocks=facts.blocks.with_rows(frame))
-    return with_facts(frame, facts)
+    return with_facts(put_together(parts) if parts else _empty_frame(facts), facts)
 
 
 def with_facts(frame: _Frame, facts: MiningFacts) -> _Frame:
@@ -441,19 +306,16 @@ def estimate_columns(
     }
 
 
-def names_of(catalogue: "Catalogue", view: View, row: Sequence[int]) -> frozenset[str]:
-    """Return the names of an itemset; where an entry of the catalogue is an itemset, the names that it is made of."""
-    if view.itemsets:
-        return frozenset(name for entry in row for name in view.itemsets[entry])
+def names_of(catalogue: "Catalogue", row: Sequence[int]) -> frozenset[str]:
+    """Return the names of an itemset."""
     return frozenset(catalogue[item] for item in row)
 
 
 def _columns_of(facts: MiningFacts) -> list[str]:
     """Return the columns that a table with these facts must have."""
-    blocks = BLOCKS if facts.blocks is not None else []
     certain = CERTAIN_COLUMNS if facts.certain is not None else []
     ranks = RANKS if facts.top is not None else []
-    return [*COLUMNS, *blocks, *certain, *ranks, *(CORRECTED if facts.corrected else [])]
+    return [*COLUMNS, *certain, *ranks, *(CORRECTED if facts.sizes is not None else [])]
 
 
 def _empty_frame(facts: MiningFacts) -> LightFrame:
@@ -481,50 +343,12 @@ def mining_facts(frame: AnyFrame) -> MiningFacts:
 
 def _read_facts(content: Any) -> MiningFacts:
     known = isinstance(content, dict) and content.get("format") == FORMAT
-    if not known or content.get("version") != (_BLOCK_VERSION if "blocks" in content else VERSION):
+    if not known or content.get("version") != VERSION:
         raise EstimateError(
             "this table does not carry the plan, the number of reports and the counts that standard errors "
             "need; take it as assocpriv.mine returned it or read_itemsets read it"
         )
     return MiningFacts.from_json(content)
-
-
-def subsets_of(frame: LightFrame) -> Callable[[NDArray[np.int64]], SubsetCounts]:
-    """Return what tells the counts of all subsets of itemsets, given by their rows: int64 (sets, 2^k), by mask.
-
-    The rows of single items say which item a bit is; that of the empty set, of whatever row, is every report's.
-    """
-    n_reports = mining_facts(frame).reports
-    counts = np.append(frame["count"], n_reports)
-
-    def of_all(rows: NDArray[np.int64]) -> SubsetCounts:
-        shown = counts[rows]
-        shown[:, 0] = n_reports
-        return SubsetCounts.of_all(shown)
-
-    if SUBSET_COUNTS not in frame.columns:
-        return of_all
-    lists, reports = frame[SUBSET_COUNTS].tolist(), np.append(frame["reports"], n_reports)
-    names = [min(itemset) for itemset in frame["itemsets"]]  # of a single item its own
-    rank = np.argsort(np.argsort(np.array(names, dtype=object), kind="stable"), kind="stable")
-
-    def of_blocks(rows: NDArray[np.int64]) -> SubsetCounts:
-        k = (rows.shape[1] - 1).bit_length()
-        by_name = np.argsort(np.argsort(rank[rows[:, [1 << i for i in range(k)]]], axis=1), axis=1)
-        masks = [sum((1 << by_name[:, i]) * (mask >> i & 1) for i in range(k)) for mask in range(1 << k)]
-        own = np.array([lists[row] for row in rows[:, -1].tolist()], dtype=np.int64)
-        shown = np.take_along_axis(own, np.stack(np.broadcast_arrays(rows[:, 0] * 0, *masks[1:]), axis=1), axis=1)
-        asked = reports[rows]
-        asked[:, 0] = n_reports
-        return SubsetCounts(shown, asked)
-
-    return of_blocks
-
-
-def sizes_of(frame: AnyFrame) -> NDArray[np.int64]:
-    """Return k of each itemset, int64 (rows,): 1 where an entry of the catalogue is an itemset by itself."""
-    sizes = np.asarray(frame["length"], dtype=np.int64)
-    return np.ones_like(sizes) if mining_facts(frame).are_entries else sizes
 
 
 def sure_rows(frame: AnyFrame) -> NDArray[np.bool_]:
@@ -533,8 +357,9 @@ def sure_rows(frame: AnyFrame) -> NDArray[np.bool_]:
     The estimate is at least the support from which the finds of its size can be believed, and at least as many of its
     own standard errors (server/intervals.py).
     """
-    sizes, support = sizes_of(frame), np.asarray(frame["support"], dtype=np.float64)
-    errors, sure = np.asarray(frame["std_error"], dtype=np.float64), np.zeros(len(frame), dtype=np.bool_)
+    sizes = np.asarray(frame["length"], dtype=np.int64)
+    support, errors = (np.asarray(frame[name], dtype=np.float64) for name in ("support", "std_error"))
+    sure = np.zeros(len(frame), dtype=np.bool_)
     for level in mining_facts(frame).levels:
         least = np.maximum(level.level_discoverable_support, level.errors * errors)
         sure |= (sizes == level.size) & (support >= least)
@@ -638,25 +463,10 @@ def _check_table(frame: LightFrame, facts: MiningFacts) -> None:
             raise EstimateError("what it says of what is certain is out of range")
         if not _between(frame["p_value"], 0, 1):
             raise EstimateError("a p-value is out of range")
-    if facts.blocks is not None:
-        _check_blocks(frame, facts)
 
 
 def _between(values: NDArray[Any], least: Any, most: Any) -> bool:
     return bool(((values >= least) & (values <= most)).all())
-
-
-def _check_blocks(frame: LightFrame, facts: MiningFacts) -> None:
-    """Refuse counts that reports about blocks cannot show."""
-    if not _between(frame["reports"], frame["count"], facts.reports) or not (frame["sampling_loss"] >= 0).all():
-        raise EstimateError("how many reports tell of an itemset, or what it lost, is out of range")
-    columns = (frame[SUBSET_COUNTS], sizes_of(frame), frame["reports"], frame["count"])
-    rows = zip(*(each.tolist() for each in columns), strict=True)
-    for given, size, reports, count in rows:
-        counts = list(given)
-        whole = len(counts) == 1 << size and all(0 <= int(each) <= reports for each in counts)
-        if not whole or (counts[0], counts[-1]) != (reports, count):
-            raise EstimateError("the counts of an itemset's subsets are out of range")
 
 
 def frequent_counts(itemsets: "pd.DataFrame") -> Iterator[tuple[tuple[str, ...], int]]:

@@ -18,6 +18,7 @@ from assocpriv.server import false_discovery, itemsets
 from assocpriv.server.apriori import ItemsetEstimates, measure
 from assocpriv.server.counting import CountingBackend, Part, Source
 from assocpriv.server.intervals import ErrorOptions, read_share
+from assocpriv.server.whole_baskets import with_whole_baskets
 
 if TYPE_CHECKING:
     from assocpriv.files.itemsets import LightFrame
@@ -101,25 +102,20 @@ def check_aim(min_support: "float | str | None", top: int | None) -> false_disco
 def check_max_itemset(plan: "Plan", max_itemset: int | None) -> int:
     """Return the largest itemset size to mine, the plan's by default; EstimateError if it cannot answer for that."""
     if max_itemset is None:
-        return 1 if plan.view.itemsets else plan.itemset_size
-    if plan.view.itemsets and max_itemset != 1:
-        raise EstimateError(
-            f"each entry of this plan's catalogue is an itemset by itself, so the largest must be 1 entry, got "
-            f"{max_itemset}; ask for a union as an entry of its own, in a new plan"
-        )
-    largest_size, m = as_whole(max_itemset), plan.transaction_size
+        return plan.items.itemset_size
+    largest_size, m = as_whole(max_itemset), plan.items.transaction_size
     if largest_size is None or not 1 <= largest_size <= m:
         raise EstimateError(
             f"the largest itemset must have 1..{m} items (the plan's transaction size), got {max_itemset}"
         )
-    if plan.generator.kind == "none":
+    if plan.items.generator.kind == "none":
         return largest_size
-    needed = min(m + largest_size, plan.block_plan.padded_items)
-    independent = plan.generator.independent_items(plan.independent.insert_bits)
+    needed = min(m + largest_size, plan.items.padded_items)
+    independent = plan.items.generator.independent_items(plan.items.independent.insert_bits)
     if independent < needed:
         raise EstimateError(
             f"itemsets of {largest_size} items need any {needed} items of a report independent, but the plan's "
-            f"generator gives {independent}; it was made for itemsets of up to {plan.itemset_size} "
+            f"generator gives {independent}; it was made for itemsets of up to {plan.items.itemset_size} "
             f"(plan --itemset-size {largest_size} allows more, for new reports)"
         )
     return largest_size
@@ -138,19 +134,16 @@ def mine(backend: CountingBackend, request: MiningRequest) -> "LightFrame":
     measurement = (_mine_split if request.is_split else _mine_together)(backend, request, largest)
     facts = itemsets.MiningFacts(
         plan.plan_id,
-        plan.transaction_size,
-        plan.itemset_size,
+        plan.items.transaction_size,
+        plan.items.itemset_size,
         measurement.source[0].n_reports,
-        plan.operator,
+        plan.items.operator,
         measurement.mined.min_support,
         # those who test are a sample of all (false_discovery.py)
         replace(request.errors, population=request.errors.population or request.is_split),
         tuple(measurement.mined.levels),
-        view=plan.view.kind,
-        buckets=dict(zip(plan.catalogue, plan.view.bounds, strict=True)) if plan.view.bounds else None,
-        others=plan.view.others,
+        others=plan.names.others,
         auto=request.aim.min_support is None and request.aim.top is None,
-        blocks=itemsets.facts_of_blocks(measurement.source, plan),
     )
     columns: Columns = [{} for _ in measurement.found]
     if request.aim.top is not None:
@@ -162,7 +155,7 @@ def mine(backend: CountingBackend, request: MiningRequest) -> "LightFrame":
         facts, columns = _with_tests(facts, measurement, request, plan.n_items, largest)
     if not any(len(level.itemsets) for level in measurement.found):
         facts = replace(facts, largest_estimate=_largest_estimate(backend))
-    return itemsets.itemset_frame(measurement.found, plan, facts, columns)
+    return with_whole_baskets(itemsets.itemset_frame(measurement.found, plan, facts, columns), backend)
 
 
 def _largest_estimate(backend: CountingBackend) -> float | None:
@@ -187,7 +180,7 @@ class _Measurement:
 def _mine_together(backend: CountingBackend, request: MiningRequest, largest: int) -> _Measurement:
     source = backend.open(Part.WHOLE)
     mined = false_discovery.mine_for(request.aim, source, backend.plan.n_items, largest, backend.most_candidates)
-    return _Measurement(mined, _with_subsets(mined.found, source, backend.plan), source[0].n_reports, source)
+    return _Measurement(mined, mined.found, source[0].n_reports, source)
 
 
 def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) -> _Measurement:
@@ -201,24 +194,7 @@ def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) 
     mined = false_discovery.mine_for(request.aim, selecting, backend.plan.n_items, largest, backend.most_candidates)
     del selecting  # gives its memory back
     found = measure(testing, [level.itemsets for level in mined.found], mined.min_support)
-    return _Measurement(mined, _with_subsets(found, testing, backend.plan), n_selecting, testing)
-
-
-def _with_subsets(found: list[ItemsetEstimates], source: Source, plan: "Plan") -> list[ItemsetEstimates]:
-    """Count also the subsets of what was found among the reports that tell of it, where not every report does.
-
-    Rules need them; elsewhere the subsets' own rows say as much. Bit i of a mask is the i-th item by name.
-    """
-    counter, _ = source
-    if counter.blocks is None:
-        return found
-    by_name = np.argsort(np.argsort(np.array(list(plan.catalogue), dtype=object), kind="stable"), kind="stable")
-    with_subsets = []
-    for level in found:
-        ordered = np.take_along_axis(level.itemsets, np.argsort(by_name[level.itemsets], axis=1), axis=1)
-        counts, _ = counter.subsets(ordered)
-        with_subsets.append(replace(level, subsets=counts))
-    return with_subsets
+    return _Measurement(mined, found, n_selecting, testing)
 
 
 def _with_tests(

@@ -10,10 +10,6 @@ errors, tests and intervals. For a rule A → C with B = A ∪ C and estimates b
 V is the joint covariance of the three estimates (supports.py), which come from the same reports; every count it needs
 is that of a subset of B.
 
-With blocks fewer reports tell of B than of A or C, N_B ≤ N_A: those of blocks that hold both sides. They are among
-those that tell of A, so Cov(b, a) = Cov(Z_B, Z_A)/N_A (supports.py), which their counts estimate, and each variance is
-that from the N of its own itemset. Then Var D has σ²(Z_B)·(1/N_B − 1/N_A) beside the variance of W over N_A.
-
 Whether a confidence reaches C is tested by D = b − C·a, whose expectation is negative if it does not, with
 p = Φ(−D/σ) and σ² the larger of two estimates: (1, −C) V (1, −C)ᵀ, and Var D as it would be with D = 0. For the latter,
 one report adds W = Z_B − C·Z_A to N·D; its variance is estimated without bias by the mean of U = W² (population) or
@@ -33,7 +29,7 @@ Source: Fieller, Some problems in interval estimation, J. R. Stat. Soc. B 1954.
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -47,16 +43,14 @@ from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting import find_itemsets
 from assocpriv.server.false_discovery import SPLIT, all_rules, false_discoveries_controlled, parse_certainty
 from assocpriv.server.intervals import lower_tails, read_share
-from assocpriv.server.itemsets import ATTRIBUTE, CERTAIN_COLUMNS, MiningFacts, mining_facts, subsets_of
+from assocpriv.server.itemsets import ATTRIBUTE, CERTAIN_COLUMNS, MiningFacts, mining_facts
 from assocpriv.server.selection import METRICS, RuleFilter
 from assocpriv.server.supports import (
     Respondents,
-    SubsetCounts,
     covariance,
     estimate_supports,
     mask_of,
     normal_quantile,
-    sampling_variance,
     subset_sums,
 )
 
@@ -66,7 +60,6 @@ Counts = NDArray[np.int64]
 Three = tuple[Floats, Floats, Floats]
 LEAST_SUPPORT = 2.0  # standard errors: a side not told from 0 says nothing about a share of it
 SIDES = ["antecedents", "consequents"]
-NEEDS_ITEMS = "rules compare an itemset with its subsets, from a plan that asks for items"
 ERRORS = ["support_std_error", "confidence_std_error", "lift_std_error"]
 
 
@@ -96,8 +89,6 @@ def derive_rules(
     """
     threshold, level = float(read_share(min_confidence, "the minimum confidence")), parse_certainty(certain, SPLIT)
     facts = mining_facts(itemsets)
-    if facts.are_entries:
-        raise EstimateError(f"these itemsets are entries that the plan asks for one by one; {NEEDS_ITEMS}")
     if level is not None and facts.certain is None:
         raise EstimateError(
             "rules can be certain only if their itemsets were mined with certain (--certain) too: this table's were "
@@ -153,7 +144,7 @@ def _why_none(itemsets: LightFrame, wanted: RuleFilter, threshold: float) -> str
 class _Table:
     """What rules need of a mined table, by row; ``clear`` are supports told from 0, which sides must have."""
 
-    subsets: Callable[[Rows], SubsetCounts]
+    counts: Counts
     supports: Floats
     clear: NDArray[np.bool_]
     respondents: Respondents
@@ -163,7 +154,7 @@ class _Table:
     def of(cls, itemsets: LightFrame, facts: MiningFacts) -> "_Table":
         supports, errors = (itemsets[name] for name in ("support", "std_error"))
         clear = (supports > 0) & (supports >= LEAST_SUPPORT * errors)
-        return cls(subsets_of(itemsets), supports, clear, facts.respondents, facts.errors.population)
+        return cls(itemsets["count"], supports, clear, facts.respondents, facts.errors.population)
 
 
 def _subset_rows(itemsets: LightFrame) -> Iterator[Rows]:
@@ -203,7 +194,8 @@ def _rules_of_size(rows: Rows, table: _Table, threshold: float, tested: bool) ->
     tested, p: float64 (6 or 7, rules).
     """
     k, whole = (rows.shape[1] - 1).bit_length(), rows.shape[1] - 1
-    counted = table.subsets(rows)
+    counts = table.counts[rows]
+    counts[:, 0] = table.respondents.n_reports
     for members in (members for size in range(1, k) for members in combinations(range(k), size)):
         mask = sum(1 << i for i in members)
         sides = rows[:, [mask, whole - mask]].T
@@ -211,7 +203,7 @@ def _rules_of_size(rows: Rows, table: _Table, threshold: float, tested: bool) ->
         good = np.flatnonzero(table.clear[sides].all(axis=0) & (b >= threshold * a))
         if len(good):
             inside, supports = [int(i in members) for i in range(k)], (b[good], a[good], c[good])
-            found = RuleEstimates.of(counted.among(good), table.respondents, inside, supports, table.population)
+            found = RuleEstimates.of(counts[good], table.respondents, inside, supports, table.population)
             p = [found.p_values(threshold)] if tested else []
             yield sides[:, good], np.stack([*supports, *found.std_errors(), *p])
 
@@ -307,11 +299,10 @@ class RuleEstimates:
     """Rules of one pattern, which says which of the k items of A ∪ C are in A.
 
     Attributes:
-        counts: c_D for every subset D of A ∪ C by mask, int64 (rules, 2^k), in reports that tell of A ∪ C.
+        counts: c_D for every subset D of A ∪ C by mask, int64 (rules, 2^k).
         inside: 0 or 1 for each of the k items: membership of A.
         supports: b, a, c, float64 (rules,) each.
         covariance: V of these, each entry float64 (rules,), for the population or the transactions at hand.
-        asked: N_D, how many reports tell of each subset, int64 (rules, 2^k).
     """
 
     counts: Counts
@@ -320,15 +311,14 @@ class RuleEstimates:
     supports: Three
     covariance: list[list[Floats]]
     population: bool
-    asked: Counts
 
     @classmethod
     def of(
-        cls, counted: SubsetCounts, respondents: Respondents, inside: list[int], supports: Three, population: bool
+        cls, counts: Counts, respondents: Respondents, inside: list[int], supports: Three, population: bool
     ) -> "RuleEstimates":
         """Return estimates with their covariance."""
-        joint = _joint_covariance(counted, respondents, inside, supports, population=population)
-        return cls(counted.counts, respondents, inside, supports, joint, population, counted.asked)
+        joint = _joint_covariance(counts, respondents, inside, supports, population=population)
+        return cls(counts, respondents, inside, supports, joint, population)
 
     def std_errors(self) -> list[Floats]:
         """Return the standard errors of support, confidence and lift, float64 (rules,) each."""
@@ -349,19 +339,17 @@ class RuleEstimates:
     def _variance_at_zero(self, threshold: float) -> Floats:
         """Return Var D, or what it would be had D come out as 0 if that is more."""
         k, shown = len(self.inside), np.arange(1 << len(self.inside))
-        of_rule, of_side = np.maximum(self.asked[:, -1], 1), np.maximum(self.asked[:, mask_of(self.inside)], 1)
-        drawn = self.population or bool((of_rule < of_side).any())
-        of_a = shown & mask_of(self.inside)
+        n_reports, of_a = self.respondents.n_reports, shown & mask_of(self.inside)
         z_b, z_a = (
             np.array([float(x) for x in self.respondents.model.row(size)])[np.bitwise_count(masks)]
             for size, masks in ((k, shown), (sum(self.inside), of_a))
         )
         w = z_b - threshold * z_a
-        u = w * w - (0.0 if drawn else (1 - 2 * threshold) * z_b + threshold**2 * z_a)
-        w, u, ww, uw, bb = np.stack([w, u, w * w, u * w, z_b * z_b]) @ _exactly(self.counts).T / of_rule
+        u = w * w - (0.0 if self.population else (1 - 2 * threshold) * z_b + threshold**2 * z_a)
+        w, u, ww, uw = np.stack([w, u, w * w, u * w]) @ _exactly(self.counts).T / n_reports
         spread = ww - w * w
         slope = (uw - u * w) / np.where(spread > 0, spread, np.inf)
-        variance: Floats = np.maximum(u, u - slope * w) / of_side + bb * (1 / of_rule - 1 / of_side)
+        variance: Floats = np.maximum(u, u - slope * w) / n_reports
         return variance
 
     def confidence_intervals(self, level: float) -> Floats:
@@ -384,20 +372,17 @@ def _quadratic_form(gradient: "Sequence[Floats | float]", cov: list[list[Floats]
 
 
 def _joint_covariance(
-    counted: SubsetCounts, respondents: Respondents, inside: list[int], supports: Three, *, population: bool
+    counts: Counts, respondents: Respondents, inside: list[int], supports: Three, *, population: bool
 ) -> list[list[Floats]]:
     """Estimate the covariance matrix of b, a, c; raised to the bounds that itemsets have, its correlations stay."""
     members = [[1] * len(inside), inside, [1 - i for i in inside]]
     raw = [
-        [covariance(counted, respondents, left, right, population=population) for right in members] for left in members
+        [covariance(counts, respondents, left, right, population=population) for right in members] for left in members
     ]
     scales = []
     for i, (member, support) in enumerate(zip(members, supports, strict=True)):
-        within = estimate_supports(subset_sums(counted.counts, mask_of(member)), respondents)
-        asked = np.maximum(counted.asked[:, mask_of(member)], 1)
-        least = within.least_variance * (within.asked / asked)
-        least = least + sampling_variance(support, asked, None if population else respondents.n_reports)
-        floored = np.maximum(raw[i][i], least)
+        within = estimate_supports(subset_sums(counts, mask_of(member)), respondents)
+        floored = np.maximum(raw[i][i], within.least(support, population=population))
         with np.errstate(invalid="ignore"):  # a single report: infinite errors
             scales.append(np.sqrt(floored / np.where(raw[i][i] > 0, raw[i][i], np.inf)))
         raw[i][i] = floored

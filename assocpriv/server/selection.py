@@ -24,7 +24,7 @@ from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import sort_key
 from assocpriv.promise.breaches import parse_number
 from assocpriv.promise.errors import EstimateError, PlanError
-from assocpriv.server.itemsets import sizes_of, sure_rows
+from assocpriv.server.itemsets import sure_rows
 
 if TYPE_CHECKING:
     from assocpriv.files.itemsets import LightFrame
@@ -72,8 +72,7 @@ class ItemsetFilter:
 
     def check(self, plan: "PublishedPlan") -> None:
         """Refuse names that a plan does not have, as those that are misspelt; else they would look like no find."""
-        baskets = plan.as_a(Plan)
-        known = {*baskets.catalogue, *(name for itemset in baskets.view.itemsets for name in itemset)}
+        known = plan.as_a(Plan).catalogue.index_of
         for name in map(str, self.contains):
             if name not in known:
                 raise EstimateError(f"{name!r} is not in the plan's catalogue")
@@ -167,7 +166,7 @@ def rows_to_show(frame: "LightFrame", wanted: ItemsetFilter, sure: Mask, most: i
     of its own if these are fewer. ``sure`` is bool (rows,).
     """
     rows = np.flatnonzero(wanted.matches(frame))
-    sizes, support = sizes_of(frame), frame["support"]
+    sizes, support = frame["length"], frame["support"]
     if wanted.sort == SURE:
         by_rank = frame["rank"] if "rank" in frame.columns else np.arange(len(frame))
         rows = rows[np.lexsort((by_rank[rows], ~sure[rows]))]

@@ -4,10 +4,9 @@ Reports are in files, which the tasks open themselves, or in a column of a DataF
 comes back are whole numbers, which are added up, so results are the local backend's to the last integer.
 """
 
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,19 @@ from numpy.typing import NDArray
 from assocpriv.files.arrow import pa
 from assocpriv.files.reports import COLUMN, Reports, file_batches, filled, row_groups
 from assocpriv.plans.baskets import Plan
+from assocpriv.plans.question import Question
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import EstimateError, SparkError, WireError, counted
-from assocpriv.server.counting import BlockCounter, LocalCounter, Part, ReportPart, Source, counter_of, most_candidates
+from assocpriv.server.counting import (
+    Answers,
+    ItemsetCounter,
+    LocalCounter,
+    Part,
+    ReportPart,
+    Source,
+    most_candidates,
+    number_of,
+)
 from assocpriv.spark.session import add_up, column_of
 
 if TYPE_CHECKING:
@@ -98,11 +107,10 @@ class SparkBackend:
     @property
     def most_candidates(self) -> int:
         """How many candidates a quarter of the memory holds, with all counts and what they came in."""
-        counts = 1 if self.plan.view.blocks is None else self.plan.itemset_size + 1
-        return most_candidates(self._memory_bytes, 2 * counts)
+        return most_candidates(self._memory_bytes, 2)
 
-    def open(self, part: Part = Part.WHOLE) -> Source:
-        """Return the counter of these reports, and its model.
+    def open(self, part: Part = Part.WHOLE, question: Question | None = None) -> Source:
+        """Return the counter of answers to a question, by default that about items, and its model.
 
         Raises:
             EstimateError: some of the reports are asked for, and they are in no order.
@@ -115,43 +123,48 @@ class SparkBackend:
                     "have none; name the folder of report files, or have all reports do both: certain_by='all'"
                 )
             chosen = ReportPart(chosen, part is Part.SELECTING)
-        counter = _Counter(chosen) if self.plan.view.blocks is None else _BlockCounter(chosen)
-        return counter, SupportModel.of(self.plan.operator)
+        number = number_of(self.plan, question)
+        return _Counter(chosen, number), SupportModel.of(self.plan.questions[number].operator)
 
 
-class _Counter(LocalCounter):
+class _Counter(ItemsetCounter):
     """Each itemset is counted there, and all else follows here."""
 
+    def __init__(self, chosen: Any, number: int) -> None:
+        self._chosen, self._number = chosen, number
+
+    @cached_property
+    def n_reports(self) -> int:
+        """Number of answers N."""
+        if not self._chosen.plan.number_bytes:
+            return len(self._chosen)
+        return int(self._add_up(_number_of_answers, 1)[0])
+
     def count(self, itemsets: Ints) -> Ints:
-        return _ask(self._reports, (len(itemsets),), "count", itemsets)
+        """Return the number of answers showing all items of each itemset."""
+        return self._add_up(partial(_supersets, itemsets), len(itemsets))
 
-
-class _BlockCounter(BlockCounter):
-    """Likewise, where a report tells of a block."""
-
-    def count_slots(self, itemsets: Ints, slots: Ints) -> Ints:
-        return _ask(self._reports, (len(itemsets), int(slots.max()) + 1), "count_slots", itemsets, slots)
-
-    def reports_of_blocks(self) -> Ints:
-        if self._by_block is None:
-            self._by_block = _ask(self._reports, (self._blocks.count,), "reports_of_blocks")
-        return self._by_block
-
-
-def _ask(chosen: Any, shape: tuple[int, ...], method: str, *asked: Ints) -> Ints:
-    """Return the sum of what a method of local counters says of all chosen reports."""
-    answer = partial(_answer, getattr(chosen, "selecting", None), method, asked)
-    found: Ints = getattr(chosen, "reports", chosen).add_up(answer, math.prod(shape))
-    return found.reshape(shape)
+    def _add_up(self, count: "Callable[[Answers], Ints]", n_counts: int) -> Ints:
+        answer = partial(_in_answers, getattr(self._chosen, "selecting", None), self._number, count)
+        found: Ints = getattr(self._chosen, "reports", self._chosen).add_up(answer, n_counts)
+        return found
 
 
 # ---- in tasks
 
 
-def _answer(selecting: bool | None, method: str, asked: Sequence[Ints], first: int, reports: Any) -> Ints:
-    chosen = reports if selecting is None else ReportPart(reports, selecting, first)
-    counts: Ints = getattr(counter_of(chosen), method)(*asked)
-    return counts.ravel()
+def _in_answers(
+    selecting: bool | None, number: int, count: Callable[[Answers], Ints], first: int, reports: Any
+) -> Ints:
+    return count(Answers(reports if selecting is None else ReportPart(reports, selecting, first), number))
+
+
+def _number_of_answers(answers: Answers) -> Ints:
+    return np.array([len(answers)])
+
+
+def _supersets(itemsets: Ints, answers: Answers) -> Ints:
+    return LocalCounter(answers).count(itemsets)
 
 
 def _sum_of(read: _Read, count: _Count, n_counts: int, batches: Iterator[Any]) -> Ints:

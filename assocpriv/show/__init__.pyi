@@ -4,6 +4,6 @@
 from . import (
     audits as audits, charts as charts, collections as collections, figures as figures, guided as guided,
     itemsets as itemsets, notebook as notebook, outcomes as outcomes, pages as pages, plans as plans,
-    promises as promises, rounds as rounds, sheets as sheets, suppression as suppression, tables as tables,
+    promises as promises, sheets as sheets, suppression as suppression, tables as tables,
     terminal as terminal,
 )

@@ -25,8 +25,6 @@ from assocpriv.show.tables import tree_record, tree_text
 from assocpriv.show.terminal import paragraph_width
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from assocpriv.auditing.audit import Audit
     from assocpriv.server.crafted import CraftedCheck
     from assocpriv.simulation.demo import Demo, DemoStart
@@ -39,6 +37,12 @@ _CLIENTS = {
     "single": "our client for one {record}",
     "program": "the program given",
 }
+
+
+_TRUTH = (
+    "true: support within the sampled items, what is estimated; raw: support in the whole baskets; ± error: one "
+    "standard error"
+)
 
 
 # ---- trials
@@ -61,47 +65,30 @@ def simulation_lines(result: "Simulation", top: int) -> list[str]:
     """Show a simulation: what was found beside the truth, what was missed, the score and the times."""
     times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items())
     return [
-        _truth_line(result),
+        _TRUTH,
         *threshold_lines(mining_facts(result.itemsets)),
-        *itemset_lines(_shown(result), top),
+        *itemset_lines(result.itemsets, top),
         *_missed_lines(result, top),
         _score_line(result),
         f"time: {times}",
     ]
 
 
-def _truth_line(result: "Simulation") -> str:
-    if result.of_whole_baskets:
-        return "true: support in the whole baskets, what is estimated; ± error: one standard error"
-    return (
-        "true: support within the sampled items, what is estimated; raw: support in the whole baskets; ± error: one "
-        "standard error"
-    )
-
-
-def _shown(result: "Simulation") -> "pd.DataFrame":
-    """Return the itemsets without the column of raw supports where these are what is estimated."""
-    return result.itemsets.drop(columns="raw_support") if result.of_whole_baskets else result.itemsets
-
-
 def _missed_lines(result: "Simulation", top: int) -> list[str]:
     """Show truly frequent itemsets that were not found."""
     missed = result.missed
-    names = ["true"] if result.of_whole_baskets else ["true", "raw"]
     lines = [
-        f"{' '.join(percent(row[f'{name}_support'], width=8) for name in names)}  {listed(row['itemsets'])}"
+        f"{percent(row['true_support'], width=8)} {percent(row['raw_support'], width=8)}  {listed(row['itemsets'])}"
         for row in missed.head(top).to_dict("records")
     ]
-    head = " ".join(f"{name:>8}" for name in names)
-    return [f"{head}  missed", *lines, *rest_line(len(missed), top)] if len(missed) else []
+    return [f"{'true':>8} {'raw':>8}  missed", *lines, *rest_line(len(missed), top)] if len(missed) else []
 
 
 def _score_line(result: "Simulation") -> str:
     """Say how many truly frequent itemsets were found, missed and falsely reported."""
     truly = result.found_count + result.missed_count
-    where = "in the whole baskets" if result.of_whole_baskets else "within the sampled items"
     return (
-        f"of {truly:,} itemsets truly frequent {where}: {result.found_count:,} found, "
+        f"of {truly:,} itemsets truly frequent within the sampled items: {result.found_count:,} found, "
         f"{result.missed_count:,} missed; {result.false_count:,} reported that are below the minimum support"
     )
 
@@ -120,9 +107,9 @@ def start_lines(start: "DemoStart") -> list[str]:
 
 def found_lines(demo: "Demo", top: int) -> list[str]:
     """Show what was found beside the truth, itemsets by size and then rules, the times and the files."""
-    itemsets = _shown(demo.simulation)
+    itemsets = demo.simulation.itemsets
     facts = mining_facts(itemsets)
-    lines = ["", f"Found in the reports; {_truth_line(demo.simulation)}"]
+    lines = ["", f"Found in the reports; {_TRUTH}"]
     lines += threshold_lines(facts)
     for k in sorted(set(itemsets["length"])):
         lines += ["", *itemset_lines(itemsets[itemsets["length"] == k], top)]

@@ -3,19 +3,16 @@
 Mined or asked for: supports with errors and intervals, what is sure, what they are shares of.
 """
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assocpriv.files.itemsets import AnyFrame, LightFrame, itemset_records
 from assocpriv.plans.catalogue import itemsets_of
-from assocpriv.promise.errors import counted
-from assocpriv.server.ask import NOT_ASKED, AnswerFacts, AskOutcome, not_told
-from assocpriv.server.itemsets import MiningFacts, meaning, mining_facts, sizes_of
+from assocpriv.server.ask import AnswerFacts, AskOutcome, not_told
+from assocpriv.server.itemsets import MiningFacts, meaning, mining_facts
 from assocpriv.server.rules import rule_records
 from assocpriv.server.selection import EVERYTHING, SURE, ItemsetFilter, rows_to_show, shown_rows
-from assocpriv.server.supports import WHOLE_BELOW
 from assocpriv.show import figures
 
 if TYPE_CHECKING:
@@ -25,18 +22,16 @@ if TYPE_CHECKING:
 _MORE_COLUMNS = {
     "true_support": "true",
     "raw_support": "raw",
-    "corrected_support": "corrected",
-    "corrected_std_error": "± error",
+    "whole_support": "whole",
+    "whole_std_error": "± error",
     "model_error": "± model",
 }
 _CORRECTED = (
-    "corrected: supports in whole baskets, by a model of how baskets of each size hold an itemset; ± model: half of "
-    "the correction, which may be wrong; --json has the bounds that hold without a model"
+    "whole: supports in whole baskets, by a model of how baskets of each size hold an itemset; ± model: half of what "
+    "the model changes, which may be wrong"
 )
-_NOT_ASKED = "not asked: no report is about a block that holds all of these items"
 _NOT_TOLD = {
     "antecedent": "— with the interval 0–100%: the antecedent is not told from nobody, so nothing is known of the rule",
-    NOT_ASKED: _NOT_ASKED,
     "rule": "— with another interval: the whole rule is not told from nobody; its confidence lies in the interval",
 }
 _RULE_HEADER = f"{'confidence':>10} {'± error':>8} {'lift':>8} {'± error':>8} {'support':>8}"
@@ -56,7 +51,21 @@ def mined_record(mined: AnyFrame, wanted: ItemsetFilter = EVERYTHING) -> dict[st
 def mined_lines(frame: AnyFrame, top: int, wanted: ItemsetFilter = EVERYTHING) -> list[str]:
     """Show a mined table, and what its supports and the minimum support are."""
     facts = mining_facts(frame)
-    return [_meaning_line(facts), *_block_lines(facts), *threshold_lines(facts), *itemset_lines(frame, top, wanted)]
+    return [_meaning_line(facts), *_size_lines(facts), *threshold_lines(facts), *itemset_lines(frame, top, wanted)]
+
+
+def _size_lines(facts: MiningFacts) -> list[str]:
+    """Say what reports tell of sizes, and by what supports are multiplied to be those of whole baskets."""
+    if facts.sizes is None:
+        return []
+    factors = [
+        f"{factor:.2f} ± {factor * error:.2f} for {itemsets_of(int(k))}"
+        for k, (factor, error) in facts.sizes.undoing.items()
+    ]
+    return [
+        f"from {facts.sizes.answers:,} answers about sizes: {facts.sizes.mean:.2f} items a basket; undoing the "
+        f"sampling multiplies supports by about {', '.join(factors)}"
+    ]
 
 
 def itemset_lines(itemsets: AnyFrame, top: int, wanted: ItemsetFilter = EVERYTHING) -> list[str]:
@@ -77,7 +86,7 @@ def itemset_lines(itemsets: AnyFrame, top: int, wanted: ItemsetFilter = EVERYTHI
             f"{_itemset_line(row)}  {names}{mark}" if certain is None else f"{_itemset_line(row)}  {mark}{names}"
         )
     lines += _rest_lines(shown, wanted, rows)
-    lines += [_CORRECTED] if facts.corrected else []
+    lines += [_CORRECTED] if facts.sizes is not None else []
     if certain is not None:
         false = f"support below {figures.percent_as_given(facts.min_support)}"
         claimed = int(frame["certain"].sum()), int(sure[rows].sum())
@@ -88,7 +97,7 @@ def itemset_lines(itemsets: AnyFrame, top: int, wanted: ItemsetFilter = EVERYTHI
 def _rest_lines(shown: LightFrame, wanted: ItemsetFilter, rows: "NDArray[np.int64]") -> list[str]:
     """Say how many itemsets of which sizes are not shown for want of room, and how many a filter hides."""
     left = wanted.matches(shown)
-    sizes = sizes_of(shown)
+    sizes = shown["length"]
     missing = np.bincount(sizes[left], minlength=1) - np.bincount(sizes[rows], minlength=sizes[left].max(initial=0) + 1)
     parts = [f"{count:,} more {itemsets_of(k, count)}" for k, count in enumerate(missing.tolist()) if count]
     lines = [] if left.any() else ["(none)"]
@@ -121,7 +130,7 @@ def _not_sure(shown: LightFrame, facts: MiningFacts) -> str:
     """Say what itemsets are that stand below what is sure."""
     if facts.certain is not None:
         return "not certain:"
-    sizes = set(sizes_of(shown).tolist())
+    sizes = set(shown["length"].tolist())
     asked = ", ".join(
         f"{level.errors:.1f} for {itemsets_of(level.size)}" for level in facts.levels if level.size in sizes
     )
@@ -140,8 +149,6 @@ def _interval_title(level: float) -> str:
 
 def _support_line(row: dict[Any, Any]) -> str:
     """Show a support with its error and interval."""
-    if math.isnan(row["support"]):
-        return f"{'—':>9} {'—':>9}  {'not asked':>17}"
     support, error = (figures.percent(row[name], width=9) for name in ("support", "std_error"))
     low, high = (figures.percent(row[name], width=8) for name in ("ci_low", "ci_high"))
     return f"{support} {error}  {low}–{high}"
@@ -165,9 +172,7 @@ def threshold_lines(facts: MiningFacts) -> list[str]:
     """Say which minimum support was taken where none was given, and of which sizes."""
     if facts.auto:
         decided = [level for level in facts.levels if level.status == "decided" and level.candidates]
-        least = ", ".join(
-            f"{figures.percent(level.min_support, 4)} for {_entries_of(level.size, facts.view)}" for level in decided
-        )
+        least = ", ".join(f"{figures.percent(level.min_support, 4)} for {itemsets_of(level.size)}" for level in decided)
         return [f"minimum support {least}: the lowest at which all that is found of the size can be believed"]
     if facts.top is None:
         return []
@@ -185,30 +190,14 @@ def threshold_lines(facts: MiningFacts) -> list[str]:
     return lines
 
 
-def _entries_of(size: int, view: str) -> str:
-    return "sizes of baskets" if view == "sizes" else itemsets_of(size)
-
-
 def _meaning_line(facts: "MiningFacts | AnswerFacts") -> str:
     """Say what the supports of a table of itemsets are shares of."""
     certain = facts.certain if isinstance(facts, MiningFacts) else None
     chosen = ""
     if certain is not None and certain.by == "split":
         chosen = f" ({certain.selecting_reports:,} others chose the itemsets)"
-    return f"from {facts.reports:,} reports{chosen}; supports are {meaning(facts)}; ± error: one standard error"
-
-
-def _block_lines(facts: "MiningFacts | AnswerFacts") -> list[str]:
-    """Say what each report is about, and what sampling within it takes from supports, of plans with blocks."""
-    if facts.blocks is None:
-        return []
-    blocks, most = facts.blocks.asked.blocks, facts.transaction_size
-    about = blocks.longest(facts.blocks.asked.n_items)
-    full = f"{figures.percent(facts.blocks.held.full)} of people hold {most} or more of theirs"
-    lost = f"which may take up to {figures.percent(facts.blocks.largest_loss)} from a support (--json: of each)"
-    if facts.blocks.whole:
-        lost = f"which takes less than {WHOLE_BELOW:g} standard errors from any support"
-    return [f"each report is about one of {blocks.count:,} random blocks of {counted(about, 'item')}: {full}, {lost}"]
+    shares = meaning(facts.transaction_size)
+    return f"from {facts.reports:,} reports{chosen}; supports are {shares}; ± error: one standard error"
 
 
 # ---- rules
@@ -224,8 +213,7 @@ def derived_record(itemsets: LightFrame, rules: LightFrame) -> dict[str, Any]:
 
 def derived_lines(itemsets: LightFrame, rules: LightFrame, top: int) -> list[str]:
     """Show rules, and what the supports of their itemsets are."""
-    facts = mining_facts(itemsets)
-    return [_meaning_line(facts), *_block_lines(facts), *rule_lines(rules, top)]
+    return [_meaning_line(mining_facts(itemsets)), *rule_lines(rules, top)]
 
 
 def rule_lines(derived: AnyFrame, top: int) -> list[str]:
@@ -254,8 +242,7 @@ def rule_lines(derived: AnyFrame, top: int) -> list[str]:
 def _rule_line(row: dict[Any, Any], not_told: str = "") -> str:
     """Show a rule's figures; of one that is not told from nobody, confidence and lift would be noise over noise."""
     if not_told:
-        support = f"{'—':>8}" if not_told == NOT_ASKED else figures.percent(row["support"], 2, 8)
-        return f"{'—':>10} {'—':>8} {'—':>8} {'—':>8} {support}"
+        return f"{'—':>10} {'—':>8} {'—':>8} {'—':>8} {figures.percent(row['support'], 2, 8)}"
     return (
         f"{figures.percent(row['confidence'], 1, 10)} {figures.percent(row['confidence_std_error'], 1, 8)} "
         f"{row['lift']:8.2f} "
@@ -282,18 +269,16 @@ def answer_record(answers: "AskOutcome") -> dict[str, Any]:
 def answer_lines(answers: "AskOutcome") -> list[str]:
     """Show what was asked: itemsets, then rules, in the order asked."""
     facts, level = answers.facts, answers.facts.errors.confidence_level
-    lines = [_meaning_line(facts), *_block_lines(facts)]
+    lines = [_meaning_line(facts)]
     if len(answers.itemsets):
         lines.append(_support_header(level) + "  itemset")
         lines += [f"{_support_line(row)}  {figures.listed(row['itemsets'])}" for row in answers.itemsets.to_dict()]
-        lines += [_NOT_ASKED] if np.isnan(answers.itemsets["support"]).any() else []
     if len(answers.rules):
         lines.append(f"{_RULE_HEADER}  {_interval_title(level):>15}  rule")
         missing = not_told(answers.rules)
         for row, lacks in zip(answers.rules.to_dict(), missing, strict=True):
             low, high = (figures.percent(row[end], 1, 7) for end in ("confidence_ci_low", "confidence_ci_high"))
-            interval = f"{NOT_ASKED:>15}" if lacks == NOT_ASKED else f"{low}–{high}"
-            lines.append(f"{_rule_line(row, lacks)}  {interval}  {_sides(row)}")
+            lines.append(f"{_rule_line(row, lacks)}  {low}–{high}  {_sides(row)}")
         lines += [line for lacks, line in _NOT_TOLD.items() if lacks in missing]
     for k, limits in facts.limits.items():
         one, asked, whole = map(figures.discoverable, limits)

@@ -47,7 +47,7 @@ def itemsets_html(frame: "pd.DataFrame") -> str:
     said = f"{counted(facts.reports, 'report')}, {_asked_for(facts)}, plan {facts.plan_id[:12]}…"
     return _card(
         "Itemsets",
-        [said, f"supports are {escape(meaning(facts))}"],
+        [said, f"supports are {escape(meaning(facts.transaction_size))}"],
         head,
         rows,
         len(frame) - len(rows),

@@ -36,10 +36,10 @@ def count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
     ]
     lines = [f"{number:,} {what}" for number, what in parts if number]
     emptied = empty - counts.empty_kept
-    if emptied and plan.view.kind == "items":  # with other kinds it says nothing about the format
+    if emptied:
         line = f"{emptied:,} of {counts.baskets:,} baskets hold none of the catalogue's items"
         # where a plan leaves names out, as a short list does, that is no sign of a wrong format
-        lines.append(line if plan.view.others == "drop" else f"warning: {line}; check the format")
+        lines.append(line if plan.names.others == "drop" else f"warning: {line}; check the format")
     return lines
 
 

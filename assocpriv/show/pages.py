@@ -145,9 +145,8 @@ def _mined_page(table: "AnyFrame", plan: "PublishedPlan | None", min_confidence:
     records = [
         record | {"sure": each} for record, each in zip(itemset_records(surest.rows), surest.sure.tolist(), strict=True)
     ]
-    has_rules = len(frame) and not facts.are_entries
-    rules = rules_of_table(frame, min_confidence, None, RuleFilter()) if has_rules else LightFrame({})
-    first = rule_records(rules.take(np.arange(min(len(rules), sheets.MOST_RULES)))) if has_rules else []
+    rules = rules_of_table(frame, min_confidence, None, RuleFilter())
+    first = rule_records(rules.take(np.arange(min(len(rules), sheets.MOST_RULES))))
     many = {level.size: _how_many(level, known) for level in facts.levels}
     more = {
         size: [
@@ -180,17 +179,18 @@ def _how_many(level: "Level", plan: "Plan | None") -> int:
 
 def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]]:
     """Return half and twice the ε of a plan, and from which support on as many people would show single items then."""
-    if not plan.view.is_plain or plan.view.blocks is not None or plan.reports_per_person > 1:
+    if not plan.names.are_plain or plan.reports_per_person > 1:
         return []  # of these it depends on more than the promise
     found: list[tuple[str, float | None]] = []
     for name, times in (("half", 0.5), ("twice", 2.0)):
         wanted = times * epsilon(plan.promise.amplification_limit)
         said = f"{name} the ε, {wanted:.3g}"
         try:
+            # no report is made, and what can be told is the same with any code
+            promise, size = Epsilon(f"{wanted:.6f}"), plan.items.itemset_size
             other = make_plan(
-                plan.catalogue, plan.transaction_size, Epsilon(f"{wanted:.6f}"), itemset_size=plan.itemset_size,
-                reports=reports, code="none",  # no report is made, and what can be told is the same with any code
-            )  # fmt: skip
+                plan.catalogue, plan.items.transaction_size, promise, itemset_size=size, reports=reports, code="none"
+            )
         except PlanError:
             found.append((said, None))
             continue

@@ -11,37 +11,30 @@ from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assocpriv.planning.blocks import LEAST_BLOCKS
 from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery, Prospects, foresee
 from assocpriv.planning.transaction_size import SizeRow
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.kind import load_for
-from assocpriv.plans.view import NUMBER_BYTES
 from assocpriv.promise.breaches import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.promise.errors import counted
 from assocpriv.show import figures
 from assocpriv.show.outcomes import count_lines, loss_lines
 
 if TYPE_CHECKING:
+    from assocpriv.planning.shortlist import Refinement
     from assocpriv.plans.baskets import Plan
+    from assocpriv.plans.question import Question
     from assocpriv.server.intervals import DiscoverableSupports
     from assocpriv.simulation.samples import SamplePlan
 
 LOWEST, LEVEL = "lowest_discoverable_support", "level_discoverable_support"
-_ENTRIES, SIZES = {"items": "items", "itemsets": "itemsets"}, "sizes"
 _CODE_NAMES = {"none": "no code (one bit an item)", "bch": "BCH", "reed-solomon": "Reed–Solomon"}
-_ONE = {1: "single item", 2: "pair", 3: "triple"}
-_DISCOVERED = {False: ("itemset", "of its size", ""), True: ("class", "classes", "classes of sizes")}
 _FAR = 10  # times more reports than a sample has baskets, from which the number is likely no choice
-_SIZES_EXPLAINED = {
-    False: "longer: baskets with more than M items; surviving: what sampling to M leaves of the support of the most "
-    "frequent itemsets; discoverable: the lowest support from {reports} reports, within the M sampled items, and raw, "
-    "in whole baskets (the former over what survives)",
-    True: "blocks: parts of the catalogue, of which a report is about one; longer: baskets with more than M items of "
-    "it; surviving: what sampling to M leaves of the support of the most frequent itemsets; discoverable: the lowest "
-    "support from {reports} reports, within the M sampled items, and raw, in whole baskets (the former over what "
-    "survives)",
-}
+_SIZES_EXPLAINED = (
+    "longer: baskets with more than M items; surviving: what sampling to M leaves of the support of the most frequent "
+    "itemsets; discoverable: the lowest support from {reports} reports, within the M sampled items, and raw, in whole "
+    "baskets (the former over what survives)"
+)
 
 
 # ---- plans
@@ -53,9 +46,7 @@ def plan_record(prospects: Prospects) -> dict[str, Any]:
     return {
         "plan_id": plan.plan_id,
         "items": plan.n_items,
-        "view": plan.view.kind,
-        "blocks": _blocks_record(prospects),
-        **figures.fields(plan, "transaction_size itemset_size"),
+        **figures.fields(plan.items, "transaction_size itemset_size"),
         "promise": promise_record(plan.promise),
         "amplification_limit": format_fraction(plan.promise.amplification_limit),
         "amplification": format_fraction(plan.amplification),
@@ -63,23 +54,31 @@ def plan_record(prospects: Prospects) -> dict[str, Any]:
         "reports_per_person": plan.reports_per_person,
         "composed_amplification": format_fraction(prospects.composed_amplification),
         "plan_kind": plan.kind,
-        **_INSERTION[plan.kind](plan).record,
-        "pattern": plan.operator.pattern,
-        "code": plan.generator.kind,
-        **figures.fields(plan, "report_bits report_bytes"),
+        "questions": [_question_record(question, plan) for question in plan.questions],
+        "report_bytes": plan.report_bytes,
         "reports": prospects.reports,
         **_discoverable_record(prospects.discoverable),
         "influence": _influence_record(prospects),
+        "forged_sizes": [
+            {"share": each.share, "factors": {str(k): f for k, f in each.factors.items()}, "noticed": each.noticed}
+            for each in prospects.forged
+        ],
     }
 
 
-def _blocks_record(prospects: Prospects) -> dict[str, Any] | None:
-    """Say how the catalogue is cut, and of how many people which itemsets are asked; None without blocks."""
-    blocks = prospects.plan.view.blocks
-    if blocks is None:
-        return None
-    asked = {str(k): float(share) for k, share in prospects.asked.items()}
-    return blocks.to_json() | {"block_items": prospects.plan.asked_items, "asked_share": asked}
+def _question_record(question: "Question", plan: "Plan") -> dict[str, Any]:
+    """Return what a question asks, of which share of the people, and how it is answered."""
+    return {
+        "asks": question.view.asks(question.transaction_size),
+        "view": question.view.to_json(),
+        "share": float(plan.share(question)),
+        "amplification": format_fraction(question.amplification),
+        "report_bits": question.report_bits,
+        "operator": question.operator.kind,
+        **_INSERTION[question.operator.kind](question).record,
+        "pattern": question.operator.pattern,
+        "code": question.generator.kind,
+    }
 
 
 def promise_record(promise: Breach) -> dict[str, str]:
@@ -94,66 +93,35 @@ def _discoverable_record(limits: "DiscoverableSupports") -> dict[str, dict[str, 
 def plan_lines(prospects: Prospects) -> list[str]:
     """Say what a plan promises and what so many reports of it can show."""
     plan = prospects.plan
-    m, insertion, of_sizes = plan.transaction_size, _INSERTION[plan.kind](plan.block_plan), plan.view.kind == SIZES
-    head = f"{8 * NUMBER_BYTES} of them the part, " * (plan.view.blocks is not None)
-    within = f"within at most {counted(m, 'sampled item')} {'of its part ' * bool(prospects.asked)}a basket"
+    m, items = plan.items.transaction_size, plan.items
+    insertion = _INSERTION[items.operator.kind](items)
+    within = f"within at most {counted(m, 'sampled item')} a basket"
     return [
         f"plan        {plan.plan_id}",
-        _asked_line(plan),
-        *_block_lines(prospects),
+        f"            {plan.n_items:,} items, at most {m} a transaction (its size is hidden)",
         *_promise_lines(prospects),
         f"report      {counted(plan.report_bytes, 'byte')} "
-        f"({plan.report_bits:,} bits, {head}{insertion.code}); "
-        f"the {'size' if of_sizes else 'basket'} as {plan.n_items:,} bits would take "
+        f"({items.report_bits:,} bits, {insertion.code}); the basket as {plan.n_items:,} bits would take "
         f"{counted(-(-plan.n_items // 8), 'byte')}",
-        f"operator    {insertion.operator}, kept sizes 0…{m} made likelier: {plan.operator.pattern}",
-        f"from {prospects.reports:,} reports, the lowest discoverable share of baskets is"
-        if of_sizes
-        else f"from {prospects.reports:,} reports, {within}, the lowest discoverable support is",
+        f"operator    {insertion.operator}, kept sizes 0…{m} made likelier: {items.operator.pattern}",
+        *_question_lines(plan),
+        f"from {prospects.reports:,} reports, {within}, the lowest discoverable support is",
         *_discoverable_lines(prospects),
         *influence_lines(prospects),
     ]
 
 
-def _asked_line(plan: "Plan") -> str:
-    """Say what a plan asks for."""
-    if plan.view.kind == SIZES:
-        classes = ", ".join(plan.catalogue[entry] for entry in range(plan.n_items))
-        return f"            asks for the size of a basket, and nothing else, in {plan.n_items:,} classes: {classes}"
-    entries, most = _ENTRIES[plan.view.kind], plan.transaction_size
-    return f"            {plan.n_items:,} {entries}, at most {most} a transaction (its size is hidden)"
-
-
-def _block_lines(prospects: Prospects) -> list[str]:
-    """Say what a report is about, and of how many people which itemsets are asked."""
-    blocks, plan = prospects.plan.view.blocks, prospects.plan
-    if blocks is None:
+def _question_lines(plan: "Plan") -> list[str]:
+    """Say what each question asks, of which share of the people, where there are several."""
+    if len(plan.questions) == 1:
         return []
-    asked = ", ".join(f"1 of {_people(share)} about {_one_of(k)}" for k, share in prospects.asked.items() if share)
-    parts, ways = f"{blocks.count:,} parts", counted(blocks.partitions, "way")
-    held = {k: float(share * blocks.count) for k, share in prospects.asked.items()}
-    rarely = [
-        f"            {_one_of(k)} lies in {parts_held:.2g} of these parts on average: many lie in none; give fewer"
-        for k, parts_held in held.items()
-        if parts_held < LEAST_BLOCKS
-    ]
+    starts = ["questions  ", *[" " * 11] * len(plan.questions)]
     return [
-        f"blocks      each report is about 1 of {blocks.pieces:,} random parts of the catalogue, "
-        f"{plan.asked_items:,} {_ENTRIES[plan.view.kind]} at most;",
-        f"            the device draws it from {parts} ({ways} to cut), whatever the basket, and names it in clear;",
-        f"            so of all people are asked {asked}",
-        *rarely,
+        f"{start} {figures.percent_as_given(float(plan.share(question)))} of the people say "
+        f"{question.view.asks(question.transaction_size)} ({question.report_bits:,} bits, "
+        f"γ ≤ {figures.figure_up(float(question.amplification))})"
+        for start, question in zip(starts, plan.questions, strict=False)
     ]
-
-
-def _people(share: Fraction) -> str:
-    """Write how many people there are for one who is asked."""
-    people = float(1 / share)
-    return f"{people:.1f}".removesuffix(".0") if people < 10 else f"{round(people):,}"
-
-
-def _one_of(k: int) -> str:
-    return f"a {_ONE[k]}" if k in _ONE else f"{k} items"
 
 
 def _promise_lines(prospects: Prospects) -> list[str]:
@@ -188,19 +156,14 @@ def _discoverable_lines(prospects: Prospects) -> list[str]:
     limits, n_items = prospects.discoverable, prospects.plan.n_items
     if all(limit >= 1 for limit in limits.lowest.values()):
         return ["            none: nothing below 100% can be discovered"]
-    one_of, all_of, what = _DISCOVERED[prospects.plan.view.kind == SIZES]
-    rows = [(f"of one {one_of}", f"of all {all_of}", "")]
+    rows = [("of one itemset", "of all of its size", "")]
     rows += [
-        (
-            figures.discoverable(one),
-            figures.discoverable(limits.level[k]),
-            f"{what or itemsets_of(k)} ({comb(n_items, k):,})",
-        )
+        (figures.discoverable(one), figures.discoverable(limits.level[k]), f"{itemsets_of(k)} ({comb(n_items, k):,})")
         for k, one in limits.lowest.items()
     ]
     return [
         *(f"            {one:>14}  {whole:>18}  {name}".rstrip() for one, whole, name in rows),
-        f"            first column: one {one_of} that was named beforehand; second: all {all_of}, with fewer than one",
+        "            first column: one itemset that was named beforehand; second: all of its size, with fewer than one",
         "            false find in 100 collections",
     ]
 
@@ -214,19 +177,19 @@ class _Insertion:
     operator: str
 
 
-def _independent(plan: "Plan") -> _Insertion:
-    chance = format_fraction(plan.independent.default_probability)
+def _independent(question: "Question") -> _Insertion:
+    chance = format_fraction(question.independent.default_probability)
     record = {"default_probability": chance, "report_size": None}
-    return _Insertion(record, _CODE_NAMES[plan.generator.kind], f"default probability {chance}")
+    return _Insertion(record, _CODE_NAMES[question.generator.kind], f"default probability {chance}")
 
 
-def _fixed_size(plan: "Plan") -> _Insertion:
-    size, items = plan.fixed.report_size, plan.fixed.items
+def _fixed_size(question: "Question") -> _Insertion:
+    size, items = question.fixed.report_size, question.fixed.items
     record = {"default_probability": None, "report_size": size}
     return _Insertion(record, "the number of a set", f"reports of exactly {size:,} of {items:,} items")
 
 
-_INSERTION = {"select-a-size": _independent, "fixed-size": _fixed_size}  # by the kind of plan
+_INSERTION = {"select-a-size": _independent, "fixed-size": _fixed_size}  # by the kind of operator
 
 
 # ---- crafted reports
@@ -250,17 +213,32 @@ def influence_lines(prospects: Prospects) -> list[str]:
         return []
     one = _alike([_most(liars.one_report) for liars in known.values()])
     share = _alike([_changes(liars.one_percent) for liars in known.values()])
-    if prospects.plan.view.kind == SIZES:
-        moved, shown = "the share of a class", ("class", "classes")
-    else:
-        moved = f"the support of itemsets of {', '.join(known)} item{'s' * (list(known) != ['1'])}"
-        shown = ("item", "items")
+    moved = f"the support of itemsets of {', '.join(known)} item{'s' * (list(known) != ['1'])}"
     targets, per_person = prospects.most_targets, prospects.plan.reports_per_person
     several = f" (all {per_person} of one person that many times as far)"
     return [
         f"liars       one crafted report of {prospects.reports:,} moves {moved} "
         f"by up to {one}{several * (per_person > 1)},",
-        f"            1% of them move it by {share}; each can show {targets:,} {shown[targets != 1]} at once",
+        f"            1% of them move it by {share}; each can show {counted(targets, 'item')} at once",
+        *_forged_lines(prospects),
+    ]
+
+
+def _forged_lines(prospects: Prospects) -> list[str]:
+    """Say what forged answers about sizes do to what supports are multiplied by, those of the largest itemsets."""
+    if not prospects.forged:
+        return []
+    honest, *others = prospects.forged
+    k = max(honest.factors)
+    return [
+        f"            undoing the sampling multiplies the support of {itemsets_of(k)} in usual baskets by "
+        f"{honest.factors[k]:.3g};",
+        *(
+            f"            by {forged.factors[k]:,.{3 if forged.factors[k] < 10 else 0}f} if "
+            f"{figures.percent_as_given(forged.share, 2)} of all reports say that baskets are of the largest class"
+            f"{', which is noticed' * forged.noticed}"
+            for forged in others
+        ),
     ]
 
 
@@ -324,6 +302,46 @@ def needed_lines(needed: dict[int, int | None] | None, support: str | None) -> l
     ]
 
 
+# ---- a plan for other people
+
+
+def refinement_record(refinement: "Refinement", prospects: Prospects) -> dict[str, Any]:
+    """Return a plan of a shortlist, and what its reports can show, for ``--json``."""
+    return plan_record(prospects) | {
+        "before": refinement.before.plan_id,
+        "entries": list(refinement.plan.catalogue),
+        "entries_held": refinement.held,
+        "least_min_support": figures.finite(prospects.least_min_supports),
+        "both": {
+            "amplification_limit": format_fraction(refinement.amplification_limit),
+            "epsilon": epsilon(refinement.amplification_limit),
+            "highest_posterior": format_fraction(refinement.highest_posterior),
+            "lowest_posterior": format_fraction(refinement.lowest_posterior),
+        },
+    }
+
+
+def refinement_lines(refinement: "Refinement", prospects: Prospects) -> list[str]:
+    """Say what a plan of a shortlist asks, and what it means for whoever answers both collections."""
+    plan, before, both = refinement.plan, refinement.before, refinement.amplification_limit
+    posterior = figures.percent_within(plan.promise.posterior, up=True)
+    least = ", ".join(
+        f"{figures.percent_up(support)} for {itemsets_of(k)}" for k, support in prospects.least_min_supports.items()
+    )
+    return [
+        f"for OTHER people than those of plan {before.plan_id[:16]}…",
+        *plan_lines(prospects),
+        f"catalogue   {plan.n_items:,} items; a person is expected to hold {refinement.held:.2f}, by a Poisson law: "
+        "nothing is known of sizes",
+        f"            mine with a --min-support of at least {least}; with less, none of that size are reported",
+        f"answering both plans: γ < {figures.figure_up(float(both))}, ε ≤ {figures.figure_up(epsilon(both))}; "
+        f"{figures.becomes(plan.promise.prior, refinement.highest_posterior, Fraction(1))}, not {posterior}. "
+        "Each further answer multiplies γ again",
+        *[f"            that holds for {before.reports_per_person:,} reports of the first plan and one of this"]
+        * (before.reports_per_person > 1),
+    ]
+
+
 # ---- sizes of baskets
 
 
@@ -357,7 +375,6 @@ def size_records(rows: "Sequence[SizeRow]") -> list[dict[str, Any]]:
     return [
         {
             "transaction_size": row.transaction_size,
-            "blocks": row.pieces,
             "longer_share": row.longer,
             "surviving_support": figures.finite(row.surviving),
             LOWEST: figures.finite(row.lowest_discoverable_support),
@@ -370,15 +387,13 @@ def size_records(rows: "Sequence[SizeRow]") -> list[dict[str, Any]]:
 
 def _size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
     """Show what each transaction size would mean for baskets like a sample's."""
-    largest, in_blocks = max(rows[0].surviving), any(row.pieces > 1 for row in rows)
+    largest = max(rows[0].surviving)
     names = ["singles", "pairs", "triples", *(f"k={k}" for k in range(4, largest + 1))][:largest]
     parts = ["surviving", "discoverable of M", "discoverable raw"]
     width = 9 * largest
     lines = [
-        f"{'':>6} " * in_blocks + f"{'':>3} {'':>7}" + "".join(f" |{part:>{width}}" for part in parts),
-        f"{'blocks':>6} " * in_blocks
-        + f"{'M':>3} {'longer':>7}"
-        + (" |" + "".join(f"{name:>9}" for name in names)) * 3,
+        f"{'':>3} {'':>7}" + "".join(f" |{part:>{width}}" for part in parts),
+        f"{'M':>3} {'longer':>7}" + (" |" + "".join(f"{name:>9}" for name in names)) * 3,
     ]
     for row in rows:
         shown = [
@@ -388,11 +403,10 @@ def _size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
         ]
         cells = "".join(" |" + "".join(f"{text:>9}" for text in texts) for texts in shown)
         lines.append(
-            f"{row.pieces if row.pieces > 1 else 'none':>6} " * in_blocks
-            + f"{row.transaction_size:>3} {figures.percent(row.longer, 1, 7)}{cells}"
+            f"{row.transaction_size:>3} {figures.percent(row.longer, 1, 7)}{cells}"
             + ("  ← proposed" if row.proposed else "")
         )
-    return [*lines, _SIZES_EXPLAINED[in_blocks].format(reports=f"{reports:,}")]
+    return [*lines, _SIZES_EXPLAINED.format(reports=f"{reports:,}")]
 
 
 # ---- kinds of plans

@@ -24,7 +24,7 @@ from assocpriv.show.figures import (
     percent_within,
     written,
 )
-from assocpriv.show.plans import LEVEL, SIZES, promise_record
+from assocpriv.show.plans import LEVEL, promise_record
 from assocpriv.show.terminal import paragraph_width
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def explain_record(explained: baskets.WorkedPromises) -> dict[str, Any]:
     return {
         "plan_id": plan and plan.plan_id,
         "items": plan.n_items if plan else baskets.ITEMS,
-        "transaction_size": plan.transaction_size if plan else baskets.TRANSACTION_SIZE,
+        "transaction_size": plan.items.transaction_size if plan else baskets.TRANSACTION_SIZE,
         "reports_per_person": plan.reports_per_person if plan else 1,
         "promises": [_promise_record(each) for each in explained.promises],
         "weekly": [_weekly_record(each) for each in explained.weekly],
@@ -103,7 +103,7 @@ def explain_lines(explained: baskets.WorkedPromises) -> list[str]:
         f"{'':<28}" + "".join(f"{people:>12,}" for people in baskets.PEOPLE),
     ]
     for each in explained.promises:
-        lines += _cost_lines(each, plan)
+        lines += _cost_lines(each)
     return lines + (_weekly_lines(explained.weekly) if explained.weekly else []) + _advice_lines()
 
 
@@ -122,12 +122,9 @@ def _what_it_is(plan: "Plan | None") -> list[str]:
 
 
 def _cost_heading(plan: "Plan | None") -> list[str]:
-    if plan is not None and plan.view.kind == SIZES:
-        return [
-            f"What it costs: the least share of baskets that can be believed, of {plan.n_items:,} classes",
-            "of sizes, all of them together; by the number of reports:",
-        ]
-    items, size = (baskets.ITEMS, baskets.TRANSACTION_SIZE) if plan is None else (plan.n_items, plan.transaction_size)
+    items, size = baskets.ITEMS, baskets.TRANSACTION_SIZE
+    if plan is not None:
+        items, size = plan.n_items, plan.items.transaction_size
     return [
         f"What it costs: the least support that can be believed, of {items:,} items, at most",
         f"{size} a basket, all itemsets of a size together; by the number of reports:",
@@ -140,13 +137,10 @@ def _name(promise: Breach) -> str:
 
 def _sentence(promise: Breach, plan: "Plan | None") -> str:
     """Say what the promise makes of one belief, in words for those who will report."""
-    what, then, later = "you buy X", "then ", ""
-    if plan is not None:
-        if plan.view.kind == SIZES:
-            what = f"you bought {plan.catalogue[plan.n_items // 2]} things"
-        if plan.reports_per_person > 1:
-            then, later = "", f" after all {plan.reports_per_person:,} reports"
-    return f'Who thinks "1 in 100 that {what}" {then}thinks at most {_after(promise.amplification_limit)}{later}.'
+    then, later = "then ", ""
+    if plan is not None and plan.reports_per_person > 1:
+        then, later = "", f" after all {plan.reports_per_person:,} reports"
+    return f'Who thinks "1 in 100 that you buy X" {then}thinks at most {_after(promise.amplification_limit)}{later}.'
 
 
 def _belief_line(promise: Breach) -> str:
@@ -158,11 +152,10 @@ def _belief_line(promise: Breach) -> str:
     )
 
 
-def _cost_lines(worked: baskets.WorkedPromise, plan: "Plan | None") -> list[str]:
+def _cost_lines(worked: baskets.WorkedPromise) -> list[str]:
     sizes = sorted({k for levels in worked.levels.values() for k in levels})
-    classes = "sizes" if plan is not None and plan.view.kind == SIZES else ""
     return [
-        f"{_name(worked.promise) if k == sizes[0] else '':<14}{classes or itemsets_of(k):<14}"
+        f"{_name(worked.promise) if k == sizes[0] else '':<14}{itemsets_of(k):<14}"
         + "".join(f"{_least(levels[k]):>12}" for levels in worked.levels.values())
         for k in sizes
     ]
@@ -321,7 +314,7 @@ def _beyond(part: Together) -> list[str]:
 
 def _information_lines(privacy: Privacy) -> list[str]:
     """Show worst-case and mutual information."""
-    plan, limit = privacy.plan, figure(privacy.one.information_limit)
+    limit = figure(privacy.one.information_limit)
     lines = [
         "information  in bits: WI and IWI of the report that tells most, I on average",
         f"             of one report, whatever the prior: WI and IWI ≤ {limit} (log2 γ ≤ "
@@ -330,15 +323,13 @@ def _information_lines(privacy: Privacy) -> list[str]:
     if privacy.together.reports > 1:
         limit = figure(privacy.together.information_limit)
         lines.append(f"             of {privacy.together.reports} reports, whatever the prior: WI and IWI ≤ {limit}")
-    of_block = "" if plan.view.blocks is None else " of the part drawn"
     part = privacy.information
-    entries = ("item" if part.basket_size == 1 else "items") + of_block
     sign, note = ("", "") if part.exact else ("≤ ", " (bounds: the code has too many seeds to go through)")
     figures = [("WI", part.worst), ("IWI", part.inverse_worst), ("I", part.mutual)]
     told = ", ".join(f"{name} {sign}{figure(value)}" for name, value in figures)
     return [
         *lines,
-        f"             of one, all transactions of {part.basket_size} {entries} equally likely: {told}{note}",
+        f"             of one, all transactions of {counted(part.basket_size, 'item')} equally likely: {told}{note}",
     ]
 
 

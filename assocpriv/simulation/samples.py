@@ -17,7 +17,7 @@ import numpy as np
 
 from assocpriv.client.transactions import read_transactions
 from assocpriv.files.plans import check_catalogue, normalized
-from assocpriv.planning.baskets import KnownSizes, Proposal, make_plan, plan_for_sizes
+from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.request import PlanWishes
 from assocpriv.planning.transaction_size import (
     SamplingLoss,
@@ -27,20 +27,17 @@ from assocpriv.planning.transaction_size import (
     sampling_loss,
 )
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.names import Names
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
-from assocpriv.plans.view import View
 from assocpriv.promise.errors import BasketError, PlanError, counted
 from assocpriv.promise.numbers import check_range
 from assocpriv.records.basket_files import ReadCounts, ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets, count_sizes, to_baskets, top_holders
-from assocpriv.server.itemsets import read_itemsets
-from assocpriv.server.rounds import sizes_of_table
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
     from assocpriv.promise.breaches import Breach
     from assocpriv.records.sources import Progress
-    from assocpriv.server.undo_sampling import SizeShares
 
 PlanProgress = Callable[[str, int, int], None]
 
@@ -50,7 +47,7 @@ PlanProgress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class ReadSample:
-    """Baskets of a file, as a plan's view makes transactions of them, and what reading them met."""
+    """Baskets of a file, as a plan makes transactions of them, and what reading them met."""
 
     baskets: Baskets
     counts: ReadCounts
@@ -72,34 +69,29 @@ class SamplePlan:
 
 
 def plan_for_sample(
-    names: int | Catalogue,
+    items: int | Catalogue,
     promise: "Breach",
     sample: tuple[Path, Mapping[str, Any]] | None,
     *,
     unknown: str = "error",
     transaction_size: int | None,
-    blocks: str | int | None = None,
-    histogram: Path | None = None,
     progress: PlanProgress | None = None,
     **choices: Any,
 ) -> SamplePlan:
     """Return the plan with the least error for baskets like those of a sample.
 
     Args:
-        names: of the items, or their number.
+        items: their names, or their number.
         promise: the breach that no report may cause.
         sample: a file of baskets and what is said of its layout, as for ``read_baskets``; None for no sample.
         unknown: "error", or "drop" to leave out the sample's items that the plan does not have.
         transaction_size: M; by default the one proposed for the sample.
-        blocks: number of pieces that the catalogue is cut into; ``auto`` chooses it for the sample or the histogram.
-        histogram: in place of a sample, the file of a sizes plan's mined table.
         progress: called with (stage, done, total).
-        choices: ``view``, ``reports``, ``code`` and all else that :func:`assocpriv.plan` takes.
+        choices: ``names``, ``sizes``, ``reports``, ``code`` and all else that :func:`assocpriv.plan` takes.
 
     Raises:
         PlanError: arguments out of range, or no operator fits.
         BasketError: a sample that cannot be read, or that has an item which the plan neither has nor drops.
-        EstimateError: a histogram that is not the table of a sizes plan.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
@@ -112,37 +104,18 @@ def plan_for_sample(
     """
     choices["progress"] = partial(progress, "planning") if progress else None
 
-    def by_sizes(known: "KnownSizes | SizeShares") -> "tuple[Plan, Proposal]":
-        return plan_for_sizes(names, promise, known, transaction_size=transaction_size, blocks=blocks, **choices)
-
-    if histogram is not None:
-        if sample is not None:
-            raise PlanError("give a sample or a histogram of sizes, not both")
-        plan, proposal = by_sizes(sizes_of_table(read_itemsets(histogram)))
-        return SamplePlan(plan, size_rows=proposal.rows)
     if sample is None:
-        if transaction_size is None or isinstance(blocks, str):
-            raise PlanError("a sample or a histogram of sizes must say which transaction size and blocks to plan for")
-        return SamplePlan(make_plan(names, transaction_size, promise, blocks=blocks, **choices))
-    view: View = choices.get("view") or View()
-    read = _read(sample, make_plan(names, 1, promise, code="none", view=view), unknown, progress)
-    rows: Sequence[SizeRow] = ()
-    if isinstance(blocks, str) or (blocks is not None and transaction_size is None):
-        plan, proposal = by_sizes(_known_sizes(read.baskets, transaction_size, choices))
-        rows = proposal.rows
-    else:
         if transaction_size is None:
-            rows = _size_rows(read.baskets, promise, choices, progress)
-            transaction_size = next(row.transaction_size for row in rows if row.proposed)
-        plan = make_plan(names, transaction_size, promise, blocks=blocks, **choices)
+            raise PlanError("a sample must say which transaction size to plan for")
+        return SamplePlan(make_plan(items, transaction_size, promise, **choices))
+    rules: Names = choices.get("names") or Names()
+    read = _read(sample, make_plan(items, 1, promise, code="none", names=rules), unknown, progress)
+    rows: Sequence[SizeRow] = ()
+    if transaction_size is None:
+        rows = _size_rows(read.baskets, promise, choices, progress)
+        transaction_size = next(row.transaction_size for row in rows if row.proposed)
+    plan = make_plan(items, transaction_size, promise, **choices)
     return SamplePlan(plan, read, tuple(rows), sampling_loss(count_sizes(read.baskets), plan))
-
-
-def _known_sizes(baskets: Baskets, transaction_size: int | None, choices: Mapping[str, Any]) -> KnownSizes:
-    """Return what a sample's baskets tell of sizes."""
-    sizes = count_sizes(baskets)
-    largest = choices.get("itemset_size") or min(default_itemset_size(sizes), transaction_size or MAX_TRANSACTION_SIZE)
-    return KnownSizes.of_sample(sizes, top_holders(baskets, largest), len(baskets.catalogue))
 
 
 def _size_rows(
@@ -159,7 +132,7 @@ def _size_rows(
 def _read(
     sample: tuple[Path, Mapping[str, Any]], plan: "Plan", unknown: str, progress: PlanProgress | None
 ) -> ReadSample:
-    """Read baskets as a plan views them."""
+    """Read baskets as a plan's transactions."""
     path, layout = sample
     reading = partial(progress, "reading") if progress else None
     options = ReadOptions(**layout, unknown=unknown, repeats="merge", empty="keep", progress=reading)

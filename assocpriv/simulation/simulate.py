@@ -27,8 +27,8 @@ from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.sources import is_file
 from assocpriv.server.apriori import mine_levels
 from assocpriv.server.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
-from assocpriv.server.counting import CountsOfAll, LocalBackend, part_size
-from assocpriv.server.itemsets import describe_undecided, mining_facts, names_of
+from assocpriv.server.counting import ItemsetCounter, LocalBackend, part_size
+from assocpriv.server.itemsets import describe_undecided, mining_facts
 from assocpriv.server.mining import MiningRequest, mine
 from assocpriv.simulation.enumeration import SeededEntropy
 
@@ -36,13 +36,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.plans.catalogue import Catalogue
-    from assocpriv.plans.view import View
 
 
 Progress = Callable[[str, int, int], None]
 
 
-class PlainCounter(CountsOfAll):
+class PlainCounter(ItemsetCounter):
     """Counts itemsets over transactions that were not randomized (a counting backend for truths).
 
     Transaction t is items[offsets[t] : offsets[t+1]], ids below ``n_items``; both arrays int64.
@@ -74,24 +73,18 @@ class Truth:
     """Supports as they were before randomization.
 
     Attributes:
-        fitted: counts over what is estimated: the at most M items of each basket that were randomized, with blocks the
-            whole transactions.
+        fitted: counts over what is estimated: the at most M items of each basket that were randomized.
         raw: counts over the whole transactions.
-        view: the plan's, where an entry of the catalogue may be an itemset.
     """
 
     catalogue: "Catalogue"
     fitted: PlainCounter
     raw: PlainCounter
-    view: "View"
 
     def supports(self, itemsets: Iterable[frozenset[str]], *, raw: bool) -> NDArray[np.float64]:
         """Return the true support of each itemset of names, float64 (itemsets,)."""
         counter = self.raw if raw else self.fitted
-        if self.view.itemsets:
-            listed = [[self.view.itemsets.index(tuple(sorted(itemset)))] for itemset in itemsets]
-        else:
-            listed = [sorted(self.catalogue.index_of[name] for name in itemset) for itemset in itemsets]
+        listed = [sorted(self.catalogue.index_of[name] for name in itemset) for itemset in itemsets]
         supports = np.zeros(len(listed))
         for k in {len(row) for row in listed} - {0}:
             places = [place for place, row in enumerate(listed) if len(row) == k]
@@ -104,7 +97,7 @@ class Truth:
         """Return the itemsets of up to ``max_itemset`` items that are truly frequent within M items a basket."""
         levels, _ = mine_levels((self.fitted, SupportModel.plain()), len(self.catalogue), min_support, max_itemset)
         rows = [row for level in levels for row in level.itemsets.tolist()]
-        return {names_of(self.catalogue, self.view, row) for row in rows}
+        return {frozenset(self.catalogue[item] for item in row) for row in rows}
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,9 +106,9 @@ class Simulation:
 
     Attributes:
         itemsets: as :func:`assocpriv.mine` returns it, with ``true_support`` (what is estimated: within at most M
-            sampled items, with blocks in the whole baskets) and ``raw_support`` (in the whole baskets).
+            sampled items) and ``raw_support`` (in the whole baskets).
         missed: truly frequent itemsets that were not found, with both true supports.
-        sampled_baskets: baskets longer than M; with blocks, how many are expected to hold more than M of the one drawn.
+        sampled_baskets: baskets longer than M.
         seconds: time of each stage.
         found_count: truly frequent itemsets that were found.
         false_count: itemsets reported as frequent whose true support is below the minimum.
@@ -136,11 +129,6 @@ class Simulation:
         return f"Simulation({self.found_count} found, {self.missed_count} missed, {self.false_count} false)"
 
     @property
-    def of_whole_baskets(self) -> bool:
-        """Whether supports in the whole baskets are what is estimated."""
-        return self.reports.plan.as_a(Plan).view.blocks is not None
-
-    @property
     def missed_count(self) -> int:
         """Truly frequent itemsets that were not found."""
         return len(self.missed)
@@ -159,11 +147,11 @@ def simulate(
     request = MiningRequest(min_support, max_itemset=max_itemset)
     largest = request.largest(plan)
     entropy: WordEntropy = SystemEntropy() if seed is None else SeededEntropy(seed)
-    clock = [perf_counter()]
+    clock, asked = [perf_counter()], plan.questions.index(plan.items)
     stage = partial(progress, "randomizing") if progress else None
     chunks = list(randomize_chunks(baskets, plan, entropy=entropy, progress=stage))
     reports = Reports(plan, _stack([chunk.packed for chunk in chunks], plan.report_bytes))
-    fitted = _stack([chunk.raw_fitted for chunk in chunks], plan.transaction_size)
+    fitted = _stack([chunk.raw_fitted[asked] for chunk in chunks], plan.items.transaction_size)
     clock.append(perf_counter())
     itemsets = mine(LocalBackend.of(reports, progress=progress), request).to_pandas()
     clock.append(perf_counter())
@@ -204,16 +192,10 @@ def simulate_records(
 
 
 def _truth(baskets: Baskets, plan: Plan, fitted: NDArray[np.int64]) -> Truth:
-    """Return the supports that reports estimate, and those of whole baskets; fitted is (baskets, M).
-
-    What was randomized of a block, under the numbers of its places, says nothing of other people's blocks: with blocks
-    reports estimate supports of whole baskets.
-    """
+    """Return the supports that reports estimate, and those of whole baskets; fitted is (answers about items, M)."""
     raw = PlainCounter(baskets.offsets, baskets.items, plan.n_items)
-    if plan.view.blocks is not None:
-        return Truth(plan.catalogue, raw, raw, plan.view)
-    offsets = np.arange(len(fitted) + 1, dtype=np.int64) * plan.transaction_size
-    return Truth(plan.catalogue, PlainCounter(offsets, fitted.ravel(), plan.padded_items), raw, plan.view)
+    offsets = np.arange(len(fitted) + 1, dtype=np.int64) * plan.items.transaction_size
+    return Truth(plan.catalogue, PlainCounter(offsets, fitted.ravel(), plan.items.padded_items), raw)
 
 
 def _stack(parts: list[NDArray[Any]], width: int) -> NDArray[Any]:

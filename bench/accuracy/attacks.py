@@ -6,7 +6,7 @@ that they differ from each other. With a code the seed is uniform among those wh
 Without one the other items are shown with probability ρ; of reports of a fixed size the other items are uniform.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import comb
 
 import numpy as np
@@ -14,57 +14,69 @@ from numpy.typing import NDArray
 
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import WORD_BITS, item_columns
-from assocpriv.plans.published import pack_reports
+from assocpriv.plans.operator import FixedSizeOperator
+from assocpriv.plans.question import Question
 from assocpriv.promise.entropy import WordEntropy
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import rank_of_set, set_of_rank
+from assocpriv.server.counting import number_of
 
 
-def crafted_reports(plan: Plan, shown: Sequence[int], count: int, *, entropy: WordEntropy) -> NDArray[np.uint8]:
-    """Return packed reports that all show the chosen items, uint8 (count, report_bytes).
+def crafted_reports(
+    plan: Plan, shown: Sequence[int], count: int, *, entropy: WordEntropy, question: Question | None = None
+) -> NDArray[np.uint8]:
+    """Return packed reports that all show the chosen entries, uint8 (count, report_bytes).
 
     Args:
         plan: their plan.
-        shown: distinct item ids, any number of them; of reports of a fixed size at most ℓ.
+        shown: distinct ids, any number of them; of answers of a fixed size at most ℓ.
         count: how many.
         entropy: source of what is random in them.
+        question: which all of them answer, by default that about items that most are asked.
 
     Raises:
-        PlanError: more items than a report of a fixed size shows.
+        PlanError: more entries than an answer of a fixed size shows.
     """
-    if plan.kind == "fixed-size":
-        return _sets(plan, shown, count, entropy)
-    if plan.generator.kind == "none":
-        operator, wanted = plan.independent, sum(1 << item for item in shown)
-        coins = (entropy.coins(plan.padded_items, operator.insert_num, operator.insert_bits) for _ in range(count))
-        return pack_reports([plan.form.encode(bits | wanted) for bits in coins], plan)
-    return _seeds(plan, shown, count, entropy)
+    number = number_of(plan, question)
+    answers = _answers(plan.questions[number], shown, count, entropy)
+    made = b"".join(plan.report_of(number, answer) for answer in answers)
+    return np.frombuffer(made, dtype=np.uint8).reshape(count, plan.report_bytes)
 
 
-def _sets(plan: Plan, shown: Sequence[int], count: int, entropy: WordEntropy) -> NDArray[np.uint8]:
-    size = plan.fixed.report_size - len(shown)
+def _answers(question: Question, shown: Sequence[int], count: int, entropy: WordEntropy) -> Iterable[bytes]:
+    if isinstance(question.operator, FixedSizeOperator):
+        return _sets(question, shown, count, entropy)
+    if question.generator.is_seedless:
+        operator, wanted = question.independent, sum(1 << item for item in shown)
+        coins = (entropy.coins(question.padded_items, operator.insert_num, operator.insert_bits) for _ in range(count))
+        return (question.form.encode(bits | wanted) for bits in coins)
+    return _seeds(question, shown, count, entropy)
+
+
+def _sets(question: Question, shown: Sequence[int], count: int, entropy: WordEntropy) -> Iterable[bytes]:
+    size = question.fixed.report_size - len(shown)
     if size < 0:
-        raise PlanError(f"a report of this plan shows {plan.fixed.report_size} items, not {len(shown)}")
-    others = [item for item in range(plan.padded_items) if item not in set(shown)]
+        raise PlanError(f"a report of this plan shows {question.fixed.report_size} items, not {len(shown)}")
+    others = [item for item in range(question.padded_items) if item not in set(shown)]
     choices = comb(len(others), size)
     drawn = (set_of_rank(entropy.below(choices), len(others), size) for _ in range(count))
     ranks = (rank_of_set([*shown, *(others[place] for place in places)]) for places in drawn)
-    return pack_reports([plan.form.encode(rank) for rank in ranks], plan)
+    return (question.form.encode(rank) for rank in ranks)
 
 
-def _seeds(plan: Plan, shown: Sequence[int], count: int, entropy: WordEntropy) -> NDArray[np.uint8]:
-    basis = free_seeds(plan, shown)
+def _seeds(question: Question, shown: Sequence[int], count: int, entropy: WordEntropy) -> Iterable[bytes]:
+    basis = free_seeds(question, shown)
     n_words = -(-len(basis) // WORD_BITS)
     drawn = entropy.words(count * n_words).astype("<u8", copy=False).view(np.uint8).reshape(count, 8 * n_words)
     chosen = np.unpackbits(drawn, axis=1, count=len(basis), bitorder="little").astype(np.int64)
-    bits = np.array([[seed >> b & 1 for b in range(plan.report_bits)] for seed in basis], dtype=np.int64)
-    seeds = chosen @ bits.reshape(len(basis), plan.report_bits) & 1
-    return np.packbits(seeds.astype(np.uint8), axis=1, bitorder="little")
+    bits = np.array([[seed >> b & 1 for b in range(question.report_bits)] for seed in basis], dtype=np.int64)
+    seeds = chosen @ bits.reshape(len(basis), question.report_bits) & 1
+    return (row.tobytes() for row in np.packbits(seeds.astype(np.uint8), axis=1, bitorder="little"))
 
 
-def free_seeds(plan: Plan, shown: Sequence[int]) -> list[int]:
+def free_seeds(question: Question, shown: Sequence[int]) -> list[int]:
     """Return a basis of the seeds whose values of the items are all 0, as integers; empty if only the seed 0 is."""
-    columns = item_columns(plan.generator, plan.independent.insert_bits, np.array(shown, dtype=np.int64))
+    columns = item_columns(question.generator, question.independent.insert_bits, np.array(shown, dtype=np.int64))
     reduced: dict[int, int] = {}  # pivot: the equation, whose pivot bit no other equation has
     for words in columns.reshape(-1, columns.shape[2]):
         column = int.from_bytes(words.astype("<u8").tobytes(), "little")
@@ -77,6 +89,6 @@ def free_seeds(plan: Plan, shown: Sequence[int]) -> list[int]:
         reduced[new] = column
     return [
         1 << bit | sum(1 << pivot for pivot, equation in reduced.items() if equation >> bit & 1)
-        for bit in range(plan.report_bits)
+        for bit in range(question.report_bits)
         if bit not in reduced
     ]

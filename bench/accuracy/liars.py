@@ -57,7 +57,7 @@ def cases() -> dict[str, tuple[Plan, list[Attack]]]:
                 Attack(FALSE_BASKETS, None),
             ],
         ),
-        f"27 items, sets of {sets.fixed.report_size}": (
+        f"27 items, sets of {sets.items.fixed.report_size}": (
             sets,
             [
                 Attack("shows the pair, else random", few),

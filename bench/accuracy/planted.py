@@ -17,6 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assocpriv.files.plans import write_plan
+from assocpriv.planning.baskets import make_plan
+from assocpriv.planning.sizes import AUTO
+from assocpriv.promise.breaches import Breach
 from bench import tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +28,7 @@ ITEM = 777
 _ENTROPY, _ITEMSET, _SEEDED = "promise/entropy.py", "client/baskets.py", "client/baskets.py"
 _BULK, _KERNELS = "client/bulk.py", "kernels/randomizing.py"
 _PICKED = "        kept = [bool(mask >> position & 1) for position in range(len(items))]\n"
+_DRAWN = "        number = entropy.pick(self.plan.cumulative_weights) if len(self._answerers) > 1 else 0\n"
 _PICKED_IN_BULK = "        mask = masks[_pick(cumulative, words, state, shape[4], vector)]\n"
 _SYSTEM_WORDS = (
     '        return np.frombuffer(secrets.token_bytes(count * 8), dtype="<u8").astype(np.uint64, copy=False)\n'
@@ -36,12 +41,12 @@ _FIRST = ("entropy", "exact_laws", "fixed_size", "bulk", "vectors", "ledger", "a
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault: what of which files of the package is replaced by what; whether the plan has no code, or has blocks."""
+    """A fault: what of which files of the package is replaced by what; whether the plan has no code, or asks for sizes too."""
 
     name: str
     edits: tuple[tuple[str, str, str], ...]
     is_plain: bool = False
-    has_blocks: bool = False
+    asks_sizes: bool = False
 
 
 _SHOWN = (
@@ -103,12 +108,12 @@ FAULTS = (
         "            for place in range(m):\n                if fit[place] == 0:\n                    vector[0] |= np.uint64(1)\n",
     ),), is_plain=True),
     Fault("last seed bit never 1, client for one", ((
-        _SEEDED, "entropy.below(1 << plan.generator.seed_bits)\n", "entropy.below(1 << plan.generator.seed_bits - 1)\n"
+        _SEEDED, "entropy.below(1 << question.generator.seed_bits)\n", "entropy.below(1 << question.generator.seed_bits - 1)\n"
     ),)),
     Fault("the longer half of baskets makes longer reports, client for one", ((
         _ITEMSET,
-        "        return self.plan.form.encode(draw_seed(items, kept, self.plan, self._field(), entropy))\n",
-        "        sent = self.plan.form.encode(draw_seed(items, kept, self.plan, self._field(), entropy))\n"
+        "        return self.plan.report_of(number, answerer.answer(entries, entropy))\n",
+        "        sent = self.plan.report_of(number, answerer.answer(entries, entropy))\n"
         "        return sent + b'\\0' * (len(checked) > 2)\n",
     ),)),
     Fault("of a long basket the first M items, both clients", (
@@ -124,32 +129,28 @@ FAULTS = (
         f"{_PICKED_IN_BULK}        for place in range(m):\n            if fit[place] == {ITEM}:\n"
         "                return t, used, DEPENDENT_COLUMNS\n",
     ),)),
-    Fault("the fullest block of a partition, client for one", ((
+    Fault("large baskets are always asked for their size, client for one", ((
+        _ITEMSET, _DRAWN, f"{_DRAWN}        number = 1 if len(checked) > 5 else number\n"
+    ),), asks_sizes=True),
+    Fault("a question drawn anew while nothing is to be said, client for one", ((
         _ITEMSET,
-        "        places = blocks.places(block, checked, self.plan.n_items)\n",
-        "        first = block - block % blocks.pieces\n"
-        "        block = max(range(first, first + blocks.pieces), key=lambda b: len(blocks.places(b, checked, self.plan.n_items)))\n"
-        "        places = blocks.places(block, checked, self.plan.n_items)\n",
-    ),), has_blocks=True),
-    Fault("a block drawn anew while it is empty, client for one", ((
-        _ITEMSET,
-        "        places = blocks.places(block, checked, self.plan.n_items)\n",
-        "        while checked and not blocks.places(block, checked, self.plan.n_items):\n"
-        "            block = entropy.below(blocks.count)\n"
-        "        places = blocks.places(block, checked, self.plan.n_items)\n",
-    ),), has_blocks=True),
-    Fault("the last partition never drawn, bulk client", ((
+        "        return self.plan.report_of(number, answerer.answer(entries, entropy))\n",
+        "        while checked and not entries:\n"
+        "            number = entropy.pick(self.plan.cumulative_weights)\n"
+        "            answerer = self._answerers[number]\n"
+        "            entries = answerer.question.view.entries(checked)\n"
+        "        return self.plan.report_of(number, answerer.answer(entries, entropy))\n",
+    ),), asks_sizes=True),
+    Fault("sizes asked of twice the people, bulk client", ((
         _BULK,
-        "        drawn, words = numbers_below(self._blocks.count, len(baskets), words, entropy)\n",
-        "        drawn, words = numbers_below(self._blocks.count, len(baskets), words, entropy)\n"
-        "        drawn %= self._blocks.count - self._blocks.pieces\n",
-    ),), has_blocks=True),
-    Fault("items 777 and 778 swapped in blocks, bulk client", ((
-        _BULK,
-        "        sizes, n_items = baskets.sizes, self._table.pieces.shape[1]\n",
-        "        items = np.where(items == 777, 778, np.where(items == 778, 777, items))\n"
-        "        sizes, n_items = baskets.sizes, self._table.pieces.shape[1]\n",
-    ),), has_blocks=True),
+        "        numbers = np.searchsorted(self.plan.cumulative_weights, drawn, side=\"right\")\n",
+        "        ends = [end - (place == 0) for place, end in enumerate(self.plan.cumulative_weights)]\n"
+        "        numbers = np.searchsorted(ends, drawn, side=\"right\")\n",
+    ),), asks_sizes=True),
+    Fault("classes of sizes begin one later, both clients", (
+        ("plans/sizes_view.py", "sum(bound <= len(transaction) for", "sum(bound < len(transaction) for"),
+        ("plans/sizes_view.py", "np.diff(offsets), side=\"right\")", "np.diff(offsets), side=\"left\")"),
+    ), asks_sizes=True),
 )  # fmt: skip
 
 
@@ -173,14 +174,12 @@ def measured(fault: Fault) -> dict[str, Any]:
             path = clone / "assocpriv" / file
             path.write_text(replaced(path.read_text(encoding="utf-8"), old, new), encoding="utf-8")
         environment = os.environ | {"PYTHONPATH": str(clone)}
-        asked = [*_PLAN, *(["--code", "none"] * fault.is_plain), *(["--blocks", "4"] * fault.has_blocks)]
-        _call([*_ASSOCPRIV, *asked], clone, environment)
+        code, sizes = "none" if fault.is_plain else "auto", AUTO if fault.asks_sizes else None
+        write_plan(make_plan(1000, 5, Breach("5%", "50%"), code=code, sizes=sizes), clone / "p.json")
         return _audits(clone, environment) | _suite(clone, environment)
 
 
 _ASSOCPRIV = (sys.executable, "-m", "assocpriv")
-_PROMISE = ("--prior", "5%", "--posterior", "50%")
-_PLAN = ("plan", "--items", "1000", "--transaction-size", "5", *_PROMISE, "-o", "p.json")
 
 
 def replaced(text: str, old: str, new: str) -> str:
@@ -193,7 +192,7 @@ def replaced(text: str, old: str, new: str) -> str:
 def _copy(clone: Path) -> None:
     """Copy the files that git knows, and the compiled kernels."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.split(b"\0")
-    kept = [str(path.relative_to(ROOT)) for path in (ROOT / "assocpriv/core").rglob("__pycache__/*.nb?")]
+    kept = [str(path.relative_to(ROOT)) for path in (ROOT / "assocpriv").rglob("__pycache__/*.nb?")]
     for name in [os.fsdecode(each) for each in listed if each] + kept:
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, clone / name)

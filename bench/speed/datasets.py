@@ -80,9 +80,9 @@ def _write_reports(
         "items": plan.n_items,
         "transaction_size": transaction_size,
         "itemset_size": itemset_size,
-        "code": plan.generator.kind,
-        "insert_bits": getattr(plan.operator, "insert_bits", None),  # a fixed size has none
-        "report_bits": plan.report_bits,
+        "code": plan.items.generator.kind,
+        "insert_bits": getattr(plan.items.operator, "insert_bits", None),  # a fixed size has none
+        "report_bits": plan.items.report_bits,
         "randomize_and_write_s": perf_counter() - start,
     }
 
@@ -111,6 +111,6 @@ def shown_items(reports_path: str) -> NDArray[np.bool_]:
     plan = reports.plan
     items = np.arange(plan.n_items, dtype=np.int64)
     packed = np.concatenate(list(reports.batches(1 << 20)))
-    rows = flat_rows(report_rows(packed, plan, items))
+    rows = flat_rows(report_rows(packed, plan.items, items))
     bits = np.unpackbits(rows.view(np.uint8), axis=1, count=len(packed), bitorder="little")
     return np.ascontiguousarray(bits.T).view(np.bool_)

@@ -15,6 +15,7 @@ import numpy as np
 from assocpriv.client.baskets import Randomizer
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
+from assocpriv.plans.operator import FixedSizeOperator
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
 from bench.tables import table
@@ -61,7 +62,8 @@ def cases() -> dict[str, Plan]:
 def comparisons(plan: Plan) -> list[tuple[Class, Class]]:
     """Return the pairs of classes: what is kept, which items are held, how many."""
     n, full = plan.n_items, (0, 1, 2, 3, 4)
-    one = [] if plan.kind == "fixed-size" else [(Class("keeps the first", full, 1), Class("the last of five", full, 5))]
+    is_fixed = isinstance(plan.items.operator, FixedSizeOperator)
+    one = [] if is_fixed else [(Class("keeps the first", full, 1), Class("the last of five", full, 5))]
     return [
         (Class("keeps nothing", full, 0), Class("keeps all", full, -1)),
         *one,

@@ -26,7 +26,6 @@ _FORMS: dict[str, dict[str, Any]] = {
     "as planned (bch)": {},
     "a bit an item (none)": {"code": "none"},
     "fixed size": {"kind": "fixed-size"},
-    "four blocks": {"blocks": 4},
 }
 _NAMED = 10_000
 

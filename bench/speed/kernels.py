@@ -2,19 +2,18 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.bulk import randomize_chunks, randomizer_of
+from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import WorstSupport, choose_generator, search_designs
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.view import Blocks, View
+from assocpriv.plans.question import Question
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.records.baskets import Baskets
@@ -139,7 +138,7 @@ def expand_rates(rng: np.random.Generator) -> dict[str, float]:
     items = np.arange(EXPAND_ITEMS, dtype=np.int64)
     source = np.ones(COPY_BYTES, dtype=np.uint8)
     target = np.zeros_like(source)
-    ours, copying = medians(lambda: report_rows(packed, plan, items), lambda: np.copyto(target, source))
+    ours, copying = medians(lambda: report_rows(packed, plan.items, items), lambda: np.copyto(target, source))
     expanded, copied = EXPAND_ITEMS * len(packed) / ours, COPY_BYTES * 8 / copying
     return {
         "expand_tbit_per_s_one_core": expanded / 1e12,
@@ -155,7 +154,7 @@ def plan_with(catalogue: Catalogue, insert_bits: int, code: str = "bch") -> Plan
     design = min((d for d in designs if d.insert_bits == insert_bits), key=lambda d: d.error)
     operator = design.operator(promise.amplification_limit)
     generator = choose_generator(code, len(catalogue) + 5, insert_bits, 8)
-    return Plan(catalogue, 5, 3, operator, generator, promise)
+    return Plan(catalogue, (Question(len(catalogue), operator, generator, 3),), promise)
 
 
 def repeated(baskets: Baskets) -> Baskets:
@@ -172,8 +171,6 @@ def randomize_rates(n_reports: int) -> dict[str, dict[str, float]]:
     baskets = generate_quest(QuestSettings(n_baskets=n_reports, n_items=1_000))
     half = baskets[: n_reports // 2]  # longer seeds take longer
     short, long = plan_with(baskets.catalogue, 1), plan_with(baskets.catalogue, 4)
-    inside = make_plan(100, 5, Breach("5%", "50%"), itemset_size=3, kind="fixed-size")
-    blocks = replace(inside, catalogue=baskets.catalogue, view=View(blocks=Blocks(100, 10)))
     small = generate_quest(QuestSettings(n_baskets=n_reports, n_items=64))
     cases = {
         "40-bit seeds": (short, baskets),
@@ -184,10 +181,9 @@ def randomize_rates(n_reports: int) -> dict[str, dict[str, float]]:
             make_plan(small.catalogue, 5, Breach("5%", "50%"), itemset_size=3, kind="fixed-size"),
             small,
         ),
-        "fixed size, blocks of 100": (blocks, half),
     }
     for name, (plan, sample) in cases.items():
-        words = randomizer_of(plan).words_needed(sample)
+        words = BulkRandomizer(plan).words_needed(sample)
         ours, drawing = medians(
             lambda b=sample, p=plan: sum(len(c.packed) for c in randomize_chunks(b, p, entropy=entropy)),
             lambda w=words: entropy.words(w),
@@ -199,7 +195,6 @@ def randomize_rates(n_reports: int) -> dict[str, dict[str, float]]:
 
 def run(n_reports: int) -> dict[str, Any]:
     """Return all figures (a task)."""
-    from bench.speed.block_counting import block_rates
     from bench.speed.ceiling import ceilings
 
     rng = np.random.default_rng(0)
@@ -214,4 +209,4 @@ def run(n_reports: int) -> dict[str, Any]:
         "triples_tbit_per_s_one_core": triples,
         "triples_share_of_ceiling": triples / ceiling,
     }
-    return result | expand_rates(rng) | randomize_rates(n_reports) | block_rates(n_reports)
+    return result | expand_rates(rng) | randomize_rates(n_reports)

@@ -59,7 +59,6 @@ from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
 audit_client = partial(bounds.audit_client, seed=5)  # the same deal of items in every run of the tests
 PLANS = faults.PLANS
-WITH_BLOCKS = PLANS | faults.BLOCKS
 # of each kind, small enough to enumerate
 SMALL = {
     "none": naive.small_plan("none", 3, 2, 2, insert=(1, 2), weight_bits=6),
@@ -87,13 +86,13 @@ def broken(findings):
 def test_shown_probability_is_the_clients(kind):
     """For every set of up to two items the chance that a report shows it is the enumerated client's, as a fraction."""
     plan = SMALL[kind]
-    items = tuple(range(plan.transaction_size))
-    law = {plan.form.items(report): Fraction(0) for report in law_of(plan, items)}
+    items = tuple(range(plan.items.transaction_size))
+    law = {plan.items.form.items(report): Fraction(0) for report in law_of(plan, items)}
     for report, chance in law_of(plan, items).items():
-        law[plan.form.items(report)] += chance
-    largest = min(2, plan.itemset_size)
+        law[plan.items.form.items(report)] += chance
+    largest = min(2, plan.items.itemset_size)
     for size in range(largest + 1):
-        for chosen in combinations(range(plan.padded_items), size):
+        for chosen in combinations(range(plan.items.padded_items), size):
             inside = len(set(chosen) & set(items))
             wanted = sum((chance for shown, chance in law.items() if shown >= set(chosen)), Fraction(0))
             assert form_of(plan).shown_probability(inside, size - inside) == wanted
@@ -103,7 +102,7 @@ def test_shown_probability_is_the_clients(kind):
 def test_collision_moments_are_the_clients(kind):
     """Σ P² and Σ P³ over the enumerated reports are those that the plan gives."""
     plan = SMALL[kind]
-    chances = law_of(plan, range(plan.transaction_size)).values()
+    chances = law_of(plan, range(plan.items.transaction_size)).values()
     for power in (2, 3):
         assert form_of(plan).collision_moment(power) == sum(chance**power for chance in chances)
 
@@ -112,23 +111,23 @@ def test_collision_moments_are_the_clients(kind):
 def test_free_sums_are_fair_coins_whatever_is_kept(kind):
     """Each free sum is 1 with half the chance of every number of kept items, exactly; at least one is found."""
     plan = SMALL[kind]
-    transaction = transaction_of(tuple(range(plan.transaction_size)), plan)
+    transaction = transaction_of(tuple(range(plan.items.transaction_size)), plan)
     masks = [sum(1 << int(place) for place in places) for places in free_sums(transaction)]
     assert masks
     ones = Counter()
     for report, chance in law_of(plan, transaction.items).items():
-        kept = len(plan.form.items(report) & set(transaction.reference))
+        kept = len(plan.items.form.items(report) & set(transaction.reference))
         for number, mask in enumerate(masks):
-            if (plan.form.decode(report) & mask).bit_count() & 1:
+            if (plan.items.form.decode(report) & mask).bit_count() & 1:
                 ones[number, kept] += chance
-    for number, (j, p) in product(range(len(masks)), enumerate(plan.operator.size_distribution)):
+    for number, (j, p) in product(range(len(masks)), enumerate(plan.items.operator.size_distribution)):
         assert ones[number, j] == p / 2
 
 
 def test_what_kept_items_determine_is_no_coin():
     """In a Reed–Solomon code the first item's value is seed bits themselves: these are not called fair coins."""
     plan = PLANS["reed-solomon"]
-    r = plan.independent.insert_bits
+    r = plan.items.independent.insert_bits
     holding, without = (set(coin_bits(transaction_of(items, plan)).tolist()) for items in ((0, 1, 2), (3, 4, 5)))
     assert not holding & set(range(r))
     assert set(range(r)) <= without
@@ -225,7 +224,7 @@ def test_neighbours_are_what_a_plan_covers(kind):
     assert chosen.pairs
     for one, other in chosen.pairs:
         assert items[one] != items[other]
-    assert len(items[0]) == min(plan.transaction_size, plan.n_items)
+    assert len(items[0]) == min(plan.items.transaction_size, plan.n_items)
 
 
 def test_neighbours_are_far_apart():
@@ -283,13 +282,13 @@ def test_others_are_counted_as_they_are(kind):
     for items, report in reports:
         place = places[tuple(sorted(items))]
         each = tallies.transactions[place]
-        shown = plan.form.items(report)
+        shown = plan.items.form.items(report)
         own.update((place, item) for item in shown & set(each.reference))
         kept[place, len(shown & set(each.reference))] += not each.is_sampled
         others.update(shown - set(each.reference))
     for place, each in enumerate(tallies.transactions):
         assert tallies.own[place].tolist() == [own[place, item] for item in each.reference]
-        assert tallies.kept[place].tolist() == [kept[place, j] for j in range(plan.transaction_size + 1)]
+        assert tallies.kept[place].tolist() == [kept[place, j] for j in range(plan.items.transaction_size + 1)]
     counts, trials = tallies.others
     assert counts.tolist() == [others[item] for item in range(len(counts))]
     outside = [[item not in each.reference for each in tallies.transactions] for item in range(len(trials))]
@@ -308,10 +307,10 @@ def test_trials_are_shared_out(trials):
 # ---- our own clients
 
 
-@pytest.mark.parametrize("kind", WITH_BLOCKS)
+@pytest.mark.parametrize("kind", PLANS)
 def test_our_bulk_client_is_consistent(kind):
     """No depth finds anything in the bulk client, for any kind of plan, and ε is bounded from below by something."""
-    plan = WITH_BLOCKS[kind]
+    plan = PLANS[kind]
     box = BulkClient(plan, SeededEntropy(7))
     findings = audit_conformance(plan, box) + audit_client(plan, box, trials=30_000)
     assert verdict(findings) == CONSISTENT
@@ -321,10 +320,10 @@ def test_our_bulk_client_is_consistent(kind):
     assert 0.3 * figures["epsilon"] < figures["epsilon_low"] <= figures["epsilon"]
 
 
-@pytest.mark.parametrize("kind", ["none, rare", "bch", "fixed-size", "blocks, bch"])
+@pytest.mark.parametrize("kind", ["none, rare", "bch", "fixed-size"])
 def test_our_one_report_client_is_consistent(kind):
     """No depth finds anything in the one-report client."""
-    plan = WITH_BLOCKS[kind]
+    plan = PLANS[kind]
     box = SingleClient(plan, SeededEntropy(11))
     assert broken(audit_conformance(plan, box) + audit_client(plan, box, trials=1500)) == set()
 
@@ -401,16 +400,6 @@ FAULTS = {
     "xorshift32": ("bch", lambda plan: BulkClient(plan, faults.Xorshift32()), 20_000, {"linear complexity"}),
     "xorshift32, plain": ("none", lambda plan: BulkClient(plan, faults.Xorshift32()), 20_000, {"linear complexity"}),
     "congruential": ("bch", lambda plan: BulkClient(plan, faults.PowerOfTwoLcg()), 20_000, {"linear complexity"}),
-    "the fullest block": (
-        "blocks", partial(faults.Single, faults.FullestBlock), 8000, {"block drawn", "amplification"}
-    ),
-    "no empty block": ("blocks, bch", partial(faults.Single, faults.NoEmptyBlock), 6000, {"block drawn"}),
-    "one partition": ("blocks, fixed-size", partial(faults.Single, faults.FirstPartition), 5000, {"block drawn"}),
-    "items beside the block": ("blocks", partial(faults.Single, faults.BesidesItsBlock), 8000, {"number kept"}),
-    "blocks by item, in bulk": ("blocks, bch", faults.BulkByPiece, 8000, {"block drawn"}),
-    "seeded blocks": (
-        "blocks", partial(faults.StartedAnew, faults.BlockSeeded), 4000, {"separate starts, blocks"}
-    ),
     "Mersenne Twister": (
         "bch", lambda plan: BulkClient(plan, faults.MersenneTwister()), 330_000, {"linear complexity"}
     ),
@@ -421,7 +410,7 @@ FAULTS = {
 def test_a_planted_fault_is_broken(name):
     """The audit calls the client broken, by the finding that is about its fault."""
     plan, client, trials, wanted = FAULTS[name]
-    plan = WITH_BLOCKS[plan] if isinstance(plan, str) else plan
+    plan = PLANS[plan] if isinstance(plan, str) else plan
     found = audit_conformance(plan, client(plan)) + audit_client(plan, client(plan), trials=trials)
     assert wanted <= broken(found)
 
@@ -452,9 +441,8 @@ def test_the_faultless_twins_of_faults_are_consistent():
     for kind, client, trials in (
         ("reed-solomon", faults.Faulty, 20_000),
         ("none", faults._OneByOne, 20_000),
-        ("blocks", partial(faults.StartedAnew, faults.BlockDrawn), 4000),
     ):
-        plan = WITH_BLOCKS[kind]
+        plan = PLANS[kind]
         assert broken(audit_conformance(plan, client(plan)) + audit_client(plan, client(plan), trials=trials)) == set()
 
 
@@ -619,7 +607,7 @@ def test_stopping_early_ends_the_program(plan_path):
 def test_a_program_is_started_twice(plan_path):
     """A program that seeds itself the same way at each start gives equal reports; one that does not, hardly any."""
     plan = PLANS["bch"]
-    drawn = f"chance.getrandbits({plan.report_bits}).to_bytes(WIDTH, 'little').hex()"
+    drawn = f"chance.getrandbits({plan.items.report_bits}).to_bytes(WIDTH, 'little').hex()"
     for seed, least, most in (("1", 200, 200), ("", 0, 9)):  # more than 9 by chance once in 10^20
         code = f"import random\n{READ_ALL}chance = random.Random({seed})\nfor line in lines: print({drawn})"
         starts = compare_starts(worst_neighbours(plan).transactions[0], plan, program(code, plan_path), 200, 6)

@@ -75,8 +75,8 @@ def held_by(dealt):
 def test_every_item_is_dealt(kind):
     """With just enough reports every item is in a basket of min(M, n) different items, asked about often enough."""
     plan = (LARGE | SMALL)[kind]
-    n, m = plan.n_items, min(plan.transaction_size, plan.n_items)
-    needed = reports_needed(deals(plan, 1, rng())[0].transactions[0].plan)
+    n, m = plan.n_items, min(plan.items.transaction_size, plan.n_items)
+    needed = reports_needed(plan)
     [dealt] = deals(plan, -(-n // m) * needed, rng())
     held = held_by(dealt)
     assert {item for items in held for item in items} == set(range(n))
@@ -90,11 +90,11 @@ def test_with_more_reports_smaller_baskets_are_dealt(kind):
     plan = LARGE[kind]
     dealt = deals(plan, 10**6, rng())
     sizes = [len(each.transactions[0].items) for each in dealt]
-    assert sizes == [plan.transaction_size, *range(1, plan.transaction_size)]
+    assert sizes == [plan.items.transaction_size, *range(1, plan.items.transaction_size)]
     for each, size in zip(dealt, sizes, strict=True):
         assert {len(items) for items in held_by(each)} == {size}
         assert {item for items in held_by(each) for item in items} == set(range(plan.n_items))
-        assert each.each >= reports_needed(each.transactions[0].plan)
+        assert each.each >= reports_needed(plan)
     assert sum(len(each.transactions) * each.each for each in dealt) <= 10**6
 
 
@@ -104,7 +104,7 @@ def test_as_many_items_as_the_trials_allow(kind):
     plan = LARGE[kind]
     total = 20 * reports_needed(plan) + 3
     [first], [second] = (deals(plan, total, rng(seed)) for seed in (1, 2))
-    assert first.items == len({item for items in held_by(first) for item in items}) == 20 * plan.transaction_size
+    assert first.items == len({item for items in held_by(first) for item in items}) == 20 * plan.items.transaction_size
     assert first.each == reports_needed(plan)
     assert first.transactions != second.transactions
     assert deals(plan, 3, rng())[0].each == 3
@@ -150,23 +150,25 @@ def test_items_are_counted_as_they_are(monkeypatch, kind, expanded):
     reports = reports[: dealt.each * len(dealt.transactions)]
     own, kept, other, set_bits = Counter(), Counter(), Counter(), Counter()
     for held, report in reports:
-        shown = plan.form.items(report)
+        shown = plan.items.form.items(report)
         [reference] = [each.reference for each in dealt.transactions if each.items == held]
         own.update((held, item) for item in shown & set(reference))
         kept[held, len(shown & set(reference))] += 1
         other.update((held, item) for item in shown - set(reference))
-        if plan.kind != "fixed-size":
-            set_bits.update((held, bit) for bit in range(plan.report_bits) if plan.form.decode(report) >> bit & 1)
+        if plan.items.form.name != "rank":
+            bits = plan.items.form.decode(report)
+            set_bits.update((held, bit) for bit in range(plan.items.report_bits) if bits >> bit & 1)
     assert len(reports) == dealt.each * len(dealt.transactions)
-    m = plan.transaction_size
+    m = plan.items.transaction_size
     wanted = [[own[each.items, item] for item in each.reference] for each in dealt.transactions]
     wanted_kept = [[kept[each.items, j] for j in range(m + 1)] for each in dealt.transactions]
     counted = Events.joined(tallies.own)
     assert counted.count.tolist() == [*np.ravel(wanted), *np.ravel(wanted_kept)]
     assert set(counted.trials) == {dealt.each}
     elsewhere = Events.joined(tallies.elsewhere)
-    if plan.generator.kind == "none":
-        outside = [[i for i in range(plan.padded_items) if i not in each.reference] for each in dealt.transactions]
+    if plan.items.generator.kind == "none":
+        every = range(plan.items.padded_items)
+        outside = [[i for i in every if i not in each.reference] for each in dealt.transactions]
         wanted = [
             other[each.items, i] for each, places in zip(dealt.transactions, outside, strict=True) for i in places
         ]
@@ -176,7 +178,7 @@ def test_items_are_counted_as_they_are(monkeypatch, kind, expanded):
     wanted = []
     for each in dealt.transactions:
         span = span_of(each.reference, plan)
-        for bit in range(plan.report_bits):
+        for bit in range(plan.items.report_bits):
             count = set_bits[each.items, bit]
             if abs(2 * count - dealt.each) <= 2 * dealt.each**0.5 or not is_spanned(1 << bit, span):
                 wanted.append(count)
@@ -189,10 +191,10 @@ def test_bits_that_items_fix_are_no_coins():
     plan = naive.small_plan("reed-solomon", 3, 3, 2, insert=(1, 3), shares=faults.SHARES)
     tallies = tallied(plan, BulkClient(plan, SeededEntropy(3)), 4000)[0]
     joined = Events.joined(tallies.elsewhere)
-    assert len(joined.count) < plan.report_bits
+    assert len(joined.count) < plan.items.report_bits
     assert joint_p_value(joined.p_values()) > FALSE_ALARM
     span = span_of(tallies.deal.transactions[0].reference, plan)
-    assert any(is_spanned(1 << bit, span) for bit in range(plan.report_bits))
+    assert any(is_spanned(1 << bit, span) for bit in range(plan.items.report_bits))
 
 
 # ---- our own clients, on plans as people have them
@@ -203,7 +205,7 @@ def test_bits_that_items_fix_are_no_coins():
 def test_no_item_is_treated_otherwise(client, kind):
     """Neither client treats any item otherwise than the plan says, on the system's own entropy."""
     plan = LARGE[kind]
-    total = (8 if client is BulkClient else 1) * -(-plan.n_items // plan.transaction_size) * reports_needed(plan)
+    total = (8 if client is BulkClient else 1) * -(-plan.n_items // plan.items.transaction_size) * reports_needed(plan)
     tallies = tallied(plan, client(plan), total, None)
     assert tallies[0].deal.items == plan.n_items
     assert min(law.p_value for law in goodness_of_fit.every_item(tallies)) > FALSE_ALARM
@@ -258,7 +260,7 @@ def test_all_items_take_part_in_the_comparison():
     numbers = read_numbers(plan.canonical_json)
     assert exact_draws.check_bulk(Randomizer(plan), plan, numbers, 5000)["items"] == 1000
     few = exact_draws.check_bulk(Randomizer(plan), plan, numbers, 10, 3)
-    assert few["transactions"] == 300
+    assert few["transactions"] == 300 + len(exact_draws.told_sizes(numbers))
     deals = {tuple(sorted(map(tuple, exact_draws._dealt(numbers, 400, rng(seed))))) for seed in (1, 2)}
     assert len(deals) == 2
 
@@ -291,7 +293,7 @@ def test_weights_rounded_to_16_bits_are_found(monkeypatch):
 def test_a_fixed_sizes_weights_one_off_are_found(monkeypatch):
     """In reports of a fixed size the bulk client's first bound off by one is found."""
     plan = make_plan(64, 3, PROMISE)
-    assert plan.kind == "fixed-size"
+    assert plan.items.form.name == "rank"
     right = bulk.SetTables.__init__
 
     def wrong(self, plan):

@@ -106,7 +106,7 @@ def test_shuffled_reports_are_an_addition(count: int) -> None:
     proved = describe_privacy(SMALL, reports_per_person=count, shuffled=100_000, delta=1e-6)
     share = {1: 1e-6, 3: math.nextafter(1e-6 / 3, 0)}[count]
     assert count * Fraction(share) <= Fraction(1e-6)
-    each = central_guarantee(SMALL.amplification, 100_000, share, blanket=blanket_mass(SMALL.operator))
+    each = central_guarantee(SMALL.amplification, 100_000, share, blanket=blanket_mass(SMALL.items.operator))
     record = privacy_record(proved)["shuffled"]
     assert record["epsilon"] == pytest.approx(count * each.epsilon, rel=1e-15)
     assert record["epsilon"] >= count * Fraction(each.epsilon)

@@ -46,7 +46,6 @@ def test_the_command_solves_for_the_promise() -> None:
         (["--discover", "1%", "--prior", "5%"], "--prior and --posterior go together"),
         (["--discover", "1%", "--reports", 9, "--epsilon", 1], "--epsilon does not go with --discover and --reports"),
         (["--discover", "1%", "--reports", 9, "--posterior", "9%"], "--posterior does not go with --discover"),
-        (["--discover", "1%", "--epsilon", 1, "--histogram"], "does not go with --histogram"),
         (["--discover", "1%", "--epsilon", 1, "--baskets", "b.dat"], "--baskets does not go with --discover"),
         (["--epsilon", 1], "Missing option '-o' / '--output'"),
         (["--epsilon", 1, "--posterior", "50%", "-o", "p.json"], "--epsilon and --posterior both"),

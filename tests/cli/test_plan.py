@@ -1,31 +1,24 @@
 """Tests of the commands plan, refine and catalogue.
 
-Tests of the command plan: what a plan says, which requests are refused, and plans of sizes alone.
+Tests of the command plan: what a plan says, which requests are refused.
 
 Tests of the command refine.
 
 Tests of the command catalogue, and of its front.
-
-Commands on a plan with blocks, as a newcomer types them: randomize, mine, rules, ask, inspect, gather.
 """
 
 import json
 import re
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-import naive
-import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 from command_line import (
-    N_BASKETS,
     N_ITEMS,
     PLAN_ARGUMENTS,
     PROMISE,
-    make_baskets,
     refused,
     refused_without_output,
     run,
@@ -35,13 +28,6 @@ from command_line import (
 import assocpriv as ap
 from assocpriv import check_catalogue, draft_catalogue
 from assocpriv.cli.main import main
-from assocpriv.client.baskets import Randomizer
-from assocpriv.files.plans import read_plan, write_plan
-from assocpriv.planning.discovery import describe_privacy, foresee
-from assocpriv.plans.baskets import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.view import Blocks, View
-from assocpriv.promise.entropy import SystemEntropy
 
 
 def test_plan_record(home: Path, tmp_path: Path) -> None:
@@ -49,14 +35,16 @@ def test_plan_record(home: Path, tmp_path: Path) -> None:
     record = run_json(*PLAN_ARGUMENTS, "-o", tmp_path / "p.json", "--reports", 50_000)
     gamma = Fraction(record["amplification"])
     assert "/" in record["amplification"]
-    assert (record["plan_kind"] == "fixed-size") == (record["default_probability"] is None)
+    [question] = record["questions"]
+    assert record["plan_kind"] == "baskets"
+    assert (question["operator"] == "fixed-size") == (question["default_probability"] is None)
     assert 1 < gamma < Fraction(record["amplification_limit"]) == 19
     assert 2.9 < record["epsilon"] < 2.9445
     assert re.fullmatch(r"[0-9a-f]{64}", record["plan_id"])
-    assert re.fullmatch(r"[01]{4}", record["pattern"])
-    assert record["code"] in ("bch", "reed-solomon", "none")
+    assert re.fullmatch(r"[01]{4}", question["pattern"])
+    assert question["code"] in ("bch", "reed-solomon", "none")
     assert (record["transaction_size"], record["reports"]) == (3, 50_000)
-    assert record["report_bytes"] == -(-record["report_bits"] // 8)
+    assert record["report_bytes"] == -(-question["report_bits"] // 8)
     assert list(record["lowest_discoverable_support"]) == ["1", "2", "3"]
     assert all(0 < value < 1 for value in record["lowest_discoverable_support"].values())
 
@@ -81,12 +69,28 @@ def test_plan_options_matter(tmp_path: Path) -> None:
     pairs = run_json(*PLAN_ARGUMENTS, "--target", "singles,pairs", "--itemset-size", 2, "-o", tmp_path / "4.json")
     strict = run_json("plan", "--items", 12, "--transaction-size", 3, "--prior", "5%", "--posterior", "20%", "-o",
                       tmp_path / "5.json")  # fmt: skip
-    assert (none["code"], none["report_bits"], bch["code"]) == ("none", N_ITEMS + 3, "bch")
-    assert re.fullmatch("0*1*", threshold["pattern"])
+    coded, [plain] = bch["questions"][0]["code"], none["questions"]
+    assert (plain["code"], plain["report_bits"], coded) == ("none", N_ITEMS + 3, "bch")
+    assert re.fullmatch("0*1*", threshold["questions"][0]["pattern"])
     assert list(pairs["lowest_discoverable_support"]) == ["1", "2"]
     assert strict["epsilon"] < usual["epsilon"]
-    assert (independent["plan_kind"], independent["report_size"]) == ("select-a-size", None)
-    assert "/" in independent["default_probability"]
+    [question] = independent["questions"]
+    assert (question["operator"], question["report_size"]) == ("select-a-size", None)
+    assert "/" in question["default_probability"]
+
+
+def test_a_few_people_can_be_asked_about_sizes(tmp_path: Path) -> None:
+    """With --sizes a second question is about sizes, has its share, and what forged answers to it do is told."""
+    record = run_json(*PLAN_ARGUMENTS, "--sizes", "2%", "-o", tmp_path / "p.json")
+    assert [question["share"] for question in record["questions"]] == [0.98, 0.02]
+    assert [question["view"]["kind"] for question in record["questions"]] == ["items", "sizes"]
+    assert record["report_bytes"] == 1 + -(-max(q["report_bits"] for q in record["questions"]) // 8)
+    assert [each["share"] for each in record["forged_sizes"]][::3] == [0, 0.01]
+    told = run(*PLAN_ARGUMENTS, "--sizes", "auto", "-o", tmp_path / "q.json").stdout
+    assert "1% of the people say how many items it holds" in told
+    assert "undoing the sampling multiplies the support of triples in usual baskets by" in told
+    refused = CliRunner().invoke(main, [*map(str, PLAN_ARGUMENTS), "--sizes", "60%", "-o", str(tmp_path / "r.json")])
+    assert (refused.exit_code, "must lie above 0 and below 50%" in refused.stderr) == (1, True)
 
 
 def test_both_figures_of_what_can_be_discovered(home: Path, tmp_path: Path) -> None:
@@ -155,129 +159,6 @@ def test_bad_sample_of_baskets(home: Path, tmp_path: Path, name: str) -> None:
     refused_without_output(tmp_path, *PLAN_ARGUMENTS, "--baskets", tmp_path / name, "-o", tmp_path / "p.json")
 
 
-def test_a_plan_of_sizes_needs_no_items(home: Path, tmp_path: Path) -> None:
-    """It asks for buckets alone, is deterministic, keeps the promise, and works on any basket."""
-    record = run_json("plan", "--histogram", *PROMISE, "-o", tmp_path / "a.json", "--reports", 500)
-    run("plan", "--histogram", *PROMISE, "-o", tmp_path / "b.json")
-    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
-    assert (record["view"], record["transaction_size"], record["itemset_size"]) == ("sizes", 1, 1)
-    assert Fraction(record["amplification"]) < 19
-    run("randomize", home / "b.csv", "--plan", tmp_path / "a.json", "-o", tmp_path / "r.parquet")
-    for question in (["mine", "--min-support", "5%"], ["ask", "--itemset", "1", "--itemset", "2", "--itemset", "3"]):
-        told = run_json(question[0], tmp_path / "r.parquet", *question[1:])["itemsets"]
-        shares = {row["itemset"][0]: row["support"] for row in told}
-        errors = {row["itemset"][0]: row["std_error"] for row in told}
-        for name in ("1", "2", "3"):
-            truth = sum(len(set(basket)) == int(name) for basket in make_baskets()) / N_BASKETS
-            assert abs(shares[name] - truth) < 4.9 * errors[name]  # false alarm 1e-6
-
-
-def test_a_plan_of_sizes_may_say_what_counts(tmp_path: Path) -> None:
-    """With names and a taxonomy, what counts is how many of these names a basket comes to."""
-    (tmp_path / "tree.csv").write_text("brie,cheese,dairy\nmilk,dairy\nrye,bread\n")
-    (tmp_path / "out.txt").write_text("milk\n")
-    question = ["plan", "--histogram", "--taxonomy", tmp_path / "tree.csv", "--level", 2, *PROMISE]
-    run(*question, "-o", tmp_path / "p.json")
-    view = json.loads((tmp_path / "p.json").read_text())["view"]
-    assert (view["kind"], view["others"], view["counted"]) == ("sizes", "drop", ["bread", "cheese", "dairy"])
-    assert view["parents"]["brie"] == "cheese"
-    run(*question, "--leave-out", tmp_path / "out.txt", "-o", tmp_path / "q.json")
-    assert json.loads((tmp_path / "q.json").read_text())["view"]["left_out"] == ["milk"]
-    said = refused(*question, "--leave-out", "pills", "-o", tmp_path / "r.json")
-    assert "cannot read the file of names to leave out pills" in said
-    run("plan", "--histogram", "--items", 3, *PROMISE, "-o", tmp_path / "n.json")
-    assert json.loads((tmp_path / "n.json").read_text())["view"]["counted"] == ["0", "1", "2"]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    ["--transaction-size=3", "--itemset-size=1", "--target=pairs", "--baskets=b.dat", "--code=none",
-     "--pattern=any", "--others=drop", "--format=dat", "--taxonomy=t.csv", "--leave-out=t.txt", "--items=3 --level=1"],
-)  # fmt: skip
-def test_what_does_not_go_with_a_histogram(tmp_path: Path, wrong: str) -> None:
-    """Options that a plan of sizes has no use for are wrong usage."""
-    question = ["plan", "--histogram", *PROMISE, *wrong.split(), "-o", tmp_path / "p.json"]
-    refused_without_output(tmp_path, *question, status=2)
-
-
-@pytest.mark.parametrize("reports", ["0", "-1", str(10**30)])
-def test_a_plan_of_sizes_needs_reports(tmp_path: Path, reports: str) -> None:
-    """A number of reports is out of range for it as for any plan."""
-    refused_without_output(tmp_path, "plan", "--histogram", *PROMISE, f"--reports={reports}", "-o", tmp_path / "p.json")
-
-
-@pytest.fixture(scope="module")
-def long_baskets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with 2,000 baskets of 18 of 40 items, and the mined table of their sizes."""
-    folder, rng = tmp_path_factory.mktemp("long"), np.random.default_rng(5)
-    lines = (" ".join(map(str, np.sort(rng.permutation(40)[:18]))) for _ in range(2000))
-    (folder / "b.dat").write_text("\n".join(lines) + "\n")
-    run("plan", "--histogram", *PROMISE, "-o", folder / "h.json")
-    run("randomize", folder / "b.dat", "--plan", folder / "h.json", "-o", folder / "h.parquet")
-    run("mine", folder / "h.parquet", "--min-support", "20%", "-o", folder / "h.csv")
-    return folder
-
-
-@pytest.mark.parametrize("source", ["--baskets=b.dat", "--histogram-table=h.csv"])
-def test_blocks_are_chosen_by_sizes(long_baskets: Path, tmp_path: Path, source: str) -> None:
-    """By a sample or by mined sizes alone long baskets get blocks; rows and text say what they buy and cost."""
-    name, file = source.split("=")
-    asked = ["plan", "--items", "40", name, long_baskets / file, "--blocks", "auto", "--itemset-size", "2", *PROMISE]
-    record = run_json(*asked, "-o", tmp_path / "p.json")
-    plan, blocks = read_plan(tmp_path / "p.json"), record["blocks"]
-    assert isinstance(plan, Plan)
-    assert plan.view.blocks is not None
-    assert {name: blocks[name] for name in ("partitions", "pieces", "seed")} == plan.view.blocks.to_json()
-    assert blocks["block_items"] == plan.asked_items
-    assert blocks["asked_share"]["1"] == 1 / blocks["pieces"]
-    rows = record["transaction_sizes"]
-    assert [row["blocks"] for row in rows if row["proposed"]] == [blocks["pieces"]]
-    assert rows[0]["blocks"] == 1
-    assert rows[0]["surviving_support"]["2"] < 0.8
-    assert min(next(row for row in rows if row["proposed"])["surviving_support"].values()) > 0.95
-    shown = run("inspect", tmp_path / "p.json").stdout
-    assert f"each report is about 1 of {blocks['pieces']} random parts of the catalogue" in shown
-    assert f"1 of {blocks['pieces']} about a single item" in shown
-    assert json.loads(run("inspect", tmp_path / "p.json", "--json").stdout)["blocks"] == blocks
-
-
-def test_blocks_by_number(long_baskets: Path, tmp_path: Path) -> None:
-    """A number of blocks is taken as it is, alone or with the M that a sample proposes; none is no blocks."""
-    plain = ["plan", "--items", "40", "--itemset-size", "2", *PROMISE, "-o", tmp_path / "p.json", "--force"]
-    assert run_json(*plain, "--transaction-size", "5", "--blocks", "none")["blocks"] is None
-    assert run_json(*plain, "--transaction-size", "5", "--blocks", "4")["blocks"]["block_items"] == 10
-    thin = ["plan", "--items=120", "--transaction-size=2", "--blocks=40", *PROMISE, "-o", tmp_path / "t.json"]
-    said = CliRunner().invoke(main, [str(argument) for argument in thin]).stdout
-    assert "a pair lies in 1.7 of these parts on average: many lie in none" in said
-    rows = run_json(*plain, "--baskets", long_baskets / "b.dat", "--blocks", "4")["transaction_sizes"]
-    assert {row["blocks"] for row in rows} == {4}
-    unasked = run_json(*plain, "--histogram-table", long_baskets / "h.csv")
-    assert unasked["blocks"]["pieces"] > 1  # auto by default: what is wanted is whole baskets
-    sampled = ["--blocks=2", "--transaction-size=3", "--baskets", long_baskets / "b.dat"]
-    lost = CliRunner().invoke(main, [str(argument) for argument in (*plain, *sampled)])
-    assert "hold more than 3 items of the block that is drawn (1 of 2 parts of the catalogue)" in lost.stderr
-    assert "warning: more than 5% is lost" in lost.stderr
-
-
-@pytest.mark.parametrize(
-    ("wishes", "status", "said"),
-    [
-        (["--blocks=auto", "--transaction-size=3"], 2, "--blocks auto needs to know the sizes of baskets"),
-        (["--blocks=many", "--transaction-size=3"], 2, "neither auto, none nor a whole number"),
-        (["--blocks=30", "--transaction-size=3"], 1, "at most 13 blocks"),
-        (["--blocks=auto", "--transaction-size=3", "--discover=5%"], 2, "give a number of blocks"),
-        (["--blocks=4", "--histogram"], 2, "--blocks does not go with --histogram"),
-        (["--histogram-table=h.json"], 1, "not a file of mined itemsets"),
-        (["--histogram-table=h.csv", "--baskets=b.dat"], 2, "give one of --baskets and --histogram-table"),
-    ],
-)
-def test_bad_blocks(long_baskets: Path, tmp_path: Path, wishes: list[str], status: int, said: str) -> None:
-    """Blocks that no sizes choose, that do not fit, or that go with nothing are refused, and nothing is written."""
-    named = [re.sub(r"=([bh]\.\w+)$", rf"={long_baskets}/\1", wish) for wish in wishes]
-    assert said in refused("plan", "--items", "40", *named, *PROMISE, "-o", tmp_path / "p.json", status=status)
-    assert not list(tmp_path.iterdir())
-
-
 def test_refine_says_what_both_answers_tell(home: Path, tmp_path: Path) -> None:
     """The text names other people, the catalogue and the composed promise; the record has them exactly."""
     question = ["refine", home / "i.parquet", "--plan", home / "plan.json", "--top", 3, "-o", tmp_path / "p.json"]
@@ -293,7 +174,7 @@ def test_refine_says_what_both_answers_tell(home: Path, tmp_path: Path) -> None:
 
 
 def test_refine_refuses(home: Path, tmp_path: Path) -> None:
-    """A table of another plan, what is no table, no histogram, and an existing file are refused."""
+    """A table of another plan, what is no table, and an existing file are refused."""
     run("plan", "--items", 9, "--transaction-size", 2, *PROMISE, "-o", tmp_path / "o.json")
     refuse = ["-o", tmp_path / "p.json"]
     plan = ["--plan", home / "plan.json"]
@@ -302,8 +183,6 @@ def test_refine_refuses(home: Path, tmp_path: Path) -> None:
     refused_without_output(tmp_path, "refine", home / "b.csv", *plan, *refuse)
     refused_without_output(tmp_path, "refine", home / "i.csv", "--plan", home / "r.parquet", *refuse)
     refused_without_output(tmp_path, "refine", home / "i.csv", *plan, "--top", 0, *refuse)
-    for histogram in ("i.csv", "b.dat", "none.csv"):
-        refused_without_output(tmp_path, "refine", home / "i.csv", *plan, "--histogram", home / histogram, *refuse)
 
 
 BASKETS = "Milk,bread,cafe\u0301\nmilk,bread\nbread,ice  cream\nbread,tea\n"
@@ -451,95 +330,3 @@ def test_commands_say_what_was_understood(tmp_path: Path) -> None:
         assert json.loads(result.stdout)
         assert "as in a table" in refused(*question, "--force" if question[0] in ("randomize", "demo") else "--json")
     ap.randomize(sales, ap.read_plan(plan), tmp_path / "q.parquet", transaction_column=1, item_column="ware")
-
-
-BLOCK_NAMES = ["tea", "jam", "ale", "fig", "oat", "nut"]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a plan of blocks of three items and reports of baskets, most with tea and jam."""
-    path = tmp_path_factory.mktemp("blocks")
-    write_plan(plan(), path / "plan.json")
-    rows = ["tea,jam", "tea,jam,ale", "tea,jam,fig,oat", "nut", "tea,ale,fig,oat,nut,jam"] * 400
-    (path / "baskets.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    randomized = invoke(
-        "randomize", path / "baskets.csv", "--plan", path / "plan.json", "-o", path / "r.parquet", "--format", "basket"
-    )
-    assert randomized.exit_code == 0, randomized.stderr
-    return path
-
-
-def plan() -> Plan:
-    """Return a plan of blocks of three items, of which three are reported."""
-    inside = naive.small_plan("bch", 3, 3, 2, insert=(1, 3), shares=[1, 1, 1, 500])
-    return replace(inside, catalogue=Catalogue(BLOCK_NAMES), view=View(blocks=Blocks(20, 2, 5)))
-
-
-def invoke(*arguments: object):
-    """Run a command."""
-    return CliRunner().invoke(main, [str(argument) for argument in arguments], catch_exceptions=False)
-
-
-def test_mined_and_rules(folder: Path) -> None:
-    """Text says that supports are of whole baskets and what reports are about; JSON and the table say it in fields."""
-    text = invoke("mine", folder / "r.parquet", "--min-support", "50%", "-o", folder / "m.csv").stdout
-    assert "from 2,000 reports; supports are those of whole baskets; ± error: one standard error" in text
-    assert "each report is about one of 40 random blocks of 3 items" in text
-    assert "which takes less than 0.25 standard errors from any support" in text
-    found = json.loads(invoke("mine", folder / "r.parquet", "--min-support", "50%", "--json").stdout)
-    assert found["version"] == 4
-    assert found["meaning"] == "supports are those of whole baskets"
-    assert found["blocks"]["whole_baskets"] is True
-    assert len(found["blocks"]["held"]) == 4
-    (pair,) = [row for row in found["itemsets"] if row["itemset"] == ["jam", "tea"]]
-    assert pair["reports"] < 0.4 * 2000
-    assert abs(pair["support"] - 0.8) < 5 * pair["std_error"]
-    rules = invoke("rules", folder / "m.csv", "--min-confidence", "80%").stdout
-    assert "jam → tea" in rules
-    assert "supports are those of whole baskets" in rules
-
-
-def test_asked_and_inspected(folder: Path) -> None:
-    """Answers stand with their reports; inspect counts the reports and says what liars can do."""
-    text = invoke("ask", folder / "r.parquet", "--itemset", "tea,jam", "--rule", "tea => jam").stdout
-    assert "supports are those of whole baskets" in text
-    asked = json.loads(invoke("ask", folder / "r.parquet", "--itemset", "tea,jam", "--json").stdout)
-    assert asked["blocks"]["items"] == 6
-    assert asked["itemsets"][0]["reports"] < 0.4 * 2000
-    inspected = invoke("inspect", folder / "r.parquet")
-    assert inspected.exit_code == 0
-    assert "2,000 reports" in inspected.stdout
-
-
-def test_single_reports_are_gathered(folder: Path, tmp_path: Path) -> None:
-    """Reports of a block are taken by their length; one of a block that there is not stays, and is named."""
-    inbox = tmp_path / "inbox"
-    inbox.mkdir()
-    report = Randomizer(plan()).randomize([0, 1], entropy=SystemEntropy())
-    (inbox / "good").write_bytes(report)
-    (inbox / "bad").write_bytes(b"\xff\xff" + report[2:])
-    gathered = invoke("gather", inbox, "--plan", folder / "plan.json", "-o", tmp_path / "all", "--json")
-    assert json.loads(gathered.stdout)["gathered"] == 1
-    assert [path.name for path in inbox.iterdir()] == ["bad"]
-
-
-def test_bad_input(folder: Path, tmp_path: Path) -> None:
-    """A histogram is refused in one line, and nothing is written."""
-    for arguments in (["--histogram", folder / "m.csv"],):
-        out = tmp_path / "m.json"
-        refused = invoke("mine", folder / "r.parquet", "--min-support", "50%", "-o", out, *arguments)
-        assert refused.exit_code == 1
-        assert "says nothing of what a block holds" in refused.stderr
-        assert len(refused.stderr.strip().splitlines()) == 1
-        assert not out.exists()
-
-
-def test_what_a_report_tells_is_said_of_the_block_drawn(folder: Path) -> None:
-    """Information, and what a liar can show at once, are those of a block's own plan: no report shows more items."""
-    asked = plan()
-    told = describe_privacy(asked).information
-    assert told == describe_privacy(asked.block_plan).information
-    assert foresee(asked, 100).most_targets == 3
-    text = invoke("privacy", folder / "plan.json").stdout
-    assert "of one, all transactions of 3 items of the part drawn equally likely: WI " in text

@@ -345,7 +345,7 @@ def test_other_files_are_refused(tmp_path) -> None:
     """Reports of baskets, an empty collection, and what is no file."""
     baskets = small_plan("none", 4, 2, 1)
     Reports(baskets, np.zeros((3, baskets.report_bytes), np.uint8)).write(tmp_path / "baskets.parquet")
-    assert "kind select-a-size are for mine, not for reconstruct" in refused(
+    assert "kind baskets are for mine, not for reconstruct" in refused(
         "numeric", "reconstruct", tmp_path / "baskets.parquet"
     )
     plan = TablePlan((NumberColumn("x", Clear(4), False, 0, 1, 4),), 0)

@@ -3,6 +3,7 @@
 import itertools
 import os
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations, product
 
 import fit
@@ -13,6 +14,9 @@ import pytest
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.operator import FixedSizeOperator
+from assocpriv.plans.question import Question
+from assocpriv.plans.sizes_view import SizesView
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.baskets import Baskets
@@ -95,7 +99,7 @@ def test_no_baskets():
     plan = naive.small_plan("reed-solomon", N_ITEMS, 3, 1)
     chunk = BulkRandomizer(plan).randomize(make_baskets([]), np.zeros(0, np.uint64), naive.ReplayEntropy([]))
     assert chunk.packed.shape == (0, plan.report_bytes)
-    assert chunk.raw_fitted.shape == (0, 3)
+    assert chunk.raw_fitted[0].shape == (0, 3)
     assert list(randomize_chunks(make_baskets([]), plan, entropy=naive.ReplayEntropy([]))) == []
 
 
@@ -114,7 +118,7 @@ def test_raw_fitted(rng, code):
     plan = naive.small_plan(code, N_ITEMS, 5, 2)
     baskets = random_baskets(rng, 200)
     words = random_words(rng, BulkRandomizer(plan).words_needed(baskets))
-    fitted = BulkRandomizer(plan).randomize(baskets, words, SeededEntropy(0)).raw_fitted.tolist()
+    fitted = BulkRandomizer(plan).randomize(baskets, words, SeededEntropy(0)).raw_fitted[0].tolist()
     for basket, row in zip(baskets, fitted, strict=True):
         if len(basket) <= 5:
             assert row == sorted(basket) + list(range(N_ITEMS, N_ITEMS + 5 - len(basket)))
@@ -127,7 +131,7 @@ def all_chunks(baskets, plan, **options):
     """Run randomize_chunks on seed 5; return the chunks' lengths, reports and fitted items."""
     chunks = list(randomize_chunks(baskets, plan, entropy=SeededEntropy(5), **options))
     packed = np.concatenate([chunk.packed for chunk in chunks])
-    return [len(chunk.packed) for chunk in chunks], packed, np.concatenate([chunk.raw_fitted for chunk in chunks])
+    return [len(chunk.packed) for chunk in chunks], packed, np.concatenate([chunk.raw_fitted[0] for chunk in chunks])
 
 
 @pytest.mark.parametrize("code", ["none", "bch"])
@@ -194,7 +198,7 @@ def test_a_chunk_does_not_show_raw_items():
 
 def law(plan, share_of_size, rho):
     """Return the probability of each pattern of items 0 … m + k − 1 in a report of the basket {0 … m − 1}."""
-    m, k = plan.transaction_size, plan.itemset_size
+    m, k = plan.items.transaction_size, plan.items.itemset_size
     cells = []
     for bits in product((0, 1), repeat=m + k):
         kept, inserted = sum(bits[:m]), sum(bits[m:])
@@ -214,9 +218,9 @@ def test_reports_follow_the_law(rng, code):
     seed = int(rng.integers(1 << 60))
     packed = np.concatenate([c.packed for c in randomize_chunks(baskets, plan, entropy=SeededEntropy(seed))])
     items = np.arange(4, dtype=np.int64)
-    shown = naive.bits_of(naive.lines_of(report_rows(packed, plan, items)))[:, :count]
+    shown = naive.bits_of(naive.lines_of(report_rows(packed, plan.items, items)))[:, :count]
     observed = np.bincount(np.array([8, 4, 2, 1]) @ shown, minlength=16)
-    shares, rho = np.array([float(p) for p in plan.operator.size_distribution]), 3 / 8
+    shares, rho = np.array([float(p) for p in plan.items.operator.size_distribution]), 3 / 8
     assert not fit.rejects(observed, law(plan, shares, rho))
     for change in (0.95, 1.05):
         for size in range(3):
@@ -245,7 +249,7 @@ def test_long_baskets_are_sampled_uniformly(rng):
     )
     seed = int(rng.integers(1 << 60))
     chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(seed))
-    triples = np.sort(np.concatenate([chunk.raw_fitted for chunk in chunks]), axis=1)
+    triples = np.sort(np.concatenate([chunk.raw_fitted[0] for chunk in chunks]), axis=1)
     counted = Counter(map(tuple, triples.tolist()))
     observed = [counted[chosen] for chosen in combinations(range(6), 3)]
     uniform = np.full(20, 1 / 20)
@@ -274,14 +278,57 @@ def test_kernels_take_words_of_every_source_alike(rng, monkeypatch):
     """Not compiled again, for words that may be written, where others had to be drawn in the middle of a command."""
     plan = naive.small_plan("bch", N_ITEMS, 2, 1)
     randomizer, kinds = BulkRandomizer(plan), set()
-    run = randomizer._tables.randomize
+    tables = randomizer._answerers[0]._tables
+    run = tables.randomize
 
     def look(offsets, items, words, *written):
         kinds.add(words.flags.writeable)
         return run(offsets, items, words, *written)
 
-    monkeypatch.setattr(randomizer._tables, "randomize", look)
+    monkeypatch.setattr(tables, "randomize", look)
     for entropy in (SystemEntropy(), SeededEntropy(1)):
         for count in (0, 300):
             randomizer.randomize(random_baskets(rng, 20), entropy.words(count), entropy)
     assert kinds == {False}
+
+
+# ---- several questions
+
+
+def several(code):
+    """Return a plan of three questions, of which that about sizes has the shortest answers."""
+    first, other = (naive.small_plan(code, N_ITEMS, m, 2).items for m in (4, 2))
+    sizes = Question(3, FixedSizeOperator(1, 4, 1, (1, 9)), view=SizesView((2, 4, 7)), weight=9)
+    questions = (replace(first, weight=4), sizes, replace(other, weight=7))
+    return replace(naive.small_plan(code, N_ITEMS, 4, 2), questions=questions)
+
+
+@pytest.mark.parametrize("code", GENERATORS)
+def test_questions_are_drawn_first_and_answered_by_the_one_report_client(rng, code):
+    """The coins of a chunk take the first words; then each question's answers are those of a plan of it alone."""
+    plan = several(code)
+    baskets, words = random_baskets(rng, 300), random_words(rng, 30_000)
+    packed = BulkRandomizer(plan).randomize(baskets, words, SeededEntropy(0)).packed
+    coins = naive.ReplayEntropy(words)
+    numbers = [coins.pick(plan.cumulative_weights) for _ in baskets]
+    assert plan.numbers_in(packed).tolist() == numbers
+    assert set(numbers) == {0, 1, 2}
+    used = coins.used
+    for number, question in enumerate(plan.questions):
+        entries = [question.view.entries(sorted(b)) for b, n in zip(baskets, numbers, strict=True) if n == number]
+        answers, _, more = naive.randomize_transactions(entries, plan.alone(question), words[used:])
+        used += more
+        assert [row.tobytes() for row in plan.answers_in(packed, number)] == answers
+    plan.check_form(packed)
+
+
+def test_shares_of_questions_follow_the_coin(rng):
+    """Of 200,000 reports 4, 9 and 7 of 20 answer each question, whatever baskets hold; a tenth more is rejected."""
+    plan = several("none")
+    baskets = random_baskets(rng, 1000)
+    for part in (baskets, make_baskets([range(N_ITEMS)] * 1000), make_baskets([[]] * 1000)):
+        entropy = SeededEntropy(int(rng.integers(1 << 60)))
+        chunks = [next(randomize_chunks(part, plan, entropy=entropy)).packed for _ in range(200)]
+        observed = np.bincount(plan.numbers_in(np.concatenate(chunks)), minlength=3)
+        assert not fit.rejects(observed, np.array([4, 9, 7]) / 20)
+        assert fit.rejects(observed, np.array([4.4, 8.6, 7]) / 20)

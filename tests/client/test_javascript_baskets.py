@@ -3,13 +3,18 @@
 import json
 import random
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import javascript
 import naive
 
 from assocpriv.client.baskets import randomize_basket
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.kind import parse_plan
+from assocpriv.plans.sizes_view import SizesView
+from assocpriv.plans.view import ItemsView
 from assocpriv.promise.errors import BasketError, PlanError
 
 ROOT = Path(__file__).parents[2]
@@ -19,14 +24,29 @@ AROUND = [*20 * [""], " ", "\x1c", "\u3000", "\ufeff", "\u200b"]  # blanks for P
 
 
 def some_plan(chance):
-    """Return a small plan of random form and numbers as JSON content."""
-    m, n, r = chance.randint(1, 5), chance.randint(5, 40), chance.randint(1, 5)
+    """Return a small plan of random questions as JSON content."""
+    n = chance.randint(5, 40)
+    asked = [some_question(n, chance), *(some_question(n, chance) for _ in range(chance.choice([0, 0, 1, 2])))]
+    asked += [some_question(n, chance, of_sizes=True)] * (chance.random() < 0.3)
+    chance.shuffle(asked)
+    plan = Plan(Catalogue.numbered(n), tuple({each.operator: each for each in asked}.values()), naive.NO_PROMISE)
+    return plan.to_json()
+
+
+def some_question(n, chance, of_sizes=False):
+    """Return a question of random form and numbers."""
+    bounds = sorted(chance.sample(range(1, n + 1), chance.randint(1, 5)))
+    entries = len(bounds) if of_sizes else n
+    m, r = chance.randint(1, 1 if of_sizes else 5), chance.randint(1, 5)
     shares = [chance.randint(1, 10 ** chance.randint(1, 8)) for _ in range(m + 1)]
     if chance.random() < 0.3:
-        return naive.fixed_plan(n, m, 1, chance.randint(1, 5), shares=shares).to_json()
-    code, bits = chance.choice(["none", "bch", "reed-solomon"]), chance.choice([40, 63, 64, 65, 130])
-    insert = chance.randrange(1, 1 << r, 2), r
-    return naive.small_plan(code, n, m, 1, insert=insert, weight_bits=bits, shares=shares).to_json()
+        plan = naive.fixed_plan(entries, m, 1, chance.randint(1, min(5, entries)), shares=shares)
+    else:
+        code, bits = chance.choice(["none", "bch", "reed-solomon"]), chance.choice([40, 63, 64, 65, 130])
+        insert = chance.randrange(1, 1 << r, 2), r
+        plan = naive.small_plan(code, entries, m, 1, insert=insert, weight_bits=bits, shares=shares)
+    view = SizesView(tuple(bounds)) if of_sizes else ItemsView()
+    return replace(plan.items, view=view, weight=chance.randint(1, 10 ** chance.randint(1, 9)))
 
 
 def change(content, chance):
@@ -49,12 +69,7 @@ def change(content, chance):
 
 def some_basket(plan, chance):
     """Return names, most of which the plan knows, some twice, some with blanks around them."""
-    known = [
-        *(plan.catalogue[item] for item in range(min(plan.n_items, 12))),
-        *plan.view.parent_of,
-        *plan.view.left_out,
-    ]
-    known += [name for names in (plan.view.counted, *plan.view.itemsets) for name in names]
+    known = [*plan.catalogue[:12], *plan.names.parent_of, *plan.names.left_out]
     names = [chance.choice(known) + chance.choice(AROUND) for _ in range(chance.randint(0, 8))]
     return names if chance.random() < 0.2 else list(dict.fromkeys(names))
 

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
@@ -18,8 +18,6 @@ from javascript import CLIENT
 import assocpriv as ap
 from assocpriv.client.baskets import Randomizer
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.view import Blocks, View
 from assocpriv.simulation.enumeration import distribution
 
 WORDS, BASKETS, TABLES, GUIDED = (
@@ -80,11 +78,18 @@ FAULTS = (
           (BASKETS, LAWS)),
     Fault("an item is always shown", "baskets/report-forms.js", "((keptMask >>> place) & 1) * bit",
           f"(item === {ITEM} ? 1 : (keptMask >>> place) & 1) * bit", (LAWS,)),
-    Fault("a block drawn again while nothing is in it", "baskets/plan.js",
-          "    const block = words.below(this.#blocks.count);",
-          "    let block = words.below(this.#blocks.count);\n"
-          "    const nothing = () => !this.#blocks.members(block).some((item) => transaction.includes(item));\n"
-          "    while (transaction.length && nothing()) block = words.below(this.#blocks.count);", (BASKETS, LAWS)),
+    Fault("an empty basket is asked the first question", "baskets/plan.js", "this.numberBytes ? words.pick",
+          "this.numberBytes && transaction.length ? words.pick", (BASKETS, LAWS)),
+    Fault("the first question is drawn a tenth too often", "baskets/plan.js", "(sum += BigInt(weight))",
+          "(sum += BigInt(sum ? 10 * weight : 11 * weight))", (BASKETS, LAWS)),
+    Fault("the question's number tells the size", "baskets/plan.js", "report[0] = number;", "report[0] = number | 8 * transaction.length;",
+          (BASKETS, LAWS)),
+    Fault("the bytes beyond an answer tell the size", "baskets/plan.js", "new Uint8Array(this.reportBytes);",
+          "new Uint8Array(this.reportBytes).fill(transaction.length);", (BASKETS, LAWS)),
+    Fault("γ is the first question's", "baskets/plan.js", "all.reduce((most, each) => (isLess(most, each) ? each : most))", "all[0]",
+          (BASKETS,)),
+    Fault("shares need not add up", "baskets/plan.js", "questions.some(({ total }) => total !== weight)",
+          "questions.some(({ total }) => total < weight)", (BASKETS,)),
     Fault("a promise is for one report of several", "checks.js", "const power = BigInt(reportsPerPerson);", "const power = 1n;",
           (BASKETS, TABLES)),
     Fault("γ may reach its limit", "checks.js", "  if (!isLess([a ** power, b ** power], limit)) {",
@@ -106,14 +111,7 @@ FAULTS = (
 )  # fmt: skip
 PLANS = (
     (naive.small_plan("none", 4, 2, 1, weight_bits=5, shares=[1, 2, 6]), [[0, 1, 2], [ITEM], []]),
-    (
-        replace(
-            naive.small_plan("none", 2, 1, 1, weight_bits=5, shares=[1, 3]),
-            catalogue=Catalogue.numbered(4),
-            view=View(blocks=Blocks(2, 2, 3)),
-        ),
-        [[0]],
-    ),
+    (javascript.vector_plan("asks-three"), [[0, 1, 2], [ITEM], []]),
 )
 
 

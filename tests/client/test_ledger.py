@@ -49,14 +49,14 @@ from assocpriv.client.ledger_file import (
     Waiting,
     parse_ledger,
 )
-from assocpriv.client.transactions import view_transaction
+from assocpriv.client.transactions import transaction_of
 from assocpriv.files.plans import write_plan
 from assocpriv.planning.tables import design_window
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.columns import CategoryColumn, Clear, LabelColumn, NumberColumn, UniformNoise, Window
+from assocpriv.plans.names import Names
 from assocpriv.plans.tables import TablePlan
-from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import Entropy, SystemEntropy
 from assocpriv.promise.errors import AssocprivError, BasketError, BudgetError, FileError, PlanError, RecordError
@@ -68,10 +68,7 @@ ENTROPY = SystemEntropy()
 BUDGET = 3
 FAST_SECONDS = 5.0
 BASE = small_plan("none", 5, 2, 2)
-NAMED = Plan(
-    Catalogue(["milk", "bread", NAME, "eggs", "a, b"]), 2, 2, BASE.operator, BASE.generator, BASE.promise,
-    reports_per_person=BUDGET,
-)  # fmt: skip
+NAMED = replace(BASE, catalogue=Catalogue(["milk", "bread", NAME, "eggs", "a, b"]), reports_per_person=BUDGET)
 # 125 items and no code: 16 bytes, so that two reports are equal by chance with probability 2^-100 or so
 PLAN = replace(small_plan("none", 125, 2, 2), reports_per_person=BUDGET)
 OTHER = replace(small_plan("none", 126, 2, 2), reports_per_person=BUDGET)
@@ -135,11 +132,11 @@ def test_plans_of_one_report_allow_one(path: Path) -> None:
 
 def test_a_report_is_the_clients(path: Path) -> None:
     """From the same words the ledger makes the report that the client makes, along the plan's view."""
-    view = View(others="drop", parents=(("brie", "eggs"), ("stout", "milk")))
-    for plan in (replace(NAMED, view=view), replace(fixed_plan(5, 2, 2, 3), catalogue=NAMED.catalogue, view=view)):
+    rules = Names(others="drop", parents=(("brie", "eggs"), ("stout", "milk")))
+    for plan in (replace(NAMED, names=rules), replace(fixed_plan(5, 2, 2, 3), catalogue=NAMED.catalogue, names=rules)):
         with Ledger.open(path) as ledger:
             found = ledger.report(["stout", "nothing", "eggs"], plan, occasion="now", entropy=SeededEntropy(5))
-        transaction = view_transaction(["milk", "eggs"], plan)
+        transaction = transaction_of(["milk", "eggs"], plan)
         assert found == Randomizer(plan).randomize(transaction, entropy=SeededEntropy(5))
         assert len(found) == plan.report_bytes == len(ap.randomize(["stout"], plan))
 
@@ -779,7 +776,8 @@ for place in range(1000):
     with Ledger.open(sys.argv[1]) as ledger:
         print(place, ledger.report(["1"], plan, occasion=str(place), entropy=entropy).hex(), flush=True)
 """
-    plan = replace(PLAN, reports_per_person=1000, promise=Breach("1e-24", "1/2"), operator=LOW.operator)
+    asked = replace(PLAN.items, operator=LOW.items.operator)
+    plan = replace(PLAN, reports_per_person=1000, promise=Breach("1e-24", "1/2"), questions=(asked,))
     process = child(code, path, plan)
     assert process.stdout is not None
     sent = [process.stdout.readline().split() for _ in range(20)]

@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from naive import items_plan
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets import Randomizer
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator, bch_generator, reed_solomon_generator
-from assocpriv.plans.operator import Operator
-from assocpriv.plans.view import Blocks, View
+from assocpriv.plans.operator import FixedSizeOperator, Operator
+from assocpriv.plans.question import Question
+from assocpriv.plans.sizes_view import SizesView
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import Entropy, WordEntropy
 
@@ -47,7 +48,7 @@ def plan_of(name: str) -> Plan:
     """Make a plan of 20 items with a promise just beyond its amplification."""
     generator, operator = GENERATORS[name]
     limit = operator.amplification * 2
-    return Plan(Catalogue.numbered(20), 3, 2, operator, generator, Breach(1 / (1 + limit), "1/2"))
+    return items_plan(20, operator, generator, 2, Breach(1 / (1 + limit), "1/2"))
 
 
 def words_drawn(randomizer: Randomizer, basket: tuple[int, ...]) -> Iterator[int]:
@@ -64,19 +65,26 @@ def _used(randomizer: Randomizer, basket: tuple[int, ...], kept: int) -> int:
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_words_do_not_tell_what_is_kept(name: str) -> None:
-    """Whatever is kept, whichever and however many items up to M are held, as many words are drawn; of blocks too."""
-    plan = plan_of(name)
-    cut = replace(plan, catalogue=Catalogue.numbered(60), view=View(blocks=Blocks(5, 3)))
-    for randomizer in (Randomizer(plan), Randomizer(cut)):
-        drawn = {words for basket in ((), (0,), (0, 1, 2), (7, 18, 19)) for words in words_drawn(randomizer, basket)}
-        assert len(drawn) == 1
+    """Whatever is kept, whichever and however many items up to M are held, as many words are drawn."""
+    randomizer = Randomizer(plan_of(name))
+    drawn = {words for basket in ((), (0,), (0, 1, 2), (7, 18, 19)) for words in words_drawn(randomizer, basket)}
+    assert len(drawn) == 1
+
+
+def test_words_do_not_tell_the_size_that_is_asked() -> None:
+    """An answer about sizes takes as many words whichever class a basket is of."""
+    plan = plan_of("bch, rho 1/8")
+    sizes = Question(3, FixedSizeOperator(1, 4, 1, (1, 9)), view=SizesView((1, 3, 8)))
+    randomizer = Randomizer(replace(plan, questions=(plan.items, sizes)))
+    baskets = [tuple(range(size)) for size in (0, 1, 2, 3, 8, 20)]
+    assert len({_used(randomizer, basket, 1) for basket in baskets}) == 1
 
 
 @pytest.mark.parametrize(("n_items", "m"), [(3, 2), (27, 5), (64, 3), (200, 5), (250, 4)])
 def test_words_of_fixed_sizes_do_not_tell_how_many_are_kept(n_items: int, m: int) -> None:
     """Nor do they with reports of a fixed size, of one word and of several."""
     randomizer = Randomizer(make_plan(n_items, m, Breach("5%", "50%"), kind="fixed-size"))
-    counts = range(len(randomizer.sets.cumulative))
+    counts = range(len(randomizer._answerers[0].sets.cumulative))
     baskets = ((), (0,), tuple(range(n_items - m, n_items)))
     assert len({_used(randomizer, basket, kept) for basket in baskets for kept in counts}) == 1
 
@@ -84,8 +92,8 @@ def test_words_of_fixed_sizes_do_not_tell_how_many_are_kept(n_items: int, m: int
 def test_a_draw_for_kept_items_alone_would_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above sees the client that draws below a for kept and below 2^r − a for dropped items."""
 
-    def draw_seed(items: list[int], kept: list[bool], plan: Plan, _field: object, entropy: Entropy) -> int:
-        num, span = plan.independent.insert_num, 1 << plan.independent.insert_bits
+    def draw_seed(items: list[int], kept: list[bool], question: Question, _field: object, entropy: Entropy) -> int:
+        num, span = question.independent.insert_num, 1 << question.independent.insert_bits
         for keep in kept:
             entropy.below(num if keep else span - num)
         return 0

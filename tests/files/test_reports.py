@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from naive import items_plan
 from numpy.typing import NDArray
 
 from assocpriv.files import atomic
@@ -17,22 +18,19 @@ from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.files.plans import read_catalogue, read_plan, write_plan
 from assocpriv.files.reports import PLAN_KEY, Reports, read_reports, write_reports
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.generator import Generator
 from assocpriv.plans.operator import Operator
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import FileError, PlanError, PrivacyLimitError, WireError
 
 OPERATOR = Operator(2, 1, 1, 10, (204, 102, 616))
 PROMISE = Breach("5%", "50%")
-PLAN = Plan(Catalogue(["milk", "bread", "é🍞"]), 2, 2, OPERATOR, Generator(), PROMISE)  # 5 bits, 1 byte
-OTHER = Plan(Catalogue.numbered(3), 2, 2, OPERATOR, Generator(), PROMISE)
-WIDE = Plan(Catalogue.numbered(18), 2, 2, OPERATOR, Generator(), PROMISE)  # 20 bits, 3 bytes
+PLAN = items_plan(["milk", "bread", "é🍞"], OPERATOR, k=2, promise=PROMISE)  # 5 bits, 1 byte
+OTHER, WIDE = (items_plan(n_items, OPERATOR, k=2, promise=PROMISE) for n_items in (3, 18))  # 20 bits, 3 bytes
 
 
 def packed_reports(plan: Plan, count: int) -> NDArray[np.uint8]:
     """Return different reports of a plan, uint8 of shape (count, report_bytes)."""
-    numbers = (np.arange(count, dtype=np.uint64) * 7919) % (1 << plan.report_bits)
+    numbers = (np.arange(count, dtype=np.uint64) * 7919) % (1 << plan.items.report_bits)
     return np.ascontiguousarray(numbers.astype("<u8").view(np.uint8).reshape(count, 8)[:, : plan.report_bytes])
 
 
@@ -498,7 +496,7 @@ def test_arrays_that_are_no_reports_are_refused(packed: NDArray[Any]) -> None:
 
 def test_bits_beyond_the_plan_are_refused_in_memory() -> None:
     """A bit that no report of the plan has is told, as in files."""
-    assert PLAN.report_bits % 8
+    assert PLAN.items.report_bits % 8
     with pytest.raises(WireError, match="report 0 has a bit set beyond"):
         Reports(PLAN, np.full((1, PLAN.report_bytes), 255, np.uint8))
 

@@ -24,7 +24,7 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from naive import fixed_plan, small_plan
+from naive import fixed_plan, items_plan, small_plan
 
 from assocpriv import mine, read_baskets
 from assocpriv.auditing.recompute_tables import read_guided, read_table
@@ -47,10 +47,12 @@ from assocpriv.plans.columns import (
 )
 from assocpriv.plans.guidance import Guidance
 from assocpriv.plans.guided import GuidedPlan, category, class_label, number, plan_guided
-from assocpriv.plans.operator import Operator
+from assocpriv.plans.names import Names
+from assocpriv.plans.operator import FixedSizeOperator, Operator
 from assocpriv.plans.published import pack_reports
+from assocpriv.plans.question import Question
+from assocpriv.plans.sizes_view import SizesView
 from assocpriv.plans.tables import TablePlan
-from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import AssocprivError
@@ -110,19 +112,13 @@ def written(data: bytes, name: str) -> Path:
 def plans() -> tuple[Plan, ...]:
     """Return a plan of every kind."""
     none, bch, rs = small_plan("none", 5, 2, 2), small_plan("bch", 6, 2, 2), small_plan("reed-solomon", 5, 2, 2)
-    view = View(others="drop", parents=(("beer", "drink"), ("tea", "drink")), left_out=("bag",))
-    named = Catalogue(["drink", "milk", "bröd"])
-    viewed = Plan(named, 2, 2, none.operator, none.generator, none.promise, view=view)
-    bounds = View(kind="sizes", bounds=(0, 1, 4), counted=("beer", "milk"))
-    counted = Plan(named, 2, 2, none.operator, none.generator, none.promise, view=bounds)
-    sets = View(kind="itemsets", itemsets=(("a", "b"), ("b",), ("c",)))
-    chosen = Plan(named, 2, 2, none.operator, none.generator, none.promise, view=sets)
-    twice = Plan(
-        Catalogue.numbered(4), 1, 1, Operator(1, 1, 2, 4, (5, 11)), none.generator,
-        Breach(Fraction(1, 1000), Fraction(1, 2)), reports_per_person=2,
-    )  # fmt: skip
-    cut = replace(bch, catalogue=Catalogue.numbered(17), view=View(blocks=Blocks(2, 3, 5)))
-    return none, bch, rs, fixed_plan(5, 2, 2, 3), viewed, counted, chosen, twice, cut
+    rules = Names(others="drop", parents=(("beer", "drink"), ("tea", "drink")), left_out=("bag",))
+    rolled = replace(small_plan("none", 3, 2, 2), catalogue=Catalogue(["drink", "milk", "bröd"]), names=rules)
+    promise = Breach(Fraction(1, 1000), Fraction(1, 2))
+    twice = items_plan(4, Operator(1, 1, 2, 4, (5, 11)), promise=promise, reports_per_person=2)
+    sizes = Question(2, FixedSizeOperator(1, 3, 1, (1, 5)), view=SizesView((2, 5)))
+    several = replace(bch, questions=(replace(bch.items, weight=7), sizes, small_plan("none", 6, 1, 1).items))
+    return none, bch, rs, fixed_plan(5, 2, 2, 3), rolled, twice, several
 
 
 def run_plan(data: bytes) -> bool:
@@ -137,9 +133,9 @@ def run_plan(data: bytes) -> bool:
     assert Plan.parse(plan.canonical_json).plan_id == read.plan_id == plan.plan_id
     write_plan(plan, folder() / "again.json", force=True)
     assert read_plan(folder() / "again.json").canonical_json == plan.canonical_json
-    if plan.padded_items <= _MOST_ITEMS and plan.transaction_size <= 6 and plan.kind == "select-a-size":
-        report = Randomizer(plan).randomize([0], entropy=SystemEntropy())
-        assert max(plan.form.items(report), default=0) < plan.padded_items
+    if all(asked.padded_items <= _MOST_ITEMS and asked.transaction_size <= 6 for asked in plan.questions):
+        question, answer = plan.answer_in(Randomizer(plan).randomize([0], entropy=SystemEntropy()))
+        assert max(question.form.items(answer), default=0) < question.padded_items
     return True
 
 
@@ -261,14 +257,15 @@ def run_report(data: bytes) -> bool:
         return False
     plan = plans()[data[0] % len(plans())]
     report = data[1:]
-    bits = accepted(lambda: plan.form.decode(report))
-    items = accepted(lambda: plan.form.items(report))
+    opened = accepted(lambda: plan.answer_in(report))
     packed = accepted(lambda: pack_reports([report, report], plan))
-    assert (bits is None) == (items is None) == (packed is None)
-    if bits is None or items is None or packed is None:
+    assert (opened is None) == (packed is None)
+    if opened is None or packed is None:
         return False
-    assert plan.form.encode(bits) == report == packed[1].tobytes()
-    assert all(0 <= item < plan.padded_items for item in items)
+    question, answer = opened
+    assert plan.report_of(plan.questions.index(question), answer) == report == packed[1].tobytes()
+    assert question.form.encode(question.form.decode(answer)) == answer
+    assert all(0 <= item < question.padded_items for item in question.form.items(answer))
     return True
 
 
@@ -355,13 +352,13 @@ def _table_seeds(ending: str) -> Callable[[], list[bytes]]:
 
 
 def run_taxonomy(data: bytes) -> bool:
-    """A taxonomy: refused, or a view of it holds."""
+    """A taxonomy: refused, or rules of it hold."""
     taxonomy = accepted(lambda: read_taxonomy(written(data, "taxonomy.csv")))
     if taxonomy is None:
         return False
-    view = accepted(lambda: View(parents=taxonomy.parents))
-    if view is not None:
-        assert View.from_json(json.loads(json.dumps(view.to_json()))) == view
+    rules = accepted(lambda: Names(parents=taxonomy.parents))
+    if rules is not None:
+        assert Names.from_json(json.loads(json.dumps(rules.to_json()))) == rules
     accepted(lambda: taxonomy.level(1))
     accepted(lambda: taxonomy.level(len(taxonomy.levels)))
     return True

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from assocpriv.client import bulk
-from assocpriv.client.bulk import BulkRandomizer
+from assocpriv.client.bulk import BulkAnswerer
 from assocpriv.client.tables import TableRandomizer
 from assocpriv.kernels.counting import (
     GROUPS,
     LANES,
     NOTES,
-    count_block_items,
-    count_block_itemsets,
     count_items,
     count_pairs,
     count_supersets,
@@ -150,11 +148,11 @@ def test_count_pairs(rng, n_rows, panel):
 
 def run_kernel(plan, transactions, words):
     """Call the kernel with a plan's tables; return what the twin returns, and the status."""
-    tables, n = BulkRandomizer(plan)._tables, len(transactions)
+    tables, n = BulkAnswerer(plan.items)._tables, len(transactions)
     offsets = np.cumsum([0, *map(len, transactions)], dtype=np.int64)
     items = np.array([item for transaction in transactions for item in sorted(transaction)], dtype=np.int64)
-    fitted = np.zeros((n, plan.transaction_size), dtype=np.int64)
-    reports = np.zeros((n, -(-plan.report_bits // 64)), dtype=np.uint64)
+    fitted = np.zeros((n, plan.items.transaction_size), dtype=np.int64)
+    reports = np.zeros((n, -(-plan.items.report_bits // 64)), dtype=np.uint64)
     done, used, status = tables.randomize(offsets, items, words, fitted, reports)
     octets = reports.astype("<u8").view(np.uint8)[:done, : plan.report_bytes]
     return ([row.tobytes() for row in octets], fitted[:done].tolist(), used), status
@@ -212,7 +210,7 @@ def test_randomize_transactions_that_repeat(rng, monkeypatch, slots):
 def test_randomize_transactions_at_the_boundaries_of_weights(rng, weight_bits):
     """Draws just below and at every cumulative weight pick the one-report client's subset."""
     plan = naive.small_plan("none", 6, 3, 1, weight_bits=weight_bits)
-    cumulative, picked = BulkRandomizer(plan)._tables._subsets[0].tolist(), []
+    cumulative, picked = BulkAnswerer(plan.items)._tables._subsets[0].tolist(), []
     for total in [sum(word << 64 * i for i, word in enumerate(row)) for row in cumulative[:-1]]:
         for drawn in (total - 1, total):
             words = [drawn >> 64 * i & (1 << 64) - 1 for i in range(len(cumulative[0]))] + [0]
@@ -237,7 +235,7 @@ def test_randomize_transactions_stops_before_what_words_do_not_suffice_for(rng):
 def test_randomize_transactions_tells_dependent_columns(rng):
     """Columns that are not independent end in a status, not in a report."""
     plan = naive.small_plan("bch", 6, 2, 1)
-    tables = BulkRandomizer(plan)._tables
+    tables = BulkAnswerer(plan.items)._tables
     tables._columns[1] = tables._columns[0]
     offsets, items = np.array([0, 2], dtype=np.int64), np.array([0, 1], dtype=np.int64)
     written = np.zeros((1, 2), dtype=np.int64), np.zeros((1, 1), dtype=np.uint64)
@@ -330,40 +328,3 @@ def test_randomize_records_at_the_boundaries_of_weights():
         assert len(wanted[0]) == len(drawn)
         assert len(set(wanted[0])) == len(law.cumulative)
         assert run_tables(plan, inputs, words) == (wanted, 0)
-
-
-@pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_blocks_are_counted_where_they_hold_an_itemset(rng, k, sparse):
-    """In segments of 1, 63, 64 and 65 reports each mask's count is that of the rows, bits beyond left out."""
-    n_items, held = 6, [[0, 1, 2, 4], [1, 2, 3, 5], [0, 1, 2, 3, 4, 5], [4]]
-    rows = rng.integers(0, 1 << 64, size=(2, 7, 3), dtype=np.uint64)
-    spots = [(0, 0, 1, 1), (0, 1, 2, 63), (1, 0, 1, 64), (1, 1, 3, 65)]
-    places = [rng.permutation(7)[: len(block)] for block in held]
-    ends = np.cumsum([0, *map(len, held)])
-    segments = np.array([[*spot, ends[b], ends[b + 1]] for b, spot in enumerate(spots)], dtype=np.int64)
-    members = np.array([[item for block in held for item in block], np.concatenate(places)], dtype=np.int64)
-    itemsets = np.array(list(combinations(range(n_items), k)), dtype=np.int64)
-    itemsets = itemsets[rng.random(len(itemsets)) < 0.6] if sparse else itemsets
-    expected = np.zeros((len(itemsets), 1 << k), dtype=np.int64)
-    for (panel, start, stop, count), block, row_of in zip(spots, held, places, strict=True):
-        bits = np.unpackbits(rows[panel, :, start:stop].copy().view(np.uint8), axis=1, bitorder="little")[:, :count]
-        for c, itemset in enumerate(itemsets.tolist()):
-            if set(itemset) <= set(block):
-                own = [bits[row_of[block.index(item)]].astype(bool) for item in itemset]
-                for mask in range(1 << k):
-                    shown = np.ones(count, dtype=bool)
-                    for i in range(k):
-                        shown &= own[i] | (mask >> i & 1 == 0)
-                    expected[c, mask] += shown.sum()
-    sums = np.zeros((n_items if k == 1 else len(itemsets), 1 << k), dtype=np.int64)
-    if k == 1:
-        count_block_items(rows, segments, members, sums)
-        assert np.array_equal(sums[itemsets[:, 0]], expected)
-        return
-    starts = np.searchsorted(itemsets[:, 0], np.arange(n_items + 1)).astype(np.int64)
-    slots = np.arange(1 << k, dtype=np.int64)
-    scratch = random_words(rng, 6 + (1 << k - 1), 2), np.zeros(6 + (1 << k - 1), np.int64)
-    scratch += np.full(n_items, -1), np.zeros(k, np.int64)
-    count_block_itemsets(rows, segments, members, itemsets, starts, slots, scratch, sums)
-    assert np.array_equal(sums, expected)

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,9 +19,10 @@ import assocpriv as ap
 from assocpriv.collect import make_service
 from assocpriv.files.plans import write_plan
 from assocpriv.pages.demo import MARK
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.operator import FixedSizeOperator
+from assocpriv.plans.question import Question
+from assocpriv.plans.sizes_view import SizesView
 from assocpriv.plans.transition import transition_matrix
 from assocpriv.promise.errors import FileError, PlanError
 
@@ -28,7 +30,8 @@ NAMES = ["milk", "bread", "butter", '<img src=x onerror="alert(1)">', "a, \u202e
 VECTORS = Path(__file__).parents[1] / "vectors"
 PROMISE = ap.Breach("5%", "50%")
 PLAN = ap.plan(items=NAMES, transaction_size=3, promise=PROMISE)
-BLOCKS = ap.plan(items=NAMES, transaction_size=3, promise=PROMISE, blocks=2)
+SIZES = Question(2, FixedSizeOperator(1, 3, 1, (1, 6)), view=SizesView((2, 5)))
+QUESTIONS = replace(PLAN, questions=(*PLAN.questions, SIZES))
 
 
 def free_port() -> int:
@@ -42,7 +45,7 @@ def test_a_visitor_goes_from_page_to_rules(tmp_path: Path) -> None:
     chromium, tools, forks, port = program("chromium", "chromium"), javascript.tools(), Forks(), free_port()
     collector = Collector(forks, tmp_path, "--demo", "--port", str(port))
     write_plan(PLAN, tmp_path / "plan.json", force=True)
-    write_plan(BLOCKS, tmp_path / "blocks.json")
+    write_plan(QUESTIONS, tmp_path / "questions.json")
     with collector, subprocess.Popen(
         [javascript.node(), tools / "test/demo-chromium.js", f"http://127.0.0.1:{port}", tmp_path],
         env=os.environ | {"CHROMIUM": chromium}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -103,12 +106,10 @@ def test_reports_of_people_are_no_demonstration(tmp_path: Path) -> None:
             assert device.get("/demo").status == 404
 
 
-@pytest.mark.parametrize("name", ["tables", "guided", "view-itemsets", "view-sizes-any"])
+@pytest.mark.parametrize("name", ["tables", "guided"])
 def test_plans_that_cannot_be_demonstrated(tmp_path: Path, name: str) -> None:
-    """A table of numbers, a guided plan and entries that are no items are refused, and leave no folder."""
-    file = f"{name}.json" if name in ("tables", "guided") else "plans.json"
-    vectors = json.loads((VECTORS / file).read_text(encoding="ascii"))["plans"]
-    plan = next(each["plan"] for each in vectors if file != "plans.json" or each["name"] == name)
+    """A table of numbers and a guided plan are refused, and leave no folder."""
+    plan = json.loads((VECTORS / f"{name}.json").read_text(encoding="ascii"))["plans"][0]["plan"]
     with pytest.raises(PlanError, match=r"is of baskets: serve a plan that asks for the items of a catalogue"):
         make_service(parse_plan(json.dumps(plan)), tmp_path / "d", demo=True)
     assert not (tmp_path / "d").exists()
@@ -118,14 +119,13 @@ def test_beliefs_are_those_of_the_plan() -> None:
     """The chances that the page computes beliefs of are the transition matrix's, as exact fractions."""
     code = (
         "import { chancesOf, loadPlan } from './src/index.js';"
-        "const { held, notHeld } = chancesOf((await loadPlan(process.argv[1])).operator);"
-        "console.log(JSON.stringify([...held, ...notHeld].map(String)));"
+        "for (const { operator } of (await loadPlan(process.argv[1])).questions) {"
+        "  const { held, notHeld } = chancesOf(operator);"
+        "  console.log(JSON.stringify([...held, ...notHeld].map(String))); }"
     )
-    vectors = json.loads((VECTORS / "plans.json").read_text(encoding="ascii"))["plans"]
-    plans = [parse_plan(json.dumps(each["plan"])) for each in vectors]
-    fixed = next(plan for plan in plans if isinstance(plan, Plan) and isinstance(plan.operator, FixedSizeOperator))
-    for plan in (PLAN, fixed):
+    for plan in (PLAN, javascript.vector_plan("fixed-3-of-8"), javascript.vector_plan("asks-three")):
         done = javascript.run(javascript.node(), "--input-type=module", "-e", code, plan.canonical_json)
-        held, of_held, not_held, of_not_held = map(int, json.loads(done.stdout))
-        matrix = transition_matrix(plan.operator, 1)
-        assert (Fraction(held, of_held), Fraction(not_held, of_not_held)) == (matrix[1][1], matrix[1][0])
+        for question, line in zip(plan.questions, done.stdout.splitlines(), strict=True):
+            held, of_held, not_held, of_not_held = map(int, json.loads(line))
+            matrix = transition_matrix(question.operator, 1)
+            assert (Fraction(held, of_held), Fraction(not_held, of_not_held)) == (matrix[1][1], matrix[1][0])

@@ -233,11 +233,11 @@ def test_the_next_round_is_proposed_and_handed_out(collection: Collection, comma
     """Its promise and figures are shown, and the file is the plan that was seen."""
     with Visitor(collection.page()) as visitor:
         log_in(visitor)
-        query = "support=1%25&people=800&itemsets=yes"
+        query = "support=1%25&people=800"
         page = visitor.get_computed(f"/admin/round?{query}")
         assert "Asks 800 people about 5 entries." in page.text
         assert "5% likely" in page.text
-        assert commands.ran[-1][4:7] == ["--itemsets", "--reports", "800"]
+        assert commands.ran[-1][4:6] == ["--reports", "800"]
         for proposal in ("", f"&proposal={'0' * 64}"):
             assert visitor.get(f"/admin/next-plan.json?{query}{proposal}").status == 303
         [download] = re.findall(r'"(/admin/next-plan.json\?[^"]+)"', page.text.replace("&amp;", "&"))

@@ -83,7 +83,7 @@ def test_bases() -> None:
     nats = {"base": math.e}
     plan = naive.small_plan("none", 4, 2, 1)
     assert information_limit(Fraction(19), **nats) == pytest.approx(information_limit(Fraction(19)) * math.log(2))
-    assert mutual_limit(plan.operator, **nats) == pytest.approx(mutual_limit(plan.operator) * math.log(2))
+    assert mutual_limit(plan.items.operator, **nats) == pytest.approx(mutual_limit(plan.items.operator) * math.log(2))
     bits, others = plan_information(plan), plan_information(plan, **nats)
     assert [others.mutual, others.worst] == pytest.approx([bits.mutual * math.log(2), bits.worst * math.log(2)])
     assert excluded_posterior(0.5 * math.log(2), "5%", **nats) == pytest.approx(excluded_posterior(0.5, "5%"))
@@ -262,7 +262,9 @@ def enumerated(plan: Plan, size: int) -> list[float]:
 
 
 CASES = [
-    (name, size) for name, plan in PLANS.items() for size in range(1, min(plan.transaction_size, plan.n_items) + 1)
+    (name, size)
+    for name, plan in PLANS.items()
+    for size in range(1, min(plan.items.transaction_size, plan.n_items) + 1)
 ]
 
 
@@ -279,7 +281,7 @@ def test_symmetry_gives_what_enumeration_gives(name: str, size: int) -> None:
     assert expected[2] <= found.inverse_worst + 1e-12
 
 
-@pytest.mark.parametrize(("name", "size"), [case for case in CASES if PLANS[case[0]].generator.kind != "none"])
+@pytest.mark.parametrize(("name", "size"), [case for case in CASES if PLANS[case[0]].items.generator.kind != "none"])
 def test_bounds_hold_where_seeds_are_too_many(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the seeds are not gone through, the figures are bounds of the enumerated ones, and it is said."""
     monkeypatch.setattr(information, "MOST_SEED_WORK", 0)
@@ -289,20 +291,20 @@ def test_bounds_hold_where_seeds_are_too_many(name: str, size: int, monkeypatch:
     assert found.mutual_least <= mutual <= found.mutual
     assert worst <= found.worst + 1e-12
     assert inverse <= found.inverse_worst + 1e-12
-    assert found.mutual <= mutual_limit(PLANS[name].operator) * (1 + 1e-8)
+    assert found.mutual <= mutual_limit(PLANS[name].items.operator) * (1 + 1e-8)
 
 
 @pytest.mark.parametrize("name", PLANS)
 def test_no_prior_tells_more_than_the_limits(name: str) -> None:
     """No prior gives more I than the plan's limit or more WI than γ's, also of short, empty and sampled baskets."""
     plan = PLANS[name]
-    n, m = plan.n_items, plan.transaction_size
+    n, m = plan.n_items, plan.items.transaction_size
     baskets = [b for size in range(min(m, n) + 1) for b in list(combinations(range(n), size))[-2:]]
     if n > m < 3:  # sampling many takes long to enumerate
         baskets.append(tuple(range(m + 1)))
     rows = laws_of(plan, baskets)
     rng = np.random.default_rng(3)
-    limit, most = mutual_limit(plan.operator), information_limit(plan.amplification)
+    limit, most = mutual_limit(plan.items.operator), information_limit(plan.amplification)
     for _ in range(20):
         prior = rng.dirichlet(np.full(len(rows), 0.3))
         assert mutual_information(prior, rows) <= limit
@@ -314,7 +316,7 @@ def test_the_limits_are_met_by_many_items() -> None:
     """Among 100,000 items a report of 5 tells nearly all that any prior could let it tell, and not more."""
     shares = tuple(19 if kept in (0, 5) else 1 for kept in range(6))
     plan = naive.small_plan("none", 100_000, 5, 1, shares=shares)
-    found, limit = plan_information(plan), mutual_limit(plan.operator)
+    found, limit = plan_information(plan), mutual_limit(plan.items.operator)
     assert 0.9999 * limit < found.mutual_least < found.mutual <= limit
     most = information_limit(plan.amplification)
     assert 0.9999 * most < found.inverse_worst <= most
@@ -324,7 +326,7 @@ def test_the_limits_are_met_by_many_items() -> None:
 @pytest.mark.parametrize("name", PLANS)
 def test_likelihoods_are_normalized(name: str) -> None:
     """Over the law of nobody's basket the likelihoods have mean 1, exactly; their ratio is γ."""
-    operator = PLANS[name].operator
+    operator = PLANS[name].items.operator
     weights = operator.normalized_likelihoods
     likely = [w for w in weights if w]
     assert sum(p / w for p, w in zip(operator.size_distribution, weights, strict=True) if w) == 1

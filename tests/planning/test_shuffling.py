@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from naive import items_plan
 from scipy.stats import binom
 
 from assocpriv.client.baskets import Randomizer
 from assocpriv.planning import shuffling
 from assocpriv.planning.shuffling import blanket_mass, central_guarantee, closed_form, shuffled_delta
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator, bch_generator
 from assocpriv.plans.operator import AnyOperator, FixedSizeOperator, Operator
 from assocpriv.promise.breaches import Breach, epsilon
@@ -182,7 +182,7 @@ def plan_of(name: str) -> tuple[Plan, int]:
         generator = bch_generator(items + operator.size, operator.insert_bits, operator.size + 1)
     prior = 1 / (1 + operator.amplification * Fraction(1001, 1000))
     promise = Breach(prior.limit_denominator(10**6) * Fraction(999, 1000), Fraction(1, 2))
-    return Plan(Catalogue.numbered(items), operator.size, 1, operator, generator, promise), people
+    return items_plan(items, operator, generator, promise=promise), people
 
 
 def laws_of(plan: Plan) -> list[Row]:
@@ -199,7 +199,7 @@ def laws_of(plan: Plan) -> list[Row]:
 def test_shuffled_reports_of_plans_never_exceed_the_bound(name: str) -> None:
     """The client's reports, every pair of baskets and what others hold: exact divergences stay below both bounds."""
     plan, most = plan_of(name)
-    rows, mass = laws_of(plan), blanket_mass(plan.operator)
+    rows, mass = laws_of(plan), blanket_mass(plan.items.operator)
     gamma = plan.amplification
     masses = [2 / (gamma + 1), *([mass] if mass > 2 / (gamma + 1) else [])]
     factors = [Fraction(exp(share * epsilon(gamma))) * Fraction(10**12 + 1, 10**12) for share in SHARES]
@@ -235,7 +235,7 @@ def test_the_blanket_lies_below_every_row(name: str) -> None:
     """Σ min over all baskets, padded and sampled, is at least the blanket's mass, which is at least 1/γ."""
     plan, _ = plan_of(name)
     rows = laws_of(plan)
-    true, mass = sum(map(min, zip(*rows, strict=True))), blanket_mass(plan.operator)
+    true, mass = sum(map(min, zip(*rows, strict=True))), blanket_mass(plan.items.operator)
     assert 1 / plan.amplification <= mass <= true
 
 

@@ -31,7 +31,6 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 from assocpriv.server.supports import Respondents, lowest_discoverable_support
-from assocpriv.server.undo_sampling import Sampling
 
 PROMISE = Breach("5%", "50%")
 SIZES = Counter({0: 30, 1: 300, 2: 250, 3: 200, 5: 150, 8: 60, 12: 10})
@@ -48,7 +47,7 @@ def test_surviving_shares_are_what_sampling_leaves(rng: np.random.Generator) -> 
     sets = random_sets(rng, 12, 6)
     sizes = count_sizes(Baskets.from_sets(sets, Catalogue.numbered(6)))
     for m in range(1, 7):
-        shares = surviving_shares(all_holders(sizes, 3), Sampling(m))
+        shares = surviving_shares(all_holders(sizes, 3), m)
         for k in range(1, 4):
             whole, left = 0, Fraction(0)
             for items in sets:
@@ -90,7 +89,7 @@ def test_few_items_and_no_baskets_have_holders_too() -> None:
     """With fewer than k items nobody holds k; nothing is lost of what nobody has."""
     pair = top_holders(Baskets.from_sets([["a"], ["a", "b"], []]), 3)
     assert pair == {1: {1: 1, 2: 2}, 2: {2: 1}, 3: {}}
-    assert surviving_shares(pair, Sampling(1)) == {1: pytest.approx(2 / 3), 2: 0.0, 3: 1.0}
+    assert surviving_shares(pair, 1) == {1: pytest.approx(2 / 3), 2: 0.0, 3: 1.0}
     assert top_holders(Baskets.from_sets([], Catalogue.numbered(3)), 2) == {1: {}, 2: {}}
 
 
@@ -98,8 +97,8 @@ def test_frequent_itemsets_lose_less_than_all(rng: np.random.Generator) -> None:
     """Where a few long baskets hold most itemsets, what survives of the frequent ones is more than the average."""
     sets = [[0, 1], [0, 2], [0, 1, 2]] * 300 + [list(range(3, 43))] * 5
     baskets = Baskets.from_sets(sets, Catalogue.numbered(43))
-    everything = surviving_shares(all_holders(count_sizes(baskets), 2), Sampling(3))
-    frequent = surviving_shares(top_holders(baskets, 2), Sampling(3))
+    everything = surviving_shares(all_holders(count_sizes(baskets), 2), 3)
+    frequent = surviving_shares(top_holders(baskets, 2), 3)
     assert everything[2] < 0.5 < 0.9 < frequent[2]
 
 
@@ -126,12 +125,12 @@ def test_rows_are_what_the_planner_would_give(target: str | None) -> None:
     for row in rows:
         m = row.transaction_size
         assert row.longer == sum(n for size, n in SIZES.items() if size > m) / 1000
-        assert row.surviving == surviving_shares(all_holders(SIZES, 3), Sampling(m))
+        assert row.surviving == surviving_shares(all_holders(SIZES, 3), m)
         assert row.lowest_raw_support == {k: row.lowest_discoverable_support[k] / row.surviving[k] for k in (1, 2, 3)}
         assert row.worst_raw_support == max(row.lowest_raw_support[k] for k in targets)
         if m < 7:
             plan = make_plan(50, m, PROMISE, reports=200_000, target=target, code="none", kind="independent")
-            model = SupportModel.of(plan.operator)
+            model = SupportModel.of(plan.items.operator)
             worst = max(lowest_discoverable_support(Respondents(200_000, model), k) for k in targets)
             assert max(row.lowest_discoverable_support[k] for k in targets) <= worst * (1 + 1e-9)
             assert max(row.lowest_discoverable_support[k] for k in targets) >= worst / 1.02 * (1 - 1e-9)
@@ -218,7 +217,8 @@ def test_the_command_proposes_a_size(tmp_path: Path, sample: Path) -> None:
     result = plan_command(tmp_path, "--baskets", sample, "--json")
     record = json.loads(result.stdout)
     [row] = [row for row in record["transaction_sizes"] if row["proposed"]]
-    assert row["transaction_size"] == record["transaction_size"] == read_plan(tmp_path / "plan.json").transaction_size
+    made = read_plan(tmp_path / "plan.json")
+    assert row["transaction_size"] == record["transaction_size"] == made.items.transaction_size
     assert set(row["surviving_support"]) == set(row["lowest_raw_support"]) == {"1", "2", "3"}
 
 

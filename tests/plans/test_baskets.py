@@ -12,33 +12,52 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import items_plan
 
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.generator import Generator
-from assocpriv.plans.operator import Operator
-from assocpriv.plans.published import _MOST_MARKS
+from assocpriv.plans.operator import FixedSizeOperator, Operator, operator_from_json
+from assocpriv.plans.published import _MOST_MARKS, pack_reports
+from assocpriv.plans.question import Question
+from assocpriv.plans.sizes_view import SizesView
 from assocpriv.promise.breaches import Breach, epsilon, highest_posterior, lowest_posterior, parse_probability
-from assocpriv.promise.errors import PlanError, PrivacyLimitError
+from assocpriv.promise.errors import PlanError, PrivacyLimitError, WireError
 
 OPERATOR = Operator(2, 1, 1, 10, (204, 102, 616))
 BCH = Generator("bch", 4, 0b10011, 2, False)
 NAMES = ["milk", "bread", "é🍞", "tea", "rice", "salt", "eggs"]
-PLAN = Plan(Catalogue(NAMES), 2, 2, OPERATOR, BCH, Breach("5%", "50%"))
+PLAN = items_plan(NAMES, OPERATOR, BCH, 2, Breach("5%", "50%"))
 CONTENT = PLAN.to_json()
 FAST_SECONDS = 2.0  # what is refused must not be computed first
 
 
 def content(**changes: Any) -> dict[str, Any]:
-    """Return the plan as JSON content with fields replaced; ``a__b`` is field b of the object a."""
+    """Return the plan's content with fields replaced, of its question too; ``a__b`` is field b of the object a."""
     copy: dict[str, Any] = json.loads(json.dumps(CONTENT))
     for name, value in changes.items():
         part, _, inner = name.partition("__")
         if inner:
-            (copy[part][0] if part == "operators" else copy[part])[inner] = value
+            place_of(copy, part)[inner] = value
+        elif name in copy["questions"][0]:
+            copy["questions"][0][name] = value
         else:
             copy[name] = value
     return copy
+
+
+def place_of(copy: dict[str, Any], part: str) -> dict[str, Any]:
+    """Return an object of a plan's content; those of its question are found there."""
+    place: dict[str, Any] = (copy if part in copy else copy["questions"][0])[part]
+    return place
+
+
+def settled(copy: dict[str, Any]) -> dict[str, Any]:
+    """Return content whose γ and length, which are there for people, follow from its operator."""
+    [asked] = copy["questions"]
+    operator, generator = operator_from_json(asked["operator"]), Generator.from_json(asked["generator"])
+    question = Question(len(Catalogue.from_json(copy["catalogue"])), operator, generator, asked["itemset_size"])
+    return copy | {"questions": [question.to_json(1)]}
 
 
 def refuse(text: str) -> PlanError:
@@ -65,8 +84,7 @@ def test_canonical_form_is_sorted_ascii_without_blanks() -> None:
     text = PLAN.canonical_json
     assert text.startswith('{"catalogue":{"names":["milk","bread","\\u00e9\\ud83c\\udf5e","tea",')
     assert text.endswith(
-        '"promise":{"posterior":"1/2","prior":"1/20"},"reports_per_person":1,"sizes":"hidden","transaction_size":2,'
-        '"version":1,"view":{"kind":"items","left_out":[],"others":"error","parents":{}}}'
+        '"report_bits":8,"share":"1 of 1","view":{"kind":"items"}}],"reports_per_person":1,"version":1}'
     )
     assert text.isascii()
     assert ": " not in text
@@ -75,8 +93,8 @@ def test_canonical_form_is_sorted_ascii_without_blanks() -> None:
 
 def test_id_is_known() -> None:
     """The id is the SHA-256 of the canonical text, fixed here for good."""
-    example = Plan(Catalogue.numbered(2), 1, 1, Operator(1, 1, 1, 3, (1, 7)), Generator("bch", 2, 7, 1), PLAN.promise)
-    assert example.plan_id == "65ea5883c94722636ab8de804482a7ad4a4608c4d8b8b03627cb95916b95112d"
+    example = items_plan(2, Operator(1, 1, 1, 3, (1, 7)), Generator("bch", 2, 7, 1), 1, PLAN.promise)
+    assert example.plan_id == "fe69f38d9a6d95eea7cfd15ca1a73932492dc0e5c63145995e41649d53c167e7"
 
 
 def shuffled(value: Any, order: int) -> Any:
@@ -112,9 +130,9 @@ CHANGES = {
     "fewer names": {"catalogue": {"names": NAMES[:6]}},
     "count": {"catalogue": {"count": 7}},
     "itemset_size": {"itemset_size": 1},
-    "insert": {"operators__insert_num": 3, "operators__insert_bits": 2, "generator": {"kind": "none"}},
-    "weight_bits": {"operators__weight_bits": 11, "operators__keep_weights": ["408", "204", "1232"]},
-    "keep_weights": {"operators__keep_weights": ["206", "101", "616"]},
+    "insert": {"operator__insert_num": 3, "operator__insert_bits": 2, "generator": {"kind": "none"}},
+    "weight_bits": {"operator__weight_bits": 11, "operator__keep_weights": ["408", "204", "1232"]},
+    "keep_weights": {"operator__keep_weights": ["206", "101", "616"]},
     "generator": {"generator": {"kind": "none"}},
     "generator kind": {"generator": {"kind": "reed-solomon", "field_bits": 4, "field_polynomial": 19, "blocks": 4}},
     "field_polynomial": {"generator__field_polynomial": 0b11001},
@@ -127,7 +145,7 @@ CHANGES = {
 
 def test_every_change_changes_the_id() -> None:
     """No two of these plans, each differing in one thing, share an id."""
-    ids = {Plan.from_json(content(**change)).plan_id for change in CHANGES.values()}
+    ids = {Plan.from_json(settled(content(**change))).plan_id for change in CHANGES.values()}
     assert len(ids | {PLAN.plan_id}) == len(CHANGES) + 1
 
 
@@ -157,18 +175,37 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"format": "other"}, "does not say format 'assocpriv-plan'"),
     ({"version": 2}, "version or kind is unknown here; a newer release"),
     ({"kind": "top-k"}, "version or kind is unknown here; a newer release"),
-    ({"kind": "fixed-size"}, "kind is not that of its operators"),
-    ({"kind": ["fixed-size"]}, "version or kind is unknown here"),
+    ({"kind": ["baskets"]}, "version or kind is unknown here"),
     ({"reports_per_person": None}, "reports_per_person must be an integer"),
-    ({"view": None}, "the view of a plan must hold exactly the fields"),
+    ({"names": None}, "the names of a plan must hold exactly the fields"),
     ({"extra": 1}, "top level of a plan must hold exactly the fields catalogue, format"),
-    ({"sizes": "grouped"}, "sizes must be 'hidden'; a newer release"),
-    ({"sizes": ["hidden"]}, "sizes must be 'hidden'"),
-    ({"transaction_size": 0}, r"transaction_size must be in 1\.\.15, got 0"),
-    ({"transaction_size": 16}, r"transaction_size must be in 1\.\.15, got 16"),
-    ({"transaction_size": 2.0}, "transaction_size must be an integer, got a float"),
-    ({"transaction_size": True}, "transaction_size must be an integer, got a bool"),
-    ({"transaction_size": None}, "transaction_size must be an integer, got a NoneType"),
+    ({"questions": {}}, "questions must be a list of at most 16"),
+    ({"questions": []}, "1 to 16 questions, no two of them equal"),
+    ({"questions": [1]}, "a question of a plan must hold exactly the fields"),
+    ({"questions": CONTENT["questions"] * 2}, "no two of them equal"),
+    ({"questions": CONTENT["questions"] * 17}, "a list of at most 16"),
+    ({"view": None}, "view must have the kind items or sizes; a newer release"),
+    ({"view": {"kind": "pairs"}}, "view must have the kind items or sizes; a newer release"),
+    ({"view": {"kind": "items", "bounds": [2]}}, "a view of items of a plan must hold exactly the fields kind"),
+    ({"view": {"kind": "sizes", "bounds": [2]}}, "any 4 items independent|must ask about items|field_bits"),
+    ({"share": "1/1"}, 'share must be text such as "49 of 50"'),
+    ({"share": "0 of 1"}, 'share must be text such as "49 of 50"'),
+    ({"share": "01 of 1"}, 'share must be text such as "49 of 50"'),
+    ({"share": 1}, 'share must be text such as "49 of 50"'),
+    ({"share": "1 of 2"}, "shares of a plan's questions must add up to all"),
+    ({"share": "2 of 1"}, "shares of a plan's questions must add up to all"),
+    ({"share": "4294967297 of 4294967297"}, r"share must be in 1\.\.4294967296"),
+    ({"amplification": "at most 19.000000"}, "amplification of a question must be 'at most "),
+    ({"amplification": 19}, "amplification of a question must be 'at most "),
+    ({"report_bits": 9}, "report_bits of a question must be 8, which follows"),
+    ({"report_bits": 8.0}, "report_bits of a question must be 8, which follows"),
+    ({"operator__size": 0}, r"size must be in 1\.\.15, got 0"),
+    ({"operator__size": 16}, r"size must be in 1\.\.15, got 16"),
+    ({"operator__size": 2.0}, "size must be an integer, got a float"),
+    ({"operator__size": True}, "size must be an integer, got a bool"),
+    ({"operator__size": None}, "size must be an integer, got a NoneType"),
+    ({"operator__kind": "cut-and-paste"}, "must have the kind select-a-size or fixed-size; a newer release"),
+    ({"operator__kind": "fixed-size"}, "an operator of a plan must hold exactly the fields"),
     ({"itemset_size": 3}, r"itemset_size must be in 1\.\.2, got 3"),
     ({"itemset_size": 0}, r"itemset_size must be in 1\.\.2, got 0"),
     ({"catalogue": 3}, "catalogue must hold either a count or a list of names"),
@@ -184,28 +221,26 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"catalogue": {"names": ["a", "b\u3000"]}}, "entry 2 must be a name without"),
     ({"catalogue": {"names": ["a", "b\nc"]}}, "entry 2 must be a name without"),
     ({"catalogue": {"names": ["a", "b", "a"]}}, "entry 3 repeats an earlier name; names must be distinct"),
-    ({"operators": {}}, "operators must be a list of one operator"),
-    ({"operators": []}, "operators must be a list of one operator"),
-    ({"operators": CONTENT["operators"] * 2}, "operators must be a list of one operator"),
-    ({"operators": [1]}, "operators of a plan must hold exactly the fields"),
-    ({"operators__size": 3}, "needs 4 keep_weights, got 3"),
-    ({"operators__comment": ""}, "operators of a plan must hold exactly the fields"),
-    ({"operators__insert_bits": 17}, r"insert_bits must be in 1\.\.16, got 17"),
-    ({"operators__insert_num": 2, "operators__insert_bits": 2}, "insert_num must be odd, got 2; lower insert_bits"),
-    ({"operators__insert_num": 2}, r"insert_num must be in 1\.\.1, got 2"),
-    ({"operators__insert_num": 0}, r"insert_num must be in 1\.\.1, got 0"),
-    ({"operators__weight_bits": 0}, r"weight_bits must be in 1\.\.1024, got 0"),
-    ({"operators__weight_bits": 1025}, r"weight_bits must be in 1\.\.1024, got 1025"),
-    ({"operators__weight_bits": 11}, r"keep_weights must satisfy sum of C\(size, j\)"),
-    ({"operators__keep_weights": ["205", "102", "616"]}, r"keep_weights must satisfy sum of C\(size, j\)"),
-    ({"operators__keep_weights": ["408", "616"]}, "needs 3 keep_weights, got 2"),
-    ({"operators__keep_weights": [204, 102, 616]}, "whole numbers written as text"),
-    ({"operators__keep_weights": ["0", "204", "616"]}, "keep_weights must be in 1..1024, got 0"),
-    ({"operators__keep_weights": ["0204", "102", "616"]}, "whole numbers written as text"),
-    ({"operators__keep_weights": ["204\n", "102", "616"]}, "whole numbers written as text"),
-    ({"operators__keep_weights": ["٢٠٤", "102", "616"]}, "whole numbers written as text"),
-    ({"operators__keep_weights": "204"}, "whole numbers written as text"),
-    ({"operators__keep_weights": ["2040", "102", "616"]}, r"keep_weights must be in 1\.\.1024, got 2040"),
+    ({"operator": {}}, "must have the kind select-a-size or fixed-size"),
+    ({"operator": [1]}, "must have the kind select-a-size or fixed-size"),
+    ({"operator__size": 3}, "needs 4 keep_weights, got 3"),
+    ({"operator__comment": ""}, "an operator of a plan must hold exactly the fields"),
+    ({"operator__insert_bits": 17}, r"insert_bits must be in 1\.\.16, got 17"),
+    ({"operator__insert_num": 2, "operator__insert_bits": 2}, "insert_num must be odd, got 2; lower insert_bits"),
+    ({"operator__insert_num": 2}, r"insert_num must be in 1\.\.1, got 2"),
+    ({"operator__insert_num": 0}, r"insert_num must be in 1\.\.1, got 0"),
+    ({"operator__weight_bits": 0}, r"weight_bits must be in 1\.\.1024, got 0"),
+    ({"operator__weight_bits": 1025}, r"weight_bits must be in 1\.\.1024, got 1025"),
+    ({"operator__weight_bits": 11}, r"keep_weights must satisfy sum of C\(size, j\)"),
+    ({"operator__keep_weights": ["205", "102", "616"]}, r"keep_weights must satisfy sum of C\(size, j\)"),
+    ({"operator__keep_weights": ["408", "616"]}, "needs 3 keep_weights, got 2"),
+    ({"operator__keep_weights": [204, 102, 616]}, "whole numbers written as text"),
+    ({"operator__keep_weights": ["0", "204", "616"]}, "keep_weights must be in 1..1024, got 0"),
+    ({"operator__keep_weights": ["0204", "102", "616"]}, "whole numbers written as text"),
+    ({"operator__keep_weights": ["204\n", "102", "616"]}, "whole numbers written as text"),
+    ({"operator__keep_weights": ["٢٠٤", "102", "616"]}, "whole numbers written as text"),
+    ({"operator__keep_weights": "204"}, "whole numbers written as text"),
+    ({"operator__keep_weights": ["2040", "102", "616"]}, r"keep_weights must be in 1\.\.1024, got 2040"),
     ({"generator": "bch"}, "generator must be none, bch or reed-solomon"),
     ({"generator": {"kind": "none", "blocks": 2}}, "generator of a plan must hold exactly the fields kind"),
     ({"generator__kind": "reed-solomon"}, "generator of a plan must hold exactly the fields"),
@@ -245,8 +280,8 @@ def test_broken_promise_is_refused_at_equality_too() -> None:
     with pytest.raises(
         PrivacyLimitError, match="amplification 7 breaks its promise, which needs less than 7; do not use"
     ):
-        Plan(Catalogue("a"), 1, 1, operator, Generator(), Breach("1/8", "1/2"))
-    kept = Plan(Catalogue("a"), 1, 1, operator, Generator(), Breach("1/8", "500001/1000000"))
+        items_plan("a", operator, promise=Breach("1/8", "1/2"))
+    kept = items_plan("a", operator, promise=Breach("1/8", "500001/1000000"))
     assert kept.amplification == 7 < kept.promise.amplification_limit
 
 
@@ -262,11 +297,14 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
     max_leaves=12,
 )
+ASKED = CONTENT["questions"][0]
 PATHS = [
     *((name,) for name in CONTENT),
-    *(("operators", 0, name) for name in CONTENT["operators"][0]),
-    *((part, name) for part in ("generator", "promise") for name in CONTENT[part]),
-    ("catalogue", "names"), ("catalogue", "names", 0), ("operators", 0), ("operators", 0, "keep_weights", 1),
+    *(("questions", 0, name) for name in ASKED),
+    *(("questions", 0, part, name) for part in ("operator", "generator") for name in ASKED[part]),
+    *(("promise", name) for name in CONTENT["promise"]),
+    ("catalogue", "names"), ("catalogue", "names", 0), ("questions", 0),
+    ("questions", 0, "operator", "keep_weights", 1),
 ]  # fmt: skip
 
 
@@ -473,7 +511,8 @@ def test_broken_promise_with_a_huge_amplification_is_refused() -> None:
     """An amplification beyond a double's range is refused as any other that breaks the promise."""
     weights = ["1", str((1 << 1024) - 1)]
     operator = {"size": 1, "insert_num": 1, "insert_bits": 16, "weight_bits": 1024, "keep_weights": weights}
-    changed = content(transaction_size=1, itemset_size=1, operators=[operator], generator={"kind": "none"})
+    operator |= {"kind": "select-a-size"}
+    changed = settled(content(itemset_size=1, operator=operator, generator={"kind": "none"}))
     with pytest.raises(PrivacyLimitError):
         Plan.parse(json.dumps(changed))
 
@@ -488,7 +527,7 @@ def test_every_plan_can_be_read_back() -> None:
     assert Plan.parse(plan.canonical_json) == plan
 
 
-@pytest.mark.parametrize("field", ["transaction_size", "itemset_size"])
+@pytest.mark.parametrize("field", ["operator__size", "itemset_size"])
 def test_integers_too_long_to_print_are_refused(field: str) -> None:
     """A whole number of 5000 digits in parsed content is refused as out of range."""
     with pytest.raises(PlanError, match="must be in"):
@@ -504,7 +543,7 @@ def test_version_is_a_whole_number(version: Any) -> None:
 
 def test_field_given_twice_is_refused() -> None:
     """A field that stands twice is refused: two readers might take different ones."""
-    text = json.dumps(CONTENT).replace('"sizes"', '"transaction_size": 1, "sizes"', 1)
+    text = json.dumps(CONTENT).replace('"share"', '"itemset_size": 1, "share"', 1)
     with pytest.raises(PlanError):
         Plan.parse(text)
 
@@ -549,3 +588,81 @@ def test_a_million_items_may_have_a_pair_of_names_or_two_commas_each() -> None:
     full = text + "," * (_MOST_MARKS - sum(map(text.count, "{[:,")))
     assert "not valid JSON" in str(refuse(full))  # it is read
     assert "of the characters" in str(refuse(full + ","))
+
+
+# ---- several questions
+
+SEVERAL = replace(
+    PLAN,
+    questions=(
+        replace(PLAN.items, weight=40),
+        Question(2, FixedSizeOperator(1, 3, 1, (1, 5)), view=SizesView((2, 5)), weight=7),
+        Question(7, Operator(1, 3, 2, 4, (2, 14)), weight=3),
+    ),
+)
+
+
+def test_questions_are_written_for_people_to_read() -> None:
+    """A plan says of each question what it asks, of which share, with which γ and how many bits."""
+    said = [
+        (q["view"]["kind"], q["share"], q["amplification"], q["report_bits"]) for q in SEVERAL.to_json()["questions"]
+    ]
+    assert said == [
+        ("items", "40 of 50", "at most 6.039215687", 8),
+        ("sizes", "7 of 50", "at most 5.000000000", 2),
+        ("items", "3 of 50", "at most 2.333333334", 8),
+    ]
+    assert Plan.parse(SEVERAL.canonical_json) == SEVERAL
+
+
+def test_the_largest_amplification_is_the_plan_s() -> None:
+    """γ of a plan is the largest of its questions', and that question alone can break its promise."""
+    assert SEVERAL.amplification == max(question.amplification for question in SEVERAL.questions) == Fraction(308, 51)
+    with pytest.raises(PrivacyLimitError):
+        replace(SEVERAL, promise=Breach("1/8", Fraction(308, 359 + 7 * 51)))
+    strict = replace(SEVERAL, questions=(*SEVERAL.questions[1:2], replace(SEVERAL.questions[2], weight=1)))
+    assert strict.amplification == 5
+    assert strict.share(strict.items) == Fraction(1, 8)
+
+
+def test_reports_of_all_questions_are_equally_long() -> None:
+    """The number comes first; shorter answers end in zero bytes, and every other byte string is refused."""
+    wide = replace(SEVERAL, catalogue=Catalogue.numbered(17), questions=(
+        Question(17, OPERATOR, weight=1), Question(2, FixedSizeOperator(1, 3, 1, (1, 5)), view=SizesView((2, 5))),
+    ))  # fmt: skip
+    assert (wide.number_bytes, wide.report_bytes) == (1, 4)
+    report = wide.report_of(1, b"\x02")
+    assert report == b"\x01\x02\x00\x00"
+    assert wide.answer_in(report) == (wide.questions[1], b"\x02")
+    packed = pack_reports([report, wide.report_of(0, b"\x01\x00\x04"), report], wide)
+    assert wide.numbers_in(packed).tolist() == [1, 0, 1]
+    assert wide.answers_in(packed, 1).tolist() == [[2], [2]]
+    for wrong, message in (
+        (b"\x02\x00\x00\x00", r"report 1 answers a question outside 0\.\.1"),
+        (b"\x01\x02\x00\x01", "report 1 has bits set beyond its answer"),
+        (b"\x01\x03\x00\x00", "report 1 is no number of a set"),
+        (b"\x00\x00\x00\x08", "report 1 has a bit set beyond the plan's 19"),
+    ):
+        with pytest.raises(WireError, match=message):
+            pack_reports([report, wrong], wide)
+        with pytest.raises(WireError):
+            wide.answer_in(wrong)
+    with pytest.raises(WireError, match="4 bytes, got 3"):
+        wide.answer_in(report[:3])
+
+
+BAD_QUESTIONS: list[tuple[tuple[Question, ...], str]] = [
+    ((), "1 to 16 questions"),
+    ((PLAN.items, PLAN.items), "no two of them equal"),
+    (SEVERAL.questions[1:2], "must ask about items"),
+    ((replace(SEVERAL.questions[2], n_items=6),), "another number of items"),
+    ((replace(PLAN.items, weight=1 << 32), SEVERAL.questions[1]), "share"),
+]
+
+
+@pytest.mark.parametrize("position", range(len(BAD_QUESTIONS)))
+def test_bad_questions_are_refused(position: int) -> None:
+    """No question, two equal ones, none about items, one for another catalogue, and too much weight are refused."""
+    questions, message = BAD_QUESTIONS[position]
+    with pytest.raises(PlanError, match=message):
+        replace(PLAN, questions=questions)

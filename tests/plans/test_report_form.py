@@ -23,20 +23,20 @@ PLANS = {
     "reed-solomon, r=8": naive.small_plan("reed-solomon", 30, 3, 2, insert=(255, 8)),
 }
 some_plan = st.sampled_from(list(PLANS.values()))
-wide_plan = st.sampled_from([plan for plan in PLANS.values() if plan.report_bits % 8])
+wide_plan = st.sampled_from([plan for plan in PLANS.values() if plan.items.report_bits % 8])
 
 
 def some_bits(plan):
     """Return a strategy for the bits of any report."""
-    return st.integers(0, (1 << plan.report_bits) - 1)
+    return st.integers(0, (1 << plan.items.report_bits) - 1)
 
 
 @given(some_plan, st.data())
 def test_round_trip(plan, data):
     """Any bits come back from their report, which has the plan's length and bit b at its place."""
     bits = data.draw(some_bits(plan))
-    report = plan.form.encode(bits)
-    assert plan.form.decode(report) == bits
+    report = plan.items.form.encode(bits)
+    assert plan.items.form.decode(report) == bits
     assert report == bits.to_bytes(plan.report_bytes, "little")
 
 
@@ -46,22 +46,22 @@ def test_every_other_length_is_refused(plan, report):
     if len(report) == plan.report_bytes:
         report += b"\0"
     with pytest.raises(WireError, match=f"{plan.report_bytes} bytes?, got {len(report)}"):
-        plan.form.decode(report)
+        plan.items.form.decode(report)
     with pytest.raises(WireError, match=f"report 1 has {len(report)} bytes?,"):
         pack_reports([bytes(plan.report_bytes), report], plan)
     with pytest.raises(WireError):
-        plan.form.items(report)
+        plan.items.form.items(report)
 
 
 @given(wide_plan, st.data())
 def test_a_bit_beyond_the_last_is_refused(plan, data):
     """A set bit among the unused ones of the last byte is no report, wherever reports are read."""
-    bits = data.draw(some_bits(plan)) | 1 << data.draw(st.integers(plan.report_bits, 8 * plan.report_bytes - 1))
+    bits = data.draw(some_bits(plan)) | 1 << data.draw(st.integers(plan.items.report_bits, 8 * plan.report_bytes - 1))
     report = bits.to_bytes(plan.report_bytes, "little")
     with pytest.raises(WireError, match="beyond"):
-        plan.form.decode(report)
+        plan.items.form.decode(report)
     with pytest.raises(WireError, match="beyond"):
-        plan.form.items(report)
+        plan.items.form.items(report)
     packed = np.frombuffer(bytes(plan.report_bytes) * 2 + report, dtype=np.uint8).reshape(3, -1)
     with pytest.raises(WireError, match="report 12 has a bit set beyond"):
         plan.check_form(packed, first=10)
@@ -72,7 +72,7 @@ def test_a_bit_beyond_the_last_is_refused(plan, data):
 @given(some_plan, st.data())
 def test_pack_reports(plan, data):
     """Packed reports are the reports, in order."""
-    reports = [plan.form.encode(bits) for bits in data.draw(st.lists(some_bits(plan), max_size=5))]
+    reports = [plan.items.form.encode(bits) for bits in data.draw(st.lists(some_bits(plan), max_size=5))]
     packed = pack_reports(iter(reports), plan)
     assert [row.tobytes() for row in packed] == reports
     assert packed.shape == (len(reports), plan.report_bytes)
@@ -87,24 +87,25 @@ def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
     reports = []
     for _ in range(n_reports):
         bits = int.from_bytes(rng.bytes(plan.report_bytes), "little")
-        reports.append(plan.form.encode(bits & ((1 << plan.report_bits) - 1)))
-    items = rng.permutation(plan.padded_items)
-    rows = report_rows(pack_reports(reports, plan), plan, items)
+        reports.append(plan.items.form.encode(bits & ((1 << plan.items.report_bits) - 1)))
+    items = rng.permutation(plan.items.padded_items)
+    rows = report_rows(pack_reports(reports, plan), plan.items, items)
     shown = naive.bits_of(naive.lines_of(rows))
     assert rows.shape[1] == len(items)
     assert not shown[:, n_reports:].any()
     for t, report in enumerate(reports):
-        assert plan.form.items(report) == frozenset(items[shown[:, t] == 1].tolist())
+        assert plan.items.form.items(report) == frozenset(items[shown[:, t] == 1].tolist())
 
 
 def test_report_items_without_a_generator_are_the_bits():
     """Without a generator bit i tells whether item i is present."""
-    assert PLANS["none, 5 bits"].form.items(bytes([0b10010])) == {1, 4}
+    assert PLANS["none, 5 bits"].items.form.items(bytes([0b10010])) == {1, 4}
 
 
 def test_report_items_of_a_reed_solomon_seed_worked_by_hand():
     """Seed f(x) = c over GF(2^w), a constant, shows every item or none, by whether the low r bits of c are below a."""
     plan = PLANS["reed-solomon, r=3"]
-    everyone = frozenset(range(plan.padded_items))
+    everyone = frozenset(range(plan.items.padded_items))
     for constant in range(16):
-        assert plan.form.items(plan.form.encode(constant)) == (everyone if constant % 8 < 5 else frozenset())
+        shown = plan.items.form.items(plan.items.form.encode(constant))
+        assert shown == (everyone if constant % 8 < 5 else frozenset())

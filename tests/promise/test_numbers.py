@@ -11,7 +11,6 @@ import assocpriv as ap
 from assocpriv.auditing.findings import AuditRequest
 from assocpriv.cli.main import main
 from assocpriv.planning.discovery import foresee
-from assocpriv.planning.rounds import plan_histogram
 from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.promise.numbers import as_whole, check_range
 from assocpriv.server.intervals import ErrorOptions
@@ -46,7 +45,6 @@ def test_public_functions_take_numpys_numbers(whole: type) -> None:
     plan = ap.plan(whole(12), promise=WEAK, largest_insert_bits=whole(2), **wished)
     assert plan.plan_id == ap.plan(12, promise=WEAK, largest_insert_bits=2, **names).plan_id
     assert ap.plan(whole(12), whole(3), PROMISE, target=[whole(1), "pairs"]).canonical_json
-    assert plan_histogram(PROMISE, whole(100), whole(5)) == plan_histogram(PROMISE, 100, 5)
     settings = QuestSettings(n_baskets=whole(50), n_items=whole(12), mean_size=np.float32(2), seed=whole(1))
     assert settings == QuestSettings(n_baskets=50, n_items=12, mean_size=2, seed=1)
     baskets = [{whole(1), whole(2)}] * 2000

@@ -15,9 +15,6 @@ from assocpriv import association_rules
 from assocpriv.files.reports import Reports
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import InsertionDesign, WorstSupport, search_designs
-from assocpriv.plans.baskets import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.generator import Generator
 from assocpriv.plans.operator import Operator
 from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.promise.breaches import Breach
@@ -25,7 +22,7 @@ from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server import apriori
 from assocpriv.server.apriori import find_itemsets, join_candidates, mine_levels
-from assocpriv.server.counting import CountsOfAll, LocalCounter
+from assocpriv.server.counting import ItemsetCounter, LocalCounter
 from assocpriv.server.supports import Respondents, foreseen_error, lowest_discoverable_support
 from assocpriv.simulation.simulate import PlainCounter, simulate
 
@@ -36,7 +33,7 @@ N_ITEMS = 6
 some_transactions = st.lists(st.frozensets(st.integers(0, N_ITEMS - 1)), min_size=1, max_size=25)
 
 
-class ExpectedCounter(CountsOfAll):
+class ExpectedCounter(ItemsetCounter):
     """Counts what N randomized reports show on average: the estimates are then the true supports, but for rounding.
 
     ``shares`` maps transactions, all of the operator's size, to their shares.
@@ -282,7 +279,7 @@ def test_no_reports_are_refused():
     counter = LocalCounter(Reports.from_bytes([], plan))
     assert counter.n_reports == 0
     with pytest.raises(EstimateError, match="no reports"):
-        mine_levels((counter, SupportModel.of(plan.operator)), 5, 0.1, 2)
+        mine_levels((counter, SupportModel.of(plan.items.operator)), 5, 0.1, 2)
 
 
 def test_more_candidates_than_can_be_counted_are_refused():
@@ -306,7 +303,7 @@ def test_the_memory_limits_the_candidates():
 def test_a_size_nothing_is_known_of_does_not_stop_a_larger_one() -> None:
     """With μ_1 = 0 pairs are still found; their items stand in the table without a support, not as frequent."""
     operator = InsertionDesign(1, 1, "100001").operator(Fraction(19))
-    plan = Plan(Catalogue.numbered(8), 5, 2, operator, Generator(), Breach("5%", "50%"))
+    plan = naive.items_plan(8, operator, k=2, promise=Breach("5%", "50%"))
     baskets = Baskets.from_sets([[0, 1, 5, 6, 7]] * 30_000 + [[2, 3, 4]] * 70_000, plan.catalogue)
     frame = simulate(baskets, plan, 0.2, seed=1).itemsets
     singles, pairs = (frame[frame["length"] == k] for k in (1, 2))
@@ -322,7 +319,7 @@ def test_errors_that_no_plan_foresees_make_a_level_uncertain() -> None:
     plan = make_plan(20, 3, Breach("1%", "50%"), reports=200_000)
     pairs = [[0, 1]] * 60_000 + [[0, 2]] * 60_000 + [[1, 2]] * 60_000 + [[]] * 20_000
     baskets = Baskets.from_sets(pairs, plan.catalogue)
-    model = SupportModel.of(plan.operator)
+    model = SupportModel.of(plan.items.operator)
     least = 1.001 * lowest_discoverable_support(Respondents(200_000, model), 3)
     for seed in range(12):
         itemsets = simulate(baskets, plan, least, seed=seed).itemsets

@@ -121,10 +121,10 @@ def test_counts_of_subsets_add_up(reports: ap.Reports) -> None:
     opened = LocalBackend.of(reports).open()
     counted = count_subsets(opened, np.array([[0, 1], [1, 3]]))
     singles = count_subsets(opened, np.array([[0], [1], [3]]))
-    assert counted.counted.counts[0, 1] == singles.counted.counts[0, 1]
-    assert counted.counted.counts[1, 1] == counted.counted.counts[0, 2]
-    assert (counted.counted.counts[..., 3] <= counted.counted.counts[..., 1]).all()
-    assert (counted.sums(2) == counted.counted.counts[..., [0, 2]]).all()
+    assert counted.counts[0, 1] == singles.counts[0, 1]
+    assert counted.counts[1, 1] == counted.counts[0, 2]
+    assert (counted.counts[..., 3] <= counted.counts[..., 1]).all()
+    assert (counted.sums(2) == counted.counts[..., [0, 2]]).all()
 
 
 @pytest.mark.parametrize(

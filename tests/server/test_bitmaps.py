@@ -68,16 +68,16 @@ def test_items_show_in_the_reports_that_show_them(rng, caches, code):
     """Whichever tables the expansion uses, rows and counts are those of looking at each report."""
     plan = naive.small_plan(code, 40, 3, 1, insert=(3, 3))
     reports = [rng.bytes(plan.report_bytes) for _ in range(70)]
-    unused = 8 * plan.report_bytes - plan.report_bits
+    unused = 8 * plan.report_bytes - plan.items.report_bits
     reports = [report[:-1] + bytes([report[-1] & 0xFF >> unused]) for report in reports]
     packed = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(70, -1)
-    items = rng.permutation(plan.padded_items)[:30]
-    shown = np.array([[item in plan.form.items(report) for report in reports] for item in items])
-    rows = naive.bits_of(naive.lines_of(report_rows(packed, plan, items)))
+    items = rng.permutation(plan.items.padded_items)[:30]
+    shown = np.array([[item in plan.items.form.items(report) for report in reports] for item in items])
+    rows = naive.bits_of(naive.lines_of(report_rows(packed, plan.items, items)))
     assert np.array_equal(rows[:, :70], shown)
     assert not rows[:, 70:].any()
     counts = np.arange(30, dtype=np.int64)
-    ItemTables(plan, items).count(report_planes(packed), 70, counts)
+    ItemTables(plan.items, items).count(report_planes(packed), 70, counts)
     assert np.array_equal(counts, np.arange(30) + shown.sum(axis=1))
 
 
@@ -85,14 +85,14 @@ def test_items_show_in_the_reports_that_show_them(rng, caches, code):
 def test_a_part_of_planes_gives_that_part_of_rows(rng, code):
     """Blocks cut out of planes, the last one not full, give the rows that all of them give there."""
     plan = naive.small_plan(code, 7, 3, 1, insert=(3, 3))
-    packed = rng.integers(0, 1 << plan.report_bits % 8 or 256, size=(70_000, plan.report_bytes), dtype=np.uint8)
+    packed = rng.integers(0, 1 << plan.items.report_bits % 8 or 256, size=(70_000, plan.report_bytes), dtype=np.uint8)
     planes, items = report_planes(packed), np.array([4, 1, 5])
     block = 64 * planes.shape[2]
-    whole = ItemTables(plan, items).rows(planes, len(packed))
+    whole = ItemTables(plan.items, items).rows(planes, len(packed))
     assert len(planes) == -(-len(packed) // block) > 2
     for first in range(len(planes)):
         n_reports = min(block, len(packed) - first * block)
-        part = ItemTables(plan, items).rows(planes[first : first + 1], n_reports)
+        part = ItemTables(plan.items, items).rows(planes[first : first + 1], n_reports)
         assert np.array_equal(part, whole[first : first + 1])
 
 

@@ -1,9 +1,5 @@
-"""Counting gives what looking at the reports one by one gives, however they are cut or stored.
+"""Counting gives what looking at the reports one by one gives, however they are cut or stored."""
 
-Of reports of blocks, too, the integers are those of a count report by report, whatever cores and memory there are.
-"""
-
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from time import monotonic, sleep
@@ -11,17 +7,16 @@ from time import monotonic, sleep
 import naive
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports, read_reports, write_reports
 from assocpriv.kernels.parallel import add_up
-from assocpriv.plans.baskets import AskedReports, Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.view import Blocks, View
+from assocpriv.plans.operator import FixedSizeOperator
+from assocpriv.plans.question import Question
+from assocpriv.plans.sizes_view import SizesView
 from assocpriv.records.baskets import Baskets
 from assocpriv.server import bitmaps, counting
-from assocpriv.server.counting import BlockCounter, Candidates, LocalBackend, LocalCounter, Part, counter_of, part_size
+from assocpriv.server.counting import Answers, LocalBackend, LocalCounter, Part, part_size
 from assocpriv.simulation.enumeration import SeededEntropy
 
 LEAST = 64 * 64  # reports in the smallest batch
@@ -43,20 +38,25 @@ def plan(request):
 def random_reports(rng, plan, count):
     """Return packed reports, 60 distinct ones at most, so that each need be read only once."""
     bits = [int.from_bytes(rng.bytes(plan.report_bytes), "little") for _ in range(60)]
-    known = [(b & ((1 << plan.report_bits) - 1)).to_bytes(plan.report_bytes, "little") for b in bits]
+    known = [(b & ((1 << plan.items.report_bits) - 1)).to_bytes(plan.report_bytes, "little") for b in bits]
     return np.frombuffer(b"".join(known), dtype=np.uint8).reshape(60, -1)[rng.integers(0, 60, count)]
+
+
+def answers_of(plan, packed):
+    """Return packed reports as answers to the plan's only question."""
+    return Answers(Reports(plan, packed), 0)
 
 
 def some_itemsets(plan, k):
     """Return sets of k of some items, the first, the last and dummies among them, in lexicographic order."""
-    items = sorted({0, 1, 3, plan.n_items - 1, plan.padded_items - 1})
+    items = sorted({0, 1, 3, plan.n_items - 1, plan.items.padded_items - 1})
     return np.array(list(combinations(items, k)), dtype=np.int64)
 
 
 def count_one_by_one(packed, plan, itemsets):
     """Count by reading each report alone."""
     kinds, often = np.unique(packed, axis=0, return_counts=True)
-    shown = [plan.form.items(row.tobytes()) for row in kinds]
+    shown = [plan.items.form.items(row.tobytes()) for row in kinds]
     return [sum(n for s, n in zip(shown, often.tolist(), strict=True) if s >= set(i)) for i in itemsets.tolist()]
 
 
@@ -67,7 +67,7 @@ def test_counts_equal_those_of_single_reports(rng, plan, k):
     wanted = count_one_by_one(packed, plan, itemsets)
     assert max(wanted) > 0
     for memory_bytes in (1, 1 << 28):
-        counter = LocalCounter(Reports(plan, packed), memory_bytes=memory_bytes)
+        counter = LocalCounter(answers_of(plan, packed), memory_bytes=memory_bytes)
         counts = counter.count(itemsets)
         assert counts.dtype == np.int64
         assert counts.tolist() == wanted
@@ -78,7 +78,7 @@ def test_counts_equal_those_of_single_reports(rng, plan, k):
 def test_any_number_of_reports(rng, plan, count):
     """No reports, one, and numbers around a word and a batch are counted whole."""
     packed, itemsets = random_reports(rng, plan, count), some_itemsets(plan, 2)
-    counter = LocalCounter(Reports(plan, packed), memory_bytes=1)
+    counter = LocalCounter(answers_of(plan, packed), memory_bytes=1)
     assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
 
 
@@ -94,13 +94,13 @@ def test_files_give_the_same_counts(rng, plan, tmp_path):
     for stored in (read_reports(tmp_path / "all.parquet"), read_reports(paths)):
         assert len(stored) == len(packed)
         for memory_bytes in (1, 1 << 28):
-            assert LocalCounter(stored, memory_bytes=memory_bytes).count(itemsets).tolist() == wanted
+            assert LocalCounter(Answers(stored, 0), memory_bytes=memory_bytes).count(itemsets).tolist() == wanted
 
 
 def test_the_order_of_reports_does_not_matter(rng, plan):
     """Shuffled reports give the same counts."""
     packed, itemsets = random_reports(rng, plan, 1000), some_itemsets(plan, 3)
-    one, other = (LocalCounter(Reports(plan, p)).count(itemsets) for p in (packed, rng.permutation(packed)))
+    one, other = (LocalCounter(answers_of(plan, p)).count(itemsets) for p in (packed, rng.permutation(packed)))
     assert np.array_equal(one, other)
 
 
@@ -108,7 +108,8 @@ def test_progress_is_told_after_every_part(rng):
     """Progress goes up to the number of reports, and is told at least as often as there are parts."""
     plan, told = PLANS["bch"], []
     reports = Reports(plan, random_reports(rng, plan, 2 * LEAST + 7))
-    LocalCounter(reports, memory_bytes=1, progress=lambda *what: told.append(what)).count(some_itemsets(plan, 2))
+    counter = LocalCounter(Answers(reports, 0), memory_bytes=1, progress=lambda *what: told.append(what))
+    counter.count(some_itemsets(plan, 2))
     total = len(reports)
     assert len(told) >= 3
     assert {(what, whole) for what, _, whole in told} == {("counting itemsets of 2", total)}
@@ -143,7 +144,7 @@ def test_reports_are_read_as_seldom_as_the_memory_allows(rng, memory_bits, passe
     assert 8 * plan.report_bytes > 8
     packed = random_reports(rng, plan, 3 * LEAST + 5)
     reports = CountedReports(plan, packed)
-    counter = LocalCounter(reports, memory_bytes=2 * memory_bits * len(packed) // 8)
+    counter = LocalCounter(Answers(reports, 0), memory_bytes=2 * memory_bits * len(packed) // 8)
     asked = [np.arange(7)[:, None], *(np.array(list(combinations([1, 3, 4, 6], k))) for k in (2, 3))]
     asked.append(np.array([[1, 4], [3, 4]]))
     for itemsets, wanted in zip(asked, passes, strict=True):
@@ -155,7 +156,7 @@ def test_other_items_than_the_kept_ones_are_counted(rng):
     """Where bitmaps of other items are kept, the reports are read again."""
     plan = PLANS["bch, r=8"]
     packed = random_reports(rng, plan, LEAST + 5)
-    counter = LocalCounter(Reports(plan, packed), memory_bytes=2 * 3 * len(packed) // 8)
+    counter = LocalCounter(answers_of(plan, packed), memory_bytes=2 * 3 * len(packed) // 8)
     for items in ([0, 1], [1, 2, 5], [5], [0, 1]):
         itemsets = np.array([items])
         assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
@@ -172,7 +173,7 @@ def test_an_interrupted_pass_leaves_nothing_half_kept(rng):
             raise KeyboardInterrupt
 
     interrupt.armed = True
-    counter = LocalCounter(Reports(plan, packed), memory_bytes=4 * len(packed), progress=interrupt)
+    counter = LocalCounter(answers_of(plan, packed), memory_bytes=4 * len(packed), progress=interrupt)
     with pytest.raises(KeyboardInterrupt):
         counter.count(itemsets)
     assert not interrupt.armed
@@ -252,12 +253,12 @@ def test_steps_of_any_size_count_the_same(rng, monkeypatch, form, k):
     """Items and itemsets counted a few at a time give the counts of all at once."""
     plan = PLANS[form]
     packed, itemsets = random_reports(rng, plan, 700), some_itemsets(plan, k)
-    whole = LocalCounter(Reports(plan, packed)).count(itemsets).tolist()
+    whole = LocalCounter(answers_of(plan, packed)).count(itemsets).tolist()
     monkeypatch.setattr(bitmaps, "_STEP_WORDS", 1)
     monkeypatch.setattr(bitmaps, "_STEP_EXPANDED", 1)
     monkeypatch.setattr(bitmaps, "_STEP_ITEMS", 2)
     told = []
-    small = LocalCounter(Reports(plan, packed), progress=lambda *what: told.append(what[1])).count(itemsets)
+    small = LocalCounter(answers_of(plan, packed), progress=lambda *what: told.append(what[1])).count(itemsets)
     assert small.tolist() == whole == count_one_by_one(packed, plan, itemsets)
     assert told[-1] == len(packed)
 
@@ -272,134 +273,32 @@ def test_an_error_in_a_part_is_not_swallowed():
         add_up(count, range(5), 1)
 
 
-N_ITEMS, BLOCKS = 11, Blocks(4, 3, 7)
-NOTHING = Candidates(np.empty((1, 0), dtype=np.int64), np.zeros((1, 1), dtype=np.int64))
-BLOCK_PLANS = ("none", "bch", "reed-solomon", "fixed-size")
+# ---- several questions
 
 
-def plan_of(code: str) -> Plan:
-    """Return a plan of each form of a block's reports."""
-    longest = BLOCKS.longest(N_ITEMS)
-    inside = naive.fixed_plan(longest, 3, 3, 3) if code == "fixed-size" else naive.small_plan(
-        code, longest, 3, 3, insert=(3, 3), weight_bits=8
-    )  # fmt: skip
-    return replace(inside, catalogue=Catalogue.numbered(N_ITEMS), view=View(blocks=BLOCKS))
-
-
-def reports_of(plan: Plan, count: int, rng: np.random.Generator) -> Reports:
-    """Return reports of random baskets."""
-    rows = [rng.choice(N_ITEMS, rng.integers(0, 8), replace=False).tolist() for _ in range(count)]
-    baskets = Baskets.from_sets(rows, plan.catalogue)
-    entropy = SeededEntropy(int(rng.integers(1 << 60)))
-    chunks = [chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=entropy)]
-    return Reports(plan, np.concatenate([np.empty((0, plan.report_bytes), dtype=np.uint8), *chunks]))
-
-
-def naive_shown(reports: Reports) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return what each report shows, and of which items it tells, report by report: bool (reports, items)."""
-    plan = reports.plan
-    assert isinstance(plan, Plan)
-    shown, told = (np.zeros((len(reports), plan.padded_items), dtype=np.bool_) for _ in range(2))
-    told[:, N_ITEMS:] = True
-    for row, packed in enumerate(reports.packed):
-        shown[row, list(plan.form.items(packed.tobytes()))] = True
-        told[row, BLOCKS.members(int.from_bytes(packed[:2].tobytes(), "little"), N_ITEMS)] = True
-    return shown, told
-
-
-def naive_counts(
-    shown: NDArray[np.bool_], told: NDArray[np.bool_], itemset: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """Count c_D and N_D of every subset D of an itemset."""
-    subsets = [[item for i, item in enumerate(itemset) if mask >> i & 1] for mask in range(1 << len(itemset))]
-    within = shown[told[:, itemset].all(axis=1)]
-    counts = [int(within[:, subset].all(axis=1).sum()) for subset in subsets]
-    return counts, [int(told[:, subset].all(axis=1).sum()) for subset in subsets]
-
-
-def some_itemsets_of_blocks(plan: Plan, k: int, rng: np.random.Generator, share: float = 1.0) -> NDArray[np.int64]:
-    """Return itemsets with dummies among them, in lexicographic order."""
-    sets = np.array(list(combinations(range(plan.padded_items), k)), dtype=np.int64)
-    return sets[rng.random(len(sets)) < share]
-
-
-@pytest.mark.parametrize("code", BLOCK_PLANS)
-def test_counts_are_those_of_single_reports(rng: np.random.Generator, code: str) -> None:
-    """Sums and counts of all subsets, in any order of the items, are what the reports of their blocks show."""
-    plan = plan_of(code)
-    reports = reports_of(plan, 300, rng)
-    counter = BlockCounter(reports)
-    assert counter.blocks == AskedReports(BLOCKS, N_ITEMS)
-    shown, told = naive_shown(reports)
-    for k, share in [(1, 1.0), (2, 1.0), (2, 0.3), (3, 0.1)]:
-        itemsets = some_itemsets_of_blocks(plan, k, rng, share)
-        sums, order = counter.sums(itemsets, NOTHING), rng.permutation(k)
-        subsets, asked = counter.subsets(itemsets[:, order])
-        for row, itemset in enumerate(itemsets.tolist()):
-            counts, asked_of = naive_counts(shown, told, [itemset[i] for i in order])
-            assert (subsets[row].tolist(), asked[row].tolist()) == (counts, asked_of)
-            by_size = [0] * (k + 1)
-            for mask, count in enumerate(counts):
-                by_size[mask.bit_count()] += count
-            assert sums[row].tolist() == by_size
-
-
-@pytest.mark.parametrize("code", ["bch", "fixed-size"])
-def test_memory_and_cores_change_no_count(rng: np.random.Generator, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read in parts, in small tasks, in other panels of bitmaps, or in another order, reports show the same."""
-    plan = plan_of(code)
-    reports = reports_of(plan, 13_000, rng)
-    itemsets = [
-        some_itemsets_of_blocks(plan, 1, rng),
-        some_itemsets_of_blocks(plan, 2, rng),
-        some_itemsets_of_blocks(plan, 3, rng, 0.2),
-    ]
-
-    def all_sums(some: Reports, memory_bytes: int | None = None) -> list[list[list[int]]]:
-        counter = BlockCounter(some, memory_bytes=memory_bytes)
-        return [counter.sums(sets, NOTHING).tolist() for sets in itemsets]
-
-    wanted = all_sums(reports)
-    for memory_bytes in (1, 1 << 20):
-        assert all_sums(reports, memory_bytes) == wanted
-    assert all_sums(Reports(plan, rng.permutation(reports.packed))) == wanted
-    monkeypatch.setattr(counting, "part_size", lambda *_: 997)
-    monkeypatch.setattr(counting, "_SEGMENTS_AT_ONCE", 2)
-    assert all_sums(reports) == wanted
-    monkeypatch.setattr(counting, "part_size", lambda *_: 1 << 20)
-    monkeypatch.setattr("assocpriv.server.bitmaps.block_words", lambda: 32)
-    assert all_sums(reports) == wanted
-
-
-def test_parts_of_reports_add_up(rng: np.random.Generator) -> None:
-    """Reports that choose and reports that test are all reports, in every sum; progress ends at all of them."""
-    plan, told = plan_of("bch"), []
-    reports = reports_of(plan, 1000, rng)
-    pairs = some_itemsets_of_blocks(plan, 2, rng)
-    backend = LocalBackend.of(reports, progress=lambda *what: told.append(what[1:]))
-    whole, selecting, testing = (backend.open(part)[0].sums(pairs, NOTHING) for part in Part)
-    assert (selecting + testing == whole).all()
-    assert told[-1] == (700, 700)
-    assert (1000, 1000) in told
-
-
-def test_what_no_report_tells_of(rng: np.random.Generator) -> None:
-    """Itemsets that no block holds whole, and reports that there are none of, count 0; so do no itemsets at all."""
-    plan = plan_of("bch")
-    triples = some_itemsets_of_blocks(plan, 3, rng)
-    triples = triples[triples[:, 2] < N_ITEMS]
-    counter, none = BlockCounter(reports_of(plan, 500, rng)), BlockCounter(reports_of(plan, 0, rng))
-    sums = counter.sums(triples, NOTHING)
-    blocks = [set(BLOCKS.members(block, N_ITEMS).tolist()) for block in range(BLOCKS.count)]
-    nowhere = [not any(set(row) <= block for block in blocks) for row in triples.tolist()]
-    assert any(nowhere)
-    assert not sums[nowhere].any()
-    assert not none.sums(triples, NOTHING).any()
-    assert counter.sums(triples[:0], NOTHING).shape == (0, 4)
-
-
-def test_a_plan_has_its_counter(rng: np.random.Generator) -> None:
-    """Reports of a plan with blocks are counted block by block, others as ever."""
-    assert type(counter_of(reports_of(plan_of("bch"), 10, rng))) is BlockCounter
-    plain = naive.small_plan("bch", 5, 2, 2)
-    assert type(counter_of(Reports(plain, np.empty((0, plain.report_bytes), dtype=np.uint8)))) is LocalCounter
+@pytest.mark.parametrize("stored", ["memory", "file"])
+def test_answers_to_a_question_are_counted_alone(rng, tmp_path, stored):
+    """Counts of a question, in all reports and in parts, are those of a plan that asks it alone."""
+    items, other = naive.small_plan("bch", 9, 3, 2), naive.small_plan("none", 9, 2, 1)
+    sizes = Question(2, FixedSizeOperator(1, 3, 1, (1, 5)), view=SizesView((3, 6)), weight=3)
+    plan = replace(items, questions=(replace(items.items, weight=5), sizes, replace(other.items, weight=2)))
+    baskets = Baskets.from_sets([rng.permutation(9)[: rng.integers(10)] for _ in range(3000)], plan.catalogue)
+    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(int(rng.integers(1 << 60))))
+    reports = Reports(plan, np.concatenate([chunk.packed for chunk in chunks]))
+    every, numbers = reports.packed, plan.numbers_in(reports.packed)
+    if stored == "file":
+        write_reports([every], plan, tmp_path / "r.parquet")
+        reports = read_reports(tmp_path / "r.parquet")
+    chosen = {Part.SELECTING: counting.choosing(0, 3000), Part.TESTING: ~counting.choosing(0, 3000)}
+    for number, question in enumerate(plan.questions):
+        alone = plan.alone(question)
+        for part in Part:
+            rows = (numbers == number) & chosen.get(part, True)
+            counter, model = LocalBackend.of(reports).open(part, question)
+            wanted = LocalCounter(answers_of(alone, plan.answers_in(every[rows], number)))
+            assert counter.n_reports == wanted.n_reports == rows.sum()
+            assert model.operator == question.operator
+            for k in (1, 2):
+                itemsets = np.array(list(combinations(range(question.padded_items), k)), dtype=np.int64)
+                assert (counter.count(itemsets) == wanted.count(itemsets)).all()
+    assert LocalBackend.of(reports).open()[0].n_reports == (numbers == 0).sum()

@@ -1,7 +1,7 @@
 """Crafted reports: what liars can do to estimates, exactly; and the tests for such reports.
 
 These are never wrong about honest people but for the stated rate, whatever their baskets, and right about planted
-attacks. With blocks: what a report is worth where liars choose the block, and which are found.
+attacks.
 """
 
 import json
@@ -22,25 +22,23 @@ from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
+from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.discovery import foresee
-from assocpriv.plans.baskets import AskedReports, Plan
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.operator import FixedSizeOperator
 from assocpriv.plans.transition import SupportModel, transition_matrix
-from assocpriv.plans.view import Blocks, View
+from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server import crafted
 from assocpriv.server import crafted as liars
-from assocpriv.server.ask import count_subsets
 from assocpriv.server.bitmaps import report_rows
-from assocpriv.server.counting import LocalBackend
+from assocpriv.server.counting import Answers
 from assocpriv.server.crafted import (
-    among_asked,
     check_reports,
     influence_of,
     items_shown,
-    liars_among,
     likeliest_report,
+    log_share_chance,
     most_targets,
     partial_support_rows,
     repeated_reports,
@@ -81,6 +79,11 @@ def plan(request):
     return PLANS[request.param]
 
 
+def is_fixed(plan):
+    """Tell whether all answers about items show as many of them."""
+    return isinstance(plan.items.operator, FixedSizeOperator)
+
+
 def law_of(plan, basket):
     """Return the exact law of one basket's report, from the shipping client."""
     randomizer = Randomizer(plan)
@@ -95,8 +98,9 @@ def baskets_of(plan):
 
 def reports_of(plan):
     """Return every report that a plan knows."""
-    every = comb(plan.padded_items, plan.fixed.report_size) if plan.kind == "fixed-size" else 1 << plan.report_bits
-    return [plan.form.encode(number) for number in range(every)]
+    asked = plan.items
+    every = comb(asked.padded_items, asked.fixed.report_size) if is_fixed(plan) else 1 << asked.report_bits
+    return [asked.form.encode(number) for number in range(every)]
 
 
 # ---- influence
@@ -107,7 +111,7 @@ def estimated(plan, itemset, reports):
     k = len(itemset)
     sums = np.zeros((1, k + 1), dtype=np.int64)
     for report in reports:
-        hits = len(itemset & plan.form.items(report))
+        hits = len(itemset & plan.items.form.items(report))
         sums[0] += [comb(hits, j) for j in range(k + 1)]
     return estimate_supports(sums, Respondents.of(plan, len(reports)), exact=True).support[0]
 
@@ -116,10 +120,10 @@ def test_one_report_moves_an_estimate_as_far_as_stated(plan):
     """Over all ways to replace or add one report the shipping estimator moves exactly as far as the formula says."""
     every = reports_of(plan)
     others = [every[0], every[-1]]
-    for k in range(1, plan.itemset_size + 1):
+    for k in range(1, plan.items.itemset_size + 1):
         itemset = frozenset(range(k))
         influence = influence_of(plan, k)
-        shown = {len(plan.form.items(report) & itemset): report for report in every}.values()
+        shown = {len(plan.items.form.items(report) & itemset): report for report in every}.values()
         after = [estimated(plan, itemset, [*others, report]) for report in shown]
         assert max(after) - min(after) == influence.of_one(3)
         assert influence.largest > 1 >= 0 >= influence.least or plan.n_items == k
@@ -132,7 +136,7 @@ def test_one_report_moves_an_estimate_as_far_as_stated(plan):
 def test_a_share_of_crafted_reports_moves_the_mean_as_stated(plan):
     """Crafting one of two equal people's reports moves the expected estimate by (q − s)/2, down and up."""
     for basket, k in [((0,), 1), ((), 1), ((0, 1), 2)]:
-        if k > min(plan.itemset_size, len(basket) or 1):
+        if k > min(plan.items.itemset_size, len(basket) or 1):
             continue
         itemset = frozenset(range(k))
         law = [(p, estimated(plan, itemset, [report])) for report, p in law_of(plan, basket).items()]
@@ -154,10 +158,10 @@ def test_what_cannot_be_estimated_cannot_be_moved():
 
 def test_one_report_can_show_as_many_targets_as_stated(plan):
     """The most real items that any report shows are what is stated: with a code all of them, by the seed 0."""
-    most = max(len(plan.form.items(report) & frozenset(range(plan.n_items))) for report in reports_of(plan))
+    most = max(len(plan.items.form.items(report) & frozenset(range(plan.n_items))) for report in reports_of(plan))
     assert most == most_targets(plan)
-    if plan.generator.kind != "none":
-        assert plan.form.items(plan.form.encode(0)) == frozenset(range(plan.padded_items))
+    if plan.items.generator.kind != "none":
+        assert plan.items.form.items(plan.items.form.encode(0)) == frozenset(range(plan.items.padded_items))
 
 
 def test_the_plan_tells_its_influence():
@@ -165,7 +169,7 @@ def test_the_plan_tells_its_influence():
     plan = PLANS["none"]
     record = plan_record(foresee(plan, 50))
     for k in (1, 2):
-        of_all, values = influence_of(plan, k), SupportModel.of(plan.operator).row(k)
+        of_all, values = influence_of(plan, k), SupportModel.of(plan.items.operator).row(k)
         assert (of_all.least, of_all.largest) == (min(values), max(values))
         told = record["influence"]["itemsets"][str(k)]
         assert told["one_report"] == float(of_all.of_one(50)) == told["one_person"]
@@ -178,7 +182,7 @@ def test_the_plan_tells_its_influence():
 def test_a_person_of_several_reports_moves_several_times_as_far():
     """What one person can do is what all reports of this person can."""
     once = PLANS["none"]
-    plan = Plan(once.catalogue, 2, 2, once.operator, once.generator, naive.NO_PROMISE, reports_per_person=3)
+    plan = replace(once, reports_per_person=3)
     told = plan_record(foresee(plan, 10))["influence"]["itemsets"]["2"]
     assert told["one_person"] == float(3 * influence_of(once, 2).of_one(10))
     assert "all 3 of one person" in influence_lines(foresee(plan, 10))[0]
@@ -190,31 +194,31 @@ def test_a_person_of_several_reports_moves_several_times_as_far():
 def test_free_seeds_are_all_that_give_zeros():
     """The basis spans exactly the seeds whose values of the chosen items are all 0."""
     for name in ("bch", "bch, r=2", "reed-solomon, r=2"):
-        plan = PLANS[name]
-        operator, every = plan.independent, range(plan.padded_items)
+        plan, asked = PLANS[name], PLANS[name].items
+        bits, every = asked.independent.insert_bits, range(asked.padded_items)
         # present for a = 1: the values that are 0
-        zero = naive.small_plan(plan.generator.kind, plan.n_items, plan.transaction_size, plan.itemset_size,
-                                insert=(1, operator.insert_bits), weight_bits=6)  # fmt: skip
-        assert zero.generator == plan.generator
-        shown = {seed: zero.form.items(zero.form.encode(seed)) for seed in range(1 << plan.report_bits)}
-        for size in range(plan.padded_items + 1):
+        zero = naive.small_plan(asked.generator.kind, plan.n_items, asked.transaction_size, asked.itemset_size,
+                                insert=(1, bits), weight_bits=6).items  # fmt: skip
+        assert zero.generator == asked.generator
+        shown = {seed: zero.form.items(zero.form.encode(seed)) for seed in range(1 << asked.report_bits)}
+        for size in range(asked.padded_items + 1):
             for chosen in combinations(every, size):
-                basis = free_seeds(plan, chosen)
+                basis = free_seeds(asked, chosen)
                 spanned = {0}
                 for vector in basis:
                     spanned |= {seed ^ vector for seed in spanned}
                 assert len(spanned) == 1 << len(basis)
                 assert spanned == {seed for seed, items in shown.items() if items >= set(chosen)}
-                assert len(basis) >= plan.report_bits - size * operator.insert_bits
+                assert len(basis) >= asked.report_bits - size * bits
 
 
 def test_crafted_reports_show_what_they_are_made_for(plan):
     """All crafted reports are valid and show the chosen items, and they are not copies of each other."""
-    wanted = {0, 1} if plan.kind != "fixed-size" else {1}
+    wanted = {0, 1} if not is_fixed(plan) else {1}
     packed = crafted_reports(plan, sorted(wanted), 40, entropy=SeededEntropy(5))
     assert packed.shape == (40, plan.report_bytes)
-    assert all(wanted <= plan.form.items(row.tobytes()) for row in packed)
-    assert len({row.tobytes() for row in packed}) > 1 or not free_seeds(plan, sorted(wanted))
+    assert all(wanted <= plan.items.form.items(row.tobytes()) for row in packed)
+    assert len({row.tobytes() for row in packed}) > 1 or not free_seeds(plan.items, sorted(wanted))
 
 
 def test_no_report_of_a_fixed_size_shows_more():
@@ -229,7 +233,7 @@ def test_no_report_of_a_fixed_size_shows_more():
 def test_the_likeliest_report(plan):
     """No basket gives any report a larger probability than stated, and some basket attains it."""
     laws = [law_of(plan, basket) for basket in baskets_of(plan)]
-    assert max(max(law.values()) for law in laws) == likeliest_report(plan)
+    assert max(max(law.values()) for law in laws) == likeliest_report(plan.items)
 
 
 def test_functions_of_the_seed_tell_less_than_repeats():
@@ -237,23 +241,23 @@ def test_functions_of_the_seed_tell_less_than_repeats():
     for name in ("bch", "bch, r=2", "reed-solomon, r=2"):
         plan = PLANS[name]
         for basket in [(), (0,)]:
-            law = {plan.form.decode(report): p for report, p in law_of(plan, basket).items()}
-            seeds = 1 << plan.report_bits
+            law = {plan.items.form.decode(report): p for report, p in law_of(plan, basket).items()}
+            seeds = 1 << plan.items.report_bits
             values = [law.get(seed, Fraction(0)) for seed in range(seeds)]
-            for bit in range(plan.report_bits):  # all sums with signs: the Walsh–Hadamard transform
+            for bit in range(plan.items.report_bits):  # all sums with signs: the Walsh–Hadamard transform
                 values = [
                     values[i ^ 1 << bit] - values[i] if i >> bit & 1 else values[i] + values[i ^ 1 << bit]
                     for i in range(seeds)
                 ]
             same = sum(p * p for p in law.values())
             assert sum(value**2 for value in values[1:]) == seeds * same - 1
-            assert same <= likeliest_report(plan)
+            assert same <= likeliest_report(plan.items)
 
 
 OPERATORS = {
-    "rho 1/2": naive.small_plan("none", 9, 3, 3, weight_bits=8, shares=(3, 1, 2, 30)).operator,
-    "rho 3/8": naive.small_plan("none", 9, 3, 3, insert=(3, 3), weight_bits=8, shares=(5, 1, 7, 2)).operator,
-    "fixed": naive.fixed_plan(6, 3, 3, 4, shares=(1, 9, 2, 5)).operator,
+    "rho 1/2": naive.small_plan("none", 9, 3, 3, weight_bits=8, shares=(3, 1, 2, 30)).items.operator,
+    "rho 3/8": naive.small_plan("none", 9, 3, 3, insert=(3, 3), weight_bits=8, shares=(5, 1, 7, 2)).items.operator,
+    "fixed": naive.fixed_plan(6, 3, 3, 4, shares=(1, 9, 2, 5)).items.operator,
 }
 
 
@@ -268,25 +272,25 @@ def test_rows_are_the_inverse(operator):
 
 def fitted(plan, basket):
     """Return the items of a padded transaction; the basket is not longer than M."""
-    return basket | frozenset(range(plan.n_items, plan.padded_items - len(basket)))
+    return basket | frozenset(range(plan.n_items, plan.items.padded_items - len(basket)))
 
 
 def test_parts_in_partial_supports(plan):
     """Over every basket a report's part in ŝ_l has the mean [l], and a variance and depth within what is stated."""
-    for k in range(1, plan.itemset_size + 1):
-        itemset, rows = frozenset(range(k)), partial_support_rows(plan.operator, k)
+    for k in range(1, plan.items.itemset_size + 1):
+        itemset, rows = frozenset(range(k)), partial_support_rows(plan.items.operator, k)
         seen = [[] for _ in rows]
         for basket in baskets_of(plan):
-            if len(basket) > plan.transaction_size:
+            if len(basket) > plan.items.transaction_size:
                 continue
-            law = [(p, len(itemset & plan.form.items(report))) for report, p in law_of(plan, basket).items()]
+            law = [(p, len(itemset & plan.items.form.items(report))) for report, p in law_of(plan, basket).items()]
             for held, row in enumerate(rows):
                 mean = sum(p * row[shown] for p, shown in law)
                 assert mean == int(len(itemset & basket) == held)
                 variance = sum(p * row[shown] ** 2 for p, shown in law) - mean**2
                 seen[held].append((float(variance), float(mean - min(row[shown] for _, shown in law))))
         for held, row in enumerate(rows):
-            worst = liars._worst_case(plan.operator, row, held)
+            worst = liars._worst_case(plan.items.operator, row, held)
             assert max(variance for variance, _ in seen[held]) == pytest.approx(worst[0], rel=1e-12)
             assert max(depth for _, depth in seen[held]) <= worst[1] * (1 + 1e-12)
 
@@ -304,15 +308,15 @@ TOTALS = {
 def test_totals(name):
     """All baskets have the total C(M, k) in the mean; its variance is the bound where the law is known, or below it."""
     plan, known = TOTALS[name]
-    for k in range(1, plan.itemset_size + 1):
-        values, bound = total_law(plan, k)
-        for basket in [frozenset(), frozenset({0}), frozenset(range(plan.transaction_size))]:
-            law = [(float(p), len(plan.form.items(report))) for report, p in law_of(plan, basket).items()]
+    for k in range(1, plan.items.itemset_size + 1):
+        values, bound = total_law(plan.items, k)
+        for basket in [frozenset(), frozenset({0}), frozenset(range(plan.items.transaction_size))]:
+            law = [(float(p), len(plan.items.form.items(report))) for report, p in law_of(plan, basket).items()]
             mean = sum(p * values[shown] for p, shown in law)
-            assert mean == pytest.approx(comb(plan.transaction_size, k), rel=1e-9)
+            assert mean == pytest.approx(comb(plan.items.transaction_size, k), rel=1e-9)
             variance = sum(p * (values[shown] - mean) ** 2 for p, shown in law)
-            enough = known or (name == "bch" and k == 1) or plan.generator.independent_items(
-                plan.independent.insert_bits) >= plan.padded_items  # fmt: skip
+            enough = known or (name == "bch" and k == 1) or plan.items.generator.independent_items(
+                plan.items.independent.insert_bits) >= plan.items.padded_items  # fmt: skip
             if enough:
                 assert variance == pytest.approx(bound, rel=1e-9)
             else:
@@ -322,11 +326,11 @@ def test_totals(name):
 def test_the_variance_of_independent_insertion_may_be_too_small():
     """A code that is too short for the variance exceeds it, so that the wider bound is needed there."""
     plan, _ = TOTALS["bch"]
-    values, _ = total_law(plan, 2)
+    values, _ = total_law(plan.items, 2)
     independent = naive.small_plan("none", 10, 2, 2, weight_bits=6, shares=(3, 1, 9))
-    assert np.array_equal(total_law(independent, 2)[0], values)
-    law = [(float(p), len(plan.form.items(report))) for report, p in law_of(plan, {0, 1}).items()]
-    assert sum(p * (values[shown] - 1) ** 2 for p, shown in law) > 1.05 * total_law(independent, 2)[1]
+    assert np.array_equal(total_law(independent.items, 2)[0], values)
+    law = [(float(p), len(plan.items.form.items(report))) for report, p in law_of(plan, {0, 1}).items()]
+    assert sum(p * (values[shown] - 1) ** 2 for p, shown in law) > 1.05 * total_law(independent.items, 2)[1]
 
 
 # ---- the inequalities
@@ -357,9 +361,9 @@ def test_copies_are_bounded():
         for reports in product(every, repeat=3):
             p = math.prod(law[report] for law, report in zip(chosen, reports, strict=True))
             chances[max(Counter(reports).values())] += p
-        assert math.log(chances[3]) <= crafted.log_copies_chance(plan, 3, 3) < 0
-        assert math.log(chances[2] + chances[3]) <= max(0.0, crafted.log_copies_chance(plan, 3, 2))
-    assert crafted.log_copies_chance(plan, 3, 1) == 0
+        assert math.log(chances[3]) <= crafted.log_copies_chance(plan.items, 3, 3) < 0
+        assert math.log(chances[2] + chances[3]) <= max(0.0, crafted.log_copies_chance(plan.items, 3, 2))
+    assert crafted.log_copies_chance(plan.items, 3, 1) == 0
 
 
 # ---- counting
@@ -370,20 +374,20 @@ def test_copies_are_bounded():
 def test_items_shown(rng, n_items, n_reports):
     """Adding bits of many reports at once counts what each report shows."""
     plan = naive.small_plan("none", n_items, 1, 1)
-    bits = rng.random((n_reports, plan.padded_items)) < rng.random()
+    bits = rng.random((n_reports, plan.items.padded_items)) < rng.random()
     packed = np.packbits(bits, axis=1, bitorder="little")
-    rows = report_rows(packed, plan, np.arange(plan.padded_items))
+    rows = report_rows(packed, plan.items, np.arange(plan.items.padded_items))
     assert np.array_equal(items_shown(rows, n_reports), bits.sum(axis=1))
 
 
 def test_weights_are_counted(plan):
     """The histogram of items shown, dummies included, is that of the reports one by one, part by part."""
     packed = reports_from(plan, [(0,), (), (0, 1)] * 3000)
-    counts = weight_counts(Reports(plan, packed), 1 << 14)
+    counts = weight_counts(Answers(Reports(plan, packed), 0), 1 << 14)
     seen = Counter()
     for report, number in Counter(row.tobytes() for row in packed).items():
-        seen[len(plan.form.items(report))] += number
-    assert counts.tolist() == [seen[w] for w in range(plan.padded_items + 1)]
+        seen[len(plan.items.form.items(report))] += number
+    assert counts.tolist() == [seen[w] for w in range(plan.items.padded_items + 1)]
 
 
 @pytest.mark.parametrize("n_items", [9, 30, 90])
@@ -392,10 +396,10 @@ def test_repeats_are_counted(rng, n_items, memory):
     """Repeated reports and copies are those of a counter, for reports of any length and in several parts."""
     plan = naive.small_plan("none", n_items, 2, 1)
     distinct = rng.integers(0, 256, (700, plan.report_bytes), dtype=np.uint8)
-    distinct[:, -1] &= (1 << (plan.report_bits - 1) % 8 + 1) - 1
+    distinct[:, -1] &= (1 << (plan.items.report_bits - 1) % 8 + 1) - 1
     packed = distinct[rng.integers(0, 700, 2000)]
     seen = Counter(row.tobytes() for row in packed)
-    assert repeated_reports(Reports(plan, packed), memory) == (2000 - len(seen), max(seen.values()))
+    assert repeated_reports(Answers(Reports(plan, packed), 0), memory) == (2000 - len(seen), max(seen.values()))
 
 
 # ---- never wrong about honest people but for the stated rate
@@ -473,7 +477,7 @@ def attacked(plan, shown, share, *, copies=False, data="all differ"):
 
 def shows(plan, packed, items):
     """Return which reports show some items, bool (items, reports)."""
-    rows = report_rows(packed, plan, np.array(items)).transpose(1, 0, 2).reshape(len(items), -1)
+    rows = report_rows(packed, plan.items, np.array(items)).transpose(1, 0, 2).reshape(len(items), -1)
     bits = np.unpackbits(np.ascontiguousarray(rows).view(np.uint8), axis=1, count=len(packed), bitorder="little")
     return bits.astype(bool)
 
@@ -519,10 +523,10 @@ def test_a_flag_takes_the_tests_share_of_the_level():
 def test_totals_have_two_sides():
     """Too few items shown count as too many do: the p-value is twice the bound of one side."""
     plan = naive.small_plan("none", 11, 1, 1, shares=(1, 3))
-    values, variance = total_law(plan, 1)
+    values, variance = total_law(plan.items, 1)
     found = []
     for shown in (2, 10):  # about 6 are expected
-        bits = np.zeros((30, plan.padded_items), dtype=bool)
+        bits = np.zeros((30, plan.items.padded_items), dtype=bool)
         bits[:, :shown] = True
         reports = Reports(plan, np.packbits(bits, axis=1, bitorder="little"))
         (test,) = (test for test in check_reports(reports).tests if test.name == "number of items shown")
@@ -557,7 +561,7 @@ def test_false_baskets_cannot_be_told():
     reports = Reports(plan, reports_from(plan, baskets))
     assert not check_reports(reports).flagged
     seen = shows(plan, reports.packed, [7, 8]).sum(axis=0)
-    row = SupportModel.of(plan.operator).row(2)
+    row = SupportModel.of(plan.items.operator).row(2)
     truth = sum({7, 8} <= set(basket) for basket in baskets) / N
     error = 4.9 * math.sqrt(max(float(value**2) for value in row) / N)
     assert abs(sum(float(row[hits]) for hits in seen) / N - truth) < error
@@ -566,7 +570,7 @@ def test_false_baskets_cannot_be_told():
 def test_what_looks_like_baskets_passes():
     """At ρ = 1/2 reports that always show a pair look like baskets holding it, as the module says."""
     plan = naive.small_plan("bch", 40, 2, 2, shares=(1, 1, 20))
-    assert [float(row[2]) for row in partial_support_rows(plan.operator, 2)][1] == pytest.approx(0, abs=1e-9)
+    assert [float(row[2]) for row in partial_support_rows(plan.items.operator, 2)][1] == pytest.approx(0, abs=1e-9)
     honest = reports_from(plan, DATA["all differ"](N, 40))
     honest[: N // 100] = crafted_reports(plan, [3, 4], N // 100, entropy=SeededEntropy(2))
     assert not check_reports(Reports(plan, honest)).flagged
@@ -611,86 +615,46 @@ def test_the_command(tmp_path):
     assert "needs reports" in refused.stderr
 
 
-N_ITEMS, BLOCKS = 9, Blocks(6, 3, 1)
-FORMS = {
-    "bch": naive.small_plan("bch", BLOCKS.longest(N_ITEMS), 2, 2, shares=(3, 1, 9)),
-    "fixed": naive.fixed_plan(BLOCKS.longest(N_ITEMS), 2, 2, 2, shares=(3, 1, 4)),
-}
+# ---- questions
 
 
-@pytest.fixture(params=FORMS)
-def block_plan(request: pytest.FixtureRequest) -> Plan:
-    """One plan of each kind of operator."""
-    return replace(FORMS[request.param], catalogue=Catalogue.numbered(N_ITEMS), view=View(blocks=BLOCKS))
+@pytest.mark.parametrize(("total", "share"), [(40, Fraction(1, 50)), (25, Fraction(1, 3)), (1, Fraction(1, 2))])
+def test_shares_are_tested_by_their_exact_law(total, share):
+    """The p-value is twice the lesser binomial tail, as fractions, so that it is below any level as rarely as that."""
+    law = [comb(total, c) * share**c * (1 - share) ** (total - c) for c in range(total + 1)]
+    p_values = [min(Fraction(1), 2 * min(sum(law[: c + 1]), sum(law[c:]))) for c in range(total + 1)]
+    for count, p in enumerate(p_values):
+        assert math.exp(log_share_chance(count, total, share)) == pytest.approx(float(p), rel=1e-9)
+    for level in (Fraction(1, 2), Fraction(1, 20), Fraction(1, 1000)):
+        assert sum(chance for chance, p in zip(law, p_values, strict=True) if p <= level) <= level
 
 
-def honest(block_plan: Plan, count: int, rng: np.random.Generator) -> Reports:
-    """Return reports of random baskets."""
-    rows = [rng.choice(N_ITEMS, rng.integers(0, 5), replace=False).tolist() for _ in range(count)]
-    chunks = randomize_chunks(Baskets.from_sets(rows, block_plan.catalogue), block_plan, entropy=SeededEntropy(7))
-    return Reports(block_plan, np.concatenate([chunk.packed for chunk in chunks]))
+def sizes_collection(count, forged, claimed=(), seed=1):
+    """Return reports of baskets of 2 or 9 of 30 items; of these ``forged`` more say that they are of the last class.
+
+    Of the honest answers about sizes a part ``claimed`` is replaced by such.
+    """
+    plan = make_plan(30, 3, Breach("5%", "50%"), reports=count, itemset_size=2, sizes="5%")
+    rng = np.random.default_rng(seed)
+    sizes = np.where(rng.random(count) < 0.4, 9, 2)
+    items = np.concatenate([np.sort(rng.choice(30, size, replace=False)) for size in sizes])
+    baskets = Baskets(plan.catalogue, np.append(0, np.cumsum(sizes)), items)
+    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(seed + 1))
+    packed = np.concatenate([chunk.packed for chunk in chunks])
+    last = plan.report_of(1, plan.sizes.form.encode(plan.sizes.n_items - 1))
+    lies = np.tile(np.frombuffer(last, np.uint8), (forged, 1))
+    packed[np.flatnonzero(packed[:, 0] == 1)[: len(claimed)]] = np.frombuffer(last, np.uint8)
+    return Reports(plan, np.concatenate([packed[: count - forged], lies]))
 
 
-def pair_support(reports: Reports, pair: list[int]) -> tuple[float, int]:
-    """Return the estimate of a pair, and how many reports tell of it."""
-    estimates = count_subsets(LocalBackend.of(reports).open(), np.array([pair])).estimates()
-    return float(estimates.support[0]), int(estimates.asked[0])
+def test_forged_sizes_are_noticed():
+    """Honest people are not flagged in 20 collections (each may be with a chance below .001); forged answers are.
 
-
-def test_honest_people_of_blocks_are_not_accused(block_plan: Plan, rng: np.random.Generator) -> None:
-    """Reports of honest clients pass all tests, that of the blocks among them, which other plans do not have."""
-    check = check_reports(honest(block_plan, 3000, rng))
-    assert not check.flagged
-    assert "reports about one block" in {test.name for test in check.tests}
-    assert "reports about one block" not in {test.name for test in check_reports(plain_reports(rng)).tests}
-
-
-def plain_reports(rng: np.random.Generator) -> Reports:
-    """Return reports of a plan without blocks."""
-    inside = FORMS["bch"]
-    rows = [rng.choice(3, rng.integers(0, 3), replace=False).tolist() for _ in range(200)]
-    chunks = randomize_chunks(Baskets.from_sets(rows, inside.catalogue), inside, entropy=SeededEntropy(7))
-    return Reports(inside, np.concatenate([chunk.packed for chunk in chunks]))
-
-
-def test_reports_about_one_block_are_found(block_plan: Plan, rng: np.random.Generator) -> None:
-    """Who sends honest reports all about one block is found, and nothing else is held against these."""
-    reports = honest(block_plan, 4000, rng)
-    packed = reports.packed.copy()
-    packed[:700, :2] = [4, 0]
-    # what they say stays that of an empty basket
-    packed[:700, 2:] = honest(replace(block_plan), 4000, np.random.default_rng(3)).packed[:700, 2:]
-    check = check_reports(Reports(block_plan, packed))
-    assert "reports about one block" in {test.name for test in check.tests if test.flagged}
-
-
-def test_one_report_of_a_block_moves_an_estimate_as_far_as_stated(block_plan: Plan, rng: np.random.Generator) -> None:
-    """Replacing a report of the pair's block moves its support by (max q − min q)/N_A, more than by the same over N."""
-    reports, pair = honest(block_plan, 600, rng), BLOCKS.members(0, N_ITEMS)[:2].tolist()
-    influence = influence_of(block_plan, 2)
-    assert influence is not None
-    inside = np.flatnonzero((reports.packed[:, :2] == 0).all(axis=1))
-    ends = []
-    for report in {row[2:].tobytes() for row in honest(block_plan, 4000, rng).packed}:
-        packed = reports.packed.copy()
-        packed[inside[0], 2:] = np.frombuffer(report, dtype=np.uint8)
-        support, asked = pair_support(Reports(block_plan, packed), pair)
-        ends.append(support)
-    assert max(ends) - min(ends) == pytest.approx(float(influence.of_one(asked)), rel=1e-9)
-    assert influence.of_one(asked) > 2 * influence.of_one(600)
-
-
-def test_liars_choose_their_blocks(block_plan: Plan) -> None:
-    """Stated influences count the reports that tell of 99 of 100 itemsets, and liars all among them."""
-    block_plan = replace(block_plan, view=View(blocks=Blocks(40, 3, 1)))
-    asked = AskedReports(Blocks(40, 3, 1), N_ITEMS)
-    told, share = among_asked(block_plan, 2, 100_000, Fraction(1, 100))
-    assert told == asked.least(2, 100_000)
-    assert share == Fraction(1000) / (Fraction(99, 100) * told + 1000)
-    liars, influence = liars_among(block_plan, 100_000)[2], influence_of(block_plan, 2)
-    assert liars is not None
-    assert influence is not None
-    assert liars.one_report == float(influence.of_one(told))
-    assert liars.one_percent == tuple(map(float, influence.of_share(share)))
-    assert liars_among(replace(block_plan, view=View(blocks=Blocks(1, 3, 1))), 100_000)[2] is None
-    assert among_asked(FORMS["bch"], 2, 100, Fraction(1, 100)) == (100, Fraction(1, 100))
+    Those beside the honest ones show in the questions' shares; those in place of honest ones, beside the dummies alone.
+    """
+    for seed in range(20):
+        assert not flags(check_reports(sizes_collection(4000, 0, seed=10 * seed)))
+    assert {"question 1, share", "question 2, share"} <= flags(check_reports(sizes_collection(20_000, 400)))
+    instead = flags(check_reports(sizes_collection(20_000, 0, range(700))))
+    assert "sizes beside dummies" in instead
+    assert "question 2, share" not in instead

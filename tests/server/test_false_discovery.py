@@ -27,14 +27,13 @@ from assocpriv.planning.designs import InsertionDesign
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.operator import Operator
 from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
-from assocpriv.plans.view import View
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server import false_discovery
 from assocpriv.server import supports as estimate
 from assocpriv.server.apriori import least_decidable, mine_levels
-from assocpriv.server.counting import MOST_CANDIDATES, CountsOfAll, ReportPart, choosing
+from assocpriv.server.counting import MOST_CANDIDATES, ItemsetCounter, ReportPart, choosing
 from assocpriv.server.false_discovery import (
     all_itemsets,
     all_rules,
@@ -70,7 +69,7 @@ MARKET = {
 }
 
 
-class NoisyCounter(CountsOfAll):
+class NoisyCounter(ItemsetCounter):
     """Draws what N reports of MARKET show, each count by itself: true supports with the noise of the randomizer."""
 
     n_reports = 0
@@ -242,7 +241,7 @@ def test_errors_that_no_plan_foresees_raise_what_can_be_believed() -> None:
     """Where many hold two items of a triple, the support taken is what its measured errors need, above the plan's."""
     plan = make_plan(20, 3, Breach("1%", "50%"), reports=200_000)
     pairs = [[0, 1]] * 60_000 + [[0, 2]] * 60_000 + [[1, 2]] * 60_000 + [[]] * 20_000
-    model = SupportModel.of(plan.operator)
+    model = SupportModel.of(plan.items.operator)
     plain = max(level_discoverable_support(Respondents(200_000, model), k, 20) for k in (1, 2, 3))
     for seed in range(12):
         reports = simulate(Baskets.from_sets(pairs, plan.catalogue), plan, 0.9, seed=seed).reports
@@ -265,7 +264,7 @@ def few() -> ap.Reports:
 
 def test_sizes_that_cannot_be_decided_are_left_out_and_named(few) -> None:
     """What would need 100% is undecidable in an automatic choice, is said, and does not raise what is taken."""
-    respondents = Respondents(len(few), SupportModel.of(few.plan.operator))
+    respondents = Respondents(len(few), SupportModel.of(few.plan.items.operator))
     hopeless = [k for k in (1, 2, 3) if level_discoverable_support(respondents, k, 1) >= 1]
     assert hopeless == [2, 3]
     table = mine(few, "auto")
@@ -543,7 +542,7 @@ def test_intervals_cover_where_few_reports_decide(monkeypatch: pytest.MonkeyPatc
     do not cover with the root of the unbiased variance; with the table's standard errors they do, and are too long.
     """
     plan = make_plan(30, 5, Breach("1%", "80%"), reports=20_000, code="none", kind="independent")
-    assert plan.independent.default_probability == 7 / 256
+    assert plan.items.independent.default_probability == 7 / 256
     rng = np.random.default_rng(8)
     n, runs = 20_000, 70
     triples = [[str(3 * t + i) for i in range(3)] for t in range(10)]
@@ -604,7 +603,7 @@ def test_normal_intervals_where_many_reports_decide(monkeypatch: pytest.MonkeyPa
 def test_wide_intervals_are_never_too_short() -> None:
     """At a million intervals' level they hold the score intervals, by half an error more at most, or are them."""
     plan = make_plan(1_000, 2, Breach("1%", "99%"), reports=300_000, kind="independent")
-    model = SupportModel.of(plan.operator)
+    model = SupportModel.of(plan.items.operator)
     level, took = 1 - 2 * float(ndtr(-5.4)), set()
     for n_reports in (20_000, 300_000, 30_000_000):
         respondents = Respondents(n_reports, model)
@@ -699,52 +698,6 @@ def test_hardly_any_information_claims_nothing() -> None:
     answer = ask(reports, [["0"]]).itemsets.to_dict()[0]
     assert answer["ci_low"] == 0
     assert answer["ci_high"] > 0.5
-
-
-# ---- plans that ask for chosen itemsets
-
-
-@pytest.fixture(scope="module")
-def chosen() -> tuple[Plan, Reports, Baskets]:
-    """A plan whose entries are itemsets, with reports of 4000 people: 40% hold bread and milk, 20% the three."""
-    entries = (("bread", "milk"), ("bread", "eggs", "milk"), ("tea",))
-    view = View(kind="itemsets", itemsets=entries, others="drop")
-    plan = make_plan(["a", "b", "c"], 2, Breach("1%", "80%"), reports=4000, code="none", view=view)
-    transactions = Baskets.from_sets([["a", "b"]] * 800 + [["a"]] * 800 + [["c"]] * 2400, plan.catalogue)
-    return plan, Reports(plan, randomize(transactions, plan, 15)), transactions
-
-
-def test_entries_that_are_itemsets(chosen: tuple[Plan, Reports, Baskets], tmp_path: Path) -> None:
-    """The table shows the names each entry is made of; only single entries can be had, and no rules."""
-    plan, reports, transactions = chosen
-    for certain in (None, "95%"):
-        table = mine(reports, 0.1, certain=certain)
-        assert set(table["itemsets"]) == {frozenset(names) for names in plan.view.itemsets}
-        assert dict(zip(map(len, table["itemsets"]), table["length"], strict=True)) == {1: 1, 2: 2, 3: 3}
-    for suffix in (".parquet", ".csv", ".json"):
-        write_itemsets(table, tmp_path / f"i{suffix}")
-        pd.testing.assert_frame_equal(read_itemsets(tmp_path / f"i{suffix}"), table, rtol=1e-12)
-    with pytest.raises(EstimateError, match="each entry of this plan's catalogue is an itemset"):
-        mine(reports, 0.1, max_itemset=2)
-    with pytest.raises(EstimateError, match="one by one"):
-        association_rules(table, 0.5)
-    known = simulate(transactions, plan, 0.1, seed=16)
-    truth = dict(zip(known.itemsets["itemsets"], known.itemsets["true_support"], strict=True))
-    assert truth[frozenset(["bread", "milk"])] == 0.4
-    assert known.found_count == 3
-
-
-def test_asking_for_entries(chosen: tuple[Plan, Reports, Baskets]) -> None:
-    """An entry is asked for by all its names; parts, unions and rules are refused."""
-    _, reports, _ = chosen
-    answer = ask(reports, [["milk", "bread"]]).itemsets.to_dict()[0]
-    assert answer["itemsets"] == frozenset(["bread", "milk"])
-    assert abs(answer["support"] - 0.4) < Z_LIMIT * answer["std_error"]
-    for names in (["milk"], ["milk", "tea"], ["a"]):
-        with pytest.raises(EstimateError, match="is not one that this plan asks for"):
-            ask(reports, [names])
-    with pytest.raises(EstimateError, match="one by one"):
-        ask(reports, rules=[(["tea"], ["milk", "bread"])])
 
 
 SPARSE = InsertionDesign(7, 8, "001000").operator(Fraction(396))

@@ -21,7 +21,7 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.apriori import mine_levels
-from assocpriv.server.counting import CountsOfAll
+from assocpriv.server.counting import ItemsetCounter
 from assocpriv.server.intervals import (
     _MANY,
     FALSE_ITEMSETS,
@@ -337,7 +337,7 @@ def respondents_to(plan):
     """Return those who answer a plan of PLANS."""
     items, m, promise, n_reports = plan
     made = make_plan(items, m, Breach(*promise), reports=n_reports, itemset_size=min(3, m), kind="independent")
-    return Respondents(n_reports, SupportModel.of(made.operator))
+    return Respondents(n_reports, SupportModel.of(made.items.operator))
 
 
 def exact_tail(respondents, k, support):
@@ -416,7 +416,7 @@ def test_sizes_nothing_is_known_of() -> None:
     assert few >= 1 / 30
 
 
-class EmptyCollection(CountsOfAll):
+class EmptyCollection(ItemsetCounter):
     """Counts what reports of empty baskets show of single items and pairs of a plan that shows each with chance ρ."""
 
     n_reports = 0
@@ -491,7 +491,7 @@ def test_the_listing_of_the_issue_is_warned_of() -> None:
     """
     n_items, n_reports = 60_000, 20_000
     plan = make_plan(n_items, 2, Breach("1%", "99%"), itemset_size=1, reports=n_reports, code="reed-solomon")
-    respondents = Respondents(n_reports, SupportModel.of(plan.operator))
+    respondents = Respondents(n_reports, SupportModel.of(plan.items.operator))
     baskets = Baskets.from_sets([[]] * n_reports, plan.catalogue)
     paper = lowest_discoverable_support(respondents, 1)
     facts = mining_facts(mined := simulate(baskets, plan, paper, seed=1).itemsets)

@@ -23,7 +23,7 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.itemsets import mining_facts, read_itemsets, write_itemsets
 from assocpriv.server.rules import write_rules
 from assocpriv.server.selection import METRICS
-from assocpriv.server.supports import SubsetCounts, covariance
+from assocpriv.server.supports import covariance
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.simulate import simulate
 
@@ -108,7 +108,7 @@ def test_variances_are_covariances_with_oneself(itemsets: pd.DataFrame) -> None:
         one, other = sorted(row["itemsets"])
         subsets = [frozenset(), frozenset([one]), frozenset([other]), frozenset([one, other])]
         counts = np.array([[count[s] for s in subsets]])
-        variance = covariance(SubsetCounts.of_all(counts), facts.respondents, [1, 1], [1, 1], population=False)[0]
+        variance = covariance(counts, facts.respondents, [1, 1], [1, 1], population=False)[0]
         assert np.sqrt(variance) == pytest.approx(row["std_error"], rel=1e-9)
 
 

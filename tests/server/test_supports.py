@@ -21,8 +21,8 @@ def weak_model(name):
     """Return a weak promise's model for triples, with ρ as named: a report of three items counts for −172 or −328."""
     posterior, m = WEAK[name]
     plan = make_plan(30, m, Breach("1%", posterior), reports=20_000, itemset_size=3, kind="independent")
-    assert str(plan.operator.default_probability) == name
-    return SupportModel.of(plan.operator)
+    assert str(plan.items.operator.default_probability) == name
+    return SupportModel.of(plan.items.operator)
 
 
 def collections(model, held, size, rng):

@@ -1,9 +1,9 @@
-"""What is promised is said of the plan at hand: in percent, and of sizes where sizes are asked for."""
+"""What is promised is said of the plan at hand, in percent."""
 
 from pathlib import Path
 
 import pytest
-from command_line import PROMISE, make_baskets, run
+from command_line import PROMISE, run
 
 from assocpriv.show.plans import _changes, _most
 from assocpriv.show.terminal import fitted
@@ -11,9 +11,9 @@ from assocpriv.show.terminal import fitted
 
 @pytest.fixture(scope="module")
 def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of plans: of sizes alone, and of 52 reports a person."""
+    """Return a folder of plans: of the usual promise, of 52 reports a person, and of an ε."""
     folder, shape = tmp_path_factory.mktemp("plans"), ["plan", "--items", 20, "--transaction-size", 2]
-    run("plan", "--histogram", *PROMISE, "-o", folder / "sizes.json")
+    run(*shape, *PROMISE, "-o", folder / "usual.json")
     run(*shape, *PROMISE, "--reports-per-person", 52, "-o", folder / "weekly.json")
     run(*shape, "--epsilon", 2, "-o", folder / "epsilon.json")
     return folder
@@ -24,13 +24,11 @@ def explained(plan: Path) -> str:
     return " ".join(run("privacy", "--explain", plan).stdout.split())
 
 
-def test_an_explanation_is_of_the_plans_own_question(plans: Path) -> None:
-    """Of sizes the sentence is about the number of things, and the costs about classes."""
-    said = explained(plans / "sizes.json")
-    assert 'Who thinks "1 in 100 that you bought 20-21 things" then thinks at most 1 in 6.' in said
-    assert "28 classes of sizes" in said
-    assert "buy X" not in said
-    assert "single items" not in said
+def test_an_explanation_is_of_the_plan_at_hand(plans: Path) -> None:
+    """The sentence is of its promise, the costs of its items and transaction size."""
+    said = explained(plans / "usual.json")
+    assert 'Who thinks "1 in 100 that you buy X" then thinks at most 1 in 6.' in said
+    assert "of 20 items, at most 2 a basket" in said
 
 
 def test_an_explanation_is_of_all_reports(plans: Path) -> None:
@@ -41,23 +39,9 @@ def test_an_explanation_is_of_all_reports(plans: Path) -> None:
     assert "one report" not in said.split("What a belief")[0]
 
 
-def test_a_plan_of_sizes_is_described_as_one(plans: Path, tmp_path: Path) -> None:
-    """It asks for the size: no item is sampled and no size hidden; nor in what is mined of its reports."""
-    said = run("inspect", plans / "sizes.json").stdout
-    assert "asks for the size of a basket, and nothing else, in 28 classes: 0, 1, 2, 3, 4, 5," in said
-    baskets = tmp_path / "b.dat"
-    baskets.write_text("".join(f"{' '.join(map(str, basket))}\n" for basket in make_baskets()))
-    run("randomize", baskets, "--plan", plans / "sizes.json", "-o", tmp_path / "r.parquet")
-    mined = run("mine", tmp_path / "r.parquet", "--min-support", "auto").stdout
-    assert "supports are shares of baskets by their size" in mined
-    for word in ("hidden", "sampled", "single items", "transaction"):
-        assert word not in said
-        assert word not in mined
-
-
 def test_one_promise_has_one_spelling(plans: Path) -> None:
     """Every command writes it in percent, with as many digits; what rounds to the limit stays below it."""
-    epsilon, usual = run("inspect", plans / "epsilon.json").stdout, run("inspect", plans / "sizes.json").stdout
+    epsilon, usual = run("inspect", plans / "epsilon.json").stdout, run("inspect", plans / "usual.json").stdout
     assert "no report lifts a belief from 5% to 28.01%, whatever the data: 5% stays below 28.01%" in epsilon
     assert "5% stays below 50%" in usual
     assert "from 5% to 28.01%" in run("privacy", plans / "epsilon.json").stdout
@@ -69,7 +53,7 @@ def test_one_promise_has_one_spelling(plans: Path) -> None:
 
 def test_a_belief_of_a_promise_says_whose_it_is(plans: Path) -> None:
     """In the table of several plans a posterior that nobody asked for names its plan; usual beliefs name none."""
-    lines = run("privacy", plans / "epsilon.json", plans / "sizes.json").stdout.splitlines()
+    lines = run("privacy", plans / "epsilon.json", plans / "usual.json").stdout.splitlines()
     assert [line.split("  ")[-1] for line in lines if "posterior of" in line] == ["posterior of epsilon.json"]
 
 

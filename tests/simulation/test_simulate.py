@@ -10,13 +10,11 @@ from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BasketError, EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.apriori import find_itemsets
-from assocpriv.server.counting import LocalCounter
+from assocpriv.server.counting import LocalBackend
 from assocpriv.server.supports import Respondents, estimate_supports, normal_quantile
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.simulate import PlainCounter, simulate
@@ -35,11 +33,10 @@ def itemsets_to_watch(counter: PlainCounter, n_items: int) -> list[np.ndarray]:
 def deviations(baskets: Baskets, plan: Plan, seed: int, watched: list[np.ndarray]) -> np.ndarray:
     """Return (ŝ − truth) / standard error of the watched itemsets in one collection."""
     chunks = list(randomize_chunks(baskets, plan, entropy=SeededEntropy(seed)))
-    fitted = np.concatenate([chunk.raw_fitted for chunk in chunks])
-    m, n = plan.transaction_size, len(baskets)
-    truth = PlainCounter(np.arange(n + 1, dtype=np.int64) * m, fitted.ravel(), plan.padded_items)
-    counter = LocalCounter(Reports(plan, np.concatenate([chunk.packed for chunk in chunks])))
-    model = SupportModel.of(plan.operator)
+    fitted = np.concatenate([chunk.raw_fitted[0] for chunk in chunks])
+    m, n = plan.items.transaction_size, len(baskets)
+    truth = PlainCounter(np.arange(n + 1, dtype=np.int64) * m, fitted.ravel(), plan.items.padded_items)
+    counter, model = LocalBackend.of(Reports(plan, np.concatenate([chunk.packed for chunk in chunks]))).open()
     result = []
     for itemsets in watched:
         k = itemsets.shape[1]
@@ -142,16 +139,3 @@ def test_bad_requests_are_refused() -> None:
         simulate(baskets, plan, 0.5, max_itemset=2)
     with pytest.raises(EstimateError, match=r"1\.\.2 items"):
         simulate(baskets, plan, 0.5, max_itemset=3)
-
-
-def test_with_blocks_the_truth_is_that_of_whole_baskets() -> None:
-    """With blocks true and raw supports are one, and baskets count as sampled by what a block holds of them."""
-    baskets = Baskets.from_sets([{i, i + 1, i + 2, 12} for i in range(10)] * 300, Catalogue.numbered(13))
-    plan = make_plan(baskets.catalogue, 2, Breach("5%", "50%"), itemset_size=1, blocks=3)
-    done = simulate(baskets, plan, 0.5, seed=1)
-    assert done.of_whole_baskets
-    table = done.itemsets[done.itemsets["frequent"]]
-    assert (table["true_support"] == table["raw_support"]).all()
-    assert done.truth.supports([frozenset({"12"}), frozenset({"0"})], raw=False).tolist() == [1.0, 0.1]
-    assert 0 < done.sampled_baskets < len(baskets)  # all hold more than two items, few of one block
-    assert not simulate(baskets, make_plan(13, 2, Breach("5%", "50%")), 0.5, seed=1).of_whole_baskets

@@ -9,10 +9,9 @@ import json
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import combinations, pairwise
-from math import comb, gcd, lcm
+from math import ceil, comb, gcd, lcm
 from typing import Any
 
-MASK64 = (1 << 64) - 1
 BLANKS = {0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}
 AROUND = "".join(map(chr, sorted(BLANKS | {*range(0x09, 0x0E), *range(0x1C, 0x20)})))  # what a basket's names lose
 
@@ -60,79 +59,69 @@ def check_plan(plan: Any) -> None:
     """Refuse what is not a plan of version 1, fields first, then the rules between them."""
     _demand(type(plan) is dict and plan.get("format") == "assocpriv-plan", "format")
     _demand(type(plan.get("version")) is int and plan["version"] == 1, "version")
-    _demand(plan.get("kind") in ("select-a-size", "fixed-size"), "kind")
-    names = "format version kind catalogue sizes transaction_size itemset_size operators generator promise"
-    _object(plan, f"{names} view reports_per_person")
+    _demand(plan.get("kind") == "baskets", "kind")
+    _object(plan, "format version kind catalogue names questions promise reports_per_person")
     _whole(plan["reports_per_person"], 1, 1000, "reports_per_person")
-    _demand(plan["sizes"] == "hidden", "sizes")
-    n = _check_catalogue(plan["catalogue"])
-    m = _whole(plan["transaction_size"], 1, 15, "transaction_size")
-    _whole(plan["itemset_size"], 1, m, "itemset_size")
-    _demand(type(plan["operators"]) is list and len(plan["operators"]) == 1, "operators")
+    n, questions = _check_catalogue(plan["catalogue"]), plan["questions"]
+    _check_names(plan["names"], item_names(plan))
+    _demand(type(questions) is list and 1 <= len(questions) <= 16, "questions")
+    shares = [_check_question(question, n) for question in questions]
+    weight = sum(share for share, _ in shares)
+    _demand(weight <= 1 << 32 and {total for _, total in shares} == {weight}, "shares")
+    _demand(len({_write(question) for question in questions}) == len(questions), "equal questions")
+    _demand(any(question["view"]["kind"] == "items" for question in questions), "no question about items")
     promise = _object(plan["promise"], "prior posterior")
     prior, posterior = _fraction(promise["prior"]), _fraction(promise["posterior"])
     _demand(0 < prior < posterior < 1, "prior and posterior")
-    _check_view(plan["view"], plan, n)
-    asked = _longest_block(plan, n)
-    _check_numbers(plan, asked, posterior * (1 - prior) / (prior * (1 - posterior)))
-    if plan["generator"]["kind"] != "none":
-        w = plan["generator"]["field_bits"]
-        narrower = _is_long_enough(plan["generator"]["kind"], w - 1, asked, plan["operators"][0])
-        _demand(w == 2 or not narrower, "the field is larger than it must be")
-
-
-def _longest_block(plan: dict[str, Any], n: int) -> int:
-    """Return how many items a report is about at most; refuse blocks that break a rule."""
-    if "blocks" not in plan["view"]:
-        return n
-    blocks = _object(plan["view"]["blocks"], "partitions pieces seed")
-    pieces = _whole(blocks["pieces"], 2, 1 << 16, "pieces")
-    partitions = _whole(blocks["partitions"], 1, 1 << 16, "partitions")
-    _whole(blocks["seed"], 0, (1 << 32) - 1, "seed")
-    _demand(plan["sizes"] == "hidden" and plan["view"]["kind"] != "sizes", "blocks of sizes")
-    _demand(partitions * pieces <= 1 << 16 and partitions * n <= 1 << 24, "too many blocks")
-    _demand(n // pieces >= plan["itemset_size"], "blocks smaller than itemsets")
-    return -(-n // pieces)
-
-
-def block_plan(plan: dict[str, Any]) -> dict[str, Any]:
-    """Return the plan of what is reported of one block, whose items are the places in it."""
-    idle = {"kind": "items", "others": "error", "parents": {}, "left_out": []}
-    return {**plan, "catalogue": {"count": _longest_block(plan, item_count(plan))}, "view": idle}
-
-
-def finalize(word: int) -> int:
-    """Return fmix32 of MurmurHash3."""
-    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
-        word ^= word >> shift
-        word = word * factor % (1 << 32)
-    return word
-
-
-def block_items(plan: dict[str, Any], block: int) -> list[int]:
-    """Return the items of a block, least first: those of n sorted by key whose rank r has ⌊r·g / n⌋ = j."""
-    blocks, n = plan["view"]["blocks"], item_count(plan)
-    partition, piece = divmod(block, blocks["pieces"])
-    base = finalize((finalize(blocks["seed"]) + partition) % (1 << 32))
-    by_key = sorted((finalize(finalize(item) ^ base), item) for item in range(n))
-    return sorted(item for rank, (_, item) in enumerate(by_key) if rank * blocks["pieces"] // n == piece)
-
-
-def _check_numbers(plan: dict[str, Any], n: int, limit: Fraction) -> None:
-    m, k, operator = plan["transaction_size"], plan["itemset_size"], plan["operators"][0]
-    if plan["kind"] == "fixed-size":
-        _object(operator, "size items report_size keep_weights")
-        _check_fixed_size(operator, m, n)
-        _demand(plan["generator"] == {"kind": "none"}, "a generator with a fixed size")
-        _demand(k <= n, "itemsets of more items than there are")
-    else:
-        _object(operator, "size insert_bits insert_num weight_bits keep_weights")
-        _check_operator(operator, m)
-        _check_generator(plan["generator"], n, operator, m + k)
     together = Fraction(1)
     for _ in range(plan["reports_per_person"]):
         together *= amplification(plan)
-        _demand(together < limit, "the promise is broken")
+        _demand(together < posterior * (1 - prior) / (prior * (1 - posterior)), "the promise is broken")
+
+
+def _check_question(question: Any, n_items: int) -> tuple[int, int]:
+    """Refuse what is not a question about so many items; return its weight, and what it says of all."""
+    _object(question, "view share amplification report_bits itemset_size operator generator")
+    _check_view(question["view"], n_items)
+    n, operator, generator = entry_count(question, n_items), question["operator"], question["generator"]
+    kind = operator.get("kind") if type(operator) is dict else None
+    _demand(kind in ("select-a-size", "fixed-size"), "operator kind")
+    further = "items report_size" if kind == "fixed-size" else "insert_bits insert_num weight_bits"
+    m = _whole(_object(operator, f"kind size keep_weights {further}")["size"], 1, 15, "size")
+    k = _whole(question["itemset_size"], 1, m, "itemset_size")
+    _demand(type(operator["keep_weights"]) is list and len(operator["keep_weights"]) == m + 1, "keep_weights")
+    if kind == "fixed-size":
+        _check_fixed_size(operator, m, n)
+        _demand(generator == {"kind": "none"}, "a generator with a fixed size")
+        _demand(k <= n, "itemsets of more entries than there are")
+    else:
+        _check_operator(operator, m)
+        _check_generator(generator, n, operator, m + k)
+    _demand(question["amplification"] == at_most(gamma(question)), "amplification is another")
+    _demand(_whole(question["report_bits"], 1, 1 << 21, "report_bits") == answer_bits(question, n), "report_bits")
+    parts = question["share"].split(" of ") if type(question["share"]) is str else []
+    _demand(len(parts) == 2 and all(0 < len(part) <= 10 for part in parts), "share")
+    _demand(all(set(part) <= set("0123456789") and part[0] != "0" for part in parts), "share")
+    return int(parts[0]), int(parts[1])
+
+
+def _check_view(view: Any, n_items: int) -> None:
+    kind = view.get("kind") if type(view) is dict else None
+    _demand(kind in ("items", "sizes"), "view kind")
+    if kind == "items":
+        _object(view, "kind")
+        return
+    bounds = _object(view, "kind bounds")["bounds"]
+    _demand(type(bounds) is list and 1 <= len(bounds) <= 64, "bounds")
+    for bound in bounds:
+        _whole(bound, 1, 1 << 30, "a bound")
+    _demand(all(low < high for low, high in pairwise(bounds)), "bounds must rise")
+    _demand(bounds[-1] <= n_items, "a class that no transaction is as large as")
+
+
+def entry_count(question: dict[str, Any], n_items: int) -> int:
+    """Return n, how many entries a question's view makes."""
+    return n_items if question["view"]["kind"] == "items" else len(question["view"]["bounds"])
 
 
 def _check_catalogue(catalogue: Any) -> int:
@@ -156,12 +145,10 @@ def _check_name(name: Any) -> None:
 
 
 def _check_operator(operator: dict[str, Any], m: int) -> None:
-    _demand(_whole(operator["size"], 1, 15, "size") == m, "the operator's size is not transaction_size")
     r = _whole(operator["insert_bits"], 1, 16, "insert_bits")
     _demand(_whole(operator["insert_num"], 1, (1 << r) - 1, "insert_num") % 2 == 1, "insert_num must be odd")
     b = _whole(operator["weight_bits"], 1, 1024, "weight_bits")
     weights = operator["keep_weights"]
-    _demand(type(weights) is list and len(weights) == m + 1, "keep_weights")
     for text in weights:
         _check_weight(text)
     _demand(sum(comb(m, j) * int(text) for j, text in enumerate(weights)) == 1 << b, "weights must sum to 2^b")
@@ -173,11 +160,9 @@ def _check_weight(text: Any) -> None:
 
 
 def _check_fixed_size(operator: dict[str, Any], m: int, n: int) -> None:
-    _demand(_whole(operator["size"], 1, 15, "size") == m, "the operator's size is not transaction_size")
     _demand(_whole(operator["items"], 1, 4096, "items") == n + m, "items is not the number of padded items")
     shown = _whole(operator["report_size"], 1, n + m - 1, "report_size")
     weights = operator["keep_weights"]
-    _demand(type(weights) is list and len(weights) == m + 1, "keep_weights")
     for j, text in enumerate(weights):
         if can_occur(operator, j):
             _check_weight(text)
@@ -223,6 +208,7 @@ def _check_generator(generator: Any, n: int, operator: dict[str, Any], needed: i
     _demand(type(ones) is bool, "ones_row")
     _demand(w * blocks + ones <= 4096, "the seed is too long")
     _demand(_is_long_enough(kind, w, n, operator), "the generator is too short")
+    _demand(w == 2 or not _is_long_enough(kind, w - 1, n, operator), "the field is larger than it must be")
     needed, r = min(needed, n + operator["size"]), operator["insert_bits"]
     if kind == "bch":
         _demand((2 * blocks + ones) // r >= needed, "not independent enough")
@@ -236,44 +222,20 @@ def _is_long_enough(kind: str, w: int, n: int, operator: dict[str, Any]) -> bool
     return padded * r <= (1 << w) - 1 if kind == "bch" else r <= w and padded <= 1 << w
 
 
-def _check_names(names: Any) -> list[str]:
-    _demand(type(names) is list, "a list of names")
-    for name in names:
+def _check_names(names: Any, items: list[str]) -> None:
+    """Refuse rules for names that break one of theirs."""
+    _object(names, "others parents left_out")
+    parents, left_out = names["parents"], names["left_out"]
+    _demand(names["others"] in ("error", "drop"), "others")
+    _demand(type(parents) is dict and type(left_out) is list, "parents or left_out")
+    for name in [*parents, *parents.values(), *left_out]:
         _check_name(name)
-    points = [[ord(letter) for letter in name] for name in names]
+    points = [[ord(letter) for letter in name] for name in left_out]
     _demand(all(left < right for left, right in pairwise(points)), "names must be sorted, each once")
-    return list(names)
-
-
-def _check_view(view: Any, plan: dict[str, Any], n: int) -> None:
-    kind = view.get("kind") if type(view) is dict else None
-    _demand(kind in ("items", "itemsets", "sizes"), "view kind")
-    further = " itemsets" if kind == "itemsets" else " bounds counted" if kind == "sizes" else ""
-    _object(view, f"kind others parents left_out{further}{' blocks' if 'blocks' in view else ''}")
-    _demand(view["others"] in ("error", "drop"), "others")
-    parents, left_out = view["parents"], set(_check_names(view["left_out"]))
-    _demand(type(parents) is dict, "parents")
-    for name in [*parents, *parents.values()]:
-        _check_name(name)
-    if kind == "itemsets":
-        _demand(type(view["itemsets"]) is list and len(view["itemsets"]) == n, "itemsets")
-        itemsets = [tuple(_check_names(names)) for names in view["itemsets"]]
-        _demand(all(itemsets), "an itemset without names")
-        _demand(len(set(itemsets)) == n, "itemsets must be distinct")
-    if kind == "sizes":
-        bounds = view["bounds"]
-        _demand(type(bounds) is list and len(bounds) == n, "bounds")
-        for bound in bounds:
-            _whole(bound, 0, 1 << 30, "a bound")
-        _demand(bounds[0] == 0 and all(low < high for low, high in pairwise(bounds)), "bounds must rise from 0")
-        _check_names(view["counted"])
-    known = vocabulary(plan)
-    _demand(known is not None or not parents, "parents where any name counts")
-    known = known or set()
-    _demand(not left_out & known, "a name left out is in the vocabulary")
-    _demand(max(len(known), len({*parents, *parents.values()})) <= 1 << 20, "too many names")
+    _demand(not {*left_out} & {*items}, "a name left out is an item")
+    _demand(len({*parents, *parents.values()}) <= 1 << 20, "too many names")
     if parents or left_out:
-        _demand(len(known) + len(parents) + len(left_out) <= 1 << 20, "too many names")
+        _demand(len(items) + len(parents) + len(left_out) <= 1 << 20, "too many names")
     for name in parents:
         _demand(len(_line_of(name, parents)) <= 1 + 64, "the taxonomy is too deep or goes in a circle")
 
@@ -284,16 +246,6 @@ def _line_of(name: str, parents: dict[str, str]) -> list[str]:
     while line[-1] in parents and len(line) < 70:
         line.append(parents[line[-1]])
     return line
-
-
-def vocabulary(plan: dict[str, Any]) -> set[str] | None:
-    """Return the names that a view's entries are made of, or None where any name counts."""
-    view = plan["view"]
-    if view["kind"] == "itemsets":
-        return {name for names in view["itemsets"] for name in names}
-    if view["kind"] == "sizes":
-        return set(view["counted"]) or None
-    return set(item_names(plan))
 
 
 def item_names(plan: dict[str, Any]) -> list[str]:
@@ -339,33 +291,47 @@ def plan_id(plan: dict[str, Any]) -> str:
 
 
 def amplification(plan: dict[str, Any]) -> Fraction:
-    """Return γ as the largest ratio of two likelihoods."""
-    operator = plan["operators"][0]
-    if plan["kind"] == "fixed-size":
+    """Return γ of a report: the largest of the questions'."""
+    return max(gamma(question) for question in plan["questions"])
+
+
+def gamma(question: dict[str, Any]) -> Fraction:
+    """Return γ of an answer as the largest ratio of two likelihoods."""
+    operator = question["operator"]
+    if operator["kind"] == "fixed-size":
         likely = [Fraction(v) for j, v in enumerate(operator["keep_weights"]) if can_occur(operator, j)]
         return max(likely) / min(likely)
     m, a = operator["size"], operator["insert_num"]
     rest = (1 << operator["insert_bits"]) - a
     w = [Fraction(int(v), a**j * rest ** (m - j)) for j, v in enumerate(operator["keep_weights"])]
-    return max(x / y for x in w for y in w)
+    return max(w) / min(w)
+
+
+def at_most(ratio: Fraction) -> str:
+    """Write a γ, rounded up to nine digits after the point."""
+    digits = str(ceil(ratio * 10**9)).zfill(10)
+    return f"at most {digits[:-9]}.{digits[-9:]}"
 
 
 def item_count(plan: dict[str, Any]) -> int:
-    """Return n, the number of real items."""
-    catalogue = plan["catalogue"]
-    return int(catalogue["count"] if "count" in catalogue else len(catalogue["names"]))
+    """Return the number of the catalogue's items."""
+    return len(item_names(plan))
 
 
-def report_bits(plan: dict[str, Any]) -> int:
-    """Return the length of a report in bits."""
-    if "blocks" in plan["view"]:
-        return 16 + report_bits(block_plan(plan))
-    generator, padded = plan["generator"], item_count(plan) + int(plan["transaction_size"])
-    if plan["kind"] == "fixed-size":
-        return _bits_of_rank(padded, plan["operators"][0]["report_size"])
+def answer_bits(question: dict[str, Any], n: int) -> int:
+    """Return the length in bits of an answer about n entries."""
+    generator, operator = question["generator"], question["operator"]
+    if operator["kind"] == "fixed-size":
+        return _bits_of_rank(operator["items"], operator["report_size"])
     if generator["kind"] == "none":
-        return padded
+        return n + int(operator["size"])
     return int(generator["field_bits"] * generator["blocks"]) + int(generator.get("ones_row", False))
+
+
+def report_bytes(plan: dict[str, Any]) -> int:
+    """Return the length of a report in bytes."""
+    longest = max((question["report_bits"] + 7) // 8 for question in plan["questions"])
+    return int(longest + (len(plan["questions"]) > 1))
 
 
 # ---- GF(2^w)
@@ -410,9 +376,9 @@ def is_primitive(polynomial: int, w: int) -> bool:
 # ---- what a seed shows
 
 
-def masks_of(plan: dict[str, Any], item: int) -> list[int]:
+def masks_of(question: dict[str, Any], item: int) -> list[int]:
     """Return the r masks of an item, j = 0..r−1: bit j of its value is the parity of mask j AND the seed."""
-    generator, r = plan["generator"], plan["operators"][0]["insert_bits"]
+    generator, r = question["generator"], question["operator"]["insert_bits"]
     w, polynomial, blocks = generator["field_bits"], generator["field_polynomial"], generator["blocks"]
     masks = []
     for j in range(r):
@@ -431,12 +397,12 @@ def masks_of(plan: dict[str, Any], item: int) -> list[int]:
     return masks
 
 
-def value_of(plan: dict[str, Any], item: int, seed: int) -> int:
+def value_of(question: dict[str, Any], item: int, seed: int) -> int:
     """Return u, an item's value under a seed; Reed–Solomon by Horner's rule rather than by masks."""
-    generator, r = plan["generator"], plan["operators"][0]["insert_bits"]
+    generator, r = question["generator"], question["operator"]["insert_bits"]
     if generator["kind"] == "bch":
         value = 0
-        for mask in masks_of(plan, item):
+        for mask in masks_of(question, item):
             value = 2 * value + bin(mask & seed).count("1") % 2
         return value
     w, total = generator["field_bits"], 0
@@ -462,66 +428,53 @@ def set_of(rank: int, size: int) -> list[int]:
     return members
 
 
-def read_report(plan: dict[str, Any], report: bytes) -> tuple[dict[str, Any], int]:
-    """Return the plan that a report follows, with blocks a block's, and the report's bits as a number, or refuse it."""
-    bits = report_bits(plan)
-    _demand(len(report) == (bits + 7) // 8, "wrong length")
-    if "blocks" in plan["view"]:
-        blocks = plan["view"]["blocks"]
-        _demand(report[0] + 256 * report[1] < blocks["partitions"] * blocks["pieces"], "no such block")
-        return read_report(block_plan(plan), report[2:])
-    number = sum(byte << (8 * position) for position, byte in enumerate(report))
-    _demand(number < 1 << bits, "an unused bit is set")
-    if plan["kind"] == "fixed-size":
-        operator = plan["operators"][0]
-        _demand(number < comb(operator["items"], operator["report_size"]), "no set has this rank")
-    return plan, number
+def read_report(plan: dict[str, Any], report: bytes) -> tuple[int, int]:
+    """Return the number of the question that a report answers and the answer's bits as a number, or refuse it."""
+    _demand(len(report) == report_bytes(plan), "wrong length")
+    several = len(plan["questions"]) > 1
+    number, answer = (report[0], report[1:]) if several else (0, report)
+    _demand(number < len(plan["questions"]), "no such question")
+    bits = sum(byte << (8 * position) for position, byte in enumerate(answer))
+    _demand(bits < 1 << plan["questions"][number]["report_bits"], "a bit beyond the answer is set")
+    operator = plan["questions"][number]["operator"]
+    if operator["kind"] == "fixed-size":
+        _demand(bits < comb(operator["items"], operator["report_size"]), "no set has this rank")
+    return number, bits
 
 
-def shown_items(plan: dict[str, Any], report: bytes) -> list[int]:
-    """Return the items a report shows, padding items included."""
-    if "blocks" in plan["view"]:
-        inside, n = block_plan(plan), item_count(plan)
-        read_report(plan, report)
-        members, longest = block_items(plan, report[0] + 256 * report[1]), item_count(inside)
-        places = shown_items(inside, report[2:])
-        dummies = [n + place - longest for place in places if place >= longest]
-        return [members[place] for place in places if place < len(members)] + dummies
-    plan, number = read_report(plan, report)
-    padded = item_count(plan) + plan["transaction_size"]
-    if plan["kind"] == "fixed-size":
-        return set_of(number, plan["operators"][0]["report_size"])
-    if plan["generator"]["kind"] == "none":
-        return [item for item in range(padded) if number >> item & 1]
-    a = plan["operators"][0]["insert_num"]
-    return [item for item in range(padded) if value_of(plan, item, number) < a]
+def shown_entries(plan: dict[str, Any], report: bytes) -> tuple[int, list[int]]:
+    """Return the question that a report answers, and the entries that it shows, padding included."""
+    number, bits = read_report(plan, report)
+    question = plan["questions"][number]
+    operator = question["operator"]
+    padded = range(entry_count(question, item_count(plan)) + operator["size"])
+    if operator["kind"] == "fixed-size":
+        return number, set_of(bits, operator["report_size"])
+    if question["generator"]["kind"] == "none":
+        return number, [entry for entry in padded if bits >> entry & 1]
+    return number, [entry for entry in padded if value_of(question, entry, bits) < operator["insert_num"]]
 
 
 # ---- the client
 
 
 def transaction_of(plan: dict[str, Any], names: Iterable[str], *, dropping: bool = False) -> list[int]:
-    """Return the transaction of a basket of names under the plan's view, or refuse the basket."""
-    view = plan["view"]
-    known, taken = vocabulary(plan), set()
+    """Return the transaction of a basket of names, or refuse the basket."""
+    rules, items, taken = plan["names"], item_names(plan), set()
     found = [name.strip(AROUND) for name in names]
     for name in found:
         _demand(name != "" and all(_may_stand(ord(letter)) for letter in name), "not a name")
-        for nearest in _line_of(name, view["parents"]):
-            if nearest in view["left_out"]:
+        for nearest in _line_of(name, rules["parents"]):
+            if nearest in rules["left_out"]:
                 break
-            if known is None or nearest in known:
+            if nearest in items:
                 taken.add(nearest)
                 break
         else:
-            _demand(dropping or view["others"] == "drop", "a name that is not known")
+            _demand(dropping or rules["others"] == "drop", "a name that is not known")
             continue
         _demand(found.count(name) == 1, "a name twice")
-    if view["kind"] == "itemsets":
-        return [i for i, names in enumerate(view["itemsets"]) if set(names) <= taken]
-    if view["kind"] == "sizes":
-        return [max(i for i, bound in enumerate(view["bounds"]) if bound <= len(taken))]
-    return [i for i, name in enumerate(item_names(plan)) if name in taken]
+    return [i for i, name in enumerate(items) if name in taken]
 
 
 def _may_stand(code: int) -> bool:
@@ -577,38 +530,44 @@ class Words:
 
 def make_report(plan: dict[str, Any], transaction: Iterable[int], words: Words) -> tuple[bytes, dict[str, Any]]:
     """Randomize one transaction; also return the values on the way."""
-    m, n, items = plan["transaction_size"], item_count(plan), sorted(transaction)
-    if "blocks" in plan["view"]:
-        block = words.below(plan["view"]["blocks"]["partitions"] * plan["view"]["blocks"]["pieces"])
-        places = [place for place, item in enumerate(block_items(plan, block)) if item in items]
-        report, steps = make_report(block_plan(plan), places, words)
-        return bytes([block % 256, block // 256]) + report, {"block": block, "places": places} | steps
-    operator, fitted = plan["operators"][0], _fit(items, m, n, words)
-    if plan["kind"] == "fixed-size":
-        number, steps = _show_fixed_size(operator, fitted, words)
-        return _as_bytes(number, report_bits(plan)), {"fitted": fitted} | steps | {"words_used": words.used}
+    number, prefix, entries = 0, b"", sorted(transaction)
+    if len(plan["questions"]) > 1:
+        weights = [int(question["share"].split()[0]) for question in plan["questions"]]
+        x = words.below(sum(weights))
+        number = next(i for i in range(len(weights)) if x < sum(weights[: i + 1]))
+        prefix = bytes([number])
+    question = plan["questions"][number]
+    if question["view"]["kind"] == "sizes":
+        reached = [i for i, bound in enumerate(question["view"]["bounds"]) if bound <= len(entries)]
+        entries = reached[-1:]
+    bits, steps = _answer(question, entry_count(question, item_count(plan)), entries, words)
+    body = bytes(bits >> (8 * i) & 255 for i in range(report_bytes(plan) - len(prefix)))
+    return prefix + body, {"question": number, "entries": entries} | steps | {"words_used": words.used}
+
+
+def _answer(question: dict[str, Any], n: int, entries: list[int], words: Words) -> tuple[int, dict[str, Any]]:
+    """Return the bits of an answer about some of n entries, and the values on the way."""
+    operator = question["operator"]
+    m = operator["size"]
+    fitted = _fit(list(entries), m, n, words)
+    if operator["kind"] == "fixed-size":
+        bits, steps = _show_fixed_size(operator, fitted, words)
+        return bits, {"fitted": fitted} | steps
     mask = _pick_subset(operator, words)
     steps = {"fitted": fitted, "kept_mask": mask}
     a, r = operator["insert_num"], operator["insert_bits"]
-    if plan["generator"]["kind"] == "none":
-        number = words.coins(n + m, a, r)
-        steps["coins"] = number
+    if question["generator"]["kind"] == "none":
+        bits = words.coins(n + m, a, r)
+        steps["coins"] = bits
         for place, item in enumerate(fitted):
-            number = number & ~(1 << item) | (mask >> place & 1) << item
-    else:
-        values = []
-        for place in range(m):
-            x = words.below(a * ((1 << r) - a))
-            values.append(x % a if mask >> place & 1 else a + x % ((1 << r) - a))
-        first = words.bits(report_bits(plan))
-        steps |= {"item_values": values, "first_seed": first}
-        number = _correct(plan, fitted, values, first)
-    steps["words_used"] = words.used
-    return _as_bytes(number, report_bits(plan)), steps
-
-
-def _as_bytes(number: int, bits: int) -> bytes:
-    return bytes(number >> (8 * i) & 255 for i in range((bits + 7) // 8))
+            bits = bits & ~(1 << item) | (mask >> place & 1) << item
+        return bits, steps
+    values = []
+    for place in range(m):
+        x = words.below(a * ((1 << r) - a))
+        values.append(x % a if mask >> place & 1 else a + x % ((1 << r) - a))
+    first = words.bits(question["report_bits"])
+    return _correct(question, fitted, values, first), steps | {"item_values": values, "first_seed": first}
 
 
 def _show_fixed_size(operator: dict[str, Any], fitted: list[int], words: Words) -> tuple[int, dict[str, Any]]:
@@ -654,13 +613,13 @@ def _pick_subset(operator: dict[str, Any], words: Words) -> int:
     raise AssertionError("the weights do not sum to 2^weight_bits")
 
 
-def _correct(plan: dict[str, Any], fitted: list[int], values: list[int], first: int) -> int:
+def _correct(question: dict[str, Any], fitted: list[int], values: list[int], first: int) -> int:
     """Flip bits of the seed at pivots until every equation holds."""
-    r = plan["operators"][0]["insert_bits"]
+    r = question["operator"]["insert_bits"]
     rows: list[tuple[int, int]] = []  # mask and the parity that the flipped bits must have, in echelon form
     pivots: list[int] = []
     for item, value in zip(fitted, values, strict=True):
-        for j, mask in enumerate(masks_of(plan, item)):
+        for j, mask in enumerate(masks_of(question, item)):
             wanted = value >> (r - 1 - j) & 1
             missing = wanted ^ bin(mask & first).count("1") % 2
             # earlier rows in the order they came: a row never brings back a pivot already cleared

@@ -29,15 +29,17 @@ from assocpriv.files.plans import write_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.columns import Clear
+from assocpriv.plans.operator import FixedSizeOperator
+from assocpriv.plans.question import Question
+from assocpriv.plans.sizes_view import SizesView
 from assocpriv.plans.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
-from assocpriv.plans.view import Blocks, View
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import AssocprivError
 from assocpriv.records.baskets import Baskets, to_baskets
 
 ENTROPY = SystemEntropy()
 PLAN = small_plan("none", 5, 2, 2)
-NAMED = Plan(Catalogue(["milk", "bread", NAME, "eggs", "tea"]), 2, 2, PLAN.operator, PLAN.generator, PLAN.promise)
+NAMED = replace(PLAN, catalogue=Catalogue(["milk", "bread", NAME, "eggs", "tea"]))
 SMALL = Catalogue(["milk", "bread"])
 
 
@@ -322,9 +324,10 @@ def test_aligning_shows_no_item() -> None:
 # ---- randomizing
 
 
-def cut(plan: Plan) -> Plan:
-    """Return a plan whose blocks of at most five items are what another plan is about."""
-    return replace(plan, catalogue=Catalogue.numbered(14), view=View(blocks=Blocks(2, 3)))
+def asking_sizes(plan: Plan) -> Plan:
+    """Return a plan that asks half of the people about sizes."""
+    sizes = Question(2, FixedSizeOperator(1, 3, 1, (1, 5)), view=SizesView((2, 4)))
+    return replace(plan, questions=(plan.items, sizes))
 
 
 BAD_TRANSACTIONS: list[Iterable[int]] = [[NUMBER], [-NUMBER], [1, 1, NUMBER], {NUMBER}, range(NUMBER, NUMBER + 1)]
@@ -336,7 +339,7 @@ def test_one_transaction_shows_no_item(position: int, code: str) -> None:
     """A device that refuses a transaction of ids shows none of them."""
     plan = small_plan(code, 5, 2, 2)
     bad = list(BAD_TRANSACTIONS[position])
-    for randomizer in map(Randomizer, (plan, cut(plan))):
+    for randomizer in map(Randomizer, (plan, asking_sizes(plan))):
         assert not marks_in(refusal(partial(randomizer.randomize, bad, entropy=ENTROPY)))
         assert not marks_in(repr(randomizer))
 
@@ -360,7 +363,7 @@ def test_a_repeated_name_of_the_catalogue_is_not_shown() -> None:
 def test_many_transactions_show_no_item() -> None:
     """Bulk randomization refuses baskets of another catalogue, and items outside the plan's, without showing them."""
     baskets = Baskets.from_sets([["milk", NAME], [NAME]])
-    for plan in (PLAN, cut(PLAN)):
+    for plan in (PLAN, asking_sizes(PLAN)):
         assert not marks_in(refusal(lambda plan=plan: list(randomize_chunks(baskets, plan, entropy=ENTROPY))))
         assert not marks_in(refusal(partial(ap.randomize, baskets, plan)))
         assert not marks_in(refusal(partial(ap.randomize, [[NUMBER]], plan)))

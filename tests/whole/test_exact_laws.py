@@ -14,10 +14,11 @@ from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator, bch_generator, reed_solomon_generator
 from assocpriv.plans.operator import Operator
+from assocpriv.plans.question import Question
 from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PrivacyLimitError
-from assocpriv.server.supports import Respondents, SubsetCounts, covariance, estimate_supports
+from assocpriv.server.supports import Respondents, covariance, estimate_supports
 from assocpriv.simulation.enumeration import distribution
 
 Law = dict[bytes, Fraction]
@@ -30,7 +31,8 @@ def make(n_items: int, k: int, operator: Operator, kind: str) -> Plan:
     build = {"bch": bch_generator, "reed-solomon": reed_solomon_generator}
     generator = build[kind](n_items + m, r, m + k) if kind in build else Generator()
     limit = operator.amplification * Fraction(1001, 1000)
-    return Plan(Catalogue.numbered(n_items), m, k, operator, generator, Breach(1 / (1 + limit), Fraction(1, 2)))
+    question = Question(n_items, operator, generator, k)
+    return Plan(Catalogue.numbered(n_items), (question,), Breach(1 / (1 + limit), Fraction(1, 2)))
 
 
 # name: number of real items, K, operator, generator
@@ -67,7 +69,7 @@ def transactions_of(plan: Plan) -> list[frozenset[int]]:
     if plan.n_items <= 4:
         items = range(plan.n_items)
         return [frozenset(t) for size in range(plan.n_items + 1) for t in combinations(items, size)]
-    longest = tuple(range(plan.transaction_size + 1))
+    longest = tuple(range(plan.items.transaction_size + 1))
     return [frozenset(t) for t in [(), (0,), longest[:-1], longest[1:], (1, plan.n_items - 1), longest]]
 
 
@@ -91,7 +93,7 @@ def shown_laws(plan: Plan, laws: dict[frozenset[int], Law]) -> dict[frozenset[in
 
 def fitted(plan: Plan, transaction: frozenset[int]) -> list[frozenset[int]]:
     """Return the equally likely sets of M items that a transaction may be cut or padded to."""
-    m, n = plan.transaction_size, plan.n_items
+    m, n = plan.items.transaction_size, plan.n_items
     if len(transaction) <= m:
         return [transaction | frozenset(range(n, n + m - len(transaction)))]
     return [frozenset(t) for t in combinations(sorted(transaction), m)]
@@ -100,24 +102,24 @@ def fitted(plan: Plan, transaction: frozenset[int]) -> list[frozenset[int]]:
 @cache
 def formula(plan: Plan, j: int, n_shown: int) -> Fraction:
     """Return P[t → report] by MATH: p[j] / C(m,j) spread over the reports that show j items of t, of n_shown in all."""
-    operator, m = plan.operator, plan.transaction_size
+    operator, m = plan.items.operator, plan.items.transaction_size
     rho = operator.default_probability
     kept = operator.size_distribution[j] / comb(m, j)
-    if plan.generator.kind == "none":
+    if plan.items.generator.kind == "none":
         others = n_shown - j
-        return kept * rho**others * (1 - rho) ** (plan.padded_items - m - others)
-    return kept / ((1 << plan.generator.seed_bits) * rho**j * (1 - rho) ** (m - j))
+        return kept * rho**others * (1 - rho) ** (plan.items.padded_items - m - others)
+    return kept / ((1 << plan.items.generator.seed_bits) * rho**j * (1 - rho) ** (m - j))
 
 
 def test_reports_follow_the_formula(plan: Plan, laws: dict[frozenset[int], Law]) -> None:
     """The client's distribution over all reports is the stated one, fraction for fraction."""
-    every = 1 << plan.report_bits
+    every = 1 << plan.items.report_bits
     for transaction, law in laws.items():
         assert sum(law.values()) == 1
         assert len(law) == every
         sets = fitted(plan, transaction)
         for report, probability in law.items():
-            shown = plan.form.items(report)
+            shown = plan.items.form.items(report)
             assert probability == sum(formula(plan, len(items & shown), len(shown)) for items in sets) / len(sets)
 
 
@@ -146,7 +148,7 @@ def test_a_likelier_kept_set_would_break_the_promise() -> None:
     limit = Operator(2, 1, 1, 5, weights).amplification
     with pytest.raises(PrivacyLimitError, match="breaks its promise"):
         Plan(
-            Catalogue.numbered(3), 2, 1, Operator(2, 1, 1, 5, weights), Generator(),
+            Catalogue.numbered(3), (Question(3, Operator(2, 1, 1, 5, weights)),),
             Breach(1 / (1 + limit), Fraction(1, 2)),
         )  # fmt: skip
 
@@ -154,14 +156,14 @@ def test_a_likelier_kept_set_would_break_the_promise() -> None:
 def itemsets_of(plan: Plan) -> list[frozenset[int]]:
     """Return the itemsets of up to K real items, some where there are many."""
     items = range(min(plan.n_items, 4))
-    return [frozenset(a) for k in range(1, plan.itemset_size + 1) for a in combinations(items, k)]
+    return [frozenset(a) for k in range(1, plan.items.itemset_size + 1) for a in combinations(items, k)]
 
 
 def shown_law(plan: Plan, law: Law) -> Shown:
     """Return the distribution of the items shown."""
     result: Shown = {}
     for report, probability in law.items():
-        shown = plan.form.items(report)
+        shown = plan.items.form.items(report)
         result[shown] = result.get(shown, Fraction(0)) + probability
     return result
 
@@ -171,7 +173,7 @@ def test_partial_supports_follow_the_transition_matrix(plan: Plan, shown_laws: d
     for transaction, shown in shown_laws.items():
         sets = fitted(plan, transaction)
         for itemset in itemsets_of(plan):
-            matrix = transition_matrix(plan.operator, len(itemset))
+            matrix = transition_matrix(plan.items.operator, len(itemset))
             for to, happens in hits_law(itemset, shown).items():
                 assert happens == sum(matrix[to][len(itemset & items)] for items in sets) / len(sets)
 
@@ -191,7 +193,7 @@ def subset_sums(size: int, hits: Iterable[int]) -> np.ndarray:
 
 def test_estimates_are_unbiased(plan: Plan, shown_laws: dict[frozenset[int], Shown]) -> None:
     """E ŝ is the support after sampling, and E of the variance estimate is the variance, as fractions."""
-    model = SupportModel.of(plan.operator)
+    model = SupportModel.of(plan.items.operator)
     for transaction, shown in shown_laws.items():
         sets = fitted(plan, transaction)
         for itemset in itemsets_of(plan):
@@ -213,7 +215,7 @@ def test_variances_of_two_reports(name: str) -> None:
     """Over all pairs of reports both variance estimates have the variance of ŝ as their exact mean."""
     n_items, k, operator, kind = PLANS[name]
     plan = make(n_items, k, OPERATORS[operator], kind)
-    model, itemset = SupportModel.of(plan.operator), frozenset(range(k))
+    model, itemset = SupportModel.of(plan.items.operator), frozenset(range(k))
     first, second = (shown_law(plan, law_of(plan, t)) for t in (frozenset(range(k)), frozenset({n_items - 1})))
     mixed = {s: (first.get(s, Fraction(0)) + second.get(s, Fraction(0))) / 2 for s in {*first, *second}}
 
@@ -240,7 +242,7 @@ def test_variances_of_two_reports(name: str) -> None:
 def test_covariances_of_one_report() -> None:
     """E of the covariance estimate is the covariance of the estimates of A, C and A ∪ C, given the transaction."""
     plan = make(4, 2, OPERATORS["m2"], "bch")
-    model = SupportModel.of(plan.operator)
+    model = SupportModel.of(plan.items.operator)
     members = {"a": [1, 0], "c": [0, 1], "b": [1, 1]}
     for transaction in [{0, 1}, {0}, {2, 3}]:
         shown = shown_law(plan, law_of(plan, transaction))
@@ -250,7 +252,7 @@ def test_covariances_of_one_report() -> None:
                 counts = np.array([[1, 0 in items, 1 in items, {0, 1} <= items]], dtype=np.int64)
                 z = [_value(model, members[name], counts) for name in (left, right)]
                 joint, one, other = joint + float(p) * z[0] * z[1], one + float(p) * z[0], other + float(p) * z[1]
-                arguments = (SubsetCounts.of_all(counts), Respondents(1, model), members[left], members[right])
+                arguments = (counts, Respondents(1, model), members[left], members[right])
                 estimated += float(p) * float(covariance(*arguments, population=False)[0])
             assert estimated == pytest.approx(joint - one * other, abs=1e-9)
 

@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 from quiet import mine
 
 from assocpriv.client.baskets import Randomizer, SetDraws
-from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
+from assocpriv.client.bulk import BulkAnswerer, BulkRandomizer, randomize_chunks
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.kernels.words import OUT_OF_WORDS, unrank_reports
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import (
     FixedSizeDesign,
     FixedSizeFamily,
-    Focus,
     WorstSupport,
     best_designs,
     patterns_of,
@@ -40,7 +39,7 @@ from assocpriv.promise.errors import PlanError, WireError
 from assocpriv.promise.numbers import binomial_words, rank_of_set, set_of_rank
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import ItemTables, form_of, planes_of, report_rows
-from assocpriv.server.counting import LocalCounter
+from assocpriv.server.counting import Answers, LocalCounter
 from assocpriv.server.supports import Respondents, estimate_supports, lowest_discoverable_support
 from assocpriv.show.plans import plan_lines, plan_record
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
@@ -122,7 +121,7 @@ def laws(plan):
 
 def fitted(plan, transaction):
     """Return the equally likely sets of M items that a transaction may be cut or padded to."""
-    m, n = plan.transaction_size, plan.n_items
+    m, n = plan.items.transaction_size, plan.n_items
     if len(transaction) <= m:
         return [transaction | frozenset(range(n, n + m - len(transaction)))]
     return [frozenset(t) for t in combinations(sorted(transaction), m)]
@@ -130,7 +129,7 @@ def fitted(plan, transaction):
 
 def test_reports_follow_the_weights(plan, laws):
     """A set that shares j items with the transaction has the probability v_j / total, fraction for fraction."""
-    operator = plan.fixed
+    operator = plan.items.fixed
     total = sum(
         comb(operator.size, j) * comb(plan.n_items, operator.report_size - j) * v
         for j, v in enumerate(operator.keep_weights)
@@ -138,10 +137,10 @@ def test_reports_follow_the_weights(plan, laws):
     )
     for transaction, law in laws.items():
         assert sum(law.values()) == 1
-        assert len(law) == comb(plan.padded_items, operator.report_size)
+        assert len(law) == comb(plan.items.padded_items, operator.report_size)
         sets = fitted(plan, transaction)
         for report, probability in law.items():
-            shown = plan.form.items(report)
+            shown = plan.items.form.items(report)
             assert len(shown) == operator.report_size
             chances = [Fraction(operator.keep_weights[len(items & shown)], total) for items in sets]
             assert probability == sum(chances) / len(sets)
@@ -159,7 +158,7 @@ def test_largest_ratio_is_the_stated_amplification(plan, laws):
 def itemsets_of(plan):
     """Return the itemsets of up to K real items."""
     items = range(plan.n_items)
-    return [frozenset(a) for k in range(1, plan.itemset_size + 1) for a in combinations(items, k)]
+    return [frozenset(a) for k in range(1, plan.items.itemset_size + 1) for a in combinations(items, k)]
 
 
 def test_partial_supports_follow_the_transition_matrix(plan, laws):
@@ -167,21 +166,21 @@ def test_partial_supports_follow_the_transition_matrix(plan, laws):
     for transaction, law in laws.items():
         sets = fitted(plan, transaction)
         for itemset in itemsets_of(plan):
-            matrix = transition_matrix(plan.operator, len(itemset))
+            matrix = transition_matrix(plan.items.operator, len(itemset))
             for to in range(len(itemset) + 1):
-                happens = sum(p for report, p in law.items() if len(plan.form.items(report) & itemset) == to)
+                happens = sum(p for report, p in law.items() if len(plan.items.form.items(report) & itemset) == to)
                 assert happens == sum(matrix[to][len(itemset & items)] for items in sets) / len(sets)
 
 
 def test_estimates_are_unbiased(plan, laws):
     """E ŝ is the support after sampling, and E of the variance estimate is the variance, as fractions."""
-    respondents = Respondents(1, SupportModel.of(plan.operator))
+    respondents = Respondents(1, SupportModel.of(plan.items.operator))
     for transaction, law in laws.items():
         sets = fitted(plan, transaction)
         for itemset in itemsets_of(plan):
             k, mean, square, variance = len(itemset), Fraction(0), Fraction(0), Fraction(0)
             for report, p in law.items():
-                hits = len(plan.form.items(report) & itemset)
+                hits = len(plan.items.form.items(report) & itemset)
                 sums = np.array([[comb(hits, j) for j in range(k + 1)]], dtype=np.int64)
                 estimate = estimate_supports(sums, respondents, exact=True)
                 mean += p * estimate.support[0]
@@ -228,27 +227,29 @@ wide_plan = st.sampled_from(list(WIDE.values()))
 @given(wide_plan, st.data())
 def test_reports_come_back(plan, data):
     """Any set of ℓ items comes back from its report; so do the first and the last."""
-    size, n = plan.fixed.report_size, plan.padded_items
+    size, n = plan.items.fixed.report_size, plan.items.padded_items
     drawn = data.draw(st.integers(0, comb(n, size) - 1))
     for rank, shown in [(drawn, None), (0, range(size)), (comb(n, size) - 1, range(n - size, n))]:
-        report = plan.form.encode(rank)
-        assert plan.form.decode(report) == rank
-        assert rank_of_set(plan.form.items(report)) == rank
-        assert shown is None or plan.form.items(report) == frozenset(shown)
+        report = plan.items.form.encode(rank)
+        assert plan.items.form.decode(report) == rank
+        assert rank_of_set(plan.items.form.items(report)) == rank
+        assert shown is None or plan.items.form.items(report) == frozenset(shown)
 
 
 @given(wide_plan, st.lists(st.integers(-3, 3), max_size=6), st.data())
 def test_numbers_that_no_set_has_are_refused(plan, near, data):
     """Every number from C(n, ℓ) on is refused, alone and among others, and the first of them is named."""
-    sets, bits = comb(plan.padded_items, plan.fixed.report_size), plan.report_bits
+    sets, bits = comb(plan.items.padded_items, plan.items.fixed.report_size), plan.items.report_bits
     drawn = data.draw(st.lists(st.integers(0, (1 << bits) - 1), max_size=4))
     ranks = [min(max(sets + d, 0), (1 << bits) - 1) for d in near] + drawn
-    packed = np.array([[*plan.form.encode(rank)] for rank in ranks], dtype=np.uint8).reshape(-1, plan.report_bytes)
+    packed = np.array([[*plan.items.form.encode(rank)] for rank in ranks], dtype=np.uint8).reshape(
+        -1, plan.report_bytes
+    )
     wrong = [place for place, rank in enumerate(ranks) if rank >= sets]
     for place in wrong:
-        for read in (plan.form.decode, plan.form.items):
+        for read in (plan.items.form.decode, plan.items.form.items):
             with pytest.raises(WireError, match="a report is no number of a set"):
-                read(plan.form.encode(ranks[place]))
+                read(plan.items.form.encode(ranks[place]))
     if not wrong:
         plan.check_form(packed)
         assert np.array_equal(pack_reports([row.tobytes() for row in packed], plan), packed)
@@ -266,7 +267,7 @@ def test_a_file_with_a_wrong_number_is_refused(tmp_path, monkeypatch):
     plan = WIDE["59 bits"]
     packed = np.zeros((5, plan.report_bytes), dtype=np.uint8)
     reports = Reports(plan, packed)
-    packed[3] = [*plan.form.encode(comb(64, 25))]
+    packed[3] = [*plan.items.form.encode(comb(64, 25))]
     reports.write(tmp_path / "reports.parquet")
     collection = read_reports(tmp_path / "reports.parquet")
     with pytest.raises(WireError, match=re.escape("reports.parquet: report 3 is no number of a set")):
@@ -311,11 +312,11 @@ def test_words_in_pieces_give_the_same_reports(rng, n_items, m, size):
     plan = naive.fixed_plan(n_items, m, 1, size)
     baskets, words = random_baskets(rng, n_items, 70), random_words(rng, 4000, zeros=0.2)
     wanted, used = one_by_one(plan, baskets, words)
-    fitted = BulkRandomizer(plan).randomize(baskets, words, naive.ReplayEntropy([])).raw_fitted
+    fitted = BulkRandomizer(plan).randomize(baskets, words, naive.ReplayEntropy([])).raw_fitted[0]
     for first in [*range(12), used // 2, used - 1, used]:
         chunk = BulkRandomizer(plan).randomize(baskets, words[:first], naive.ReplayEntropy(words[first:]))
         assert reports_of(chunk) == wanted
-        assert np.array_equal(chunk.raw_fitted, fitted)
+        assert np.array_equal(chunk.raw_fitted[0], fitted)
 
 
 @pytest.mark.parametrize(("n_items", "m", "size"), [(3, 2, 2), (59, 5, 25), (131, 4, 66)])
@@ -323,13 +324,13 @@ def test_words_in_pieces_give_the_same_reports(rng, n_items, m, size):
 def test_randomize_sets(rng, n_items, m, size, n_transactions):
     """The kernel does exactly the transactions that the words suffice for, and tells how many words they took."""
     plan = naive.fixed_plan(n_items, m, 1, size)
-    tables, transactions = BulkRandomizer(plan)._tables, list(random_baskets(rng, n_items, 65))[:n_transactions]
+    tables, transactions = BulkAnswerer(plan.items)._tables, list(random_baskets(rng, n_items, 65))[:n_transactions]
     offsets = np.cumsum([0, *map(len, transactions)], dtype=np.int64)
     items = np.array([item for transaction in transactions for item in sorted(transaction)], dtype=np.int64)
     for n_words in (7 * n_transactions, 60 * n_transactions):
         words = random_words(rng, n_words, zeros=0.1)
         fitted = np.zeros((n_transactions, m), dtype=np.int64)
-        reports = np.zeros((n_transactions, -(-plan.report_bits // 64)), dtype=np.uint64)
+        reports = np.zeros((n_transactions, -(-plan.items.report_bits // 64)), dtype=np.uint64)
         done, used, status = tables.randomize(offsets, items, words, fitted, reports)
         octets = reports.astype("<u8").view(np.uint8)[:done, : plan.report_bytes]
         wanted = naive.randomize_transactions(transactions, plan, words)
@@ -348,7 +349,7 @@ def words_for_draw(value, bound):
 def test_bulk_at_the_boundaries_of_draws(rng, n_items, m, size, base):
     """Draws just below and at every cumulative weight, and words at the limit of rejection, are the client's."""
     plan = naive.fixed_plan(n_items, m, 1, size, shares=[base * (19 if j % 2 else 1) for j in range(m + 1)])
-    draws = SetDraws.of(plan.fixed)
+    draws = SetDraws.of(plan.items.fixed)
     total, kept = draws.cumulative[-1], set()
     for cumulative in draws.cumulative[:-1]:
         at, n_words = words_for_draw(cumulative, total)
@@ -359,7 +360,7 @@ def test_bulk_at_the_boundaries_of_draws(rng, n_items, m, size, base):
             wanted, used = one_by_one(plan, basket, words)
             chunk = BulkRandomizer(plan).randomize(basket, np.array(words[:used], np.uint64), naive.ReplayEntropy([]))
             assert reports_of(chunk) == wanted
-            kept.add(len(plan.form.items(wanted[0]) & set(chunk.raw_fitted[0].tolist())))
+            kept.add(len(plan.items.form.items(wanted[0]) & set(chunk.raw_fitted[0][0].tolist())))
     assert len(kept) == len(draws.cumulative)
 
 
@@ -367,7 +368,7 @@ def test_bulk_at_the_boundaries_of_draws(rng, n_items, m, size, base):
 def test_bulk_at_the_limit_of_rejection(rng, n_words):
     """Words whose product with the bound falls just below the limit are drawn again, those at it are taken."""
     plan = naive.fixed_plan(11, 4, 1, 5, shares=[(1 << 70 * (n_words - 1)) + 4 * j for j in range(5)])
-    total, span = SetDraws.of(plan.fixed).cumulative[-1], 1 << 64 * n_words
+    total, span = SetDraws.of(plan.items.fixed).cumulative[-1], 1 << 64 * n_words
     assert n_words == -(-total.bit_length() // 64)
     odd, shift = total, 0
     while not odd % 2:
@@ -413,16 +414,16 @@ def test_unrank_reports(rng, n_items, size, n_reports):
 def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
     """What one report shows and what the server's bitmaps and counts say of it are the same."""
     plan = (PLANS | WIDE)[name]
-    sets = comb(plan.padded_items, plan.fixed.report_size)
-    reports = [plan.form.encode(int.from_bytes(rng.bytes(40), "little") % sets) for _ in range(n_reports)]
-    packed, items = pack_reports(reports, plan), rng.permutation(plan.padded_items)
-    shown = naive.bits_of(naive.lines_of(report_rows(packed, plan, items)))
+    sets = comb(plan.items.padded_items, plan.items.fixed.report_size)
+    reports = [plan.items.form.encode(int.from_bytes(rng.bytes(40), "little") % sets) for _ in range(n_reports)]
+    packed, items = pack_reports(reports, plan), rng.permutation(plan.items.padded_items)
+    shown = naive.bits_of(naive.lines_of(report_rows(packed, plan.items, items)))
     assert not shown[:, n_reports:].any()
     for t, report in enumerate(reports):
-        assert plan.form.items(report) == frozenset(items[shown[:, t] == 1].tolist())
-    planes, counts = planes_of(packed, plan), np.zeros(len(items), dtype=np.int64)
-    assert planes.shape[1] == form_of(plan).n_planes == plan.padded_items
-    ItemTables(plan, items).count(planes, n_reports, counts)
+        assert plan.items.form.items(report) == frozenset(items[shown[:, t] == 1].tolist())
+    planes, counts = planes_of(packed, plan.items), np.zeros(len(items), dtype=np.int64)
+    assert planes.shape[1] == form_of(plan.items).n_planes == plan.items.padded_items
+    ItemTables(plan.items, items).count(planes, n_reports, counts)
     assert np.array_equal(counts, shown.sum(axis=1))
 
 
@@ -433,8 +434,8 @@ def test_counts_are_those_of_the_reports(rng, memory_bytes):
     packed = np.concatenate(
         [c.packed for c in randomize_chunks(random_baskets(rng, 9, 5000), plan, entropy=SeededEntropy(3))]
     )
-    shown = [plan.form.items(row.tobytes()) for row in packed]
-    counter = LocalCounter(Reports(plan, packed), memory_bytes=memory_bytes)
+    shown = [plan.items.form.items(row.tobytes()) for row in packed]
+    counter = LocalCounter(Answers(Reports(plan, packed), 0), memory_bytes=memory_bytes)
     for k in (1, 2, 3):
         itemsets = np.array(list(combinations(range(12), k)), dtype=np.int64)
         wanted = [naive.count_itemset(shown, itemset) for itemset in itemsets.tolist()]
@@ -451,7 +452,7 @@ def test_bulk_follows_the_law(rng):
     law = law_of(plan, basket)
     assert not fit.rejects(observed, [float(law[bytes([rank])]) for rank in range(20)])
     # sets of three when each item outside is added with probability 1/2, given the same law of kept items
-    p = plan.fixed.size_distribution
+    p = plan.items.fixed.size_distribution
     kept = [len(basket & set(set_of_rank(rank, 6, 3))) for rank in range(20)]
     independent = np.array([float(p[j]) / comb(2, j) for j in kept])
     assert fit.rejects(observed, independent / independent.sum())
@@ -485,14 +486,14 @@ def test_the_whole_way(rng, tmp_path):
     truth = np.array([naive.count_itemset(baskets, itemset) / n_reports for itemset in itemsets])
     assert (np.abs(found["support"] - truth) < fit.Z_LIMIT * found["std_error"]).all()
 
-    rho = Fraction(plan.fixed.report_size, plan.padded_items)
+    rho = Fraction(plan.items.fixed.report_size, plan.items.padded_items)
     bits = 8
     a = round(rho * (1 << bits)) | 1
-    shares = [p / comb(m, j) for j, p in enumerate(plan.fixed.size_distribution)]
+    shares = [p / comb(m, j) for j, p in enumerate(plan.items.fixed.size_distribution)]
     weights = [max(1, math.floor(share * (1 << 64))) for share in shares]
     weights[0] += (1 << 64) - sum(comb(m, j) * w for j, w in enumerate(weights))
     wrong = Respondents(n_reports, SupportModel.of(Operator(m, a, bits, 64, tuple(weights))))
-    counter = LocalCounter(reports)
+    counter = LocalCounter(Answers(reports, 0))
     worst = 0.0
     for itemset, true in zip(itemsets, truth, strict=True):
         k = len(itemset)
@@ -562,7 +563,7 @@ def test_moments_are_those_of_the_matrix(n, m, size):
     """For every pattern E[Z² | l held] is that of the exact transition matrix, infinite where P is singular."""
     largest = min(3, m, n - m)
     family = FixedSizeFamily(m, n, size)
-    every = Focus(tuple((k, 1.0, (1.0,) * (k + 1)) for k in range(1, largest + 1)))
+    every = WorstSupport(range(1, largest + 1), N)
     patterns = patterns_of(len(family.numbers))
     moments, singular = family.moments(19.0, every)(patterns)
     for place, row in enumerate(patterns):
@@ -605,14 +606,15 @@ def test_every_itemset_asked_for_can_be_estimated():
     assert bound.report_size >= 3
     plan = make_plan(59, 5, GAMMA, target="singles", reports=N)
     assert all(
-        lowest_discoverable_support(Respondents(N, SupportModel.of(plan.operator)), k) < math.inf for k in (1, 2, 3)
+        lowest_discoverable_support(Respondents(N, SupportModel.of(plan.items.operator)), k) < math.inf
+        for k in (1, 2, 3)
     )
 
 
 def lds_of(plan):
     """Return a plan's worst LDS over its itemset sizes."""
-    model = SupportModel.of(plan.operator)
-    return max(lowest_discoverable_support(Respondents(N, model), k) for k in range(1, plan.itemset_size + 1))
+    model = SupportModel.of(plan.items.operator)
+    return max(lowest_discoverable_support(Respondents(N, model), k) for k in range(1, plan.items.itemset_size + 1))
 
 
 @pytest.mark.parametrize(("n_items", "m"), [(4, 1), (27, 5), (59, 5), (20, 10)])
@@ -620,7 +622,7 @@ def test_the_better_kind_is_taken(n_items, m):
     """Short catalogues get reports of a fixed size, no worse than those with independent insertion, and shorter."""
     plans = {kind: make_plan(n_items, m, GAMMA, reports=N, kind=kind) for kind in ("auto", "independent", "fixed-size")}
     assert plans["auto"] == plans["fixed-size"]
-    assert plans["independent"].kind == "select-a-size"
+    assert plans["independent"].items.operator.kind == "select-a-size"
     assert lds_of(plans["auto"]) <= 1.02 * lds_of(plans["independent"])
     assert plans["auto"].amplification < GAMMA.amplification_limit
     assert Plan.parse(plans["auto"].canonical_json) == plans["auto"]
@@ -636,7 +638,7 @@ def test_the_better_kind_is_taken(n_items, m):
 )  # fmt: skip
 def test_when_insertion_stays_independent(n_items, options):
     """Where fixed sizes cannot win, or something else was asked for, insertion is independent."""
-    assert make_plan(n_items, 5, GAMMA, **options).kind == "select-a-size"
+    assert make_plan(n_items, 5, GAMMA, **options).items.operator.kind == "select-a-size"
 
 
 @pytest.mark.parametrize(
@@ -659,7 +661,7 @@ def test_threshold_patterns_of_fixed_size():
     """Threshold patterns can be asked for, and are no better than any pattern."""
     any_pattern = make_plan(27, 5, GAMMA, reports=N, kind="fixed-size")
     threshold = make_plan(27, 5, GAMMA, reports=N, kind="fixed-size", pattern="threshold")
-    weights = [v for v in threshold.fixed.keep_weights if v]
+    weights = [v for v in threshold.items.fixed.keep_weights if v]
     assert weights == sorted(weights)
     assert lds_of(any_pattern) < lds_of(threshold)
 
@@ -674,12 +676,12 @@ def test_progress_is_told():
 def test_what_a_plan_of_fixed_size_shows():
     """The plan's text and record tell of the size of reports instead of a default probability."""
     plan = make_plan(27, 5, GAMMA, reports=N, kind="fixed-size")
-    size = plan.fixed.report_size
+    size = plan.items.fixed.report_size
     text = "\n".join(plan_lines(foresee(plan, N)))
     assert f"reports of exactly {size} of 32 items" in text
     assert "the number of a set" in text
     assert "default probability" not in text
-    record = plan_record(foresee(plan, N))
-    assert (record["plan_kind"], record["report_size"], record["default_probability"]) == ("fixed-size", size, None)
-    other = plan_record(foresee(make_plan(27, 5, GAMMA, kind="independent"), N))
-    assert (other["plan_kind"], other["report_size"]) == ("select-a-size", None)
+    [record] = plan_record(foresee(plan, N))["questions"]
+    assert (record["operator"], record["report_size"], record["default_probability"]) == ("fixed-size", size, None)
+    [other] = plan_record(foresee(make_plan(27, 5, GAMMA, kind="independent"), N))["questions"]
+    assert (other["operator"], other["report_size"]) == ("select-a-size", None)

@@ -14,6 +14,8 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ from click.testing import CliRunner
 from fuzz.targets import TARGETS, accepted, folder, parquet_bytes, plans, run_plan, run_table_plan, table_plans
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from naive import small_plan
+from naive import items_plan, small_plan
 
 import assocpriv as ap
 from assocpriv import read_baskets
@@ -37,8 +39,10 @@ from assocpriv.files.plans import read_catalogue, read_plan, read_taxonomy, writ
 from assocpriv.files.reports import PLAN_KEY, read_reports
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.generator import primitive_polynomial
-from assocpriv.plans.view import View
+from assocpriv.plans.generator import Generator, primitive_polynomial
+from assocpriv.plans.names import Names
+from assocpriv.plans.operator import Operator
+from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import AssocprivError, BasketError, PlanError
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets, list_cells, long_cells
@@ -567,7 +571,7 @@ def test_a_large_taxonomy_is_read_in_time(tmp_path: Path) -> None:
     """A hundred thousand names in chains of 64 take a second, circles and longer chains are refused."""
     lines = [",".join(f"n{chain}-{step}" for step in range(65)) for chain in range(1500)]
     (tmp_path / "t.csv").write_text("\n".join(lines))
-    assert len(View(parents=read_taxonomy(tmp_path / "t.csv").parents).parents) == 64 * 1500
+    assert len(Names(parents=read_taxonomy(tmp_path / "t.csv").parents).parents) == 64 * 1500
     (tmp_path / "t.csv").write_text(",".join(f"n{step}" for step in range(100_000)))
     with pytest.raises(PlanError, match="more than 65 names"):
         read_taxonomy(tmp_path / "t.csv")
@@ -601,31 +605,19 @@ def test_files_without_end_are_refused(reader: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "insert_bits", "blocks", "view"),
-    [
-        ("bch", 15, 170, {}),
-        ("bch", 1, 195, {}),
-        ("reed-solomon", 16, 195, {}),
-        ("none", 16, 0, {"left_out": ["bags"]}),
-        ("none", 16, 0, {"blocks": {"partitions": 16, "pieces": 3, "seed": 1}}),
-    ],
+    ("kind", "insert_bits", "blocks", "left_out"),
+    [("bch", 15, 170, []), ("bch", 1, 195, []), ("reed-solomon", 16, 195, []), ("none", 16, 0, ["bags"])],
 )
 def test_a_plan_of_few_bytes_costs_a_device_little(
-    kind: str, insert_bits: int, blocks: int, view: dict[str, Any]
+    kind: str, insert_bits: int, blocks: int, left_out: list[str]
 ) -> None:
     """The largest fields and catalogues that a short plan may ask for take a device a few megabytes for a report."""
+    n_items, operator = (1 << 20) - 1, Operator(1, 1, insert_bits, 3, (1, 7))
     w = {"bch": ((1 << 20) * insert_bits).bit_length(), "reed-solomon": 20}.get(kind, 0)
-    code = {"field_bits": w, "field_polynomial": primitive_polynomial(w), "blocks": blocks} if w else {}
-    content = json.loads(small_plan("none", 5, 1, 1).canonical_json) | {
-        "catalogue": {"count": (1 << 20) - 1},
-        "generator": {"kind": kind} | code | ({"ones_row": False} if kind == "bch" else {}),
-        "promise": {"prior": f"1/{10**24}", "posterior": f"{10**24 - 1}/{10**24}"},
-    }
-    operator = {"size": 1, "insert_num": 1, "insert_bits": insert_bits, "weight_bits": 3, "keep_weights": ["1", "7"]}
-    content |= {"operators": [operator]}
-    if view:
-        content |= {"view": {"kind": "items", "others": "error", "parents": {}, "left_out": []} | view}
-    text = json.dumps(content)
+    generator = Generator(kind, w, primitive_polynomial(w), blocks) if w else Generator()
+    promise = Breach(Fraction(1, 10**24), 1 - Fraction(1, 10**24))
+    made = items_plan(n_items, operator, generator, promise=promise)
+    text = replace(made, names=Names(left_out=tuple(left_out))).canonical_json
     assert len(text) < 1024
     tracemalloc.start()
     try:

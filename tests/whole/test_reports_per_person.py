@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from naive import items_plan
 
 from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
@@ -21,24 +22,24 @@ from assocpriv.files.plans import read_plan
 from assocpriv.planning.baskets import best_operators, make_plan
 from assocpriv.planning.discovery import foresee
 from assocpriv.planning.request import PlanWishes, limit_of_each
+from assocpriv.planning.shortlist import refine
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator
 from assocpriv.plans.operator import FixedSizeOperator, Operator
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON
-from assocpriv.plans.view import Blocks, View
+from assocpriv.plans.question import Question
+from assocpriv.plans.sizes_view import SizesView
 from assocpriv.promise.breaches import Breach, epsilon
 from assocpriv.promise.errors import PlanError, PrivacyLimitError
 from assocpriv.show.figures import figure_up
-from assocpriv.show.plans import plan_lines, plan_record
-from assocpriv.show.rounds import refinement_lines, refinement_record
+from assocpriv.show.plans import plan_lines, plan_record, refinement_lines, refinement_record
 from assocpriv.simulation.enumeration import distribution
-from tests.planning.test_rounds import FALLING, NAMES, mined, refine, singles
+from tests.planning.test_shortlist import FALLING, NAMES, mined, singles
 
 PROMISE = Breach("5%", "50%")
 FAST_SECONDS = 2.0
 M1, M2 = Operator(1, 1, 1, 3, (1, 7)), Operator(2, 1, 1, 4, (1, 2, 11))
-ONE = Plan(Catalogue.numbered(2), 1, 1, M1, Generator("bch", 2, 7, 1), PROMISE)  # γ = 7, two bits
+ONE = items_plan(2, M1, Generator("bch", 2, 7, 1), promise=PROMISE)  # γ = 7, two bits
 Law = dict[tuple[bytes, ...], Fraction]
 
 
@@ -50,7 +51,7 @@ def just_below(limit: Fraction) -> Breach:
 def fixed(weights: tuple[int, ...], promise: Breach, reports: int) -> Plan:
     """Return a plan of two items whose γ is the ratio of two weights."""
     operator = FixedSizeOperator(1, 3, 1, weights)
-    return Plan(Catalogue.numbered(2), 1, 1, operator, Generator(), promise, reports_per_person=reports)
+    return items_plan(2, operator, promise=promise, reports_per_person=reports)
 
 
 # ---- exactly, by enumeration
@@ -59,15 +60,12 @@ ABOVE = Fraction(1001, 1000)
 PLANS = {
     "bch": replace(ONE, promise=just_below(Fraction(49) * ABOVE), reports_per_person=2),
     "bch, three reports": replace(ONE, promise=just_below(Fraction(343) * ABOVE), reports_per_person=3),
-    "none": replace(ONE, generator=Generator(), promise=just_below(Fraction(49) * ABOVE), reports_per_person=2),
+    "none": items_plan(2, M1, promise=just_below(Fraction(49) * ABOVE), reports_per_person=2),
     "fixed size": fixed((2, 5), just_below(Fraction(25, 4) * ABOVE), 2),
-    # each report draws one of two blocks of an item
-    "blocks": replace(
-        ONE,
-        generator=Generator(),
-        view=View(blocks=Blocks(1, 2)),
-        promise=just_below(Fraction(49) * ABOVE),
-        reports_per_person=2,
+    # each report draws one of two questions
+    "two questions": replace(
+        items_plan(2, M1, promise=just_below(Fraction(49) * ABOVE), reports_per_person=2),
+        questions=(Question(2, M1), Question(2, FixedSizeOperator(1, 3, 1, (1, 3)), view=SizesView((1, 2)), weight=2)),
     ),
 }
 
@@ -138,9 +136,9 @@ def test_a_hostile_plan_of_many_reports_is_refused_in_time() -> None:
     operator = FixedSizeOperator(1, 3, 1, ((1 << 1023) + 1, 1 << 1024))
     start = time.perf_counter()
     with pytest.raises(PrivacyLimitError):
-        Plan(Catalogue.numbered(2), 1, 1, operator, Generator(), PROMISE, reports_per_person=1000)
+        items_plan(2, operator, promise=PROMISE, reports_per_person=1000)
     low = FixedSizeOperator(1, 3, 1, ((1 << 1024) - (1 << 1013) - 1, 1 << 1024))
-    kept = Plan(Catalogue.numbered(2), 1, 1, low, Generator(), PROMISE, reports_per_person=1000)
+    kept = items_plan(2, low, promise=PROMISE, reports_per_person=1000)
     assert plan_record(foresee(kept, 1000))["reports_per_person"] == 1000
     assert time.perf_counter() - start < FAST_SECONDS
 
@@ -150,11 +148,11 @@ def test_a_hostile_plan_of_many_reports_is_refused_in_time() -> None:
 
 def test_every_plan_states_its_reports_per_person() -> None:
     """The number of reports is written also where it is 1, so that a plan has one text and one id."""
-    assert ONE.plan_id == "65ea5883c94722636ab8de804482a7ad4a4608c4d8b8b03627cb95916b95112d"
+    assert ONE.plan_id == "fe69f38d9a6d95eea7cfd15ca1a73932492dc0e5c63145995e41649d53c167e7"
     assert ONE.to_json()["reports_per_person"] == 1
     vectors = json.loads((Path(__file__).parents[1] / "vectors" / "plans.json").read_text(encoding="ascii"))["plans"]
     ids = "".join(Plan.from_json(entry["plan"]).plan_id for entry in vectors[:29])
-    assert hashlib.sha256(ids.encode()).hexdigest()[:16] == "17b064d6256066bb"
+    assert hashlib.sha256(ids.encode()).hexdigest()[:16] == "4d2ff3c5d8438bca"
 
 
 def test_several_reports_make_another_plan() -> None:
@@ -225,14 +223,13 @@ def test_several_reports_cost_sharpness() -> None:
         assert operator.amplification ** (reports + 1) > 19
 
 
-# ---- rounds
+# ---- a shortlist
 
 
-@pytest.mark.parametrize("candidates", [False, True])
-def test_refining_multiplies_powers(candidates: bool) -> None:
-    """After a round of R reports the next one asks for one, and γ1^R · γ2 stays below what is said of both."""
+def test_refining_multiplies_powers() -> None:
+    """After a plan of R reports the next one asks for one, and γ1^R · γ2 stays below what is said of both."""
     first = make_plan(NAMES, 4, PROMISE, itemset_size=2, reports_per_person=3)
-    made = refine(mined(singles(FALLING), first), first, 8, candidates=candidates, reports=10_000)
+    made = refine(mined(singles(FALLING), first), first, top=8, reports=10_000)
     assert made.plan.reports_per_person == 1
     told = first.amplification**3 * made.plan.amplification
     assert Fraction(99, 100) * 361 < told < made.amplification_limit == 361
@@ -298,11 +295,3 @@ def test_the_proposed_size_is_for_several_reports(tmp_path: Path) -> None:
         for k, limit in row["lowest_discoverable_support"].items():
             assert limit < other["lowest_discoverable_support"][k]
     assert two["reports_per_person"] == 2
-
-
-def test_a_histogram_is_one_report(tmp_path: Path) -> None:
-    """The plan of sizes, of which every round's person answers one, takes no number of reports."""
-    result = CliRunner().invoke(main, ["plan", "--histogram", "--prior", "5%", "--posterior", "50%",
-                                       "--reports-per-person", "2", "-o", str(tmp_path / "p.json")])  # fmt: skip
-    assert result.exit_code == 2
-    assert "--reports-per-person does not go with --histogram" in result.stderr

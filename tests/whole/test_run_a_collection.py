@@ -87,8 +87,8 @@ def test_every_line_runs_in_its_order(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "20,001 reports in 1 file" in said["assocpriv inspect backup"]
     assert "10,000 reports of key 1 set aside" in said["assocpriv collector set-aside tills --key 1"]
     assert "closed" in said["assocpriv collector status collection"]
-    answered = [len(ap.read_reports(tmp_path / f"round-{number}")) for number in (1, 2, 3)]
-    assert sum(answered) == 20_001  # each device in one round
+    answered = [len(ap.read_reports(tmp_path / name)) for name in ("first", "second")]
+    assert sum(answered) == 20_001  # each device in one of them
 
 
 @pytest.mark.parametrize("line", [line for line in blocks("") if line.startswith("assocpriv ")])

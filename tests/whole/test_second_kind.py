@@ -79,7 +79,7 @@ def test_plans_are_written_and_read(tmp_path: Path, plan: YesNoPlan) -> None:
         ({"extra": 1}, "must hold exactly the fields"),
         ({"lie": 0}, "lie must be in"),
         ({"truth": 7}, "breaks its promise"),
-        ({"kind": "select-a-size"}, "must hold exactly the fields"),
+        ({"kind": "baskets"}, "must hold exactly the fields"),
     ],
 )
 def test_bad_plans_are_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:

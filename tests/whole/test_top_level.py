@@ -31,8 +31,8 @@ def test_modules_are_there_without_importing_them() -> None:
 def test_report_items_are_names(plan: ap.Plan) -> None:
     """A report shows names of the catalogue, those that its bits say; dummies are not among them."""
     ids = {name: plan.catalogue.index_of[name] for name in plan.catalogue}
-    for report in (bytes([number]) for number in range(1 << plan.n_items + plan.transaction_size)):  # a bit each
-        shown = {name for name, item in ids.items() if item in plan.form.items(report)}
+    for report in (bytes([number]) for number in range(1 << plan.n_items + plan.items.transaction_size)):  # a bit each
+        shown = {name for name, item in ids.items() if item in plan.items.form.items(report)}
         assert ap.report_items(report, plan) == shown
     assert ap.report_items(b"\x3f", plan) == set(plan.catalogue)
 

@@ -82,47 +82,52 @@ async function makeReport() {
   element("report-title").focus();
 }
 
-function namesOf(ids) {
-  return new Set(ids.filter((id) => id < plan.catalogue.count).map((id) => plan.catalogue.nameOf(id)));
+/** Return the question that the report answers, the names of entries that it shows, and those of one's own. */
+function readReport() {
+  const { question: number, shown } = plan.decode(submission.report);
+  const question = plan.questions[number];
+  const { view } = question;
+  const nameOf = (entry) => view.nameOf(entry);
+  const own = view.entriesOf(plan.names.transactionOf(names)).map(nameOf);
+  return { question, own, shown: shown.filter((entry) => entry < view.count).map(nameOf) };
 }
 
 function showReport() {
-  const { shown, block } = plan.decode(submission.report);
-  const isShown = namesOf(shown);
-  const asked = block === undefined ? null : namesOf(plan.view.blocks.members(block));
+  const { question, own, shown } = readReport();
   element("report").hidden = false;
-  element("asked").textContent = asked
-    ? `They are about a part of the catalogue that was drawn whatever you chose, ${count(asked.size, "item")}, ` +
-      "and say which part. Of all other items they tell nothing."
-    : "";
+  element("asked").textContent =
+    plan.questions.length > 1
+      ? `Of ${plan.questions.length} questions one was drawn, whatever you chose, and they say which. They answer: ` +
+        `${question.view.kind === "items" ? "which items" : "how many items"} are in your basket?`
+      : "";
   element("bytes").textContent = hexOf(submission.report).replace(/../g, "$& ").trim();
   element("kept").textContent = names.length
     ? ""
     : "This browser has answered before. It keeps the report and not the basket, so it can show you the report alone.";
-  const listed = [...names.filter((name) => isShown.has(name)), ...[...isShown].filter((name) => !names.includes(name))];
+  const listed = [...own.filter((name) => shown.includes(name)), ...shown.filter((name) => !own.includes(name))];
   const most = listed.slice(0, MOST_LISTED).map((name) => {
-    const isOwn = names.includes(name);
+    const isOwn = own.includes(name);
     return make("li", { className: isOwn ? "own" : "" }, [named(name), isOwn ? " (yours)" : ""]);
   });
   const rest = listed.length - most.length;
   if (rest > 0) most.push(make("li", { textContent: `and ${rest.toLocaleString("en")} more` }));
-  if (!listed.length) most.push(make("li", { textContent: "no item" }));
+  if (!listed.length) most.push(make("li", { textContent: "nothing" }));
   show(element("shown"), most);
-  showBeliefs(isShown, asked);
+  showBeliefs();
   listItems();
 }
 
-/** Show beliefs after a report that shows some items, of those that it was `asked` about (null: all). */
-function showBeliefs(isShown, asked) {
+/** Show what somebody who reads the report may believe after it. */
+function showBeliefs() {
+  const { question, own, shown } = readReport();
   const prior = element("prior").value.split("/").map(BigInt);
-  const chances = chancesOf(plan.operator);
-  const others = [...isShown].filter((name) => !names.includes(name));
-  const rows = [...names, ...others].slice(0, Math.max(names.length, MOST_BELIEFS)).map((name) => {
-    const isAsked = asked === null || asked.has(name);
-    const after = percentAwayFrom(isAsked ? posterior(prior, chances, isShown.has(name)) : prior, prior);
-    const item = make("th", { scope: "row" }, [named(name), names.includes(name) ? " (yours)" : ""]);
-    const said = isAsked ? (isShown.has(name) ? "yes" : "no") : "not asked";
-    const cells = [said, after].map((text) => make("td", { textContent: text }));
+  const chances = chancesOf(question.operator);
+  const others = shown.filter((name) => !own.includes(name));
+  const rows = [...own, ...others].slice(0, Math.max(own.length, MOST_BELIEFS)).map((name) => {
+    const isShown = shown.includes(name);
+    const item = make("th", { scope: "row" }, [named(name), own.includes(name) ? " (yours)" : ""]);
+    const after = percentAwayFrom(posterior(prior, chances, isShown), prior);
+    const cells = [isShown ? "yes" : "no", after].map((text) => make("td", { textContent: text }));
     cells[1].className = "number";
     return make("tr", {}, [item, ...cells]);
   });
@@ -286,7 +291,7 @@ async function begin() {
   whenPressed("send", sendReport);
   whenPressed("again", startAgain);
   whenPressed("shoppers", letShoppersAnswer);
-  element("prior").addEventListener("change", () => showReport());
+  element("prior").addEventListener("change", showBeliefs);
   element("shoppers").disabled = false;
   listItems();
   if (submission) showReport();

@@ -8,7 +8,7 @@ import { GuidedPlan } from "./guided/plan.js";
 import { readPlan } from "./plan.js";
 import { TablePlan } from "./tables/plan.js";
 
-const KINDS = { "select-a-size": BasketPlan, "fixed-size": BasketPlan, table: TablePlan, guided: GuidedPlan };
+const KINDS = { baskets: BasketPlan, table: TablePlan, guided: GuidedPlan };
 
 /**
  * Load a plan: read it, refuse one that breaks a rule, and compute its id.

@@ -11,8 +11,8 @@ import { binomial } from "./binomials.js";
 import { FixedSize } from "./operator.js";
 
 /**
- * Return the chances that a report shows an item, of those that are asked about in it.
- * @param {any} operator `plan.operator`
+ * Return the chances that an answer shows an entry that its question asks about: an item, a class of sizes.
+ * @param {any} operator a question's
  * @returns {{ held: import("../checks.js").Fraction, notHeld: import("../checks.js").Fraction }} if the transaction
  *   holds it, and if not
  */

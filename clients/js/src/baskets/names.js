@@ -1,82 +1,111 @@
 /**
- * Names of items: what is one, and the catalogue of those that a plan asks about (docs/formats/plan.md, "Catalogue").
+ * How a basket of names becomes a transaction of the catalogue's items (docs/formats/plan.md, "Names").
  * @module
  */
 
-import { isObject, wholeIn } from "../checks.js";
+import { exactFields, isObject, oneOf } from "../checks.js";
 import { PlanError, RecordError } from "../errors.js";
-import { stripped } from "../text.js";
+import { byCodePoint } from "../json.js";
+import { isName, MOST_NAMES, nameOf } from "./catalogue.js";
 
-export const MOST_NAMES = 1 << 20;
-// eslint-disable-next-line no-control-regex -- these are what it looks for
-const NO_TEXT = /[\u0000-\u001f\u007f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
-const DECIMAL = /^(?:0|[1-9][0-9]{0,6})$/;
+const MOST_ANCESTORS = 64;
+const UNKNOWN = -1;
+const LEFT_OUT = -2;
 
-/** Tell whether a value is text that may be a name. @param {any} value */
-export function isName(value) {
-  return typeof value === "string" && value !== "" && !NO_TEXT.test(value) && stripped(value) === value;
-}
-
-/**
- * Return the name that an item of a basket stands for: text without blanks around it; 7 is the name "7".
- * @param {any} item
- * @throws {RecordError} no name; nothing of it is told
- */
-export function nameOf(item) {
-  if (typeof item !== "string" && !Number.isSafeInteger(item)) throw new RecordError("an item of the basket is no name");
-  const name = stripped(String(item));
-  if (name === "" || NO_TEXT.test(name)) {
-    throw new RecordError("an item of the basket is empty, has control characters or is no text");
+/** What becomes of names, checked against a plan's catalogue. */
+export class Names {
+  /**
+   * @param {any} content the plan's field
+   * @param {import("./catalogue.js").Catalogue} catalogue
+   */
+  constructor(content, catalogue) {
+    const fields = exactFields(content, "names", ["others", "parents", "left_out"]);
+    this.catalogue = catalogue;
+    this.others = oneOf(fields.others, "others", ["error", "drop"]);
+    this.leftOut = readLeftOut(fields.left_out);
+    this.parents = readParents(fields.parents);
+    this.dropped = new Set(this.leftOut);
+    const led = this.parents.size + this.leftOut.length;
+    if (led && catalogue.count + led > MOST_NAMES) {
+      throw new PlanError(`items, names with a parent and those left out must be at most ${MOST_NAMES} in all`);
+    }
+    if (this.leftOut.some((name) => catalogue.idOf(name) !== undefined)) {
+      throw new PlanError("a name that is left out must not be an item");
+    }
   }
-  return name;
-}
-
-/** The items that can be reported: distinct names, an item's id being its position. */
-export class Catalogue {
-  #index;
 
   /**
-   * @param {number} count
-   * @param {string[] | null} names null where they are "0" … "count − 1"
+   * Return the items of the catalogue that a basket comes to, by increasing id.
+   * @param {Iterable<string | number>} basket names; 7 is the name "7"
+   * @param {{ unknown?: "error" | "drop", repeats?: "error" | "merge" }} [options] what becomes of a name that the plan
+   *   does not know, and of one that stands twice
+   * @returns {number[]}
+   * @throws {RecordError}
    */
-  constructor(count, names) {
-    this.count = count;
-    this.names = names;
-    this.#index = names && new Map(names.map((name, id) => [name, id]));
-  }
-
-  /** Read a plan's field. @param {any} content */
-  static read(content) {
-    const keys = isObject(content) ? Object.keys(content).join() : "";
-    if (keys === "count") return new Catalogue(wholeIn(content.count, "count", 1, MOST_NAMES), null);
-    if (keys !== "names" || !Array.isArray(content.names)) {
-      throw new PlanError("plan field catalogue must hold either a count or a list of names");
+  transactionOf(basket, { unknown = "error", repeats = "error" } = {}) {
+    const drops = this.others === "drop" || unknown === "drop";
+    const numbers = new Map(); // by name
+    for (const item of basket) {
+      const name = nameOf(item);
+      const number = this.#rollUp(name);
+      if (number === UNKNOWN && !drops) {
+        throw new RecordError("an item of the basket is not in the plan's catalogue; leave it out");
+      }
+      if (number === UNKNOWN) continue;
+      if (numbers.has(name) && repeats !== "merge") {
+        throw new RecordError("the basket repeats an item; a basket is a set; name it once");
+      }
+      numbers.set(name, number);
     }
-    return Catalogue.of(content.names);
+    const items = new Set([...numbers.values()].filter((number) => number !== LEFT_OUT));
+    return [...items].sort((left, right) => left - right);
   }
 
-  /** Return the catalogue of a list of names, which are checked. @param {any[]} names */
-  static of(names) {
-    if (names.length < 1 || names.length > MOST_NAMES) throw new PlanError(`a catalogue must hold 1..${MOST_NAMES} items`);
-    if (!names.every(isName)) {
-      throw new PlanError("a catalogue's entries must be names without control characters or blanks around them");
+  /** Return the item that a name comes to by the nearest name above, itself first; LEFT_OUT or UNKNOWN where none. */
+  #rollUp(name) {
+    for (let above = name; above !== undefined; above = this.parents.get(above)) {
+      const id = this.catalogue.idOf(above);
+      if (id !== undefined) return id;
+      if (this.dropped.has(above)) return LEFT_OUT;
     }
-    if (new Set(names).size !== names.length) throw new PlanError("a catalogue's names must be distinct");
-    return new Catalogue(names.length, names.every((name, id) => name === String(id)) ? null : names);
-  }
-
-  /** Return an item's id; undefined where there is none of the name. @param {string} name */
-  idOf(name) {
-    if (this.#index) return this.#index.get(name);
-    return DECIMAL.test(name) && Number(name) < this.count ? Number(name) : undefined;
-  }
-
-  /** Return an item's name. @param {number} id */
-  nameOf(id) {
-    return this.names ? this.names[id] : String(id);
+    return UNKNOWN;
   }
 
   toJSON() {
-    return this.names ? { names: this.names } : { count: this.count };
+    const parents = Object.assign(Object.create(null), Object.fromEntries(this.parents));
+    return { others: this.others, parents, left_out: this.leftOut };
   }
+}
+
+function readLeftOut(names) {
+  if (!Array.isArray(names) || names.length > MOST_NAMES || !names.every(isName)) {
+    throw new PlanError("plan field left_out must be a list of names");
+  }
+  if (names.some((name, place) => place > 0 && byCodePoint(names[place - 1], name) >= 0)) {
+    throw new PlanError("the names in plan field left_out must be sorted by code point and distinct");
+  }
+  return names;
+}
+
+/** Return a taxonomy, child to parent, in which every name leads to a top in a few steps. */
+function readParents(content) {
+  if (!isObject(content)) throw new PlanError("plan field parents must be an object, child to parent");
+  const parents = new Map(Object.entries(content));
+  const names = new Set([...parents].flat());
+  if (names.size > MOST_NAMES || ![...names].every(isName)) throw new PlanError("a taxonomy must lead from names to names");
+  const heights = new Map(); // number of ancestors, of names that were followed
+  for (const start of parents.keys()) {
+    const path = [];
+    let name = start;
+    while (parents.has(name) && !heights.has(name) && path.length <= MOST_ANCESTORS) {
+      path.push(name);
+      name = parents.get(name);
+    }
+    let height = heights.get(name) ?? 0;
+    for (const each of path.reverse()) heights.set(each, (height += 1));
+    if (height > MOST_ANCESTORS) {
+      throw new PlanError(`the taxonomy goes in circles, or above more than ${MOST_ANCESTORS} ancestors`);
+    }
+  }
+  return parents;
 }

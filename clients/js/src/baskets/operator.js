@@ -1,15 +1,15 @@
 /**
- * The two kinds of operator, as whole numbers (docs/formats/plan.md, "Operator" and "The kind fixed-size").
+ * The two kinds of operator, as whole numbers (docs/formats/plan.md, "Operator", and "Operators of the kind fixed-size").
  *
  * Both keep j of the M items of a transaction and add others; a report's likelihood depends on j alone.
  * @module
  */
 
-import { exactFields, isLess, reduced, wholeIn } from "../checks.js";
+import { exactFields, isLess, isObject, oneOf, reduced, wholeIn } from "../checks.js";
 import { PlanError } from "../errors.js";
 import { binomial } from "./binomials.js";
 
-export const MOST_TRANSACTION_SIZE = 15;
+const MOST_TRANSACTION_SIZE = 15;
 const MOST_INSERT_BITS = 16;
 const MOST_WEIGHT_BITS = 1024;
 const MOST_FIXED_ITEMS = 4096;
@@ -21,10 +21,10 @@ const WEIGHT = /^(?:0|[1-9][0-9]{0,399})$/;
 export class SelectASize {
   static kind = "select-a-size";
 
-  /** @param {any} content one of the plan's operators */
+  /** @param {any} content a question's operator */
   constructor(content) {
-    const names = ["size", "insert_bits", "insert_num", "weight_bits", "keep_weights"];
-    const fields = exactFields(content, "operators", names);
+    const names = ["kind", "size", "insert_bits", "insert_num", "weight_bits", "keep_weights"];
+    const fields = exactFields(content, "operator", names);
     this.size = wholeIn(fields.size, "size", 1, MOST_TRANSACTION_SIZE);
     this.insertBits = wholeIn(fields.insert_bits, "insert_bits", 1, MOST_INSERT_BITS);
     this.insertNum = wholeIn(fields.insert_num, "insert_num", 1, 2 ** this.insertBits - 1);
@@ -45,6 +45,7 @@ export class SelectASize {
 
   toJSON() {
     return {
+      kind: SelectASize.kind,
       size: this.size,
       insert_bits: this.insertBits,
       insert_num: this.insertNum,
@@ -58,9 +59,9 @@ export class SelectASize {
 export class FixedSize {
   static kind = "fixed-size";
 
-  /** @param {any} content the plan's one operator */
+  /** @param {any} content a question's operator */
   constructor(content) {
-    const fields = exactFields(content, "operators", ["size", "items", "report_size", "keep_weights"]);
+    const fields = exactFields(content, "operator", ["kind", "size", "items", "report_size", "keep_weights"]);
     this.size = wholeIn(fields.size, "size", 1, MOST_TRANSACTION_SIZE);
     this.items = wholeIn(fields.items, "items", this.size + 1, MOST_FIXED_ITEMS);
     this.reportSize = wholeIn(fields.report_size, "report_size", 1, this.items - 1);
@@ -87,12 +88,20 @@ export class FixedSize {
 
   toJSON() {
     return {
+      kind: FixedSize.kind,
       size: this.size,
       items: this.items,
       report_size: this.reportSize,
       keep_weights: this.weights.map(String),
     };
   }
+}
+
+const OPERATORS = { [SelectASize.kind]: SelectASize, [FixedSize.kind]: FixedSize };
+
+/** Read an operator of either kind. @param {any} content @returns {SelectASize | FixedSize} */
+export function readOperator(content) {
+  return new OPERATORS[oneOf(isObject(content) && content.kind, "kind of an operator", Object.keys(OPERATORS))](content);
 }
 
 /** @returns {bigint[]} */

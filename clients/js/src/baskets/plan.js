@@ -3,21 +3,20 @@
  * @module
  */
 
-import { checkPromise, oneOf, readPromise, wholeIn } from "../checks.js";
+import { checkPromise, isLess, readPromise, wholeIn } from "../checks.js";
 import { PlanError, RecordError, WireError } from "../errors.js";
+import { canonicalText } from "../json.js";
 import { envelopeOf, Plan } from "../plan.js";
 import { systemWords } from "../words.js";
-import { NUMBER_BYTES } from "./blocks.js";
-import { Generator } from "./generator.js";
-import { Catalogue } from "./names.js";
-import { FixedSize, MOST_TRANSACTION_SIZE, SelectASize } from "./operator.js";
-import { BitForm, RankForm, SeedForm } from "./report-forms.js";
-import { View } from "./view.js";
+import { Catalogue } from "./catalogue.js";
+import { Names } from "./names.js";
+import { MOST_WEIGHT, Question } from "./question.js";
+import { ItemsView } from "./views.js";
 
-const SIZES = "hidden"; // the one mode of the field
+const MOST_QUESTIONS = 16;
 const IDS = /^(?:(?:0|[1-9][0-9]{0,6})(?: (?:0|[1-9][0-9]{0,6}))*)?$/;
 
-/** Items of the catalogue by their ids, in place of a basket of names: what a plan's view makes of one. */
+/** Items of the catalogue by their ids, in place of a basket of names: what a plan makes of one. */
 export class Transaction {
   /** @param {number[]} items distinct ids */
   constructor(items) {
@@ -25,105 +24,44 @@ export class Transaction {
   }
 }
 
-/** A plan of the kind `select-a-size` or `fixed-size`. */
+/** A plan of the kind `baskets`. */
 export class BasketPlan extends Plan {
-  static fieldNames = [
-    "catalogue", "sizes", "transaction_size", "itemset_size", "operators", "generator", "promise", "view",
-  ];
+  static fieldNames = ["catalogue", "names", "questions", "promise"];
 
-  #members = new Map();
+  #sums;
 
   /** @param {Record<string, any>} fields */
   constructor(fields) {
     super(fields);
     this.catalogue = Catalogue.read(fields.catalogue);
-    oneOf(fields.sizes, "sizes", [SIZES]);
-    this.transactionSize = wholeIn(fields.transaction_size, "transaction_size", 1, MOST_TRANSACTION_SIZE);
-    this.itemsetSize = wholeIn(fields.itemset_size, "itemset_size", 1, this.transactionSize);
-    this.view = new View(fields.view, this.catalogue);
-    this.generator = new Generator(fields.generator);
-    this.operator = this.#readOperator(fields.operators);
+    this.names = new Names(fields.names, this.catalogue);
+    this.questions = readQuestions(fields.questions, this.catalogue);
     this.promise = readPromise(fields.promise);
-    this.#checkBlocks();
-    this.#checkGenerator();
     this.limit = this.promise.limit;
-    this.amplification = this.operator.amplification;
+    const all = this.questions.map((question) => question.amplification);
+    this.amplification = all.reduce((most, each) => (isLess(most, each) ? each : most));
     checkPromise(this.amplification, this.reportsPerPerson, this.limit);
-    /** What is reported, with blocks of one block. */
-    this.form = this.#formOf(this.operator);
-    this.reportBytes = (this.view.blocks ? NUMBER_BYTES : 0) + this.form.length;
-  }
-
-  get #blocks() {
-    return /** @type {import("./blocks.js").Blocks} */ (this.view.blocks);
-  }
-
-  /** Number of items that a report is made for: of the longest blocks, or all. */
-  get askedItems() {
-    return this.view.blocks ? this.view.blocks.longest : this.catalogue.count;
-  }
-
-  #readOperator(contents) {
-    if (!Array.isArray(contents) || contents.length !== 1) {
-      throw new PlanError("plan field operators must be a list of one operator");
-    }
-    const operator = new (this.kind === FixedSize.kind ? FixedSize : SelectASize)(contents[0]);
-    if (operator.size !== this.transactionSize) throw new PlanError("the operator's size must be transaction_size");
-    return operator;
-  }
-
-  #checkBlocks() {
-    if (this.view.blocks === null) return;
-    if (this.view.blocks.shortest < this.itemsetSize) {
-      throw new PlanError("blocks hold fewer items than the largest itemsets; cut into fewer pieces");
-    }
-  }
-
-  #checkGenerator() {
-    const operator = this.operator;
-    const padded = this.askedItems + operator.size;
-    if (operator instanceof FixedSize) {
-      this.#checkFixed(operator, padded);
-      return;
-    }
-    this.generator.check(padded, operator.insertBits, operator.size + this.itemsetSize);
-    const least = this.generator.leastFieldBits(padded, operator.insertBits);
-    if (this.generator.field && this.generator.field.bits > least) {
-      throw new PlanError(`plan field field_bits must be ${least} for these items, the least that suffices`);
-    }
-  }
-
-  #checkFixed(operator, padded) {
-    if (!this.generator.isSeedless) throw new PlanError("reports of a fixed size need the generator none");
-    if (operator.items !== padded || this.askedItems < this.itemsetSize) {
-      throw new PlanError("the operator is for another number of items than the plan has with padding");
-    }
-  }
-
-  #formOf(operator) {
-    if (operator instanceof FixedSize) return new RankForm(this.askedItems, operator);
-    if (this.generator.isSeedless) return new BitForm(this.askedItems, operator);
-    return new SeedForm(this.askedItems, operator, this.generator);
+    let sum = 0n;
+    this.#sums = this.questions.map(({ weight }) => (sum += BigInt(weight)));
+    /** Bytes of a report that say its question, where there are several. */
+    this.numberBytes = this.questions.length > 1 ? 1 : 0;
+    this.reportBytes = this.numberBytes + Math.max(...this.questions.map(({ form }) => form.length));
   }
 
   toJSON() {
     return {
       ...envelopeOf(this),
       catalogue: this.catalogue.toJSON(),
-      sizes: SIZES,
-      transaction_size: this.transactionSize,
-      itemset_size: this.itemsetSize,
-      operators: [this.operator.toJSON()],
-      generator: this.generator.toJSON(),
+      names: this.names.toJSON(),
+      questions: this.questions.map((question) => question.toJSON()),
       promise: this.promise.fields,
-      view: this.view.toJSON(),
     };
   }
 
   /**
    * Turn a basket into a report.
-   * @param {Iterable<string | number> | Transaction} basket names, in any order (7 is the name "7"), which the plan's
-   *   view makes a transaction of; or a transaction
+   * @param {Iterable<string | number> | Transaction} basket names, in any order (7 is the name "7"), which the plan
+   *   makes a transaction of; or a transaction
    * @param {import("../words.js").Words} [words] by default the system's
    * @returns {Uint8Array}
    * @throws {RecordError} a name that the plan does not know, or one twice; its text is not told
@@ -139,24 +77,14 @@ export class BasketPlan extends Plan {
    */
   draw(basket, words) {
     const transaction = this.#transactionOf(basket);
-    if (this.view.blocks) return this.#drawBlock(transaction, words);
-    return this.form.draw(transaction, words);
-  }
-
-  #drawBlock(transaction, words) {
-    const block = words.below(this.#blocks.count); // before anything of the basket is looked at
-    const members = this.#membersOf(block);
-    const held = new Set(transaction);
-    const places = members.flatMap((item, place) => (held.has(item) ? [place] : []));
-    const steps = this.form.draw(places, words);
-    const report = Uint8Array.from([block & 255, block >>> 8, ...steps.report]);
-    return { ...steps, block, places, report };
-  }
-
-  /** Return the items of a block, of which the last asked for is kept. */
-  #membersOf(block) {
-    if (!this.#members.has(block)) this.#members = new Map([[block, this.#blocks.members(block)]]);
-    return this.#members.get(block);
+    const number = this.numberBytes ? words.pick(this.#sums) : 0; // whatever the transaction holds
+    const { view, form } = this.questions[number];
+    const entries = view.entriesOf(transaction);
+    const steps = form.draw(entries, words);
+    const report = new Uint8Array(this.reportBytes);
+    if (this.numberBytes) report[0] = number;
+    report.set(steps.report, this.numberBytes);
+    return { ...steps, question: number, entries, report };
   }
 
   #transactionOf(basket) {
@@ -164,7 +92,7 @@ export class BasketPlan extends Plan {
       if (typeof basket === "string" || typeof basket?.[Symbol.iterator] !== "function") {
         throw new TypeError("a basket must be a list or set of item names");
       }
-      return this.view.transactionOf(basket);
+      return this.names.transactionOf(basket);
     }
     const items = [...basket.items].sort((left, right) => left - right);
     if (!items.every((item) => Number.isInteger(item) && item >= 0 && item < this.catalogue.count)) {
@@ -186,29 +114,41 @@ export class BasketPlan extends Plan {
   }
 
   /**
-   * Return what a report shows: it stands for these items, and says nothing else.
+   * Return what a report shows: it stands for these entries of its question, and says nothing else.
    * @param {Uint8Array} report
-   * @returns {{ shown: number[], block?: number }} `shown` ids, rising; those from the catalogue's length on are padding
-   *   and stand for no item. `block` where the report is about one.
+   * @returns {{ question: number, shown: number[] }} `question` its number; `shown` entries, rising: those from the
+   *   view's `count` on are padding and stand for none
    * @throws {WireError} bytes that no client of this plan can have sent
    */
   decode(report) {
     if (report.length !== this.reportBytes) throw new WireError(`a report of this plan has ${this.reportBytes} bytes`);
-    if (this.view.blocks) return this.#decodeBlock(report);
-    return { shown: this.#shownBy(report) };
+    const number = this.numberBytes ? report[0] : 0;
+    if (number >= this.questions.length) throw new WireError("a report answers a question that the plan does not have");
+    const { form } = this.questions[number];
+    const end = this.numberBytes + form.length;
+    if (report.subarray(end).some((byte) => byte !== 0)) throw new WireError("a report has bits set beyond its answer");
+    const answer = report.subarray(this.numberBytes, end);
+    form.check(answer);
+    return { question: number, shown: form.shown(answer) };
   }
+}
 
-  #decodeBlock(report) {
-    const block = report[0] + 256 * report[1];
-    if (block >= this.#blocks.count) throw new WireError("a report names a block that the plan does not have");
-    const members = this.#membersOf(block);
-    const idOf = (place) =>
-      place < members.length ? [members[place]] : place < this.askedItems ? [] : [this.catalogue.count + place - this.askedItems];
-    return { shown: this.#shownBy(report.subarray(NUMBER_BYTES)).flatMap(idOf), block };
+/**
+ * @param {any} contents
+ * @param {Catalogue} catalogue
+ */
+function readQuestions(contents, catalogue) {
+  if (!Array.isArray(contents) || contents.length < 1 || contents.length > MOST_QUESTIONS) {
+    throw new PlanError(`plan field questions must be a list of 1 to ${MOST_QUESTIONS}`);
   }
-
-  #shownBy(report) {
-    this.form.check(report);
-    return this.form.shown(report);
+  const questions = contents.map((content) => new Question(content, catalogue));
+  if (new Set(questions.map((question) => canonicalText(question.toJSON()))).size < questions.length) {
+    throw new PlanError("no two questions of a plan may be equal");
   }
+  const weight = wholeIn(questions.reduce((sum, each) => sum + each.weight, 0), "share", 1, MOST_WEIGHT);
+  if (questions.some(({ total }) => total !== weight)) {
+    throw new PlanError(`the shares of a plan's questions must add up to all: ${weight} of as many`);
+  }
+  if (!questions.some(({ view }) => view instanceof ItemsView)) throw new PlanError("a plan must ask about items");
+  return questions;
 }

@@ -1,0 +1,140 @@
+"""The question about sizes that goes with one about at most M items: which classes, which operator, which share.
+
+Dummies of the reports of items tell how many baskets hold fewer than M items, exactly as well as they tell of items; of
+longer ones they tell nothing, and those are what is sampled. So the classes begin at M (server/size_law.py cuts them).
+The share is small, as all who answer are of no use for items: 2,000 people tell the law of sizes well
+enough, 5% at most of few and 1% at least of many.
+
+Of one of B classes and the dummy the best operators within γ are reports of ℓ of the B + 1 (subset selection, Ye and
+Barg 2018), ℓ = 1 being generalized randomized response.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assocpriv.planning.designs import Floats, WorstSupport, search_fixed_designs
+from assocpriv.plans.question import Question
+from assocpriv.plans.sizes_view import SizesView
+from assocpriv.plans.transition import SupportModel
+from assocpriv.promise.breaches import parse_share
+from assocpriv.promise.errors import PlanError
+from assocpriv.server.crafted import FALSE_ALARM, log_share_chance
+from assocpriv.server.size_law import fit_size_law, size_classes
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
+
+AUTO = "auto"
+_PEOPLE, _LEAST_SHARE, _MOST_SHARE = 2000, Fraction(1, 100), Fraction(1, 20)
+_PARTS = 1000  # shares are whole numbers of these
+_FORGED = (0.001, 0.01)
+_MEAN, _SHAPE, _MOST_SIZE = 6.0, 1.5, 1 << 12  # of usual baskets
+_TESTS = 20  # that share one false-alarm rate, about
+
+
+def share_asked(asked: "str | float | Fraction", reports: int) -> Fraction:
+    """Return the share of the people who are asked about sizes: ``auto``, or one below a half, up to a thousandth.
+
+    >>> str(share_asked("auto", 100_000)), str(share_asked("2.5%", 100))
+    ('1/50', '1/40')
+    """
+    if isinstance(asked, str) and asked.strip() == AUTO:
+        return _rounded(min(max(Fraction(_PEOPLE, reports), _LEAST_SHARE), _MOST_SHARE))
+    share = _rounded(parse_share(asked, "the share asked about sizes"))
+    if not 0 < share < Fraction(1, 2):
+        raise PlanError(f"the share asked about sizes must lie above 0 and below 50%, or be {AUTO!r}; got {asked}")
+    return share
+
+
+def _rounded(share: Fraction) -> Fraction:
+    return Fraction(math.ceil(share * _PARTS), _PARTS)
+
+
+def with_sizes(question: Question, share: Fraction, limit: Fraction, reports: int) -> tuple[Question, ...]:
+    """Return a question about items, and beside it one about sizes that so large a share is asked.
+
+    ``limit`` is the γ that each report stays strictly below. There is none about sizes where no transaction can hold
+    more than M items.
+    """
+    if question.transaction_size >= question.n_items:
+        return (question,)
+    classes = size_classes(question.transaction_size)
+    bounds = tuple(classes[classes <= question.n_items].tolist())
+    designs = search_fixed_designs(1, len(bounds) + 1, limit, WorstSupport([1], max(1, int(reports * share))))
+    operator = min(designs, key=lambda design: (design.error, design.report_size)).operator(limit)
+    asked = Question(len(bounds), operator, view=SizesView(bounds), weight=share.numerator)
+    whole = Question(
+        question.n_items, question.operator, question.generator, question.itemset_size,
+        weight=share.denominator - share.numerator,
+    )  # fmt: skip
+    return whole, asked
+
+
+# ---- forged answers
+
+
+@dataclass(frozen=True, slots=True)
+class Forged:
+    """What a share of all reports, forged to say that baskets are of the largest class, does to undoing the sampling.
+
+    ``factors`` are by itemset size what supports are multiplied by (server/size_law.py); ``noticed`` tells whether the
+    check of the questions' shares flags so many answers about sizes (server/crafted.py).
+    """
+
+    share: float
+    factors: Mapping[int, float]
+    noticed: bool
+
+
+def forged_sizes(plan: "Plan", reports: int) -> tuple[Forged, ...]:
+    """Return what forged ones among so many reports do, of baskets as usual; nothing without the question.
+
+    None, as many as the check of the questions' shares lets pass, .1% and 1%. Usual are negative binomial sizes of mean
+    6 and shape 1.5. All forged reports answer the question about sizes, which few honest ones do. Dummies bound how
+    many baskets they can claim to hold M items or more, not how many items these hold.
+    """
+    asked = plan.sizes
+    if asked is None:
+        return ()
+    share, limit = plan.share(asked), math.log(FALSE_ALARM / _TESTS)
+    expected = float(reports * share)
+    step = most = max(1, round(math.sqrt(expected)) // 8)
+    while most < reports and log_share_chance(round(expected) + most + step, reports, share) >= limit:
+        most += step
+    return tuple(
+        Forged(part, _factors(plan, asked, reports, part), part * reports > most)
+        for part in sorted({0.0, min(most / reports, 1.0), *_FORGED})
+    )
+
+
+def _factors(plan: "Plan", asked: Question, reports: int, forged: float) -> dict[int, float]:
+    """Return what supports are multiplied by where this share of the reports is forged."""
+    sizes, bounds = _usual_sizes(plan.n_items), np.array(plan.size_bounds)
+    honest = reports * (1 - forged)
+    claimed = np.append(np.zeros(len(bounds) - 1), reports * forged)
+    below, classes = np.cumsum(sizes)[: bounds[0]], np.add.reduceat(sizes, bounds)
+    of_items = _expected(plan.items, below, honest * float(plan.share(plan.items)), 0.0)
+    law = fit_size_law(*of_items, *_expected(asked, classes, honest * float(plan.share(asked)), claimed), bounds)
+    return {k: law.undoing(int(bounds[0]), k)[0] for k in range(1, plan.items.itemset_size + 1)}
+
+
+def _expected(question: Question, supports: Floats, honest: float, forged: "Floats | float") -> tuple[Floats, Floats]:
+    """Return estimates of supports and their errors, expected of honest answers and forged ones that show entries."""
+    none, held = (float(value) for value in SupportModel.of(question.operator).row(1))
+    count = honest + float(np.sum(forged))
+    shown = ((supports - none) / (held - none) * honest + forged) / count
+    return none + (held - none) * shown, (held - none) * np.sqrt(np.clip(shown * (1 - shown), 0, None) / count)
+
+
+def _usual_sizes(n_items: int) -> Floats:
+    """Return the shares of baskets of 0, 1, … n items, float64 (n + 1,); what lies beyond is at n."""
+    sizes = np.arange(min(n_items, _MOST_SIZE) + 1.0)
+    ratios = (sizes[1:] - 1 + _SHAPE) / sizes[1:] * (_MEAN / (_MEAN + _SHAPE))
+    shares = np.cumprod(np.append((_SHAPE / (_MEAN + _SHAPE)) ** _SHAPE, ratios))
+    shares[-1] += max(1 - float(shares.sum()), 0.0)
+    return shares

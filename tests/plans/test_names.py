@@ -1,0 +1,158 @@
+"""Tests of what becomes of names: what is refused, JSON, and rolling up."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import small_plan
+
+from assocpriv.plans import names as module
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.names import LEFT_OUT, MAX_ANCESTORS, UNKNOWN, Names
+from assocpriv.promise.errors import PlanError
+
+TREE = (("beer", "drinks"), ("drinks", "food"), ("milk", "dairy"))
+
+
+def plan_of(items: list[str], names: Names) -> Plan:
+    """Return a plan of some items with rules for names."""
+    return replace(small_plan("none", len(items), 2, 2), catalogue=Catalogue(items), names=names)
+
+
+# ---- rules made at random
+
+NAMES = st.sampled_from([f"{letter}{number}" for letter in "abc" for number in range(5)])
+NAME_SETS = st.sets(NAMES, min_size=1, max_size=5).map(lambda names: tuple(sorted(names)))
+# a child is always less than its parent, so nothing goes in circles
+PARENTS = st.lists(st.tuples(NAMES, NAMES).filter(lambda pair: pair[0] < pair[1]), max_size=12).map(
+    lambda pairs: tuple(sorted(dict(pairs).items()))
+)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """Draw a plan with any rules."""
+    items = list(draw(st.permutations(draw(NAME_SETS))))
+    left_out = tuple(name for name in draw(st.just(()) | NAME_SETS) if name not in items)
+    return plan_of(items, Names(draw(st.sampled_from(["error", "drop"])), draw(PARENTS), left_out))
+
+
+@given(plans())
+def test_a_plan_with_rules_survives_its_json(plan: Plan) -> None:
+    """A plan read back is equal and has the same id, whatever the order of the taxonomy's object."""
+    content = json.loads(plan.canonical_json)
+    again = Plan.from_json(content)
+    assert again == plan
+    assert (again.plan_id, again.canonical_json) == (plan.plan_id, plan.canonical_json)
+    content["names"]["parents"] = dict(reversed(content["names"]["parents"].items()))
+    assert Plan.from_json(content).plan_id == plan.plan_id
+
+
+@given(plans())
+def test_rules_matter_to_the_id(plan: Plan) -> None:
+    """Plans that differ in nothing but what becomes of names have different ids."""
+    others = {"error": "drop", "drop": "error"}[plan.names.others]
+    assert replace(plan, names=replace(plan.names, others=others)).plan_id != plan.plan_id
+
+
+def test_canonical_rules() -> None:
+    """The canonical text of rules holds all their fields and no more, keys sorted."""
+    text = '"names":{"left_out":["bags"],"others":"drop","parents":{"beer":"drinks","drinks":"food",'
+    assert text + '"milk":"dairy"}}' in plan_of(["food", "dairy"], Names("drop", TREE, ("bags",))).canonical_json
+
+
+# ---- what is refused
+
+BAD_RULES: list[tuple[dict[str, Any], str]] = [
+    ({"others": "keep"}, "'error' or 'drop'"),
+    ({"left_out": ("b", "a")}, "left out must be sorted"),
+    ({"left_out": ("a", "a")}, "left out must be sorted"),
+    ({"left_out": ("",)}, "left out must be sorted"),
+    ({"parents": (("b", "x"), ("a", "x"))}, "must be sorted"),
+    ({"parents": (("a", "x"), ("a", "y"))}, "one parent"),
+    ({"parents": (("a", "x\n"),)}, "from names to names"),
+    ({"parents": (("a", 3),)}, "from names to names"),
+    ({"parents": (("a", "a"),)}, "circles"),
+    ({"parents": (("a", "b"), ("b", "a"))}, "circles"),
+    ({"parents": (("a", "b"), ("b", "c"), ("c", "b"))}, "circles"),
+]
+
+
+@pytest.mark.parametrize("position", range(len(BAD_RULES)))
+def test_bad_rules_are_refused(position: int) -> None:
+    """Each rule is checked, and the message says which."""
+    fields, message = BAD_RULES[position]
+    with pytest.raises(PlanError, match=message):
+        Names(**fields)
+
+
+BAD_JSON: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
+    (lambda _: None, "exactly the fields"),
+    (lambda _: [], "exactly the fields"),
+    (lambda names: names | {"more": 1}, "exactly the fields"),
+    (lambda names: {name: value for name, value in names.items() if name != "left_out"}, "exactly the fields"),
+    (lambda names: names | {"others": ["drop"]}, "'error' or 'drop'"),
+    (lambda names: names | {"parents": [["a", "b"]]}, "child to parent"),
+    (lambda names: names | {"parents": {"a": None}}, "from names to names"),
+    (lambda names: names | {"parents": {"a": ["b"]}}, "from names to names"),
+    (lambda names: names | {"left_out": "bags"}, "left_out"),
+    (lambda names: names | {"left_out": [["a"]]}, "left out must be sorted"),
+]
+
+
+@pytest.mark.parametrize("position", range(len(BAD_JSON)))
+def test_bad_json_is_refused(position: int) -> None:
+    """JSON that holds no such rules is a PlanError, whatever its types."""
+    change, message = BAD_JSON[position]
+    content = plan_of(["food", "dairy"], Names("drop", TREE)).to_json()
+    with pytest.raises(PlanError, match=message):
+        Plan.from_json(content | {"names": change(content["names"])})
+
+
+def test_rules_must_fit_their_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items that are left out, and too many names in all, are refused."""
+    with pytest.raises(PlanError, match="left out must not be"):
+        plan_of(["x", "y"], Names(left_out=("w", "y")))
+    monkeypatch.setattr(module, "MAX_ITEMS", 5)
+    plan_of(["food", "dairy"], Names(parents=TREE))
+    plan_of(["a", "b", "c", "d", "e", "f"], Names())
+    with pytest.raises(PlanError, match="at most 5 in all"):
+        plan_of(["food", "dairy"], Names(parents=TREE, left_out=("bags",)))
+
+
+def chain(steps: int) -> tuple[tuple[str, str], ...]:
+    """Return a taxonomy of one name above the other."""
+    return tuple((f"{number:03}", f"{number + 1:03}") for number in range(steps))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_ancestors_are_few(order: int) -> None:
+    """A name may have 64 ancestors and no more, however the names are sorted."""
+    turned = [(str(999 - int(a)), str(999 - int(b))) for a, b in chain(MAX_ANCESTORS + 1)]
+    pairs = sorted(turned)[::-1] if order < 0 else list(chain(MAX_ANCESTORS + 1))
+    assert len(Names(parents=tuple(sorted(pairs[1:]))).parents) == MAX_ANCESTORS
+    with pytest.raises(PlanError, match="64 ancestors"):
+        Names(parents=tuple(sorted(pairs)))
+
+
+# ---- rolling up
+
+
+def test_the_nearest_wins() -> None:
+    """A name goes to its nearest known ancestor or itself, or is dropped by one left out that comes first."""
+    names = Names(parents=(*TREE, ("stout", "beer"), ("wine", "drinks")), left_out=("beer",))
+    assert [names.roll_up(name, {"food": 0}) for name in ("food", "drinks", "wine", "beer", "stout", "milk")] == [
+        0, 0, 0, LEFT_OUT, LEFT_OUT, UNKNOWN,
+    ]  # fmt: skip
+    assert names.roll_up("stout", {"stout": 7, "food": 0}) == 7
+    assert names.roll_up("wine", {"drinks": 3, "food": 0}) == 3
+
+
+def test_rules_show_numbers_only() -> None:
+    """The repr tells how many names there are, and none of them."""
+    assert repr(Names("drop", TREE, ("bags",))) == "Names(3 with a parent, 1 left out, others: drop)"
