@@ -1,7 +1,7 @@
 """One transaction -> one report, on the device, whichever questions the plan has.
 
-This module sees raw items. First, of a plan of several questions, one is drawn by their weights, before anything of the
-basket is looked at; its view makes entries of the transaction, the items of what follows. The report begins with the
+This module sees raw items. First, of a plan of several questions, one is drawn by their weights, whatever the
+basket holds; its view makes entries of the transaction, the items of what follows. The report begins with the
 question's number. The steps of an answer, each an exact draw (see promise/entropy.py):
 
 1. the transaction becomes exactly M items: padded with dummies, or M of a longer one sampled uniformly;

@@ -34,6 +34,7 @@ _PEOPLE, _LEAST_SHARE, _MOST_SHARE = 2000, Fraction(1, 100), Fraction(1, 20)
 _PARTS = 1000  # shares are whole numbers of these
 _FORGED = (0.001, 0.01)
 _MEAN, _SHAPE, _MOST_SIZE = 6.0, 1.5, 1 << 12  # of usual baskets
+_SURE = 3.1  # standard errors, which one in a thousand exceeds
 _TESTS = 20  # that share one false-alarm rate, about
 
 
@@ -83,7 +84,7 @@ class Forged:
     """What a share of all reports, forged to say that baskets are of the largest class, does to undoing the sampling.
 
     ``factors`` are by itemset size what supports are multiplied by (server/size_law.py); ``noticed`` tells whether the
-    check of the questions' shares flags so many answers about sizes (server/crafted.py).
+    check of the questions' shares flags so many answers about sizes 999 times in a thousand (server/crafted.py).
     """
 
     share: float
@@ -104,10 +105,17 @@ def forged_sizes(plan: "Plan", reports: int) -> tuple[Forged, ...]:
     share, limit = plan.share(asked), math.log(FALSE_ALARM / _TESTS)
     expected = float(reports * share)
     step = most = max(1, round(math.sqrt(expected)) // 8)
-    while most < reports and log_share_chance(round(expected) + most + step, reports, share) >= limit:
+
+    def flagged(forged: int, fewer: float) -> bool:
+        """Tell whether so many forged answers are flagged, were honest ones so many standard errors below the mean."""
+        honest = (reports - forged) * share
+        count = max(0, int(honest - fewer * math.sqrt(honest * (1 - share)))) + forged
+        return log_share_chance(min(count, reports), reports, share) < limit
+
+    while most < reports and not flagged(most + step, 0):
         most += step
     return tuple(
-        Forged(part, _factors(plan, asked, reports, part), part * reports > most)
+        Forged(part, _factors(plan, asked, reports, part), part > 0 and flagged(round(part * reports), _SURE))
         for part in sorted({0.0, min(most / reports, 1.0), *_FORGED})
     )
 
@@ -119,7 +127,8 @@ def _factors(plan: "Plan", asked: Question, reports: int, forged: float) -> dict
     claimed = np.append(np.zeros(len(bounds) - 1), reports * forged)
     below, classes = np.cumsum(sizes)[: bounds[0]], np.add.reduceat(sizes, bounds)
     of_items = _expected(plan.items, below, honest * float(plan.share(plan.items)), 0.0)
-    law = fit_size_law(*of_items, *_expected(asked, classes, honest * float(plan.share(asked)), claimed), bounds)
+    of_sizes = _expected(asked, classes, honest * float(plan.share(asked)), claimed)
+    law = fit_size_law(*of_items, *of_sizes, bounds, plan.n_items)
     return {k: law.undoing(int(bounds[0]), k)[0] for k in range(1, plan.items.itemset_size + 1)}
 
 

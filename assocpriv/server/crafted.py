@@ -156,7 +156,7 @@ def check_reports(
     for number, asked in enumerate(answers):
         named = itemsets if asked.question is plan.items else ()
         tests = [*_totals(asked, memory), *_repeats(asked, memory), *_negatives(backend, asked.question, named)]
-        of = f"question {number + 1}, " if several else ""
+        of = f"question {number}, " if several else ""
         seen += [(of + name, said, log_p) for name, said, log_p in (tests if len(asked) else ())]
         # also those not made: what is named may follow data
         planned += _LARGEST_TOTAL + 2 + asked.question.itemset_size + several
@@ -197,7 +197,7 @@ def _bernsteins(excess: NDArray[np.float64], variance: float, bound: float, n_re
 
 def _shares(answers: Sequence[Answers], plan: Plan) -> Iterator[_Seen]:
     total = sum(map(len, answers))
-    for number, asked in enumerate(answers, 1):
+    for number, asked in enumerate(answers):
         share = plan.share(asked.question)
         said = f"{len(asked):,} of {total:,} reports answer it, {float(share):.3%} are to"
         yield f"question {number}, share", said, log_share_chance(len(asked), total, share)

@@ -46,6 +46,7 @@ _CONSTANT_FROM = 0.7  # beyond the last class, in u
 _END, _END_DEVIATION = 0.5, 0.5  # η at the end below which a law costs something
 _TILT, _SPIKE = 0.8, 15.0  # deviation of the tilt, and what it grows by where one class holds all
 _LEAST_ERROR = 1e-4  # of any estimate: the model is no nearer to the truth
+_ANY = 1 << 62  # items, where no catalogue bounds what a basket holds
 _DRAWS, _LAWS = 2048, 1024  # in all; of these a systematic sample by weight is kept
 _HOPELESS = 7.0  # in logarithms: evidence so much below the best is left out
 _HELD = 0.975  # of the laws, by what is stated as 1.96 errors
@@ -157,31 +158,29 @@ def size_classes(m: int) -> Ints:
 
 
 def fit_size_law(
-    below: Floats, below_errors: Floats, classes: Floats | None, class_errors: Floats | None, bounds: Ints
+    below: Floats, below_errors: Floats, classes: Floats, class_errors: Floats, bounds: Ints, n_items: int = _ANY
 ) -> SizeLaw:
     """Return the laws of baskets' sizes that explain what dummies and a few people's answers tell.
 
     Args:
         below: estimates of P(size ≤ j) for j = 0 … M − 1, the dummies' supports, float64 (M,), not clipped.
         below_errors: their standard errors, (M,), or covariances, (M, M).
-        classes: estimates of the share of baskets in each class of sizes from M on, float64 (B,), not clipped; None
-            where nobody was asked.
+        classes: estimates of the share of baskets in each class of sizes from M on, float64 (B,), not clipped.
         class_errors: their standard errors, (B,), or covariances, (B, B).
-        bounds: the least size of each class, int64 (B,), increasing from M.
+        bounds: the least size of each class, int64 (B,), increasing from M, at most n_items.
+        n_items: of the catalogue; no basket holds more.
 
     Returns:
         So many equally probable laws, always the same ones for the same estimates.
     """
     m = int(bounds[0])
-    cells = _cells(tuple(bounds.tolist()))
+    cells = _cells(tuple(bounds.tolist()), n_items)
     beyond = np.eye(len(cells.least))[:, np.searchsorted(cells.least, np.append(np.arange(1, m), bounds)) - 1].T
-    known = [_independent(1 - below, below_errors, beyond[:m])]
-    if classes is not None and class_errors is not None:
-        shares = beyond[m - 1 :].copy()
-        shares[:-1] -= shares[1:]
-        known.append(_independent(classes, class_errors, shares))
+    shares = beyond[m - 1 :].copy()
+    shares[:-1] -= shares[1:]
+    known = _independent(1 - below, below_errors, beyond[:m]), _independent(classes, class_errors, shares)
     told = _Estimates(*(np.concatenate(parts) for parts in zip(*known, strict=True)))
-    modes = [(prior, *_mode(prior, told)) for prior in _priors(tuple(bounds.tolist()))]
+    modes = [(prior, *_mode(prior, told)) for prior in _priors(tuple(bounds.tolist()), n_items)]
     best = max(evidence for *_, evidence in modes)
     near = [(prior, z, slopes) for prior, z, slopes, evidence in modes if evidence > best - _HOPELESS]
     drawn = [_draws(prior, z, slopes, told, _DRAWS // len(near)) for prior, z, slopes in near]
@@ -200,20 +199,21 @@ def _independent(values: Floats, errors: Floats, survivors: Floats) -> tuple[Flo
 
 
 @lru_cache(maxsize=64)
-def _cells(bounds: tuple[int, ...]) -> _Cells:
+def _cells(bounds: tuple[int, ...], n_items: int) -> _Cells:
     """Return cells among which classes of sizes begin."""
-    m, largest = bounds[0], max(_LARGEST * bounds[0], 1000, 4 * bounds[-1])
+    m, largest = bounds[0], min(max(_LARGEST * bounds[0], 1000, 4 * bounds[-1]), n_items)
     longer = np.rint(_WHOLE * 1.0625 ** np.arange(1, np.log(largest / _WHOLE) / np.log(1.0625))).astype(np.int64)
     least = np.unique(np.concatenate([np.arange(_WHOLE + 1), longer, bounds]))
+    least = least[least <= largest]
     most = np.append(least[1:] - 1, largest)
     ends = np.log((np.append(least, largest + 1) + 0.5) / (m + 0.5))
     return _Cells(least, np.rint(np.sqrt(least * most)).astype(np.int64), ends)
 
 
 @lru_cache(maxsize=16)
-def _priors(bounds: tuple[int, ...]) -> tuple[_Prior, ...]:
+def _priors(bounds: tuple[int, ...], n_items: int) -> tuple[_Prior, ...]:
     """Return a prior for each line and roughness."""
-    m, ends = bounds[0], _cells(bounds).ends
+    m, ends = bounds[0], _cells(bounds, n_items).ends
     places = np.minimum((ends[1:] + ends[:-1]) / 2, np.log(bounds[-1] / m) + _CONSTANT_FROM)
     knots, gap = np.linspace(places[0], places[-1], _KNOTS, retstep=True)
     bends = np.where(knots >= 0, np.maximum(places[:, None] - knots, 0), np.maximum(knots - places[:, None], 0))

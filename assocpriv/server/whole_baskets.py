@@ -32,18 +32,17 @@ _THETA = np.geomspace(1e-12, 1.0, 2048)[:-1]
 
 
 def law_of_sizes(backend: CountingBackend) -> SizeLaw | None:
-    """Return the law of sizes that a collection's reports tell; None where its plan asks nobody about those from M on.
+    """Return the law of sizes that a collection's reports tell; None without answers about those from M on.
 
     Dummy d is in a padded basket iff that holds at most M − 1 − d items.
     """
     plan, bounds = backend.plan, np.array(backend.plan.size_bounds, dtype=np.int64)
-    if plan.sizes is None:
+    if plan.sizes is None or not (source := backend.open(Part.WHOLE, plan.sizes))[0].n_reports:
         return None
     m, n_items = plan.items.transaction_size, plan.n_items
     below, below_errors = _singles(backend.open(Part.WHOLE), np.arange(n_items, n_items + m, dtype=np.int64))
-    source = backend.open(Part.WHOLE, plan.sizes)
-    classes, errors = _singles(source, np.arange(len(bounds), dtype=np.int64)) if source[0].n_reports else (None, None)
-    return fit_size_law(below[::-1], below_errors[::-1, ::-1], classes, errors, bounds)
+    classes, errors = _singles(source, np.arange(len(bounds), dtype=np.int64))
+    return fit_size_law(below[::-1], below_errors[::-1, ::-1], classes, errors, bounds, n_items)
 
 
 def _singles(source: Source, entries: Ints) -> tuple[Floats, Floats]:

@@ -29,11 +29,6 @@ def percent(value: float, decimals: int = 3, width: int = 0) -> str:
     return f"{value:{width}.{decimals}%}"
 
 
-def percent_or_dash(value: float, width: int = 9) -> str:
-    """Write a support, or a dash where there is none."""
-    return percent(value, width=width) if math.isfinite(value) else f"{'—':>{width}}"
-
-
 def percent_as_given(value: float, digits: int = 6) -> str:
     """Write a share that somebody chose as shortly as it was given, 5% and not 5.000%."""
     return f"{100 * value:.{digits}g}%"
