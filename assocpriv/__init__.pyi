@@ -31,15 +31,14 @@ from .files.plans import (
 )
 from .planning.baskets import explain_promises as explain_promises
 from .planning.discovery import (
-    privacy as privacy, promise_needed as promise_needed, reports_needed as reports_needed,
-    reports_to_discover as reports_to_discover,
+    privacy as privacy, reports_to_discover as reports_to_discover,
 )
 from .planning.shortlist import refine as refine
 from .simulation.samples import (
-    catalogue as catalogue, draft_catalogue as draft_catalogue, plan_for_sample as plan_for_sample,
-    try_catalogue as try_catalogue,
+    best_sold as best_sold, catalogue as catalogue, draft_catalogue as draft_catalogue,
+    sample_sizes as sample_sizes, try_catalogue as try_catalogue,
 )
-from .api import foresee as foresee, plan as plan
+from .api import choose_plan as choose_plan, find_plan as find_plan, foresee as foresee, plan as plan
 
 from .records.baskets import Baskets as Baskets, to_baskets as to_baskets
 from .client.ledger import Ledger as Ledger, report as report

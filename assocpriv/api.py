@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.auditing.audit import Audit
+    from assocpriv.planning.baskets import Choice
+    from assocpriv.planning.discovery import Found
     from assocpriv.plans.catalogue import Catalogue
     from assocpriv.records.baskets import Baskets
     from assocpriv.server.ask import AskOutcome
@@ -42,38 +44,31 @@ _COUNTING = ("confidence_level", "population", "memory_bytes", "progress")  # wh
 
 def plan(
     items: int | Iterable[str] | None = None,
-    transaction_size: int | None = None,
     promise: Breach | None = None,
     **wishes: Any,
 ) -> Plan:
-    """Choose the plan of baskets with the least error among those that keep a promise.
+    """Choose the plan that tells most of whole baskets among those that keep a promise.
 
-    The error is the lowest discoverable support (LDS): the support that equals four of its standard errors, the
-    largest over the itemset sizes asked for.
+    It chooses M, to how many items a basket is sampled, the operator, the form of reports, and how many people are
+    asked how many items they hold instead, by the expected error of supports in whole baskets.
 
     Args:
         items: number of items (then named 0 … n−1) or their names.
-        transaction_size: M, the number of items every transaction is padded or sampled to, 1..15.
         promise: the breach that no report may cause, nor all reports of one person together: ``Breach("5%", "50%")``,
             or ``Epsilon(2)``.
         wishes: by name:
 
-            - ``itemset_size``: K, the largest itemsets to be estimated; 3 (or M if that is less) by default.
             - ``reports``: number of reports N that the planner counts on; a million by default.
             - ``reports_per_person``: R, how many reports one person may send, 1..1000; each then tells less.
-            - ``code``: ``bch``, ``reed-solomon``, ``none`` (one bit an item), or ``auto``: whichever makes the shortest
-              report.
-            - ``kind``: ``independent`` (every other item is added independently), ``fixed-size`` (as many are added as
-              make the report hold some number of items), or ``auto``: the better one of both where the catalogue is
-              short enough.
-            - ``pattern``: ``any`` two-level pattern, or ``threshold`` as in the paper.
-            - ``target``: itemset sizes to plan for (``"pairs"``, 2, [1, 2]); 1..K by default. With more items than
-              could all be paired, the sizes below count too: mining must leave most items out on the way.
-            - ``largest_insert_bits``: r is at most this, 1..8.
+            - ``mean_size``: how many items a basket holds on average: items sold over receipts. 6 is assumed where
+              neither this nor ``like`` is known.
+            - ``like``: a sample of baskets, as a file, as :func:`assocpriv.to_baskets` takes it, or as a mapping from
+              sizes to numbers of baskets.
+            - ``itemset_size``: K, the largest itemsets to be estimated; 3 (or M if that is less) by default.
+            - ``transaction_size``: M, 1..15, where it is not to be chosen.
             - ``names``: what becomes of a basket's names (:class:`Names`); by default they are looked up.
-            - ``sizes``: the share of the people who are asked how many items they hold in place of which, as "2%", or
-              ``auto``; what sampling to M items loses can then be undone. By default nobody is.
-            - ``progress``: called with (done, total) steps.
+            - ``paper``: take the choice of EGS03 for this M, the least maximal lowest discoverable support by
+              thresholds, and ask nobody about sizes.
 
     Raises:
         PlanError: arguments out of range, or no operator fits.
@@ -82,22 +77,77 @@ def plan(
     Source: EGS03, sections 4 to 6; docs/why-it-works.md.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "bread", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "bread", "tea"], ap.Breach("5%", "50%"), mean_size=2)
     >>> made.n_items, made.report_bytes, made.amplification < 19
     (3, 1, True)
     """
-    from assocpriv.planning.baskets import make_plan
+    return choose_plan(items, promise, **wishes).plan
+
+
+def choose_plan(items: int | Iterable[str] | None = None, promise: Breach | None = None, **wishes: Any) -> "Choice":
+    """Return the plan of :func:`plan`, what it was chosen for, and what is expected of it.
+
+    Returns:
+        The ``plan``, ``expected`` errors by itemset size, and ``other_means``: the M that half and twice the mean size
+        of baskets would have chosen.
+
+    Raises:
+        PlanError, TypeError: as :func:`plan`.
+
+    >>> import assocpriv as ap
+    >>> choice = ap.choose_plan(1000, ap.Breach("5%", "50%"), mean_size=6)
+    >>> choice.plan.items.transaction_size, choice.other_means
+    (8, {3.0: 6, 12.0: 14})
+    """
+    from assocpriv.planning import baskets
 
     slips = {"epsilon", "prior", "posterior"} & wishes.keys()
     if slips or not isinstance(promise, Breach):
         said = f"plan() has no argument {min(slips)!r}" if slips else "plan() needs a promise"
         raise TypeError(f'{said}; give promise=Epsilon(2) or promise=Breach("5%", "50%"), both of assocpriv')
-    check_names(wishes, [*signature(make_plan).parameters])
+    check_names(wishes, [*signature(baskets.choose_plan).parameters])
     if items is None:
         raise TypeError("plan() needs items: how many there are, or their names")
-    if transaction_size is None:
-        raise TypeError("plan() needs transaction_size: M, 1 to 15 items that a basket is sampled to")
-    return make_plan(items, transaction_size, promise, **wishes)
+    return baskets.choose_plan(items, promise, **_with_sizes(items, wishes))
+
+
+def find_plan(support: float | str | Fraction, items: int | Iterable[str], **wishes: Any) -> "Found":
+    """Return the plan with the weakest need to find all itemsets of a size that have a support in whole baskets.
+
+    With ``reports`` the least ε is looked for, up to that of the promise if one is given; without them the least number
+    of reports under the promise, of two digits. One step less does not do.
+
+    Args:
+        support: in (0, 1], as 0.01 or ``"1%"``, in whole baskets.
+        items: number of items or their names.
+        wishes: ``size`` (items of an itemset, 2 by default), ``reports`` or ``promise`` or both, ``prior`` (what the
+            promise found is shown for), ``progress`` (called with (done, total) steps), and all else of :func:`plan`.
+
+    Returns:
+        ``reports``, ``promise`` and the ``plan``.
+
+    Raises:
+        PlanError: arguments out of range, or nothing does: it says how many reports would.
+
+    >>> import assocpriv as ap
+    >>> found = ap.find_plan("20%", 100, size=1, reports=20_000, mean_size=4)
+    >>> f"{float(found.promise.posterior):.1%}", found.plan.items.itemset_size
+    ('12.1%', 1)
+    """
+    from assocpriv.planning import discovery
+
+    items = items if isinstance(items, int) else list(items)
+    return discovery.find_plan(support, items, **_with_sizes(items, wishes))
+
+
+def _with_sizes(items: int | Iterable[str], wishes: dict[str, Any]) -> dict[str, Any]:
+    """Return wishes with the sizes of baskets in place of a sample of them."""
+    sample = wishes.get("like")
+    if sample is None or isinstance(sample, Mapping):
+        return wishes
+    from assocpriv.simulation.samples import sample_sizes
+
+    return wishes | {"like": sample_sizes(sample, items, wishes.get("names")).sizes}
 
 
 def foresee(plan: PublishedPlan, reports: int) -> Any:
@@ -115,7 +165,7 @@ def foresee(plan: PublishedPlan, reports: int) -> Any:
         PlanError: plans of this kind are not known here.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(1000, 3, ap.Breach("5%", "50%"))
+    >>> made = ap.plan(1000, ap.Breach("5%", "50%"))
     >>> ap.foresee(made, 1_000_000).reports
     1000000
     """
@@ -237,7 +287,7 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "bread", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
     >>> len(ap.randomize({"milk", "tea"}, made)), len(ap.randomize([{"milk"}, {"tea", "bread"}], made))
-    (1, 2)
+    (2, 2)
     """
     plan = PublishedPlan.of(plan)
     if _is_one(records):

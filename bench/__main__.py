@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import tables
-from bench.accuracy import additive_noise, liars, numeric, planted, sizes
+from bench.accuracy import additive_noise, choices, liars, numeric, planted, sizes
 from bench.accuracy import run as accuracy
 from bench.figures import guided_plots, tree_plots
 from bench.figures import run as figures
@@ -75,7 +75,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "subject",
         nargs="?",
-        choices=["baskets", "numeric", "sizes"],
+        choices=["baskets", "numeric", "sizes", "choices"],
         default="baskets",
         help="accuracy: of what",
     )
@@ -222,6 +222,15 @@ def show(found: dict[str, Any], kept: dict[str, Any], text: str, stem: str, opti
         mining.tell(f"kept as {path.name}.json and {path.name}.md")
 
 
+def compare_choices(options: argparse.Namespace) -> None:
+    """Run the bench of what the planner chooses and print or save it."""
+    about = {"set": "accuracy choices", "machine": machine(), "versions": versions()}
+    cells = choices.CELLS[:1] if options.quick else choices.CELLS
+    found = about | choices.run(options.seeds, cells=cells)
+    text = tables.heading(found, "What the planner chooses, and the best in hindsight") + choices.markdown(found)
+    show(found, found, text, "accuracy-choices", options)
+
+
 def compare_sizes(options: argparse.Namespace) -> None:
     """Run the bench of the law of baskets' sizes and print or save it."""
     about = {"set": "accuracy sizes", "machine": machine(), "versions": versions()}
@@ -268,7 +277,7 @@ def main() -> None:
         print(json.dumps(found) if options.json else guided_plots.markdown(found))
         return
     if options.set == "accuracy":
-        subjects = {"baskets": compare, "numeric": compare_numbers, "sizes": compare_sizes}
+        subjects = {"baskets": compare, "numeric": compare_numbers, "sizes": compare_sizes, "choices": compare_choices}
         subjects[options.subject](options)
         return
     quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed", "js", "pages")]

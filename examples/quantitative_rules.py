@@ -28,7 +28,7 @@ def main() -> None:
     for name, values in {"sex": ["Male", "Female"], "class": ["<=50K", ">50K"]}.items():
         table[name] = pd.Categorical(table[name], values)
     baskets = pd.get_dummies(table, prefix_sep="=")
-    plan = ap.plan(list(baskets), 4, ap.Breach("5%", "50%"), reports=len(baskets), itemset_size=2)
+    plan = ap.plan(list(baskets), ap.Breach("5%", "50%"), transaction_size=4, itemset_size=2, reports=len(baskets))
     reports = ap.randomize(baskets, plan)  # what leaves the devices
     rules = ap.association_rules(ap.mine(reports, min_support="10%"), min_confidence="70%")
     print(f"{len(baskets):,} people, {len(plan.catalogue)} items, {plan.report_bytes}-byte reports")

@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from planned import planned
+
 import assocpriv as ap
 from assocpriv.pages.operator import AdminPage, Sessions, Sources
 from assocpriv.plans.published import PublishedPlan
 
 TOKEN = "a-token-of-the-operator-of-this-collection"
-PLAN = ap.plan(items=12, transaction_size=3, promise=ap.Breach("5%", "50%"))
+PLAN = planned(items=12, transaction_size=3, promise=ap.Breach("5%", "50%"))
 HOSTILE = [
     "<script>document.title='broken'</script>",
     "\"'><img src=//evil.example/x onerror=alert(1)>",
@@ -99,7 +101,7 @@ class Commands:
 
     def refine(self, arguments: list[str]) -> dict[str, Any]:
         """Propose a plan."""
-        plan = ap.plan(items=5, transaction_size=2, promise=ap.Breach("5%", "50%"))
+        plan = planned(items=5, transaction_size=2, promise=ap.Breach("5%", "50%"))
         Path(arguments[arguments.index("-o") + 1]).write_text(plan.canonical_json)
         return {"items": 5, "reports": 800, "level_discoverable_support": {"1": 0.01, "2": 0.03}}
 

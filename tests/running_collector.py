@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import pyarrow.parquet as pq
+from planned import planned
 
 import assocpriv as ap
 from assocpriv.files.plans import write_plan
 
-PLAN = ap.plan(items=200, transaction_size=3, promise=ap.Breach("5%", "50%"))  # 15 bytes a report, any of which are one
+PLAN = planned(items=200, transaction_size=3, promise=ap.Breach("5%", "50%"))  # 15 bytes a report, any of which are one
 RECORD = 16 + PLAN.report_bytes
 NUMBER_AT = 7  # of a record: where in its id its number stands, in 4 bytes
 HEADERS = {"Assocpriv-Plan": PLAN.plan_id, "Content-Type": "application/octet-stream"}

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import numpy as np
+from planned import planned
 
 import assocpriv as ap
 from assocpriv.collect.wire import Upload, read_upload
 
-PLAN = ap.plan(items=200, transaction_size=3, promise=ap.Breach("5%", "50%"))  # 15 bytes a report, any of which are one
+PLAN = planned(items=200, transaction_size=3, promise=ap.Breach("5%", "50%"))  # 15 bytes a report, any of which are one
 LENGTH = 16 + PLAN.report_bytes
 
 

@@ -89,6 +89,11 @@ def _verbosity() -> int:
     return 0 if context is None else int(context.meta.get(_VERBOSITY, 0))
 
 
+def is_verbose() -> bool:
+    """Tell whether more than usual is to be said."""
+    return _verbosity() > 0
+
+
 def say(lines: Iterable[str]) -> None:
     """Talk to the person, on standard error, unless quiet is wanted."""
     if _verbosity() >= 0:
@@ -318,6 +323,36 @@ def choice(name: str, words: Sequence[str], help: str, default: str | None = Non
     return usual(name, default=default or words[0], help=help, type=click.Choice(words))
 
 
+def rare(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
+    """Return one decorator for options that only --help-all shows, and that option."""
+
+    def decorate(function: _F) -> _F:
+        known = len(getattr(function, "__click_params__", []))
+        function = joined(*decorators)(function)
+        for option in function.__click_params__[known:]:  # type: ignore[attr-defined]
+            option.hidden = True
+        return _help_all_option(function)
+
+    return decorate
+
+
+def _show_all_help(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        for option in context.command.params:
+            if isinstance(option, click.Option):
+                option.hidden = False
+        click.echo(context.get_help(), color=context.color)
+        context.exit()
+
+
+_help_all_option = click.option(
+    "--help-all",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all_help,
+    help="Show this message and the rarer options.",
+)
 json_option = click.option(
     "--json",
     is_flag=True,

@@ -5,57 +5,54 @@ refine: a plan of what mattered, for other people.
 """
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 import assocpriv as ap
 from assocpriv.cli import options as opt
 
-_NAMES = ("items", "catalogue", "taxonomy", "level", "leave_out")
-_CHOICES = ("itemset_size", "reports_per_person", "code", "pattern", "kind", "sizes")
+_NAMES = ("items", "catalogue", "taxonomy", "leave_out")
+_KNOWN = ("reports", "reports_per_person", "mean_size", "itemset_size", "transaction_size", "paper")
 _names_options = opt.joined(
     click.option("--items", type=opt.WHOLE, help="Number of items, named 0 … N−1."),
     click.option("--catalogue", type=opt.PATH, help="File of item names, one a line."),
     click.option("--taxonomy", type=opt.PATH, help="CSV: in each line a name, its parent, the parent's parent …"),
-    click.option("--level", type=opt.WHOLE, help="Column of the taxonomy, from 1, whose names are the items."),
-    click.option(
-        "--leave-out", type=opt.PATH, help="File of names that clients drop, with all below them, one a line."
-    ),
-    opt.choice("--others", ["error", "drop"], "What clients do with names that lead to no item."),
 )
 _promise_options = opt.joined(
-    click.option(
-        "--transaction-size", type=opt.WHOLE, help="M: baskets are sampled to M items.  [default: by --baskets]"
-    ),
     click.option("--prior", help="Belief before a report, as 5% or 0.05."),
     click.option("--posterior", help="Belief that no report may lift the prior to."),
     opt.epsilon_option,
-    click.option("--itemset-size", type=opt.WHOLE, help="K: largest itemsets to estimate.  [default: 3, at most M]"),
-    click.option(
-        "--sizes",
-        metavar="SHARE",
-        help="Ask this share of the people how many items they hold, not which, as 2% or auto: it tells what sampling "
-        "to M loses.",
-    ),
+)
+_known_options = opt.joined(
     opt.usual("--reports", default=1_000_000, help="Reports that are expected."),
     opt.usual(
         "--reports-per-person",
         default=1,
         help="R: reports that one person may send; the promise covers all of them together.",
     ),
+    click.option(
+        "--mean-size", type=opt.NUMBER, help="Items of a basket on average, items sold over receipts.  [default: 6]"
+    ),
+    click.option("--like", type=opt.PATH, help="A sample of baskets instead, which says how large they are."),
+    click.option("--itemset-size", type=opt.WHOLE, help="K: largest itemsets to estimate.  [default: 3]"),
+    click.option("--transaction-size", type=opt.WHOLE, help="M: baskets are sampled to M items.  [default: chosen]"),
 )
-_design_options = opt.joined(
-    opt.choice(
-        "--code", ["auto", "bch", "reed-solomon", "none"], "How a report is compressed; auto takes the shortest."
+_rare_options = opt.rare(
+    click.option(
+        "--find",
+        metavar="SUPPORT",
+        help="Look for the weakest need to find this support in whole baskets, as 1%: the least ε for --reports, or "
+        "about the fewest reports for a promise.",
     ),
-    opt.choice("--pattern", ["any", "threshold"], "Operators to search; threshold is the choice of the 2003 paper."),
-    opt.choice(
-        "--kind",
-        ["auto", "independent", "fixed-size"],
-        "How items are added to a report: each by chance, or to a fixed number of items.",
+    click.option("--size", type=opt.WHOLE, help="Of --find: items of the itemsets.  [default: 2]"),
+    click.option(
+        "--leave-out", type=opt.PATH, help="File of names that clients drop, with all below them, one a line."
     ),
-    click.option("--target", help="Itemset sizes that matter most: singles, pairs, triples or numbers, with commas."),
+    opt.choice("--others", ["error", "drop"], "What clients do with names that lead to no item."),
+    click.option("--paper", is_flag=True, help="The choice of the 2003 paper for this --transaction-size."),
+    opt.layout_options,
+    opt.force_option,
 )
 
 
@@ -63,30 +60,44 @@ _design_options = opt.joined(
 @click.argument("baskets", type=opt.PATH, nargs=-1)
 @click.option("-o", "--output", type=opt.OUTPUT, help="File of names to write, one a line.  [default: standard output]")
 @opt.usual("--min-count", default=1, help="Baskets that a name must be in.", type=opt.WholeRange(1))
+@click.option("--best", type=opt.WholeRange(1), help="Only so many names, those in most baskets or sold most.")
+@click.option("--sales", type=opt.PATH, help="A list of sales in place of BASKETS: CSV, in each line a name, how many.")
 @click.option("--check", type=opt.PATH, help="Check this catalogue instead, against BASKETS if there are any.")
 @opt.layout_options
 @opt.result_options
 def catalogue(
-    baskets: tuple[Path, ...], output: Path | None, min_count: int, check: Path | None, force: bool, **layout: Any
+    baskets: tuple[Path, ...],
+    output: Path | None,
+    min_count: int,
+    best: int | None,
+    sales: Path | None,
+    check: Path | None,
+    force: bool,
+    **layout: Any,
 ) -> None:
-    """Make a catalogue, the names of all items, of BASKETS that may be looked at.
+    """Make a catalogue, the names of all items, of BASKETS that may be looked at, or of a list of sales.
 
     It shows names of items, because a catalogue gets published with its plan: read it before you do.
 
     \b
     Example:
       assocpriv catalogue baskets.csv --min-count 10 -o names.txt
+      assocpriv catalogue --sales sales.csv --best 100 -o best.txt
       assocpriv catalogue --check names.txt
     """
     if check is not None:
-        opt.refuse_given(("output", "min_count"), "does not go with --check, which makes no catalogue")
+        opt.refuse_given(("output", "min_count", "best", "sales"), "does not go with --check, which makes no catalogue")
         _check(check, baskets, layout)
         return
-    if not baskets:
-        raise click.UsageError("give files of baskets, or --check a catalogue")
+    if bool(baskets) == (sales is not None):
+        raise click.UsageError("give files of baskets, a list of --sales, or --check a catalogue")
     if output is not None:
-        opt.check_writable(output, force=force, inputs=baskets)
-    draft = ap.draft_catalogue(baskets, min_count, layout, opt.Progress().stage("reading"))
+        opt.check_writable(output, force=force, inputs=[*baskets, *([] if sales is None else [sales])])
+    if sales is not None:
+        opt.refuse_given((*opt.LAYOUT,), "says how BASKETS are written; a list of sales is CSV")
+        draft = ap.best_sold(sales, best, min_count)
+    else:
+        draft = ap.draft_catalogue(baskets, min_count, layout, opt.Progress().stage("reading"), best=best)
     opt.say(ap.show.collections.draft_talk(draft))
     if output is not None:
         ap.write_catalogue(draft.catalogue, output, force=force)
@@ -108,22 +119,12 @@ def _check(path: Path, baskets: tuple[Path, ...], layout: dict[str, Any]) -> Non
 @click.command()
 @_names_options
 @_promise_options
-@_design_options
-@click.option(
-    "--baskets", type=opt.PATH, help="A sample of baskets: proposes M, or says what sampling to M would lose."
-)
-@opt.layout_options
-@opt.choice("--unknown", ["error", "drop"], "Items of the sample outside the catalogue.")
-@click.option(
-    "--discover",
-    metavar="SUPPORT",
-    help="Solve for what discovers this support, as 1%: about the fewest reports for a promise, or with --reports "
-    "instead of a promise about the strictest promise.",
-)
-@click.option("-o", "--output", type=opt.OUTPUT, help="Plan file to write (JSON); required without --discover.")
-@opt.result_options
+@_known_options
+@click.option("-o", "--output", type=opt.OUTPUT, help="Plan file to write (JSON); required without --find.")
+@opt.json_option
+@_rare_options
 def plan(output: Path | None, force: bool, **options: Any) -> None:
-    """Choose the operator with the least error inside a promise.
+    """Choose the plan that tells most of whole baskets inside a promise.
 
     The promise: no report lifts a belief from PRIOR to POSTERIOR, or a belief's opposite the other way; or as EPSILON
     of local differential privacy. 5% to 10% is strict, 5% to 50% (which is ln 19) usual, 1% to 50% lenient; what each
@@ -131,104 +132,68 @@ def plan(output: Path | None, force: bool, **options: Any) -> None:
 
     \b
     Example:
-      assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% -o plan.json
-      assocpriv plan --items 1000 --transaction-size 5 --epsilon 2.5 -o plan.json
-      assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% --discover 1%
-      assocpriv plan --items 1000 --baskets sample.dat --epsilon 2.5 -o plan.json
+      assocpriv plan --items 1000 --prior 5% --posterior 50% -o plan.json
+      assocpriv plan --catalogue names.txt --epsilon 2.5 --mean-size 4.4 --reports 50000 -o plan.json
+      assocpriv plan --items 1000 --epsilon 2.5 --like sample.dat -o plan.json
+      assocpriv plan --items 1000 --find 3% --size 2 --reports 1000000
     """
-
     names = ap.NameSource(**{name: options[name] for name in _NAMES})
-    if options["discover"] is None:
+    if options["find"] is None:
         opt.require(("output",))
-    _check_usage(options)
+        opt.refuse_given(("size",), "goes with --find")
+    if (options["items"] is None) == (options["catalogue"] is None):
+        raise click.UsageError("give one of --items and --catalogue")
     if output is not None:
         opt.check_writable(output, force=force, inputs=names.paths)
-    found = (_collection if options["discover"] is None else _discovery)(names, options)
-    if output is not None:
-        ap.write_plan(found.plan, output, force=force)
-    described = ap.show.plans.describe_plan(found.plan, found.reports)
-    opt.show_result(lambda: described.record() | found.record, lambda: [*found.lines, *described.lines()])
-
-
-class _Found(NamedTuple):
-    """A plan, for how many reports it was made, and what is said of it beside."""
-
-    plan: Any
-    reports: int
-    record: dict[str, Any]
-    lines: list[str]
-
-
-def _check_usage(options: dict[str, Any]) -> None:
-    """Refuse options that do not go together."""
-    if sum(options[name] is not None for name in ("items", "catalogue", "level")) != 1:
-        raise click.UsageError("give one of --items, --catalogue and --level")
-    if options["level"] is not None and options["taxonomy"] is None:
-        raise click.UsageError("--level names a column of --taxonomy; give both")
-    if options["discover"] is not None:
-        opt.refuse_given(("baskets", "unknown", *opt.LAYOUT), "does not go with --discover; give --transaction-size")
-        opt.require(("transaction_size",))
-    elif options["baskets"] is None and options["transaction_size"] is None:
-        raise click.UsageError("give --transaction-size, or a sample of --baskets to choose it by")
-
-
-def _collection(names: Any, options: dict[str, Any]) -> _Found:
-    """Return the plan, and what each transaction size would mean, if a sample was to choose it."""
-
-    promise = opt.require_promise(options)
+    # what is not given of the two is what is looked for
+    is_open = options["find"] and opt.given("reports") and options["posterior"] is None and options["epsilon"] is None
+    promise = None if is_open else opt.require_promise(dict(options))
     items, rules = names.read(options["others"])
-    done = ap.plan_for_sample(
-        items,
-        promise,
-        None if options["baskets"] is None else (options["baskets"], {name: options[name] for name in opt.LAYOUT}),
-        unknown=options["unknown"],
-        transaction_size=options["transaction_size"],
-        progress=opt.Progress(),
-        names=rules,
-        reports=options["reports"],
-        **_choices(options),
-    )
-    opt.say(ap.show.plans.sample_lines(done, options["reports"], by_default=not opt.given("reports")))
-    sizes = {"transaction_sizes": ap.show.plans.size_records(done.size_rows)} if done.size_rows else {}
-    return _Found(done.plan, options["reports"], sizes, [])
-
-
-def _discovery(names: Any, options: dict[str, Any]) -> _Found:
-    """Return the plan that discovers a support, solving for what is not given: the reports or the promise."""
-
-    support, size, reports = options["discover"], options["transaction_size"], options["reports"]
-    choices = {**_choices(options), "progress": opt.Progress().stage("planning")}
-    if opt.given("reports"):
-        why = "does not go with --discover and --reports: give the promise or the reports, to solve for the other"
-        opt.refuse_given(("posterior", "epsilon"), why)
-        items, rules = names.read(options["others"])
-        choices |= {} if options["prior"] is None else {"prior": options["prior"]}
-        found = ap.promise_needed(support, items, size, reports, names=rules, **choices)
-    else:
-        promise = opt.require_promise(options)
-        items, rules = names.read(options["others"])
-        found = ap.reports_needed(support, items, size, promise, names=rules, **choices)
-    return _Found(
-        found.plan, found.reports, ap.show.plans.discovery_record(found), ap.show.plans.discovery_lines(found)
+    known = {name: options[name] for name in _KNOWN} | {"names": rules}
+    if options["like"] is not None:
+        layout = {name: options[name] for name in opt.LAYOUT}
+        known["like"] = _sizes_of(options["like"], items, rules, layout)
+    found = None if options["find"] is None else _found(items, promise, known, options)
+    choice = ap.choose_plan(items, promise, **known) if found is None else found.choice
+    if output is not None:
+        ap.write_plan(choice.plan, output, force=force)
+    opt.show_result(
+        lambda: ap.show.plans.choice_record(choice, found),
+        lambda: ap.show.plans.choice_lines(choice, found, verbose=opt.is_verbose()),
     )
 
 
-def _choices(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what the planner may choose from."""
-    return {
-        "target": None if options["target"] is None else options["target"].split(","),
-        **{name: options[name] for name in _CHOICES},
-    }
+def _sizes_of(path: Path, items: Any, rules: Any, layout: dict[str, Any]) -> Any:
+    """Return how large the sample's baskets are; say how many there are, and what of them is not in the catalogue."""
+    counts = ap.sample_sizes(path, items, rules, layout, opt.Progress().stage("reading"))
+    left = f"; {counts.read.unknown_dropped:,} items outside the catalogue do not count" * bool(
+        counts.read.unknown_dropped
+    )
+    opt.say([f"sample of {counts.sizes.total():,} baskets{left}"])
+    return counts.sizes
+
+
+def _found(items: Any, promise: Any, known: dict[str, Any], options: dict[str, Any]) -> Any:
+    """Return the plan that finds a support, looking for what is not given: the reports or the promise."""
+    known = known | {"size": 2 if options["size"] is None else options["size"], "promise": promise}
+    for name in ("reports", "itemset_size"):
+        if not opt.given(name):
+            del known[name]
+    if options["prior"] is not None and promise is None:
+        known["prior"] = options["prior"]
+    return ap.find_plan(options["find"], items, progress=opt.Progress().stage("planning"), **known)
 
 
 @click.command()
 @click.argument("itemsets", type=opt.PATH)
 @click.option("--plan", "plan_path", type=opt.PATH, required=True, help="The plan that ITEMSETS were mined with.")
-@opt.usual("--top", default=64, help="Itemsets wanted.")
+@opt.usual("--best", default=100, help="Items of the short catalogue.")
 @click.option("--reports", type=opt.WHOLE, help="People who will answer.  [default: as many as in ITEMSETS]")
 @opt.plan_output_options
-def refine(itemsets: Path, plan_path: Path, top: int, reports: int | None, output: Path, force: bool) -> None:
-    """Plan a collection of OTHER people: the items of mined ITEMSETS that matter become its short catalogue.
+def refine(itemsets: Path, plan_path: Path, best: int, reports: int | None, output: Path, force: bool) -> None:
+    """Plan a collection of OTHER people: the likeliest items of mined ITEMSETS become its short catalogue.
+
+    It says whether that pays; if not, ask the other people what the first were asked.
 
     \b
     Example:
@@ -237,10 +202,8 @@ def refine(itemsets: Path, plan_path: Path, top: int, reports: int | None, outpu
     before = ap.read_plan(plan_path, ap.Plan)
     opt.check_writable(output, force=force, inputs=[itemsets, plan_path])
     with opt.Progress.while_busy("planning"):
-        refinement = ap.refine(itemsets, before, top=top, reports=reports)
+        refinement = ap.refine(itemsets, before, best=best, reports=reports)
     ap.write_plan(refinement.plan, output, force=force)
-    prospects = ap.foresee(refinement.plan, refinement.reports)
     opt.show_result(
-        lambda: ap.show.plans.refinement_record(refinement, prospects),
-        lambda: ap.show.plans.refinement_lines(refinement, prospects),
+        lambda: ap.show.plans.refinement_record(refinement), lambda: ap.show.plans.refinement_lines(refinement)
     )

@@ -19,7 +19,7 @@ _POSTERIOR = "50%"
 @click.option("--baskets", type=opt.PATH, help="Your own baskets instead of generated ones.")
 @opt.usual("--size", default=1_000_000, help="Number of baskets to generate.")
 @opt.usual("--items", default=1_000, help="Number of items to generate.")
-@opt.usual("--transaction-size", default=5, help="M, as for assocpriv plan.", type=opt.WholeRange(1, 15))
+@click.option("--transaction-size", help="M, as for assocpriv plan.  [default: chosen]", type=opt.WholeRange(1, 15))
 @opt.usual("--prior", default="5%", help="As for assocpriv plan.")
 @click.option("--posterior", help=f"As for assocpriv plan.  [default: {_POSTERIOR}]")
 @opt.epsilon_option

@@ -149,7 +149,7 @@ def stream_transactions(path: str | PathLike[str], plan: "Plan", options: ReadOp
 class BasketCounts:
     """What baskets come to as a plan's transactions: what was left out of them, and how many hold how many items.
 
-    ``sizes`` are of what the plan makes of baskets; they tell what sampling loses (planning/transaction_size).
+    ``sizes`` are of what the plan makes of baskets; they tell what sampling loses (planning/sampling_loss).
     """
 
     read: ReadCounts

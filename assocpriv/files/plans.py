@@ -1,8 +1,7 @@
 """Plans at rest, with what they are made of: item names, taxonomies, guidance.
 
-A plan is JSON text, guidance one JSON object (docs/formats/guided-plan.md). A plan's names come from a number of items,
-a file of names, or a level of a taxonomy's file (CSV). Files of names are written in one form, and checked for names
-that people take for one.
+A plan is JSON text, guidance one JSON object (docs/formats/guided-plan.md). A plan's names come from a number of items
+or a file of names. Files of names are written in one form, and checked for names that people take for one.
 """
 
 import csv
@@ -220,22 +219,8 @@ def write_catalogue(catalogue: Catalogue, path: str | Path, *, force: bool = Fal
 # ---- taxonomies
 
 
-@dataclass(frozen=True)
-class Taxonomy:
-    """Names below names: ``parents`` are sorted (child, parent), ``levels`` the sorted names of each column."""
-
-    parents: tuple[tuple[str, str], ...]
-    levels: tuple[tuple[str, ...], ...]
-
-    def level(self, number: int) -> Catalogue:
-        """Return the names of a column, from 1."""
-        if not 1 <= number <= len(self.levels):
-            raise PlanError(f"the level must be in 1..{len(self.levels)}, the columns of the taxonomy, got {number}")
-        return Catalogue(self.levels[number - 1])
-
-
-def read_taxonomy(path: str | Path) -> Taxonomy:
-    """Read a taxonomy: CSV in UTF-8 without a header, each name's parent in the column after it.
+def read_taxonomy(path: str | Path) -> tuple[tuple[str, str], ...]:
+    """Return a taxonomy's sorted (child, parent): CSV in UTF-8 without a header, each parent in the next column.
 
     ``milk,dairy,food`` says that milk is dairy and dairy is food; lines may repeat what others say, end early, and
     be blank. Names lose the blanks around them.
@@ -257,19 +242,17 @@ class _Lines:
 
     parents: dict[str, str] = field(default_factory=dict)
     said: dict[str, int] = field(default_factory=dict)  # the line that first gave a name its parent
-    levels: list[set[str]] = field(default_factory=list)
+    names: set[tuple[int, str]] = field(default_factory=set)  # that were checked, with their column
 
     def add(self, names: list[str], line: int) -> None:
         while names and not names[-1]:
             names.pop()
         if len(names) > MAX_ANCESTORS + 1:
             raise PlanError(f"line {line} has more than {MAX_ANCESTORS + 1} names; a name has at most 64 above it")
-        for level, name in enumerate(names):
-            if level == len(self.levels):
-                self.levels.append(set())
-            if name not in self.levels[level]:
-                _check_name(name, level, line)
-                self.levels[level].add(name)
+        for column, name in enumerate(names):
+            if (column, name) not in self.names:
+                _check_name(name, column, line)
+                self.names.add((column, name))
         for child, parent in pairwise(names):
             if self.parents.setdefault(child, parent) != parent:
                 raise PlanError(
@@ -278,7 +261,7 @@ class _Lines:
             self.said.setdefault(child, line)
 
 
-def _parsed(text: str) -> Taxonomy:
+def _parsed(text: str) -> tuple[tuple[str, str], ...]:
     lines = _Lines()
     rows = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
     try:
@@ -289,15 +272,15 @@ def _parsed(text: str) -> Taxonomy:
     if not lines.parents:
         raise PlanError("the taxonomy is empty; write a line child,parent for each name that has a parent")
     _check_circles(lines)
-    return Taxonomy(tuple(sorted(lines.parents.items())), tuple(tuple(sorted(level)) for level in lines.levels))
+    return tuple(sorted(lines.parents.items()))
 
 
-def _check_name(name: str, level: int, line: int) -> None:
+def _check_name(name: str, column: int, line: int) -> None:
     try:
         Catalogue([name])
     except PlanError:
         what = "must be a name, neither empty nor with control characters"
-        raise PlanError(f"line {line}, column {level + 1} {what}") from None
+        raise PlanError(f"line {line}, column {column + 1} {what}") from None
 
 
 def _check_circles(lines: _Lines) -> None:
@@ -317,9 +300,10 @@ def _check_circles(lines: _Lines) -> None:
 
 @dataclass(frozen=True, slots=True)
 class NameSource:
-    """Names of items: ``items`` numbers, the file ``catalogue``, or column ``level`` (from 1) of the file ``taxonomy``.
+    """Names of items: ``items`` numbers, or the file ``catalogue``.
 
-    Clients roll names up to their parents of the taxonomy, and drop those of the file ``leave_out`` and all below them.
+    Clients roll names up to their parents of the file ``taxonomy``, and drop those of the file ``leave_out`` and all
+    below them.
 
     >>> import assocpriv as ap
     >>> items, names = ap.NameSource(items=1000).read(others="drop")
@@ -330,13 +314,7 @@ class NameSource:
     items: int | None = None
     catalogue: Path | None = None
     taxonomy: Path | None = None
-    level: int | None = None
     leave_out: Path | None = None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no item is named."""
-        return self.items is None and self.catalogue is None and self.level is None
 
     @property
     def paths(self) -> list[Path]:
@@ -347,17 +325,14 @@ class NameSource:
         """Return the names, or their number, and how clients make a transaction; ``others`` as of :class:`Names`.
 
         Raises:
-            PlanError: no names are given, a file cannot be read, or the taxonomy has no such level.
+            PlanError: no names are given, or a file cannot be read.
         """
-        tree = read_taxonomy(self.taxonomy) if self.taxonomy is not None else None
         names = read_catalogue(self.catalogue) if self.catalogue is not None else self.items
         if names is None:
-            if tree is None or self.level is None:
-                raise PlanError("a plan needs names: a number of items, a catalogue, or a level of a taxonomy")
-            names = tree.level(self.level)
+            raise PlanError("a plan needs names: a number of items or a catalogue")
+        parents = read_taxonomy(self.taxonomy) if self.taxonomy is not None else ()
         dropped = () if self.leave_out is None else read_names(self.leave_out, "file of names to leave out")
-        left_out = tuple(sorted(dropped))
-        return names, Names(others=others, parents=tree.parents if tree else (), left_out=left_out)
+        return names, Names(others=others, parents=parents, left_out=tuple(sorted(dropped)))
 
 
 # ---- odd names

@@ -1,57 +1,54 @@
-"""The plan of baskets with the least error inside a promise.
+"""The plan of baskets that tells most of whole baskets inside a promise.
 
-Of the question about items every design of either kind is tried, and the least max over k of the lowest discoverable
-support wins; among designs within 2% of it the shortest report (EGS03, section 5). That about sizes follows from it
-(sizes.py). No record is seen, only what is wished of the plan.
+Chosen are M, the operator and the report's form, by the expected error of supports in whole baskets (expected.py): for
+every M from K on, either kind of operator and every default probability or report size the best pattern. The design
+with the least error says M; of those with this M and an error within 5% the one with the shortest report is taken. A
+smaller M would save more bytes, but what undoing the sampling leaves wrong is what is known least beforehand. The
+question about sizes goes with it (sizes.py). No record is seen: how large baskets are is given, or assumed and said.
 
-Worked promises are those to choose from, from strict to lenient, with what each costs: from which support on finds can
-be believed. Costs are the level's figures (server/intervals.py) of plans made here, each for its number of reports, for
-one shape of baskets. Planning them all takes longer than a person waits, so they lie beside this file; a test makes
-every plan again. The verdicts are a judgement, not a result: what people would accept is theirs to say.
+The paper's choice is the least max over k of the lowest discoverable support within M sampled items, by thresholds and
+independent insertion, among designs within 2% of it the shortest report (EGS03, section 5). It asks nobody for sizes.
+
+Worked promises are those to choose from, from strict to lenient, with what each costs: from which support in usual
+whole baskets on finds can be believed. Costs are the level's figures (server/intervals.py), times what undoing the
+sampling multiplies them by, of plans made here. The verdicts are a judgement, not a result: what people would accept is
+theirs to say.
 """
 
-import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from decimal import ROUND_CEILING, Context
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assocpriv.planning.designs import (
-    LARGEST_INSERT_BITS,
-    AnyDesign,
-    InsertionDesign,
-    Progress,
-    search_designs,
-    search_fixed_designs,
+    Design,
+    Family,
+    WorstSupport,
+    fixed_size_family,
+    insertion_family,
+    papers_family,
+    runs,
+    thresholds,
 )
-from assocpriv.planning.request import (
-    DEFAULT_REPORTS,
-    FIXED_SIZE,
-    INDEPENDENT,
-    PlanRequest,
-    PlanWishes,
-    Target,
-    catalogue_of,
-    limit_of_each,
-    worst_support,
-)
+from assocpriv.planning.expected import Criterion, ExpectedError, Sizes, design_objective, expected_errors
+from assocpriv.planning.request import DEFAULT_REPORTS, PlanRequest, catalogue_of, limit_of_each
 from assocpriv.planning.sizes import share_asked, with_sizes
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.generator import MAX_SEED_BITS
 from assocpriv.plans.names import Names
 from assocpriv.plans.question import Question
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError
 from assocpriv.server.intervals import discoverable_supports
 
-if TYPE_CHECKING:
-    from assocpriv.plans.operator import Operator
-
-_WITHIN = 1.02  # designs this near the least error compete on report length
-_D = TypeVar("_D", bound=AnyDesign)
+_NEAR, _NEAR_OF_PAPER = 1.05, 1.02  # times the least error, up to which designs compete on report length
+SHORT_BYTES = 8  # what reports of so many would cost in error is told
+# with the dummies; beyond, fixed sizes gain 3% and take longer both sides
+_MOST_FIXED_ITEMS = 256
 
 VERDICTS = {  # by prior and posterior
     ("5%", "10%"): "very strict: a guess stays a guess",
@@ -62,165 +59,178 @@ VERDICTS = {  # by prior and posterior
     ("1%", "90%"): "weak: for what people tell when asked",
 }
 PEOPLE = (10**4, 10**5, 10**6, 10**7)  # reports
-ITEMS, TRANSACTION_SIZE = 1000, 5
+ITEMS = 1000
 WEEKS, WEEKLY_PEOPLE, WEEKLY = 52, 10**6, ("5%", "50%")
-COSTS = "worked_promises.json"
-Levels = Mapping[int, float]  # the level's figure, by itemset size
+Levels = Mapping[int, float]  # the level's figure in whole baskets, by itemset size
 
 
 # ---- the plan
 
 
-def make_plan(
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A plan, what it was chosen for, and what else could have been.
+
+    Attributes:
+        request: what was wished, with the sizes of baskets that were known or assumed.
+        expected: by itemset size what is expected of the support of a usual itemset.
+        other_means: by mean size, half and twice the one assumed, the M that would have been chosen.
+        short_costs: how many times as large the expected error is where reports may take 8 bytes; None where no design
+            has such, 1 where this one has.
+    """
+
+    plan: Plan
+    request: PlanRequest
+    expected: dict[int, ExpectedError]
+    other_means: dict[float, int]
+    short_costs: float | None
+
+    @property
+    def reports(self) -> int:
+        """Reports that the plan was made for."""
+        return self.request.reports
+
+
+def make_plan(items: int | Iterable[str], promise: Breach, **wishes: Any) -> Plan:
+    """Return the plan of :func:`choose_plan`."""
+    return choose_plan(items, promise, **wishes).plan
+
+
+def choose_plan(
     items: int | Iterable[str],
-    transaction_size: int,
     promise: Breach,
     *,
-    itemset_size: int | None = None,
     reports: int = DEFAULT_REPORTS,
-    code: str = "auto",
-    pattern: str = "any",
-    target: Target = None,
-    largest_insert_bits: int = LARGEST_INSERT_BITS,
-    kind: str = "auto",
-    names: Names | None = None,
     reports_per_person: int = 1,
-    sizes: str | float | Fraction | None = None,
-    progress: Progress | None = None,
-) -> Plan:
-    """Return the plan with the least error among those that keep the promise.
-
-    The error is the lowest discoverable support (LDS): the support that equals four of its standard errors, the
-    largest over the itemset sizes asked for.
+    mean_size: float | None = None,
+    like: Mapping[int, int] | Sizes | None = None,
+    itemset_size: int | None = None,
+    transaction_size: int | None = None,
+    names: Names | None = None,
+    paper: bool = False,
+) -> Choice:
+    """Return the plan with the least expected error among those that keep the promise, and what it was chosen for.
 
     Args:
         items: number of items (then named 0 … n−1) or their names.
-        transaction_size: M, the number of items every transaction is padded or sampled to, 1..15.
         promise: the breach that no report may cause, nor all reports of one person together.
-        itemset_size: K, the largest itemsets to be estimated; 3 (or M if that is less) by default.
         reports: number of reports N that the planner counts on.
-        code: ``bch``, ``reed-solomon``, ``none`` (one bit an item), or ``auto``: whichever makes the shortest report.
-        pattern: ``any`` two-level pattern, or ``threshold`` as in the paper.
-        target: itemset sizes to plan for (``"pairs"``, 2, [1, 2]); 1..K by default. With more items than could all
-            be paired, the sizes below count too: mining must leave most items out on the way.
-        largest_insert_bits: r is at most this, 1..8.
-        kind: ``independent`` (every other item is added independently), ``fixed-size`` (as many are added as make the
-            report hold some number of items), or ``auto``: the better one of both where the catalogue is short enough.
-        names: what becomes of a basket's names; by default they are looked up among the items.
         reports_per_person: R, how many reports one person may send, 1..1000; each then tells less.
-        sizes: the share of the people who are asked how many items they hold instead of which, as "2%", or ``auto``;
-            what sampling to M loses can then be undone. By default nobody is.
-        progress: called with (done, total) steps.
+        mean_size: how many items a basket holds on average; 6 is assumed where it is not known.
+        like: a sample instead: how many baskets have each size, or a law of sizes.
+        itemset_size: K, the largest itemsets to be estimated; 3 (or M if that is less) by default.
+        transaction_size: M, the number of items every transaction is padded or sampled to, 1..15; chosen by default.
+        names: what becomes of a basket's names; by default they are looked up among the items.
+        paper: take the paper's choice for this M.
 
     Raises:
         PlanError: arguments out of range, or no operator fits.
         TypeError: arguments of another type.
     """
-    wishes = PlanWishes(
-        promise=promise,
-        itemset_size=itemset_size,
-        reports=reports,
-        pattern=pattern,
-        target=target,
-        reports_per_person=reports_per_person,
-    )
     request = PlanRequest(
-        catalogue_of(items),
-        transaction_size,
-        wishes,
-        code,
-        kind,
-        names or Names(),
-        largest_insert_bits,
+        catalogue=catalogue_of(items),
+        promise=promise,
+        reports=reports,
+        reports_per_person=reports_per_person,
+        mean_size=mean_size,
+        like=like if like is None or isinstance(like, Sizes) else Sizes.of_sample(like),
+        itemset_size=itemset_size,
+        transaction_size=transaction_size,
+        names=names or Names(),
+        paper=paper,
     )
-    share = None if sizes is None else share_asked(sizes, wishes.reports)
-    design = _best_design(request, progress)
-    question = Question(
-        n_items=len(request.catalogue),
-        operator=design.operator(wishes.limit),
-        generator=design.generator(request.code, request.padded_items, request.independent_items),
-        itemset_size=request.itemset_size,
+    share = share_asked(request.reports)
+    design, other_means, short_costs = (
+        (_papers_design(request), {}, None) if paper else _best_design(request, request.reports * float(1 - share))
     )
-    return Plan(
+    question = question_of(design, request)
+    plan = Plan(
         catalogue=request.catalogue,
-        questions=(question,) if share is None else with_sizes(question, share, wishes.limit, wishes.reports),
+        questions=(question,) if paper else with_sizes(question, share, request.limit, request.reports),
         promise=promise,
         names=request.names,
-        reports_per_person=wishes.reports_per_person,
+        reports_per_person=request.reports_per_person,
+    )
+    expected = expected_errors(question, request.sizes, _answers(plan, request.reports), request.largest)
+    return Choice(plan, request, expected, other_means, short_costs)
+
+
+def question_of(design: Design, request: PlanRequest) -> Question:
+    """Return the question about items that a design is for."""
+    m, n_items = design.transaction_size, len(request.catalogue)
+    return Question(
+        n_items=n_items,
+        operator=design.operator(request.limit),
+        generator=design.generator(n_items + m, m + request.largest),
+        itemset_size=request.largest,
     )
 
 
-def best_operators(
-    transaction_sizes: Sequence[int], wishes: PlanWishes, targets: Sequence[int], progress: Progress | None = None
-) -> "dict[int, Operator]":
-    """Return for each transaction size the operator with the least worst error, whatever its reports' length."""
-    limit, only, operators = wishes.limit, wishes.thresholds_only, {}
-    for place, m in enumerate(transaction_sizes):
-        objective, part = worst_support(targets, m, wishes.reports), part_of(progress, place, len(transaction_sizes))
-        designs = search_designs(m, limit, objective, thresholds_only=only, progress=part)
-        operators[m] = min(_near_the_best(designs), key=lambda design: design.error).operator(limit)
-    return operators
-
-
-def part_of(progress: Progress | None, place: int, parts: int) -> Progress | None:
-    """Return the progress of one part of as many equal ones."""
-    return progress and (lambda done, total: progress(place * total + done, parts * total))
+def _answers(plan: Plan, reports: int) -> float:
+    """Return how many of so many reports are about items, on average."""
+    return reports * float(plan.share(plan.items))
 
 
 # ---- the search
 
 
-def _fixed_size(request: PlanRequest, progress: Progress | None) -> Sequence[AnyDesign]:
-    m, wishes = request.transaction_size, request.wishes
-    objective, only = replace(request.objective(m), itemset_size=request.itemset_size), wishes.thresholds_only
-    return search_fixed_designs(
-        m, request.padded_items, wishes.limit, objective, thresholds_only=only, progress=progress
+def _best_design(request: PlanRequest, answers: float) -> tuple[Design, dict[float, int], float]:
+    """Return the best design, what other mean sizes would have M be, and what 8 bytes cost."""
+    n_items, shared = len(request.catalogue), (request.largest, request.limit)
+    designs = [design for m in request.transaction_sizes for design in _designs_of(n_items, *shared, m)]
+    if not designs:
+        raise _no_operator()
+    found = np.array([design.transaction_size for design in designs]), np.array([d.moments for d in designs])
+
+    def errors(sizes: Sizes) -> NDArray[np.float64]:
+        criterion = Criterion(sizes, answers, request.largest, request.transaction_sizes)
+        return criterion.errors(*found)
+
+    def chosen(expected: NDArray[np.float64]) -> int:
+        best = int(expected.argmin())
+        near = np.flatnonzero((expected <= _NEAR * expected[best]) & (found[0] == found[0][best])).tolist()
+        return min(near, key=lambda place: (bits[place], expected[place]))
+
+    bits = [_report_bits(design, request) for design in designs]
+    expected = errors(request.sizes)
+    best = chosen(expected)
+    means = [part for factor in (0.5, 2.0) if 0 < (part := round(factor * request.sizes.mean, 6)) <= n_items]
+    others = {mean: designs[chosen(errors(Sizes.usual(n_items, mean)))].transaction_size for mean in means}
+    short = expected[np.array(bits) <= 8 * SHORT_BYTES].min(initial=math.inf) / expected[best]
+    return designs[best], others, float(max(short, 1.0))
+
+
+@lru_cache(maxsize=64)
+def _designs_of(n_items: int, largest: int, limit: Fraction, m: int) -> list[Design]:
+    """Return the best design for M = m of either kind, by default probability or report size, for whole baskets."""
+    families: list[Family] = [insertion_family(m)]
+    if m + largest <= n_items and n_items + m <= _MOST_FIXED_ITEMS:  # itemsets exist outside a transaction
+        families.append(fixed_size_family(m, n_items + m))
+    objective = design_objective(largest)
+    return [design for family in families for design in family.search(limit, objective, runs(m))]
+
+
+def _papers_design(request: PlanRequest) -> Design:
+    """Return the shortest of the designs by thresholds within 2% of the least of the largest LDS."""
+    (m,) = request.transaction_sizes
+    objective = WorstSupport(request.largest, request.reports)
+    designs = papers_family(m).search(request.limit, objective, thresholds(m))
+    if not designs:
+        raise _no_operator()
+    least = min(design.error for design in designs)
+    near = [design for design in designs if design.error <= least * _NEAR_OF_PAPER]
+    return min(near, key=lambda design: (_report_bits(design, request), design.error))
+
+
+def _report_bits(design: Design, request: PlanRequest) -> int:
+    m = design.transaction_size
+    return design.report_bits(len(request.catalogue) + m, m + request.largest)
+
+
+def _no_operator() -> PlanError:
+    return PlanError(
+        "no operator within this promise lets supports be estimated; lower the transaction size or weaken the promise"
     )
-
-
-def _independent(request: PlanRequest, progress: Progress | None) -> list[InsertionDesign]:
-    m = request.transaction_size
-    return search_designs(
-        m,
-        request.wishes.limit,
-        request.objective(m),
-        thresholds_only=request.wishes.thresholds_only,
-        largest_insert_bits=request.largest_insert_bits,
-        progress=progress,
-    )
-
-
-_SEARCHES = {FIXED_SIZE: _fixed_size, INDEPENDENT: _independent}
-
-
-def _best_design(request: PlanRequest, progress: Progress | None) -> AnyDesign:
-    """Choose the kind among all designs, and the design among those of its kind."""
-    *shorter, longest = request.searches  # the longest search alone shows its progress
-    kinds = [*(_SEARCHES[name](request, None) for name in shorter), _SEARCHES[longest](request, progress)]
-    chosen = _shortest([design for designs in kinds for design in designs], request)
-    return next(_shortest(designs, request) for designs in kinds if chosen in designs)
-
-
-def _shortest(designs: Sequence[AnyDesign], request: PlanRequest) -> AnyDesign:
-    """Among designs within 2% of the least error take the shortest report, then the least error."""
-
-    def bits(design: AnyDesign) -> int:
-        return design.report_bits(request.code, request.padded_items, request.independent_items)
-
-    any_length = request.code in ("none", "auto")
-    near = _near_the_best([design for design in designs if any_length or bits(design) <= MAX_SEED_BITS])
-    return min(near, key=lambda design: (bits(design), design.error))
-
-
-def _near_the_best(designs: Sequence[_D]) -> list[_D]:
-    """Return the designs within 2% of the least error."""
-    least = min((design.error for design in designs), default=math.inf)
-    if not math.isfinite(least):
-        raise PlanError(
-            "no operator within this promise lets supports be estimated; lower the transaction size or weaken "
-            "the promise"
-        )
-    return [design for design in designs if design.error <= least * _WITHIN]
 
 
 # ---- worked promises
@@ -268,13 +278,13 @@ class WorkedPromises:
 
 
 def explain_promises(plan: Plan | None = None) -> WorkedPromises:
-    """Return promises to choose from with their costs, for 1,000 items and at most 5 a transaction; or a plan's own.
+    """Return promises to choose from with their costs, for 1,000 items and usual baskets; or a plan's own.
 
     Of a plan there is its promise alone, with what its own reports cost, and where it stands among the others.
 
     Returns:
-        ``promises``, each with a ``verdict`` and ``levels``: by number of reports and itemset size the support from
-        which finds can be believed; and ``weekly``, ways to ask the same people every week.
+        ``promises``, each with a ``verdict`` and ``levels``: by number of reports and itemset size the support in whole
+        baskets from which finds can be believed; and ``weekly``, ways to ask the same people every week.
 
     >>> import assocpriv as ap
     >>> ap.explain_promises().promises[3].verdict
@@ -291,52 +301,25 @@ def _promise_of(plan: Plan) -> WorkedPromise:
     verdict = equal[0] if equal else f"stricter than {weaker[0]}" if weaker else "weaker than all that are shown"
     if stricter and weaker and not equal:
         verdict = f"weaker than {stricter[-1]}, {verdict}"
-    return WorkedPromise(plan.promise, verdict, {n: levels_of(plan, n) for n in PEOPLE})
+    usual = Sizes.usual(plan.n_items)
+    return WorkedPromise(plan.promise, verdict, {n: whole_levels(plan, n, usual) for n in PEOPLE})
 
 
 def _worked_promises() -> WorkedPromises:
-    content = json.loads(files("assocpriv.planning").joinpath(COSTS).read_text(encoding="utf-8"))
-    costs = {Case(**row.pop("case")): {int(k): level for k, level in row["level"].items()} for row in content}
     promises = tuple(
-        WorkedPromise(Breach(*levels), verdict, {n: costs[Case(*levels, 1, n)] for n in PEOPLE})
+        WorkedPromise(Breach(*levels), verdict, {n: _cost(levels, n) for n in PEOPLE})
         for levels, verdict in VERDICTS.items()
     )
     ways = [(1, WEEKS, WEEKLY_PEOPLE), (WEEKS, WEEKS, WEEKLY_PEOPLE), (1, 1, WEEKLY_PEOPLE // WEEKS)]
-    weekly = (WeeklyWay(r, each, n, costs[Case(*WEEKLY, r, n)]) for r, each, n in ways)
-    return WorkedPromises(promises, tuple(weekly))
+    return WorkedPromises(promises, tuple(WeeklyWay(r, each, n, _cost(WEEKLY, n, r)) for r, each, n in ways))
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A plan to make, and for how many reports."""
-
-    prior: str
-    posterior: str
-    reports_per_person: int
-    reports: int
+def _cost(levels: tuple[str, str], reports: int, reports_per_person: int = 1) -> Levels:
+    choice = choose_plan(ITEMS, Breach(*levels), reports=reports, reports_per_person=reports_per_person)
+    return whole_levels(choice.plan, reports, choice.request.sizes)
 
 
-def cases() -> Iterator[Case]:
-    """Yield all cases of the file of costs, in its order."""
-    for prior, posterior in VERDICTS:
-        for reports in PEOPLE:
-            yield Case(prior, posterior, 1, reports)
-    yield Case(*WEEKLY, WEEKS, WEEKLY_PEOPLE)
-    yield Case(*WEEKLY, 1, WEEKLY_PEOPLE // WEEKS)
-
-
-def compute_cost(case: Case) -> dict[str, Any]:
-    """Return a row of the file of costs, six digits of each rounded up, by making the plan."""
-
-    promise = Breach(case.prior, case.posterior)
-    plan = make_plan(ITEMS, TRANSACTION_SIZE, promise, reports=case.reports, reports_per_person=case.reports_per_person)
-    levels, six_up = levels_of(plan, case.reports), Context(prec=6, rounding=ROUND_CEILING)
-    return {
-        "case": asdict(case),
-        "level": {str(k): float(six_up.create_decimal(repr(float(cost)))) for k, cost in levels.items()},
-    }
-
-
-def levels_of(plan: Plan, reports: int) -> Levels:
-    """Return from which supports on so many reports of a plan can be believed."""
-    return discoverable_supports(plan, reports).level
+def whole_levels(plan: Plan, reports: int, sizes: Sizes) -> Levels:
+    """Return from which supports in whole baskets on so many reports of a plan can be believed, by itemset size."""
+    levels, m = discoverable_supports(plan, reports).level, plan.items.transaction_size
+    return {k: level * sizes.undoing(m, k)[0] for k, level in levels.items()}

@@ -1,33 +1,33 @@
 """Designs of operators, searched for the least error that an amplification γ allows.
 
 A design says which numbers of kept items are the likelier ones, its pattern h ⊆ {0..m}: the operator with w_j = γc for
-j ∈ h and w_j = c elsewhere is the sharpest with amplification γ. Designs that differ in the pattern alone are a family:
-all of one default probability ρ, or all of one report size. What is made least is a function of the moments
-E[Z² | l of k items held] (plans/transition.py), linear in the weights but for their sum, so that all patterns of a
-family cost a small matrix product.
+j ∈ h and w_j = c elsewhere is the sharpest with amplification γ. Designs of one kind for m items are a family; its
+members differ in the default probability ρ = a/2^r, or, of reports of a fixed size, in that size ℓ. What is made least
+is a function of the moments E[Z² | l of k items held] (plans/transition.py), linear in the weights but for their sum,
+so that all patterns of all members cost a few small matrix products.
 
-With independent insertion the search takes every ρ = a/2^r and every pattern, or only thresholds h = {j ≥ j0}, the
-paper's choice. (ρ, h) and (1−ρ, h reversed) are mirror images: half of the ρ suffice for all patterns.
+Tried are the patterns in which the likelier numbers, or the others, are a run: of the 2^(m+1) patterns the best is one
+of these, or its error lower by less than 1%. The paper's are thresholds, h = {j ≥ j0}. (ρ, h) and (1−ρ, h reversed)
+are mirror images, and so are (ℓ, h) and (n − ℓ, h reversed): half of the members suffice where all runs are tried.
 
-With reports of a fixed size it takes every ℓ and every pattern. A set t' of ℓ of the n items has a probability in
-proportion to γ where j = |t ∩ t'| is one of the pattern's, to 1 where it is not; this is the sharpest with
-amplification γ. Let f_i(h) be the chance that a report shows i given items of which the transaction holds h. With
+Let f_i(h) be the chance that a report shows i given items of which the transaction holds h. With
 d_{i,s} = Σ_h (−1)^(s−h) C(s,h) f_i(h) the mean of C(l', i) over reports is
 
     E[C(l',i) | l] = Σ_s d_{i,s} C(k−s, i−s) C(l, s)        l, l' items of an itemset of k held and shown,
 
 so the estimate q[l'] = Σ_i b_i C(l', i) of [l = k] = C(l, k) follows by back substitution: a division by each d_{i,i},
-the contrasts of single items, pairs, … (ℓ, pattern) and (n − ℓ, pattern reversed) say the same: half of the ℓ suffice.
+the contrasts of single items, pairs, …
 
-Source: EGS03, section 5; patterns other than thresholds are ours.
+Source: EGS03, section 5; patterns other than thresholds and reports of a fixed size are ours.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from math import comb
-from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,149 +41,145 @@ from assocpriv.plans.generator import (
     reed_solomon_generator,
     reed_solomon_seed_bits,
 )
-from assocpriv.plans.operator import (
-    MAX_FIXED_BITS,
-    MAX_FIXED_ITEMS,
-    MAX_WEIGHT_BITS,
-    FixedSizeOperator,
-    Operator,
-)
+from assocpriv.plans.operator import MAX_FIXED_BITS, MAX_WEIGHT_BITS, FixedSizeOperator, Operator
 from assocpriv.plans.transition import ERRORS_OF_ONE, lowest_support
 from assocpriv.promise.errors import PlanError
 
 MOST_REPORTS = 10**15  # that a plan of any kind is made for
 LARGEST_INSERT_BITS = 8
+_DIGITS = 4  # binary, of ρ
 _LEAST_WEIGHT_BITS = 16  # every weight is at least 2^16, so rounding moves no probability by more than 2^-16
 _LOW_WEIGHT = 1 << 20
-# designs whose μ_k is smaller for some k up to the largest target are left out: mining needs every size on the
-# way, and a contrast that drowns in rounding would turn into a spuriously small LDS
+# designs whose contrast is smaller for some size up to the largest are left out: mining needs every size on the
+# way, and a contrast that drowns in rounding would turn into a spuriously small error
 _LEAST_CONTRAST = 1e-7
-_PATTERNS_AT_ONCE = 1 << 12  # what is computed of them stays in a second cache
 _BUILDERS = {"bch": bch_generator, "reed-solomon": reed_solomon_generator}
 Floats = NDArray[np.float64]
-Progress = Callable[[int, int], None]
-Moments = Mapping[tuple[int, int], Floats]
-MomentsOfPatterns = Callable[[Floats], tuple[Moments, NDArray[np.bool_]]]
-D_co = TypeVar("D_co", covariant=True)
 
 
-# ---- objectives
+# ---- what is made least
 
 
-@dataclass(frozen=True, slots=True)
-class WorstSupport:
-    """The largest lowest discoverable support (LDS) over some itemset sizes, with N reports.
+class Objective(ABC):
+    """A function of moments E[Z²], for itemsets of 1..``largest`` items, that a search makes least.
+
+    ``wanted`` has for each moment the itemset size k and the law of the number l = 0..k of items held.
+    """
+
+    largest: int
+    wanted: tuple[tuple[int, tuple[float, ...]], ...]
+
+    @abstractmethod
+    def errors(self, moments: Sequence[Floats]) -> Floats:
+        """Return what is made least of moments, arrays of one shape, as wanted."""
+
+
+@dataclass(frozen=True)
+class WorstSupport(Objective):
+    """The largest lowest discoverable support (LDS) over all itemset sizes up to a largest, with N reports.
 
     Where nothing below 100% can be discovered, designs are told apart by their noise at a support of a half: the root
     beyond 1 leaves out what those who hold nothing add, and would take the noisiest for as good as any.
-
-    ``itemset_size`` is the largest whose itemsets must be estimable, where that is above all ``sizes``.
     """
 
-    sizes: Sequence[int]
+    largest: int
     reports: int
-    itemset_size: int = 0
 
-    @property
-    def largest(self) -> int:
-        """Itemset size up to which all itemsets must be estimable."""
-        return max(*self.sizes, self.itemset_size)
+    @cached_property
+    def wanted(self) -> tuple[tuple[int, tuple[float, ...]], ...]:  # type: ignore[override]
+        """None and all of the items held."""
+        sizes = range(1, self.largest + 1)
+        return tuple((k, law) for k in sizes for law in ((1.0, *[0.0] * k), (*[0.0] * k, 1.0)))
 
-    @property
-    def wanted(self) -> list[tuple[int, int]]:
-        """The (k, l) whose moments it is made of: for each size, none and all of the items held."""
-        return [(k, held) for k in self.sizes for held in (0, k)]
-
-    def errors(self, moments: Moments) -> Floats:
-        """Return the worst LDS for every pattern."""
+    def errors(self, moments: Sequence[Floats]) -> Floats:
+        """Return the worst LDS."""
         supports = []
-        for k in self.sizes:
-            outside, inside = moments[k, 0], moments[k, k] - 1
-            support = lowest_support(outside, inside, self.reports)
-            half = np.sqrt(np.maximum(outside + inside, 0) / 2 / self.reports)
+        for outside, held in zip(moments[::2], moments[1::2], strict=True):
+            support = lowest_support(outside, held - 1, self.reports)
+            half = np.sqrt(np.maximum(outside + held - 1, 0) / 2 / self.reports)
             supports.append(np.where(support > 1, 1 + ERRORS_OF_ONE * half, support))
         worst: Floats = np.max(supports, axis=0)
         return worst
 
 
-# ---- families
+@dataclass(frozen=True)
+class MeanVariance(Objective):
+    """Σ_k weight_k · N Var ŝ over itemsets of given supports, whose items others hold with a given chance each."""
 
-
-class Family(Protocol[D_co]):
-    """Designs that differ in their pattern alone."""
+    supports: tuple[float, ...]
+    weights: tuple[float, ...]
+    others: float
 
     @property
-    def numbers(self) -> range:
-        """The numbers j of kept items that can occur."""
+    def largest(self) -> int:  # type: ignore[override]
+        """Largest itemset size."""
+        return len(self.supports)
 
-    def moments(self, gamma: float, objective: WorstSupport) -> MomentsOfPatterns:
-        """Return a function of patterns, 0 or 1 for each of ``numbers``, float64 (patterns, numbers).
+    @cached_property
+    def wanted(self) -> tuple[tuple[int, tuple[float, ...]], ...]:  # type: ignore[override]
+        """The laws of the number of items held."""
+        return tuple((k, held_law(k, support, self.others)) for k, support in enumerate(self.supports, 1))
 
-        It returns the moments wanted, and for which patterns they mean nothing: P is singular for some size.
-        """
-
-    def design(self, pattern: Floats, error: float) -> D_co:
-        """Return the design of one pattern over ``numbers``."""
-
-
-def best_designs(
-    families: Sequence[Family[D_co]],
-    limit: Fraction,
-    objective: WorstSupport,
-    *,
-    thresholds_only: bool = False,
-    progress: Progress | None = None,
-) -> list[D_co]:
-    """Return the best design of every family, of all patterns or only of those 0…01…1."""
-    designs = []
-    for done, family in enumerate(families, 1):
-        patterns, errors = pattern_errors(family, limit, objective, thresholds_only=thresholds_only)
-        # the last of equals keeps more items; the slack makes ties independent of rounding
-        best = int(np.flatnonzero(errors <= errors.min() * (1 + 1e-12))[-1])
-        designs.append(family.design(patterns[best], float(errors[best])))
-        if progress:
-            progress(done, len(families))
-    return designs
+    def errors(self, moments: Sequence[Floats]) -> Floats:
+        """Return the weighted sum of variances."""
+        parts = zip(self.weights, moments, self.supports, strict=True)
+        total: Floats = sum((weight * (moment - support) for weight, moment, support in parts), np.zeros(1))
+        return total
 
 
-def pattern_errors(
-    family: Family[D_co], limit: Fraction, objective: WorstSupport, *, thresholds_only: bool = False
-) -> tuple[Floats, Floats]:
-    """Return the patterns of a family, (patterns, numbers), and the objective of each, infinite where P is singular."""
-    patterns = patterns_of(len(family.numbers), thresholds_only=thresholds_only)
-    moments_of, errors = family.moments(float(limit), objective), []
-    for part in np.array_split(patterns, -(-len(patterns) // _PATTERNS_AT_ONCE)):
-        moments, singular = moments_of(part)
-        errors.append(np.where(singular, np.inf, objective.errors(moments)))
-    return patterns, np.concatenate(errors)
+def held_law(k: int, support: float, others: float) -> tuple[float, ...]:
+    """Return the law of how many of k items a transaction holds: all with a chance, else each with another's chance.
+
+    >>> held_law(2, 0.25, 0.5)
+    (0.25, 0.5, 0.25)
+    """
+    chances = [comb(k, held) * others**held * (1 - others) ** (k - held) for held in range(k)]
+    return (*((1 - support) * chance / sum(chances) for chance in chances), support)
 
 
-def patterns_of(count: int, *, thresholds_only: bool = False) -> Floats:
-    """Return the patterns over so many numbers as rows of 0 and 1, constant ones left out."""
-    if thresholds_only:
-        return np.array([[float(j >= j0) for j in range(count)] for j0 in range(count - 1, 0, -1)])
-    codes = np.arange(1, (1 << count) - 1)
-    return (codes[:, None] >> np.arange(count) & 1).astype(np.float64)
-
-
-# ---- independent insertion
+# ---- designs
 
 
 @dataclass(frozen=True, slots=True)
-class InsertionDesign:
-    """A design with ρ = insert_num / 2^insert_bits.
+class Design(ABC):
+    """A design for transactions of m items.
 
-    ``pattern``: ``1`` for the likelier j = 0..m; ``error``: what the search made least, infinite if P is singular.
+    ``pattern``: ``1`` for the likelier j = 0..m; ``error``: what the search made least, infinite if P is singular;
+    ``moments``: those that it was made of.
     """
 
-    insert_num: int
-    insert_bits: int
     pattern: str
     error: float = math.nan
+    moments: tuple[float, ...] = ()
+
+    @property
+    def transaction_size(self) -> int:
+        """M."""
+        return len(self.pattern) - 1
+
+    @abstractmethod
+    def operator(self, limit: Fraction) -> Operator | FixedSizeOperator:
+        """Return integer weights whose exact amplification is strictly below the limit."""
+
+    @abstractmethod
+    def report_bits(self, n_items: int, independent: int) -> int:
+        """Return the length of the shortest report about so many items, the dummies among them."""
+
+    @abstractmethod
+    def generator(self, n_items: int, independent: int) -> Generator:
+        """Return the generator with the shortest report."""
+
+
+@dataclass(frozen=True, slots=True)
+class InsertionDesign(Design):
+    """A design with ρ = insert_num / 2^insert_bits."""
+
+    insert_num: int = field(kw_only=True)
+    insert_bits: int = field(kw_only=True)
 
     def operator(self, limit: Fraction) -> Operator:
-        """Return integer weights whose exact amplification is strictly below the limit; they aim a 2^-20 part below."""
-        m, rest = len(self.pattern) - 1, (1 << self.insert_bits) - self.insert_num
+        """Return integer weights; they aim a 2^-20 part below the limit."""
+        m, rest = self.transaction_size, (1 << self.insert_bits) - self.insert_num
         levels = [limit * (1 - Fraction(1, 1 << 20)) if h == "1" else Fraction(1) for h in self.pattern]
         shares = [self.insert_num**j * rest ** (m - j) * levels[j] for j in range(m + 1)]
         scale = sum((comb(m, j) * share for j, share in enumerate(shares)), Fraction(0))
@@ -198,13 +194,13 @@ class InsertionDesign:
             f"the operator cannot be written with weights of {MAX_WEIGHT_BITS} bits; lower the transaction size"
         )
 
-    def report_bits(self, code: str, n_items: int, independent: int) -> int:
-        """Return the length of a report under a code."""
-        return report_bits(code, n_items, self.insert_bits, independent)
+    def report_bits(self, n_items: int, independent: int) -> int:
+        """Return the length of the shortest report."""
+        return min(_lengths(n_items, self.insert_bits, independent).values())
 
-    def generator(self, code: str, n_items: int, independent: int) -> Generator:
-        """Return the generator asked for."""
-        return choose_generator(code, n_items, self.insert_bits, independent)
+    def generator(self, n_items: int, independent: int) -> Generator:
+        """Return the generator with the shortest report."""
+        return choose_generator(n_items, self.insert_bits, independent)
 
 
 def _spread(weights: list[int], missing: int) -> None:
@@ -216,80 +212,232 @@ def _spread(weights: list[int], missing: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class InsertionFamily:
-    """The designs of one ρ = insert_num / 2^insert_bits for m items.
+class FixedSizeDesign(Design):
+    """A design whose reports hold ``report_size`` of ``items`` items; ``pattern`` has ``0`` for an impossible j."""
 
-    With Z in closed form E[Z² | l held] = (ρ(1−ρ))^(k−l) Σ_i C(l,i) ρ^(2(l−i)) (1−2ρ)^i π_i / μ_k².
-    """
+    items: int = field(kw_only=True)
+    report_size: int = field(kw_only=True)
+
+    def operator(self, limit: Fraction) -> FixedSizeOperator:
+        """Return integer weights whose ratio is strictly below the limit."""
+        likelier, m = math.ceil(limit * _LOW_WEIGHT) - 1, self.transaction_size
+        weights = tuple(
+            (likelier if high == "1" else _LOW_WEIGHT) * (0 <= self.report_size - j <= self.items - m)
+            for j, high in enumerate(self.pattern)
+        )
+        return FixedSizeOperator(m, self.items, self.report_size, weights)
+
+    def report_bits(self, n_items: int = 0, independent: int = 0) -> int:  # noqa: ARG002
+        """Return the length of a report: no code makes it shorter."""
+        return (comb(self.items, self.report_size) - 1).bit_length()
+
+    def generator(self, n_items: int, independent: int) -> Generator:  # noqa: ARG002
+        """Return that of reports without a code."""
+        return Generator()
+
+
+# ---- families
+
+
+@dataclass(frozen=True)
+class Family(ABC):
+    """Designs of one kind for transactions of m items."""
 
     m: int
-    insert_num: int
-    insert_bits: int
 
     @property
-    def numbers(self) -> range:
-        """All of 0..m."""
-        return range(self.m + 1)
+    @abstractmethod
+    def chances(self) -> Floats:
+        """The law of j = 0..m were all numbers equally likely ones, float64 (members, m + 1)."""
 
-    def moments(self, gamma: float, objective: WorstSupport) -> MomentsOfPatterns:
-        """Return a function of patterns (see :class:`Family`)."""
-        m, rho, j = self.m, self.insert_num / (1 << self.insert_bits), np.arange(self.m + 1)
-        chances = np.array([comb(m, i) for i in j]) * rho**j * (1 - rho) ** (m - j)
-        orders = range(objective.largest + 1)
-        keep = np.array([[comb(m - i, x - i) / comb(m, x) if x >= i else 0.0 for x in j] for i in orders])
-        terms = (chances * keep).T
+    @abstractmethod
+    def added(self, given: int) -> Floats:
+        """Return the chances that 0..given of so many items not held are shown, (members, 1 or m + 1, given + 1)."""
 
-        def of(patterns: Floats) -> tuple[Moments, NDArray[np.bool_]]:
-            # p[j] is (1 + (γ−1) h[j]) · chances[j] over its sum, which stands in the column of π_0 = 1
-            shares = terms.sum(axis=0) + (gamma - 1) * (patterns @ terms)
-            pi = shares / shares[:, :1]
-            contrasts = [sum(comb(k, i) * (-rho) ** (k - i) * pi[:, i] for i in range(k + 1)) for k in orders[1:]]
-            singular = np.any([np.abs(mu) < _LEAST_CONTRAST for mu in contrasts], axis=0)
-            squares = [np.maximum(mu * mu, _LEAST_CONTRAST**2) for mu in contrasts]
-            moments = {}
-            for k, held in objective.wanted:
-                terms_held = (
-                    comb(held, i) * rho ** (2 * (held - i)) * (1 - 2 * rho) ** i * pi[:, i] for i in range(held + 1)
-                )
-                moments[k, held] = (rho * (1 - rho)) ** (k - held) * sum(terms_held) / squares[k - 1]
-            return moments, singular
+    @abstractmethod
+    def design(self, member: int, pattern: str, error: float, moments: tuple[float, ...]) -> Design:
+        """Return the design of one member and pattern."""
 
-        return of
+    def search(self, limit: Fraction, objective: Objective, patterns: Floats) -> list[Design]:
+        """Return the best design of every member that has one.
 
-    def design(self, pattern: Floats, error: float) -> InsertionDesign:
-        """Return the design of one pattern."""
-        return InsertionDesign(self.insert_num, self.insert_bits, "".join("01"[int(h)] for h in pattern), error)
+        Args:
+            limit: γ.
+            objective: what is made least; m items must hold its largest itemsets.
+            patterns: 0 or 1 for each j = 0..m, float64 (patterns, m + 1).
+        """
+        moments, singular = self.moments(float(limit), objective, patterns)
+        errors = np.where(singular, np.inf, objective.errors(moments))
+        # the last of equals keeps more items; the slack makes ties independent of rounding
+        near = errors <= errors.min(axis=0) * (1 + 1e-12)
+        rows = len(patterns) - 1 - np.argmax(near[::-1], axis=0)
+        return [
+            self.design(
+                member,
+                "".join("01"[int(h)] for h in patterns[row]),
+                float(errors[row, member]),
+                tuple(float(moment[row, member]) for moment in moments),
+            )
+            for member, row in enumerate(rows.tolist())
+            if np.isfinite(errors[row, member])
+        ]
+
+    def moments(self, gamma: float, objective: Objective, patterns: Floats) -> tuple[list[Floats], NDArray[np.bool_]]:
+        """Return the moments wanted, (patterns, members), and for which of these P is singular for some size."""
+        chances, orders = self.chances, range(objective.largest + 1)
+        total = chances.sum(axis=1) + (gamma - 1) * (patterns @ chances.T)
+        kept = [_shown(self.m, np.arange(self.m + 1.0), given) for given in orders]
+        added = [self.added(given) for given in orders]
+
+        def mean(terms: Floats) -> Floats:
+            """Return E of terms, (members, m + 1), under each pattern's weights 1 + (γ − 1) h[j]."""
+            weighted = chances * terms
+            result: Floats = (weighted.sum(axis=1) + (gamma - 1) * (patterns @ weighted.T)) / total
+            return result
+
+        def shown_all(i: int, h: int) -> Floats:
+            result: Floats = kept[h][:, h] * added[i - h][..., i - h]
+            return result
+
+        d = [
+            [mean(sum((-1) ** (s - h) * comb(s, h) * shown_all(i, h) for h in range(s + 1))) for s in range(i + 1)]
+            for i in orders
+        ]
+        singular = np.any([np.abs(d[i][i]) < _LEAST_CONTRAST for i in orders[1:]], axis=0)
+        pivots = [np.where(singular, 1.0, d[i][i]) for i in orders]
+        squares = {k: [value**2 for value in _estimates(k, d, pivots)] for k in {k for k, _ in objective.wanted}}
+        moments = []
+        for k, law in objective.wanted:
+            shown = np.zeros((*np.broadcast_shapes(chances.shape, added[0].shape[:2]), k + 1))
+            for held in range(k + 1):
+                for q in range(held + 1):
+                    shown[..., q : q + k - held + 1] += law[held] * kept[held][:, q, None] * added[k - held]
+            moments.append(sum(mean(shown[..., to]) * square for to, square in enumerate(squares[k])))
+        return moments, singular  # type: ignore[return-value]
 
 
-def insertion_families(
-    m: int, largest_insert_bits: int = LARGEST_INSERT_BITS, *, thresholds_only: bool = False
-) -> list[InsertionFamily]:
-    """Return the families of every ρ = a/2^r, a odd, r up to a largest; for all patterns half of the ρ suffice."""
-    grid = [(a, r) for r in range(1, largest_insert_bits + 1) for a in range(1, 1 << r, 2)]
-    return [InsertionFamily(m, a, r) for a, r in grid if thresholds_only or 2 * a <= 1 << r]
+def _shown(total: int, chosen: Floats, given: int) -> Floats:
+    """Return the chances that 0..given of so many given things are chosen, where ``chosen`` of ``total`` are at random.
+
+    float64 (…, given + 1) for ``chosen`` (…).
+    """
+    columns = []
+    for shown in range(given + 1):
+        chance = np.full(chosen.shape, float(comb(given, shown)))
+        for i in range(shown):
+            chance *= (chosen - i) / (total - i)
+        for i in range(given - shown):
+            chance *= (total - chosen - i) / (total - shown - i)
+        columns.append(chance)
+    return np.stack(columns, axis=-1)
 
 
-def search_designs(
-    m: int,
-    limit: Fraction,
-    objective: WorstSupport,
-    *,
-    thresholds_only: bool = False,
-    largest_insert_bits: int = LARGEST_INSERT_BITS,
-    progress: Progress | None = None,
-) -> list[InsertionDesign]:
-    """Return the best design of every ρ = a/2^r with r up to a largest."""
-    families = insertion_families(m, largest_insert_bits, thresholds_only=thresholds_only)
-    return best_designs(families, limit, objective, thresholds_only=thresholds_only, progress=progress)
+def _estimates(k: int, d: Sequence[Sequence[Floats]], pivots: Sequence[Floats]) -> list[Floats]:
+    """Return q[l'] for itemsets of k items by back substitution, l' = 0..k."""
+    none = np.zeros_like(pivots[0])
+    b = [none] * (k + 1)
+    for s in range(k, -1, -1):
+        rest = sum((b[i] * d[i][s] * comb(k - s, i - s) for i in range(s + 1, k + 1)), none)
+        b[s] = (float(s == k) - rest) / pivots[s]
+    return [sum((b[i] * comb(shown, i) for i in range(shown + 1)), none) for shown in range(k + 1)]
+
+
+@dataclass(frozen=True)
+class InsertionFamily(Family):
+    """Designs whose other items are added independently, with ρ = a/2^r each; ``grid`` has the (a, r)."""
+
+    grid: tuple[tuple[int, int], ...]
+
+    @property
+    def _rho(self) -> Floats:
+        return np.array([a / (1 << r) for a, r in self.grid])[:, None]
+
+    @property
+    def chances(self) -> Floats:
+        """The binomial laws."""
+        j = np.arange(self.m + 1)
+        law: Floats = np.array([comb(self.m, i) for i in j]) * self._rho**j * (1 - self._rho) ** (self.m - j)
+        return law
+
+    def added(self, given: int) -> Floats:
+        """Return the binomial laws of so many items."""
+        return InsertionFamily(given, self.grid).chances[:, None, :]
+
+    def design(self, member: int, pattern: str, error: float, moments: tuple[float, ...]) -> InsertionDesign:
+        """Return the design of one member."""
+        a, r = self.grid[member]
+        return InsertionDesign(pattern, error, moments, insert_num=a, insert_bits=r)
+
+
+@dataclass(frozen=True)
+class FixedSizeFamily(Family):
+    """Designs whose reports hold exactly ℓ of n items, for m of these, the m dummies among the n."""
+
+    items: int
+    sizes: tuple[int, ...]
+
+    @property
+    def _outside(self) -> tuple[int, Floats]:
+        """Items outside the transaction, and how many of these a report shows, (members, m + 1)."""
+        return self.items - self.m, np.array(self.sizes)[:, None] - np.arange(self.m + 1.0)
+
+    @property
+    def chances(self) -> Floats:
+        """The hypergeometric laws; 0 where ℓ − j items outside the transaction do not exist."""
+        m, outside = self.m, self.items - self.m
+        ways = [[comb(m, j) * comb(outside, size - j) if size >= j else 0 for j in range(m + 1)] for size in self.sizes]
+        return np.array(
+            [[each / comb(self.items, size) for each in row] for row, size in zip(ways, self.sizes, strict=True)]
+        )
+
+    def added(self, given: int) -> Floats:
+        """Return hypergeometric laws."""
+        return _shown(*self._outside, given)
+
+    def design(self, member: int, pattern: str, error: float, moments: tuple[float, ...]) -> FixedSizeDesign:
+        """Return the design of one member."""
+        size, outside = self.sizes[member], self.items - self.m
+        possible = "".join(h if 0 <= size - j <= outside else "0" for j, h in enumerate(pattern))
+        return FixedSizeDesign(possible, error, moments, items=self.items, report_size=size)
+
+
+def insertion_family(m: int) -> InsertionFamily:
+    """Return the family of every ρ = a/2^r up to ½, r up to 8, a odd and at most 15."""
+    grid = [(a, r) for r in range(1, LARGEST_INSERT_BITS + 1) for a in range(1, (1 << r - 1) + 1, 2)]
+    return InsertionFamily(m, tuple((a, r) for a, r in grid if _is_tried(a)))
+
+
+def _is_tried(number: int) -> bool:
+    """Tell whether a number has at most four binary digits up to the last 1: steps that change errors little."""
+    return (number // (number & -number)).bit_length() <= _DIGITS
+
+
+def papers_family(m: int, largest_insert_bits: int = LARGEST_INSERT_BITS) -> InsertionFamily:
+    """Return the family of every ρ = a/2^r, a odd, r up to a largest."""
+    bits = range(1, largest_insert_bits + 1)
+    return InsertionFamily(m, tuple((a, r) for r in bits for a in range(1, 1 << r, 2)))
+
+
+def fixed_size_family(m: int, items: int) -> FixedSizeFamily:
+    """Return the family of report sizes up to half of the items whose reports are not too long for a plan."""
+    sizes = filter(_is_tried, range(1, items // 2 + 1))
+    return FixedSizeFamily(m, items, tuple(size for size in sizes if comb(items, size) <= 1 << MAX_FIXED_BITS))
+
+
+def runs(m: int) -> Floats:
+    """Return the patterns over 0..m in which the likelier numbers, or the others, are a run; (patterns, m + 1)."""
+    ends = [(first, end) for end in range(1, m + 2) for first in range(end) if end - first <= m]
+    inside = [[float(first <= j < end) for j in range(m + 1)] for first, end in ends]
+    # the others of a run at one end are a run themselves
+    return np.array(inside + [[1 - h for h in row] for row in inside if row[0] == row[m] == 0])
+
+
+def thresholds(m: int) -> Floats:
+    """Return the paper's patterns, 0…01…1."""
+    return np.array([[float(j >= first) for j in range(m + 1)] for first in range(m, 0, -1)])
 
 
 # ---- generators of independent insertion
-
-
-def report_bits(code: str, n_items: int, insert_bits: int, independent: int) -> int:
-    """Return the length of a report under a code; ``auto`` is the shortest of all."""
-    lengths = _lengths(n_items, insert_bits, independent)
-    return lengths[code] if code in lengths else min(lengths.values())
 
 
 def _lengths(n_items: int, insert_bits: int, independent: int) -> dict[str, int]:
@@ -301,169 +449,18 @@ def _lengths(n_items: int, insert_bits: int, independent: int) -> dict[str, int]
     }
 
 
-def choose_generator(code: str, n_items: int, insert_bits: int, independent: int) -> Generator:
-    """Return the generator asked for; ``auto`` takes the one with the shortest report, BCH where seeds tie.
+def choose_generator(n_items: int, insert_bits: int, independent: int, code: str | None = None) -> Generator:
+    """Return the generator of a code, by default the one with the shortest report, BCH where seeds tie.
 
     Items count with the dummies, ``insert_bits`` is r, and the bits of ``independent`` = m + k items must be so.
     """
-    if code == "auto":
-        lengths = _lengths(n_items, insert_bits, independent)
-        code = min(lengths, key=lambda name: lengths[name])
+    lengths = _lengths(n_items, insert_bits, independent)
+    code = code or min(lengths, key=lambda name: lengths[name])
     if code == "none":
         return Generator()
     generator = _BUILDERS[code](n_items, insert_bits, independent)
     # the theorem holds for every item; trying some of what was really built guards against a slip here
-    sample = np.unique(np.linspace(0, n_items - 1, 24).astype(np.int64))
+    sample = np.array(sorted({place * (n_items - 1) // 23 for place in range(24)}))
     built = item_columns(generator, insert_bits, sample)
-    assert blocks_independent(built, independent, limit=200)
+    assert blocks_independent(built, independent, limit=40)
     return generator
-
-
-# ---- reports of a fixed size
-
-
-@dataclass(frozen=True, slots=True)
-class FixedSizeDesign:
-    """A design whose reports hold ``report_size`` of ``items`` items; ``pattern`` has ``0`` for an impossible j."""
-
-    items: int
-    report_size: int
-    pattern: str
-    error: float = math.nan
-
-    def operator(self, limit: Fraction) -> FixedSizeOperator:
-        """Return integer weights whose ratio is strictly below the limit."""
-        likelier, m = math.ceil(limit * _LOW_WEIGHT) - 1, len(self.pattern) - 1
-        weights = tuple(
-            (likelier if high == "1" else _LOW_WEIGHT) * (0 <= self.report_size - j <= self.items - m)
-            for j, high in enumerate(self.pattern)
-        )
-        return FixedSizeOperator(m, self.items, self.report_size, weights)
-
-    def report_bits(self, _code: str = "none", _n_items: int = 0, _independent: int = 0) -> int:
-        """Return the length of a report: no code makes it shorter."""
-        return (comb(self.items, self.report_size) - 1).bit_length()
-
-    def generator(self, _code: str, _n_items: int, _independent: int) -> Generator:
-        """Return that of reports without a code."""
-        return Generator()
-
-
-@dataclass(frozen=True, slots=True)
-class FixedSizeFamily:
-    """The designs of one report size ℓ, for m of n items, the m dummies among them."""
-
-    m: int
-    items: int
-    report_size: int
-
-    @property
-    def numbers(self) -> range:
-        """The numbers j that leave room for ℓ − j items outside the transaction."""
-        return range(max(0, self.report_size - self.items + self.m), min(self.m, self.report_size) + 1)
-
-    def moments(self, gamma: float, objective: WorstSupport) -> MomentsOfPatterns:
-        """Return a function of patterns (see :class:`Family`)."""
-        outside, size = self.items - self.m, self.report_size
-        kept = np.array(self.numbers, dtype=np.float64)
-        chances = np.array([comb(self.m, j) * comb(outside, size - j) / comb(self.items, size) for j in self.numbers])
-        inside = _Choice(self.m, kept), _Choice(outside, size - kept)
-        differences = [chances[:, None] * _differences(*inside, i) for i in range(objective.largest + 1)]
-        laws = {(k, held): chances[:, None] * _law(*inside, k, held) for k, held in objective.wanted}
-
-        def of(patterns: Floats) -> tuple[Moments, NDArray[np.bool_]]:
-            total = chances.sum() + (gamma - 1) * (patterns @ chances)
-
-            def mean(terms: Floats) -> Floats:
-                """Return E of terms under each pattern's weights 1 + (γ − 1) h[j], the columns first."""
-                mixed: Floats = (terms.sum(axis=0) + (gamma - 1) * (patterns @ terms)).T / total
-                return mixed
-
-            d = [mean(terms) for terms in differences]
-            singular = np.any([np.abs(d[i][i]) < _LEAST_CONTRAST for i in range(1, len(d))], axis=0)
-            pivots = [np.where(singular, 1.0, d[i][i]) for i in range(len(d))]
-            squares = {k: _estimates(k, d, pivots) ** 2 for k, _ in laws}
-            return {(k, held): (mean(law) * squares[k]).sum(axis=0) for (k, held), law in laws.items()}, singular
-
-        return of
-
-    def design(self, pattern: Floats, error: float) -> FixedSizeDesign:
-        """Return the design of one pattern."""
-        likelier = dict(zip(self.numbers, pattern, strict=True))
-        name = "".join("01"[int(likelier.get(j, 0))] for j in range(self.m + 1))
-        return FixedSizeDesign(self.items, self.report_size, name, error)
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """How many of ``total`` things are chosen at random, for each number j of kept items, float64 (j,)."""
-
-    total: int
-    chosen: Floats
-
-    def all_of(self, given: int) -> Floats:
-        """Return the chance that all of so many given things are chosen."""
-        chance = np.ones(len(self.chosen))
-        for i in range(given):
-            chance *= (self.chosen - i) / (self.total - i)
-        return chance
-
-    def numbers_of(self, given: int) -> Floats:
-        """Return the chances that 0 … all of so many given things are chosen, (j, given + 1)."""
-        columns = []
-        for shown in range(given + 1):
-            others = [(self.total - self.chosen - i) / (self.total - shown - i) for i in range(given - shown)]
-            columns.append(comb(given, shown) * math.prod(others, start=self.all_of(shown)))
-        return np.column_stack(columns)
-
-
-def _differences(kept: _Choice, added: _Choice, i: int) -> Floats:
-    """Return d_{i,s} by s = 0..i, (j, i + 1)."""
-    shown = [kept.all_of(h) * added.all_of(i - h) for h in range(i + 1)]
-    return np.column_stack([sum((-1) ** (s - h) * comb(s, h) * shown[h] for h in range(s + 1)) for s in range(i + 1)])
-
-
-def _law(kept: _Choice, added: _Choice, k: int, held: int) -> Floats:
-    """Return the chances that l' = 0..k items are shown of k of which so many are held, (j, k + 1)."""
-    of_held, of_others = kept.numbers_of(held), added.numbers_of(k - held)
-    law = np.zeros((len(kept.chosen), k + 1))
-    for q in range(held + 1):
-        law[:, q : q + k - held + 1] += of_held[:, q, None] * of_others
-    return law
-
-
-def _estimates(k: int, d: Sequence[Floats], pivots: Sequence[Floats]) -> Floats:
-    """Return q[l'] for itemsets of k items by back substitution, (k + 1, patterns)."""
-    none = np.zeros(len(pivots[0]))
-    b = [none] * (k + 1)
-    for s in range(k, -1, -1):
-        rest = sum((b[i] * d[i][s] * comb(k - s, i - s) for i in range(s + 1, k + 1)), none)
-        b[s] = (float(s == k) - rest) / pivots[s]
-    return np.array([sum((b[i] * comb(shown, i) for i in range(shown + 1)), none) for shown in range(k + 1)])
-
-
-AnyDesign = InsertionDesign | FixedSizeDesign
-
-
-def fixed_size_families(m: int, items: int, report_sizes: Iterable[int]) -> list[FixedSizeFamily]:
-    """Return the families of those report sizes whose reports are not too long for a plan."""
-    return [FixedSizeFamily(m, items, size) for size in report_sizes if comb(items, size) <= 1 << MAX_FIXED_BITS]
-
-
-def search_fixed_designs(
-    m: int,
-    items: int,
-    limit: Fraction,
-    objective: WorstSupport,
-    *,
-    thresholds_only: bool = False,
-    progress: Progress | None = None,
-) -> list[FixedSizeDesign]:
-    """Return the best design of every report size ℓ for m of n items; of half of these where all patterns are tried."""
-    if not m + objective.largest <= items <= MAX_FIXED_ITEMS:
-        raise PlanError(
-            f"reports of a fixed size need {objective.largest} to {MAX_FIXED_ITEMS - m} items, got {items - m}; "
-            "plan reports with independent insertion"
-        )
-    families = fixed_size_families(m, items, range(1, items if thresholds_only else items // 2 + 1))
-    return best_designs(families, limit, objective, thresholds_only=thresholds_only, progress=progress)

@@ -4,59 +4,44 @@ What γ proves errs against us. It is told of one report, of all of one person, 
 also over weeks. Reports are drawn with draws of their own, so their γ multiply (promise/breaches.py), whatever the
 baskets of different weeks have to do with each other, and also where a later plan was made from what earlier ones
 showed.
-
-A support is discoverable where no level's figure (server/intervals.py) of the itemset sizes that matter is above it:
-there finds can be believed, all itemsets of a size together. Asked for are the reports that a promise needs for it, or
-the promise that so many reports need. Plans are those that the planner makes at each number of reports or each promise,
-so what is found here is what ``plan`` says too.
-
-The planner's designs change with both, by which the figures may jump by the 2% that it gives away for short reports. So
-an answer is an edge, and checked as one: it discovers the support; the plan made for one report fewer (one step of ε
-less) does not. It need not be the least: figures fall with the root of the reports, so behind a jump of 2% there may
-be another edge at 4% fewer. Plans made for 1% to 4% fewer reports are tried; what a shorter stretch of plans
-discovers is missed.
 """
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from itertools import count as counting
 from math import comb
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
-from assocpriv.planning.baskets import make_plan, part_of
-from assocpriv.planning.designs import MOST_REPORTS, Progress
+from assocpriv.planning.baskets import Choice, choose_plan
+from assocpriv.planning.designs import MOST_REPORTS
 from assocpriv.planning.information import PlanInformation, mutual_limit, plan_information
-from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
+from assocpriv.planning.request import catalogue_of
 from assocpriv.planning.shuffling import Central, blanket_of, central_guarantee
 from assocpriv.planning.sizes import Forged, forged_sizes
 from assocpriv.plans.baskets import Plan
+from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan
 from assocpriv.promise import breaches
-from assocpriv.promise.errors import PlanError
+from assocpriv.promise.errors import PlanError, counted
 from assocpriv.promise.information import information_limit
 from assocpriv.promise.numbers import check_range, check_whole
-from assocpriv.server.apriori import UNDECIDABLE_BELOW
 from assocpriv.server.crafted import Liars, liars_among, most_targets
 from assocpriv.server.intervals import DiscoverableSupports, discoverable_supports, level_discoverable_support
-from assocpriv.server.supports import Respondents, foreseen_error
-
-if TYPE_CHECKING:
-    from functools import _lru_cache_wrapper
-
+from assocpriv.server.supports import Respondents
 
 DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
 DEFAULT_DELTA = 1e-9
 _LONGEST = 1 << 16  # bits of a composed γ that is kept exact
 PlanUse = PublishedPlan | tuple[PublishedPlan, int]
 
-REPORTS, PROMISE = "reports", "promise"
+REPORTS, PROMISE = "reports", "promise"  # what is looked for
 EPSILON_STEPS = 100  # of 1: promises are made to be read, so ε has two decimals
 MOST_EPSILON = 20  # γ = 5·10^8 promises nobody anything
-_USUAL_PLANS, _MOST_PLANS = 8, 64  # made anew for a better number of reports until one repeats
-_NEAR = (99, 98, 97, 96)  # percent of a number of reports, at which other plans may do
+_MOST_PLACES = 90 * 14 + 10  # of 10^15 among numbers of two digits
+_SEARCH_STEPS = 14  # about
 
 
 # ---- one plan
@@ -272,7 +257,6 @@ class Prospects:
     """What N reports of a plan can show; γ composed is rounded up, ``liars`` as of :func:`liars_among`.
 
     Attributes:
-        least_min_supports: by itemset size, the least minimum support that mining would not call undecidable.
         forged: what forged answers about sizes do, where the plan asks about these.
     """
 
@@ -282,12 +266,11 @@ class Prospects:
     discoverable: DiscoverableSupports
     liars: dict[int, Liars | None]
     most_targets: int
-    least_min_supports: dict[int, float]
     forged: tuple[Forged, ...] = ()
 
 
-def foresee(plan: "Plan", reports: int) -> Prospects:
-    """Return what so many reports of a plan can show.
+def foresee(plan: "Plan", reports: int, *, forged: bool = True) -> Prospects:
+    """Return what so many reports of a plan can show; ``forged`` answers about sizes take longest.
 
     Raises:
         PlanError: fewer reports than one.
@@ -295,7 +278,6 @@ def foresee(plan: "Plan", reports: int) -> Prospects:
     reports = check_whole("reports", reports)
     if reports < 1:
         raise PlanError(f"reports must be at least 1, got {reports}")
-    respondents, mined = Respondents.of(plan, reports), plan.items.itemset_size
     return Prospects(
         plan=plan,
         reports=reports,
@@ -303,8 +285,7 @@ def foresee(plan: "Plan", reports: int) -> Prospects:
         discoverable=discoverable_supports(plan, reports),
         liars=liars_among(plan, reports),
         most_targets=most_targets(plan),
-        least_min_supports={k: UNDECIDABLE_BELOW * foreseen_error(respondents, k, 0.0) for k in range(1, mined + 1)},
-        forged=forged_sizes(plan, reports),
+        forged=forged_sizes(plan, reports) if forged else (),
     )
 
 
@@ -315,21 +296,30 @@ def _composed_up(plan: "Plan") -> Fraction:
     return breaches.round_up(plan.composed_amplification, breaches.LARGEST_DENOMINATOR)
 
 
-# ---- a support to discover
+# ---- a support to find
 
 
 @dataclass(frozen=True, slots=True)
-class Discovery:
-    """A plan and a number of its reports that discover a support; ``solved`` is what was asked for of the two.
+class Found:
+    """The weakest need to find a support in whole baskets: reports for a promise, or a promise for so many reports.
 
-    ``targets`` are the itemset sizes that the support is discoverable at.
+    ``size`` is how many items the itemsets have; ``solved`` is what was asked for, ``reports`` or ``promise``.
     """
 
-    plan: "Plan"
-    reports: int
+    choice: Choice
     support: Fraction
-    targets: tuple[int, ...]
+    size: int
     solved: str
+
+    @property
+    def plan(self) -> "Plan":
+        """The plan that was chosen for them."""
+        return self.choice.plan
+
+    @property
+    def reports(self) -> int:
+        """Reports."""
+        return self.choice.reports
 
     @property
     def promise(self) -> breaches.Breach:
@@ -337,224 +327,139 @@ class Discovery:
         return self.plan.promise
 
 
-def reports_needed(
-    support: "float | str | Fraction",
-    items: int | Iterable[str],
-    transaction_size: int,
-    promise: breaches.Breach,
-    *,
-    progress: Progress | None = None,
-    **choices: Any,
-) -> Discovery:
-    """Return a number of reports at which a support is discoverable under a promise, and the plan made for it.
-
-    By the plan made for one report fewer it is not. A few percent fewer may do where the planner's choice changes;
-    plans made for 1% to 4% fewer are tried.
-
-    Args:
-        support: in (0, 1], as 0.01 or ``"1%"``, within at most M sampled items.
-        items, transaction_size, promise: as for :func:`assocpriv.plan`.
-        progress: called with (done, total) steps.
-        choices: all else that :func:`assocpriv.plan` takes but ``reports``; sizes must be hidden.
-
-    Returns:
-        ``reports``, the ``plan``, and the ``targets``, itemset sizes at which the support is discoverable.
-
-    Raises:
-        PlanError: arguments out of range, no operator fits, or more than 10^15 reports would be needed.
-
-    >>> import assocpriv as ap
-    >>> ap.reports_needed("10%", ["milk", "tea"], 2, ap.Breach("5%", "50%"), kind="fixed-size").reports
-    369
-    """
-    question = _Question(items, transaction_size, support, choices, progress, steps=_USUAL_PLANS)
-
-    def discovers(reports: int) -> bool:
-        return question.discovers(question.plan(promise, reports), reports)
-
-    edge = _least(discovers, _guess_of_reports(question, promise), MOST_REPORTS)
-    if edge is None:
-        raise PlanError(
-            f"a support of {float(question.support):.3g} needs more than 10^15 reports under this promise; ask for a "
-            "larger support or weaken the promise"
-        )
-    reports = _least(discovers, _fewer_reports(question, promise, edge), edge)
-    return question.answer(promise, reports or edge, REPORTS)
-
-
 def reports_to_discover(plan: "Plan", support: "float | str | Fraction") -> dict[int, int | None]:
     """Return at how many reports of this very plan a support is discoverable, by itemset size, all of a size together.
 
     At one report fewer it is not. None where 10^15 reports do not do.
 
+    Args:
+        plan: a plan.
+        support: in (0, 1], as 0.01 or ``"1%"``, within at most M sampled items.
+
     Raises:
         PlanError: a support outside (0, 1].
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "tea"], ap.Breach("5%", "50%"), transaction_size=2)
     >>> ap.reports_to_discover(made, "10%")
-    {1: 369, 2: 175}
+    {1: 1993, 2: 743}
     """
-    wanted = _support(support)
-    reports = {}
+    wanted, found = _support(support), dict[int, int | None]()
     for k in range(1, plan.items.itemset_size + 1):
 
-        def discovers(count: int, k: int = k) -> bool:
-            return _level(plan, count, k) <= wanted
+        def discovers(number: int, k: int = k) -> bool:
+            candidates = comb(plan.n_items, k)
+            return level_discoverable_support(Respondents.of(plan, number), k, candidates) <= wanted
 
-        reports[k] = _least(discovers, DEFAULT_REPORTS, MOST_REPORTS)
-    return reports
-
-
-def promise_needed(
-    support: "float | str | Fraction",
-    items: int | Iterable[str],
-    transaction_size: int,
-    reports: int,
-    *,
-    prior: "str | float | Fraction" = "5%",
-    progress: Progress | None = None,
-    **choices: Any,
-) -> Discovery:
-    """Return a promise under which so many reports discover a support, and the plan made for it.
-
-    By the plan for 0.01 less of ε they do not. An ε that is smaller by about 2% may do where the planner's choice
-    changes. The promise is an ε of two decimals, shown as what ``prior`` may become; the other arguments are those of
-    :func:`reports_needed`.
-
-    Returns:
-        ``promise``, the ``plan``, and the ``targets``, itemset sizes at which the support is discoverable.
-
-    Raises:
-        PlanError: arguments out of range, or no promise up to ε = 20 does.
-
-    >>> import assocpriv as ap
-    >>> found = ap.promise_needed("10%", ["milk", "tea"], 1, 10_000, kind="fixed-size")
-    >>> f"{float(found.promise.prior):.1%} -> {float(found.promise.posterior):.1%}"
-    '5.0% -> 8.1%'
-    """
-    largest = MOST_EPSILON * EPSILON_STEPS
-    question = _Question(items, transaction_size, support, choices, progress, steps=largest.bit_length() + 1)
-    reports = check_range("reports", reports, 1, MOST_REPORTS)
-
-    def promise_at(steps: int) -> breaches.Breach:
-        return breaches.Epsilon(Fraction(steps, EPSILON_STEPS), prior)
-
-    def discovers(steps: int) -> bool:
-        try:
-            plan = question.plan(promise_at(steps), reports)
-        except PlanError:
-            if steps == largest:  # the arguments are wrong, not the promise too strict
-                raise
-            return False
-        return question.discovers(plan, reports)
-
-    if not discovers(largest):
-        raise PlanError(
-            f"no promise up to epsilon {MOST_EPSILON} lets {reports:,} reports discover a support of "
-            f"{float(question.support):.3g}; ask for a larger support, smaller itemsets or more reports"
-        )
-    return question.answer(promise_at(_bisect(discovers, 0, largest)), reports, PROMISE)
-
-
-@dataclass(frozen=True)
-class _Question:
-    """A support, and the plans that may discover it."""
-
-    items: int | Iterable[str]
-    transaction_size: int
-    asked: "float | str | Fraction"
-    choices: dict[str, Any]
-    progress: Progress | None
-    steps: int
-    support: Fraction = field(init=False)
-    plan: "_lru_cache_wrapper[Plan]" = field(init=False)  # by promise and reports
-
-    def __post_init__(self) -> None:
-        if "reports" in self.choices:
-            raise TypeError("reports_needed solves for the reports; promise_needed is the one that takes their number")
-        support = _support(self.asked)
-        object.__setattr__(self, "items", catalogue_of(self.items))  # names are read more than once
-        object.__setattr__(self, "support", support)
-        object.__setattr__(self, "plan", lru_cache(maxsize=None)(self._plan))
-
-    def _plan(self, promise: breaches.Breach, reports: int) -> "Plan":
-        step = min(self.plan.cache_info().misses, self.steps) - 1
-        part = part_of(self.progress, step, self.steps)
-        return make_plan(self.items, self.transaction_size, promise, reports=reports, progress=part, **self.choices)
-
-    def targets(self, plan: "Plan") -> tuple[int, ...]:
-        wishes = PlanWishes(promise=plan.promise, target=self.choices.get("target"))
-        return tuple(wishes.targets(plan.items.itemset_size))
-
-    def discovers(self, plan: "Plan", reports: int) -> bool:
-        """Tell whether all itemsets of each size that matters can be believed at the support."""
-        return self.level(plan, reports) <= self.support
-
-    def level(self, plan: "Plan", reports: int) -> float:
-        """Return the largest of the level's figures."""
-        return max(_level(plan, reports, k) for k in self.targets(plan))
-
-    def answer(self, promise: breaches.Breach, reports: int, solved: str) -> Discovery:
-        plan = self.plan(promise, reports)
-        return Discovery(plan, reports, self.support, self.targets(plan), solved)
+        found[k] = _least(discovers, MOST_REPORTS)
+    return found
 
 
 def _support(asked: "float | str | Fraction") -> Fraction:
-    support = breaches.parse_probability(asked, "the support to discover")
+    support = breaches.parse_probability(asked, "the support to find")
     if not support:
-        raise PlanError("the support to discover must be above 0")
+        raise PlanError("the support to find must be above 0")
     return support
 
 
-def _level(plan: "Plan", reports: int, k: int) -> float:
-    """Return the level's figure of all itemsets of k items."""
-    return level_discoverable_support(Respondents.of(plan, reports), k, comb(plan.n_items, k))
+def find_plan(
+    support: "float | str | Fraction",
+    items: int | Iterable[str],
+    *,
+    size: int = 2,
+    reports: int | None = None,
+    promise: breaches.Breach | None = None,
+    prior: "str | float | Fraction" = "5%",
+    progress: Callable[[int, int], None] | None = None,
+    **known: Any,
+) -> Found:
+    """Return the plan with the weakest need to find all itemsets of a size that have a support in whole baskets.
+
+    They are found where the level's figure (server/intervals.py) of the plan made for this very need, times what
+    undoing the sampling multiplies it by, is no more than the support. With ``reports`` the least ε is looked for, in
+    steps of 0.01, up to that of the promise if one is given; without them the least number of reports, of two digits,
+    under the promise. One step less does not do.
+
+    Args:
+        support: in (0, 1], as 0.01 or ``"1%"``, in whole baskets.
+        items: number of items or their names.
+        size: items of an itemset.
+        reports: how many there will be.
+        promise: what must be kept.
+        prior: with ``reports``, what the promise found is shown for.
+        progress: called with (done, total) steps.
+        known: ``mean_size``, ``like``, ``names`` and all else that :func:`assocpriv.plan` takes.
+
+    Raises:
+        PlanError: arguments out of range, or nothing does: it says how many reports would.
+
+    >>> import assocpriv as ap
+    >>> found = ap.find_plan("20%", 100, size=1, reports=20_000, mean_size=4)
+    >>> f"{float(found.promise.posterior):.1%}", found.plan.items.itemset_size
+    ('12.1%', 1)
+    """
+    wanted = _support(support)
+    if reports is None and promise is None:
+        raise PlanError("give the promise, or how many reports there will be: the other is what is looked for")
+    size, catalogue = check_range("size", size, 1, MAX_TRANSACTION_SIZE), catalogue_of(items)
+    known = {"itemset_size": size, **known}
+    tried = counting(1)
+
+    def choice_for(promise: breaches.Breach, number: int) -> Choice:
+        if progress:
+            progress(min(next(tried), _SEARCH_STEPS), _SEARCH_STEPS)
+        return choose_plan(catalogue, promise, reports=number, **known)
+
+    def finds(promise: breaches.Breach, number: int) -> bool:
+        choice = choice_for(promise, number)
+        candidates, respondents = comb(len(catalogue), size), Respondents.of(choice.plan, number)
+        factor = choice.request.sizes.undoing(choice.plan.items.transaction_size, size)[0]
+        return factor * level_discoverable_support(respondents, size, candidates) <= wanted
+
+    def least_reports(promise: breaches.Breach) -> int:
+        place = _least(lambda place: finds(promise, _two_digits(place)), _MOST_PLACES)
+        if place is None:
+            raise PlanError("not even 10^15 reports would do; ask for a larger support or smaller itemsets")
+        return _two_digits(place)
+
+    if reports is None:
+        assert promise is not None
+        return Found(choice_for(promise, least_reports(promise)), wanted, size, REPORTS)
+    reports = check_range("reports", reports, 1, MOST_REPORTS)
+    most = MOST_EPSILON * EPSILON_STEPS
+    if promise is not None:
+        most, prior = int(breaches.epsilon(promise.amplification_limit) * EPSILON_STEPS), promise.prior
+    steps = _least(lambda step: finds(breaches.Epsilon(Fraction(step, EPSILON_STEPS), prior), reports), most)
+    if steps is None and promise is not None and finds(promise, reports):
+        return Found(choice_for(promise, reports), wanted, size, PROMISE)  # its ε has more than two decimals
+    if steps is None:
+        weakest = promise or breaches.Epsilon(MOST_EPSILON, prior)
+        raise PlanError(
+            f"{reports:,} reports are too few to find a support of {float(wanted):.3g} among itemsets of "
+            f"{counted(size, 'item')} at any ε up to {breaches.epsilon(weakest.amplification_limit):.2f}; about "
+            f"{least_reports(weakest):,} would do, or ask for a larger support"
+        )
+    promise = breaches.Epsilon(Fraction(steps, EPSILON_STEPS), prior)
+    return Found(choice_for(promise, reports), wanted, size, PROMISE)
 
 
-def _guess_of_reports(question: _Question, promise: breaches.Breach) -> int:
-    """Return the number of reports that the plan made for as many needs, by making plans until one repeats."""
-    reports, seen = DEFAULT_REPORTS, set[str]()
-    while len(seen) < _MOST_PLANS:
-        plan = question.plan(promise, reports)
-        if plan.plan_id in seen:
-            break
-        seen.add(plan.plan_id)
-        # errors fall with the root of the number of reports, or nearly so
-        level = min(question.level(plan, reports), 1e3)
-        guess = math.ceil(min(reports * (level / question.support) ** 2, MOST_REPORTS))
-        reports = _least(partial(question.discovers, plan), max(guess, 1), MOST_REPORTS) or MOST_REPORTS
-    return reports
+def _two_digits(place: int) -> int:
+    """Return the numbers of at most two digits and zeros, in order: 1, 2 … 99, 100, 110 …
+
+    >>> [_two_digits(place) for place in (1, 99, 100, 101, 189, 190)]
+    [1, 99, 100, 110, 990, 1000]
+    """
+    if place < 100:
+        return place
+    power, digits = divmod(place - 10, 90)
+    return int((digits + 10) * 10**power)
 
 
-def _fewer_reports(question: _Question, promise: breaches.Breach, edge: int) -> int:
-    """Return fewer reports than an edge, if a plan made for 1% to 4% fewer needs no more and is the plan for these."""
-    reports = edge
-    for percent in _NEAR:
-        plan = question.plan(promise, max(edge * percent // 100, 1))
-        fewer = _least(partial(question.discovers, plan), reports, MOST_REPORTS) or reports
-        if fewer < reports and question.discovers(question.plan(promise, fewer), fewer):
-            reports = fewer
-    return reports
-
-
-def _least(holds: Callable[[int], bool], guess: int, most: int) -> int | None:
-    """Return a number in 1..most, near a guess, that holds while the one below does not; None if not even the most."""
-    low, high, step = 0, guess, 1
-    if holds(guess):
-        while (low := max(high - step, 0)) and holds(low):
-            high, step = low, 2 * step
-    else:
-        low = guess
-        while low < most and not holds(high := min(low + step, most)):
-            low, step = high, 2 * step
-        if low == most:
-            return None
-    return _bisect(holds, low, high)
-
-
-def _bisect(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return a number in low + 1..high that holds while the one below does not; ``low`` does not and ``high`` does."""
+def _least(holds: Callable[[int], bool], most: int) -> int | None:
+    """Return a number in 1..most that holds while the one below does not; None if not even the most."""
+    low, high = 0, most
+    if not holds(most):
+        return None
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
@@ -595,7 +500,7 @@ def privacy(
         TypeError: something that is no plan.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(1000, 3, ap.Breach("5%", "50%"))
+    >>> made = ap.plan(1000, ap.Breach("5%", "50%"))
     >>> ap.privacy([made, (made, 2)]).together.amplification == made.amplification**3
     True
     """

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.generator import item_columns
+from assocpriv.plans.transition import SupportModel
 from assocpriv.plans.view import ItemsView
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.information import ABSOLUTE_ERROR, BITS, RELATIVE_ERROR, Array, information_limit
@@ -50,6 +51,32 @@ def _log_of(value: Fraction) -> float:
 
 def _up(value: float) -> float:
     return value * (1 + RELATIVE_ERROR) + ABSOLUTE_ERROR
+
+
+def spent(plan: "Plan") -> dict[int, float] | None:
+    """Return what share of all that any local method with this amplification could tell goes to itemsets of 1..K items.
+
+    With v_k = N Var of the average k-itemset's estimate, baskets being any M of the n items with equal chances,
+    Σ_k b_k/v_k ≤ 1 for every method that answers once and whose reports are γ-amplifying, with
+
+        b_k = (C(n,k) − C(n,k−1))² C(n−2k, M−k) / (C(n,k) C(n,M)) · 4γ/(γ−1)²
+
+    (proof in docs/why-it-works.md). Returned are the b_k/v_k of a plan's question about items; None of a catalogue of
+    fewer than 2M items, where the bound has another form.
+    """
+    asked, n, gamma = plan.items, plan.n_items, plan.amplification
+    m = asked.transaction_size
+    if n < 2 * m or gamma == 1:
+        return None
+    model, share, told = SupportModel.of(asked.operator), plan.share(asked), {}
+    for k in range(1, asked.itemset_size + 1):
+        held = [Fraction(comb(k, shown) * comb(n - k, m - shown), comb(n, m)) for shown in range(k + 1)]
+        moments = [model.second_moment(k, shown) for shown in range(k + 1)]
+        variance = sum((p * moment for p, moment in zip(held, moments, strict=True)), -(held[k] ** 2))
+        directions = (comb(n, k) - comb(n, k - 1)) ** 2 * comb(n - 2 * k, m - k)
+        most = Fraction(directions, comb(n, k) * comb(n, m)) * 4 * gamma / (gamma - 1) ** 2
+        told[k] = float(most * share / variance)
+    return told
 
 
 @dataclass(frozen=True, slots=True)

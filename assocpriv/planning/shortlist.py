@@ -1,54 +1,115 @@
-"""A plan for other people, of the items that may belong to the itemsets wanted: a shortlist is its catalogue.
+"""A short catalogue: asking only about items that are sold, or found, most.
 
-Noise grows with the catalogue's and the transactions' size, and most items are in no frequent itemset. Mined tables and
-plans are seen, no record. A transaction is what a basket holds of the shortlist: less than the basket, and so M and the
-noise. How many items of it people hold is taken for Poisson around the sum of their supports; M follows from that, as
-from a sample (transaction_size.py). It is too small where baskets differ much.
+Noise grows with the catalogue's and the transactions' size, and most items are in no frequent itemset. A transaction is
+what a basket holds of the short catalogue: less than the basket, and so M and the noise. Known beforehand are the best
+sold items from a list of sales; after a collection the likeliest ones, which other people are then asked about. Mined
+tables and plans are seen, no record.
+
+With N Var of a pair under either plan, at the usual support in whole baskets, others answering pays if
+
+    ρ = v₂(n, M₁) F₁² / (v₂(K, M₂) F₂²) ≥ 2        and baskets hold M₂ items of the catalogue or fewer on average
+
+(F as in expected.py, the second law of sizes being the first thinned to the share of all items bought that fall on the
+K). Else as much is told by asking the remaining people what the first were asked.
 
 The promise is the first plan's. Of whoever answers both plans more is told: γ multiplies.
 """
 
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, lgamma, log
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.itemsets import AnyFrame, LightFrame
-from assocpriv.planning.baskets import make_plan
+from assocpriv.planning.baskets import Choice, choose_plan
 from assocpriv.planning.designs import MOST_REPORTS
-from assocpriv.planning.request import PlanWishes
-from assocpriv.planning.transaction_size import propose_transaction_size
+from assocpriv.planning.expected import Sizes, expected_error
 from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import MAX_ITEMS
 from assocpriv.plans.names import Names
 from assocpriv.promise.breaches import highest_posterior, lowest_posterior
 from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.numbers import check_range
-from assocpriv.server.itemsets import mining_facts, read_table
+from assocpriv.server.itemsets import CORRECTED, mining_facts, read_table
 
 Floats = NDArray[np.float64]
-REACH = 1.5  # standard errors of an item's support, with which it may reach what the last itemset wanted has
-MOST_ITEMS = 4  # times as many items as itemsets are wanted
+BEST = 100  # items of a short catalogue
+_PAYS = 2.0  # ρ
 _LEAST_ITEMS = 2
-_LARGEST_ITEMSET = 4  # items of an itemset that may be wanted
-_MOST_TOP = 100_000
-_PEOPLE = 1_000  # of the law of how many items are held: what is rarer counts for nothing
-_LEAST_HELD = 0.01  # on average: noise can make the sum of supports less than nothing
+_SIZES, _FEW_REPORTS = (5, 6), 50_000  # M that does well for a short catalogue, of few reports and of more
+_LEAST_SHARE = 0.01  # of all items bought: noise can make the sum of supports less than nothing
+_FEW_ITEMS = 2  # times as many as the short catalogue has: no list of sales is that even
+
+
+@dataclass(frozen=True, slots=True)
+class ShortCatalogue:
+    """What asking only the ``items`` best sold would mean, on which a ``share`` of all items bought falls.
+
+    ``held`` is how many of them a basket holds on average, ``gain`` the ratio ρ of variances of a pair's support.
+    """
+
+    items: int
+    share: float
+    held: float
+    gain: float
+    pays: bool
+
+    @property
+    def error(self) -> float:
+        """What a pair's noise is multiplied by."""
+        return float(self.gain**-0.5)
+
+
+def short_catalogue(choice: Choice) -> ShortCatalogue | None:
+    """Return what asking about the 100 best sold items alone would gain; None where there are not many more.
+
+    How much of all that is bought falls on them is assumed: by Zipf's law, the i-th item being bought 1/i as often as
+    the first.
+    """
+    n_items = choice.plan.n_items
+    if n_items <= _FEW_ITEMS * BEST:
+        return None
+    ranks = 1 / np.arange(1.0, n_items + 1)
+    share = float(ranks[:BEST].sum() / ranks.sum())
+    m = max(_SIZES[choice.reports > _FEW_REPORTS], choice.request.largest)
+    return _compared(choice.plan, choice.request.sizes, choice.reports, range(BEST), share, transaction_size=m)[0]
+
+
+def _compared(
+    first: Plan, sizes: Sizes, reports: int, items: "Sequence[str] | range", share: float, **wishes: Any
+) -> tuple[ShortCatalogue, Plan]:
+    """Return what asking only some items would mean, and the plan for it."""
+    thinned = sizes.thinned(share)
+    size = min(first.items.itemset_size, len(items))
+    asked = [str(item) for item in items] if isinstance(items, range) else items
+    second = choose_plan(
+        asked, first.promise, reports=reports, reports_per_person=first.reports_per_person, like=thinned,
+        itemset_size=size, **wishes,
+    ).plan  # fmt: skip
+    k = min(2, size)
+    noises = [
+        expected_error(plan.items, law, reports * float(plan.share(plan.items)), k).noise
+        for plan, law in ((first, sizes), (second, thinned))
+    ]
+    gain = (noises[0] / noises[1]) ** 2
+    pays = gain >= _PAYS and thinned.mean <= second.items.transaction_size
+    return ShortCatalogue(len(items), share, thinned.mean, gain, pays), second
 
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """A plan for other people than those of the plan of the table, ``before``, and what it was made for.
+    """A plan for other people than those of the plan of the table, ``before``, what it was made for.
 
-    ``held`` is how many items of the shortlist a person is expected to hold, ``reports`` how many people will answer.
+    ``short`` says what asking ``reports`` people about these items alone means, and whether it pays.
     """
 
     plan: Plan
     before: Plan
-    held: float
+    short: ShortCatalogue
     reports: int
 
     @property
@@ -67,29 +128,32 @@ class Refinement:
         return lowest_posterior(self.plan.promise.posterior, self.amplification_limit)
 
 
-def refine(itemsets: "AnyFrame | str | Path", plan: Plan, *, top: int = 64, reports: int | None = None) -> Refinement:
-    """Plan a next collection, of other people, from what the reports of one showed: its catalogue is a shortlist.
+def refine(
+    itemsets: "AnyFrame | str | Path", plan: Plan, *, best: int = BEST, reports: int | None = None
+) -> Refinement:
+    """Plan a next collection, of other people, about the items that the reports of one showed to be likeliest.
 
     Args:
         itemsets: a table as :func:`assocpriv.mine` returned it, or a file of it.
         plan: the plan it was mined with.
-        top: itemsets wanted. The shortlist has the items that may belong to them, as far as noise leaves it open
-            (docs/cli/server.md has the rule).
+        best: items of the short catalogue; 64 to 100 do best.
         reports: how many people will answer; as many as in the table by default.
 
     Returns:
-        ``plan``, with the promise of the first one, and what holds for whoever answers both: ``amplification_limit``
-        (the product of both), ``highest_posterior``, ``lowest_posterior``.
+        ``plan``, with the promise of the first one; ``short.pays``, whether it tells more than asking these people what
+        the first were asked; and what holds for whoever answers both: ``amplification_limit`` (the product of both),
+        ``highest_posterior``, ``lowest_posterior``.
 
     Raises:
         EstimateError: a table of another plan, or of fewer than two items.
         PlanError: numbers out of range, or no operator fits.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "tea", "rye"], ap.Breach("5%", "50%"))
     >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
-    >>> sorted(ap.refine(found, made, top=2).plan.catalogue)
-    ['milk', 'tea']
+    >>> refined = ap.refine(found, made)
+    >>> sorted(refined.plan.catalogue), refined.short.pays
+    (['milk', 'tea'], False)
     """
     Plan.of(plan)
     read = read_table(itemsets) if isinstance(itemsets, str | Path) else itemsets
@@ -99,79 +163,31 @@ def refine(itemsets: "AnyFrame | str | Path", plan: Plan, *, top: int = 64, repo
             f"the table was mined with plan {facts.plan_id[:16]}…, not with the plan given, {plan.plan_id[:16]}…; "
             "give the plan of its reports"
         )
-    top = check_range("top", top, 1, _MOST_TOP)
+    best = check_range("best", best, _LEAST_ITEMS, MAX_ITEMS)
     count = check_range("reports", facts.reports if reports is None else reports, 1, MOST_REPORTS)
-    items, supports, errors = _single_items(LightFrame.of(read), plan)
+    items, supports = _single_items(LightFrame.of(read), plan)
     if len(items) < _LEAST_ITEMS:
         raise EstimateError(
-            f"a shortlist needs {_LEAST_ITEMS} single items, the table has {len(items)}; mine with a lower minimum "
-            "support"
+            f"a short catalogue needs {_LEAST_ITEMS} single items, the table has {len(items)}; mine with a lower "
+            "minimum support"
         )
-    chosen = shortlisted(supports, errors, top)
-    names = [plan.catalogue[items[row]] for row in chosen]
-    held = max(float(np.clip(supports[chosen], 0.0, 1.0).sum()), _LEAST_HELD)
-    wishes = PlanWishes(promise=plan.promise, reports=count)
-    rows = propose_transaction_size(poisson(held, len(names)), wishes)
-    size = next(row.transaction_size for row in rows if row.proposed)
-    return Refinement(
-        make_plan(names, size, plan.promise, reports=count, names=_names_of(names, plan)), plan, held, count
-    )
+    chosen = np.sort(np.argsort(-supports, kind="stable")[:best])
+    names = [plan.catalogue[items[row]] for row in chosen.tolist()]
+    sizes = Sizes.usual(plan.n_items, None if facts.sizes is None else min(facts.sizes.mean, plan.n_items))
+    share = float(np.clip(np.clip(supports[chosen], 0.0, 1.0).sum() / sizes.mean, _LEAST_SHARE, 1.0))
+    short, second = _compared(plan, sizes, count, names, share, names=_names_of(names, plan))
+    return Refinement(second, plan, short, count)
 
 
-def shortlisted(supports: Floats, errors: Floats, wanted: int) -> list[int]:
-    """Return which items may belong to the itemsets wanted, by increasing position, from estimates of their supports.
-
-    Those whose supports and REACH standard errors reach what the last itemset wanted would have, were items
-    independent; at most MOST_ITEMS times as many as itemsets are wanted.
-
-    >>> shortlisted(np.array([0.5, 0.01, 0.4, 0.19]), np.array([0.0, 0.0, 0.0, 0.01]), 3)
-    [0, 2, 3]
-    """
-    wanted = max(wanted, _LEAST_ITEMS)
-    upper = supports + REACH * errors
-    count = min(int((upper >= guessed_least(supports, wanted)).sum()), MOST_ITEMS * wanted)
-    return sorted(np.argsort(-upper, kind="stable")[: max(count, _LEAST_ITEMS)].tolist())
-
-
-def guessed_least(items: Floats, wanted: int) -> float:
-    """Return about which support the last of the wanted itemsets has, were items of these supports independent.
-
-    >>> guessed_least(np.array([0.5, 0.25, 0.25]), 4)
-    0.125
-    """
-    items = np.sort(np.clip(items, 0.0, 1.0))[::-1][: max(wanted, 1)]
-    numbers = np.arange(len(items))
-    supports, last, every = items, numbers, [items]
-    for _ in range(1, _LARGEST_ITEMSET):
-        left, right = np.nonzero(last[:, None] < numbers)
-        products = supports[left] * items[right]
-        best = np.argsort(-products, kind="stable")[: 4 * wanted]
-        supports, last = products[best], right[best]
-        every.append(supports)
-    return float(np.sort(np.concatenate(every))[::-1][: max(wanted, 1)][-1])
-
-
-def poisson(mean: float, most: int) -> Counter[int]:
-    """Return how many of a thousand people hold 0, 1, … of so many items, by Poisson's law.
-
-    >>> poisson(0.5, 2)
-    Counter({0: 607, 1: 303, 2: 90})
-    """
-    shares = [exp(size * log(mean) - mean - lgamma(size + 1)) for size in range(most)]
-    counts = [*(round(_PEOPLE * share) for share in shares), round(_PEOPLE * max(1 - sum(shares), 0.0))]
-    return Counter({size: count for size, count in enumerate(counts) if count})
-
-
-def _single_items(table: LightFrame, plan: Plan) -> tuple[list[int], Floats, Floats]:
-    """Return the single items of a table by their numbers in the plan, increasing, with supports and errors."""
-    index = plan.catalogue.index_of
+def _single_items(table: LightFrame, plan: Plan) -> tuple[list[int], Floats]:
+    """Return the single items of a table by their numbers in the plan, increasing, with supports in whole baskets."""
+    index, column = plan.catalogue.index_of, CORRECTED[0] if CORRECTED[0] in table.columns else "support"
     if not all(name in index for itemset in table["itemsets"] for name in itemset):
         raise EstimateError("the table names items that its plan does not have; it is damaged")
-    rows = zip(table["itemsets"], table["support"].tolist(), table["std_error"].tolist(), strict=True)
-    known = {index[min(names)]: told for names, *told in rows if len(names) == 1 and np.isfinite(told).all()}
+    rows = zip(table["itemsets"], table[column].tolist(), strict=True)
+    known = {index[min(names)]: support for names, support in rows if len(names) == 1 and np.isfinite(support)}
     items = sorted(known)
-    supports, errors = np.array([known[item] for item in items], dtype=np.float64).reshape(-1, 2).T
-    return items, supports, errors
+    return items, np.array([known[item] for item in items], dtype=np.float64)
 
 
 def _names_of(items: list[str], before: Plan) -> Names:

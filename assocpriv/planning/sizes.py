@@ -17,42 +17,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assocpriv.planning.designs import Floats, WorstSupport, search_fixed_designs
+from assocpriv.planning.designs import Floats, WorstSupport, fixed_size_family, runs
+from assocpriv.planning.expected import Sizes
 from assocpriv.plans.question import Question
 from assocpriv.plans.sizes_view import SizesView
 from assocpriv.plans.transition import SupportModel
-from assocpriv.promise.breaches import parse_share
-from assocpriv.promise.errors import PlanError
-from assocpriv.server.crafted import FALSE_ALARM, log_share_chance
 from assocpriv.server.size_law import fit_size_law, size_classes
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
 
-AUTO = "auto"
 _PEOPLE, _LEAST_SHARE, _MOST_SHARE = 2000, Fraction(1, 100), Fraction(1, 20)
 _PARTS = 1000  # shares are whole numbers of these
 _FORGED = (0.001, 0.01)
-_MEAN, _SHAPE, _MOST_SIZE = 6.0, 1.5, 1 << 12  # of usual baskets
 _SURE = 3.1  # standard errors, which one in a thousand exceeds
 _TESTS = 20  # that share one false-alarm rate, about
 
 
-def share_asked(asked: "str | float | Fraction", reports: int) -> Fraction:
-    """Return the share of the people who are asked about sizes: ``auto``, or one below a half, up to a thousandth.
+def share_asked(reports: int) -> Fraction:
+    """Return the share of the people who are asked about sizes, a whole number of thousandths.
 
-    >>> str(share_asked("auto", 100_000)), str(share_asked("2.5%", 100))
-    ('1/50', '1/40')
+    >>> str(share_asked(100_000)), str(share_asked(100))
+    ('1/50', '1/20')
     """
-    if isinstance(asked, str) and asked.strip() == AUTO:
-        return _rounded(min(max(Fraction(_PEOPLE, reports), _LEAST_SHARE), _MOST_SHARE))
-    share = _rounded(parse_share(asked, "the share asked about sizes"))
-    if not 0 < share < Fraction(1, 2):
-        raise PlanError(f"the share asked about sizes must lie above 0 and below 50%, or be {AUTO!r}; got {asked}")
-    return share
-
-
-def _rounded(share: Fraction) -> Fraction:
+    share = min(max(Fraction(_PEOPLE, reports), _LEAST_SHARE), _MOST_SHARE)
     return Fraction(math.ceil(share * _PARTS), _PARTS)
 
 
@@ -66,8 +54,8 @@ def with_sizes(question: Question, share: Fraction, limit: Fraction, reports: in
         return (question,)
     classes = size_classes(question.transaction_size)
     bounds = tuple(classes[classes <= question.n_items].tolist())
-    designs = search_fixed_designs(1, len(bounds) + 1, limit, WorstSupport([1], max(1, int(reports * share))))
-    operator = min(designs, key=lambda design: (design.error, design.report_size)).operator(limit)
+    objective, family = WorstSupport(1, max(1, int(reports * share))), fixed_size_family(1, len(bounds) + 1)
+    operator = min(family.search(limit, objective, runs(1)), key=lambda design: design.error).operator(limit)
     asked = Question(len(bounds), operator, view=SizesView(bounds), weight=share.numerator)
     whole = Question(
         question.n_items, question.operator, question.generator, question.itemset_size,
@@ -95,10 +83,13 @@ class Forged:
 def forged_sizes(plan: "Plan", reports: int) -> tuple[Forged, ...]:
     """Return what forged ones among so many reports do, of baskets as usual; nothing without the question.
 
-    None, as many as the check of the questions' shares lets pass, .1% and 1%. Usual are negative binomial sizes of mean
-    6 and shape 1.5. All forged reports answer the question about sizes, which few honest ones do. Dummies bound how
-    many baskets they can claim to hold M items or more, not how many items these hold.
+    None, as many as the check of the questions' shares lets pass, .1% and 1%. Usual baskets are those
+    of expected.py. All forged reports answer the question about sizes, which few honest ones do. Dummies bound how many
+    baskets they can claim to hold M items or more, not how many items these hold.
     """
+    # the planner, which needs nothing of it, starts sooner without
+    from assocpriv.server.crafted import FALSE_ALARM, log_share_chance
+
     asked = plan.sizes
     if asked is None:
         return ()
@@ -122,7 +113,7 @@ def forged_sizes(plan: "Plan", reports: int) -> tuple[Forged, ...]:
 
 def _factors(plan: "Plan", asked: Question, reports: int, forged: float) -> dict[int, float]:
     """Return what supports are multiplied by where this share of the reports is forged."""
-    sizes, bounds = _usual_sizes(plan.n_items), np.array(plan.size_bounds)
+    sizes, bounds = Sizes.usual(plan.n_items).shares, np.array(plan.size_bounds)
     honest = reports * (1 - forged)
     claimed = np.append(np.zeros(len(bounds) - 1), reports * forged)
     below, classes = np.cumsum(sizes)[: bounds[0]], np.add.reduceat(sizes, bounds)
@@ -138,12 +129,3 @@ def _expected(question: Question, supports: Floats, honest: float, forged: "Floa
     count = honest + float(np.sum(forged))
     shown = ((supports - none) / (held - none) * honest + forged) / count
     return none + (held - none) * shown, (held - none) * np.sqrt(np.clip(shown * (1 - shown), 0, None) / count)
-
-
-def _usual_sizes(n_items: int) -> Floats:
-    """Return the shares of baskets of 0, 1, … n items, float64 (n + 1,); what lies beyond is at n."""
-    sizes = np.arange(min(n_items, _MOST_SIZE) + 1.0)
-    ratios = (sizes[1:] - 1 + _SHAPE) / sizes[1:] * (_MEAN / (_MEAN + _SHAPE))
-    shares = np.cumprod(np.append((_SHAPE / (_MEAN + _SHAPE)) ** _SHAPE, ratios))
-    shares[-1] += max(1 - float(shares.sum()), 0.0)
-    return shares

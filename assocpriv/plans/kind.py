@@ -40,7 +40,7 @@ KINDS = {
         "server.mine": "mining:mine",
         "server.crafted": "crafted:check_reports",
         "planning.foresee": "discovery:foresee",
-        "planning.warn": "transaction_size:warn_of_sampling",
+        "planning.warn": "sampling_loss:warn_of_sampling",
         "simulation.simulate": "simulate:simulate_records",
         "auditing.audit": "audit:audit_baskets",
         "show.record": "plans:plan_record",

@@ -76,8 +76,6 @@ from assocpriv.plans.question import Question
 from assocpriv.plans.transition import SupportModel, transition_matrix
 from assocpriv.plans.view import ItemsView
 from assocpriv.promise.errors import EstimateError
-from assocpriv.server.apriori import count_candidates, count_nothing, respondents_of
-from assocpriv.server.ask import count_subsets
 from assocpriv.server.bitmaps import ItemTables, Rows, planes_of
 from assocpriv.server.counting import Answers, LocalBackend, Progress, Source, part_size
 from assocpriv.server.supports import partial_counts
@@ -468,6 +466,10 @@ def _counted(
     """Yield itemsets of each size, (itemsets, k), and C_0 … C_k of each, (itemsets, k + 1): supports.py."""
     done = 1
     items = np.arange(question.padded_items, dtype=np.int64)[:, None]
+    # plans, which tell of crafted reports too, need none of the miner
+    from assocpriv.server.apriori import count_candidates, count_nothing, respondents_of
+    from assocpriv.server.ask import count_subsets
+
     singles = count_candidates(source, items, count_nothing(respondents_of(source)))
     yield items, singles.sums
     if question.itemset_size > 1 and 0 < comb(question.n_items, 2) <= _MOST_PAIRS:

@@ -95,13 +95,18 @@ class SizeLaw:
 
 def kept_shares(sizes: Ints, m: int, k: int) -> Floats:
     """Return κ(c) for sizes c: the share of its k-itemsets that a transaction sampled to m items keeps."""
-    return np.array([1.0 if c <= m else comb(m, k) / comb(c, k) for c in sizes.tolist()])
+    return np.where(sizes <= m, 1.0, comb(m, k) / np.maximum(_itemsets(sizes, k), 1.0))
 
 
-def holding_ways(sizes: Ints, k: int) -> Floats:
-    """Return C(c,k)^(k^−.6), how the chance to hold a wanted k-itemset grows with the size c, float64 (S,)."""
-    ways: Floats = np.array([float(comb(c, k)) for c in sizes.tolist()]) ** (k**-0.6)
+def holding_ways(sizes: Ints, k: int, slope: float = 0.0) -> Floats:
+    """Return C(c,k)^(k^−.6 + slope), how the chance to hold a wanted k-itemset grows with the size c, float64 (S,)."""
+    ways: Floats = _itemsets(sizes, k) ** (k**-0.6 + slope)
     return ways
+
+
+def _itemsets(sizes: Ints, k: int) -> Floats:
+    """Return C(c,k), float64 (S,)."""
+    return np.asarray(np.prod([np.maximum(sizes - i, 0) / (i + 1) for i in range(k)], axis=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +159,7 @@ def size_classes(m: int) -> Ints:
     [6, 8, 9, 11, 13, 16, 19, 22, 28, 35, 46, 61, 85, 121]
     """
     power = np.log(_REACH / np.sqrt(m)) / np.log(_RATIOS[-1])
-    return np.unique(np.ceil(m * np.array(_RATIOS) ** power - 1e-9).astype(np.int64))
+    return np.array(sorted(set(np.ceil(m * np.array(_RATIOS) ** power - 1e-9).astype(np.int64).tolist())))
 
 
 def fit_size_law(

@@ -36,6 +36,7 @@ def draft_record(draft: "CatalogueDraft", output: Any) -> dict[str, Any]:
         "items": len(draft.catalogue),
         "baskets": draft.baskets,
         "rare": draft.rare,
+        "share": draft.share,
         "rewritten": draft.rewritten,
         "twins": [list(group) for group in draft.twins],
         "names": list(draft.catalogue) if output is None else None,
@@ -45,9 +46,13 @@ def draft_record(draft: "CatalogueDraft", output: Any) -> dict[str, Any]:
 
 def draft_talk(draft: "CatalogueDraft") -> list[str]:
     """Say what a catalogue was made of, and what to look at."""
-    lines = [f"{counted(draft.baskets, 'basket')}, {counted(len(draft.catalogue), 'item')}"]
+    source = f"{counted(draft.baskets, 'basket')}, " if draft.baskets else ""
+    lines = [f"{source}{counted(len(draft.catalogue), 'item')}"]
     if draft.rare:
-        lines.append(f"{counted(draft.rare, 'rarer name')} left out")
+        lines.append(
+            f"{counted(draft.rare, 'rarer name')} left out; the catalogue's items are {draft.share:.0%} of all, so as "
+            "many of a basket's items stay on average (plan --mean-size)"
+        )
     if draft.rewritten:
         lines.append(
             f"warning: {counted(draft.rewritten, 'name')} put into Unicode form NFC with single blanks; baskets that "

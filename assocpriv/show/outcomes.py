@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.planning.transaction_size import SamplingLoss, describe_loss, sampling_loss
+from assocpriv.planning.sampling_loss import SamplingLoss, describe_loss, sampling_loss
 
 if TYPE_CHECKING:
     from assocpriv.client.transactions import BasketCounts

@@ -186,10 +186,13 @@ def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]
         wanted = times * epsilon(plan.promise.amplification_limit)
         said = f"{name} the ε, {wanted:.3g}"
         try:
-            # no report is made, and what can be told is the same with any code
-            promise, size = Epsilon(f"{wanted:.6f}"), plan.items.itemset_size
+            asked = plan.items
             other = make_plan(
-                plan.catalogue, plan.items.transaction_size, promise, itemset_size=size, reports=reports, code="none"
+                plan.catalogue,
+                Epsilon(f"{wanted:.6f}"),
+                transaction_size=asked.transaction_size,
+                itemset_size=asked.itemset_size,
+                reports=reports,
             )
         except PlanError:
             found.append((said, None))
@@ -259,7 +262,7 @@ def chart(
         EstimateError: another kind or column, or a table that was not found here.
 
     >>> import assocpriv as ap
-    >>> plan = ap.plan(["tea", "milk", "rye"], 2, ap.Breach("5%", "50%"))
+    >>> plan = ap.plan(["tea", "milk", "rye"], ap.Breach("5%", "50%"), mean_size=2)
     >>> itemsets = ap.mine(ap.randomize([{"tea"}] * 1000, plan), "50%")
     >>> ap.chart(itemsets)
     Chart(title='Supports with intervals of 95%')

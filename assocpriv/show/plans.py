@@ -1,7 +1,6 @@
 """Plans of baskets, as text for a person or as JSON content.
 
-What a plan promises, what so many reports of it can show, and how far crafted ones move that. Of the sizes of baskets:
-what sampling them to M items loses, what each M would mean, and what reading left out.
+What a plan promises, what so many reports of it can show, and how far crafted ones move that; what it was chosen for.
 """
 
 import math
@@ -11,30 +10,26 @@ from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery, Prospects, foresee
-from assocpriv.planning.transaction_size import SizeRow
+from assocpriv.planning.baskets import SHORT_BYTES, whole_levels
+from assocpriv.planning.discovery import REPORTS, Prospects, foresee
+from assocpriv.planning.information import spent
+from assocpriv.planning.shortlist import short_catalogue
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.kind import load_for
 from assocpriv.promise.breaches import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.promise.errors import counted
 from assocpriv.show import figures
-from assocpriv.show.outcomes import count_lines, loss_lines
 
 if TYPE_CHECKING:
+    from assocpriv.planning.baskets import Choice
+    from assocpriv.planning.discovery import Found
     from assocpriv.planning.shortlist import Refinement
     from assocpriv.plans.baskets import Plan
     from assocpriv.plans.question import Question
     from assocpriv.server.intervals import DiscoverableSupports
-    from assocpriv.simulation.samples import SamplePlan
 
 LOWEST, LEVEL = "lowest_discoverable_support", "level_discoverable_support"
 _CODE_NAMES = {"none": "no code (one bit an item)", "bch": "BCH", "reed-solomon": "Reed–Solomon"}
-_FAR = 10  # times more reports than a sample has baskets, from which the number is likely no choice
-_SIZES_EXPLAINED = (
-    "longer: baskets with more than M items; surviving: what sampling to M leaves of the support of the most frequent "
-    "itemsets; discoverable: the lowest support from {reports} reports, within the M sampled items, and raw, in whole "
-    "baskets (the former over what survives)"
-)
 
 
 # ---- plans
@@ -259,33 +254,106 @@ def _alike(texts: list[str]) -> str:
     return texts[0] if len(set(texts)) == 1 else ", ".join(texts)
 
 
-# ---- discovery
+# ---- the choice of a plan
 
 
-def discovery_record(found: Discovery) -> dict[str, Any]:
-    """Return which support was to be discovered, of which itemset sizes, and what was solved for."""
+def choice_record(choice: "Choice", found: "Found | None" = None) -> dict[str, Any]:
+    """Return a plan as :func:`plan_record`, what it was chosen for and what is expected of it, for ``--json``."""
+    plan, sizes, short = choice.plan, choice.request.sizes, short_catalogue(choice)
+    believed: dict[str, float | None] = figures.finite(dict(whole_levels(plan, choice.reports, sizes)))
+    told, costs = spent(plan), choice.short_costs
+    record = plan_record(foresee(plan, choice.reports, forged=False)) | {
+        "assumed_sizes": {"source": sizes.source, "mean": round(sizes.mean, 6)},
+        "other_means": [{"mean": mean, "transaction_size": m} for mean, m in choice.other_means.items()],
+        "expected": {
+            str(k): figures.fields(each, "support noise undoing factor")
+            | {"error": each.total, "believed_from": believed[str(k)]}
+            for k, each in choice.expected.items()
+        },
+        "eight_bytes_cost": None if costs is None or math.isinf(costs) else costs - 1,
+        "spent": None if told is None else {str(k): share for k, share in told.items()},
+        "short_catalogue": short and figures.fields(short, "items share held gain pays"),
+    }
+    if found is None:
+        return record
     support = format_fraction(found.support)
-    return {"discover": {"support": support, "itemset_sizes": list(found.targets), "solved_for": found.solved}}
+    return record | {"find": {"support": support, "itemset_size": found.size, "looked_for": found.solved}}
 
 
-def discovery_lines(found: Discovery) -> list[str]:
+def choice_lines(choice: "Choice", found: "Found | None" = None, *, verbose: bool = False) -> list[str]:
+    """Say what was looked for, the plan, what was assumed for it, what is expected and what else could be done."""
+    plan, reports = choice.plan, choice.reports
+    lines = [] if found is None else _found_lines(found)
+    lines += plan_lines(foresee(plan, reports, forged=False))
+    if choice.request.paper:
+        return lines
+    lines += [*_sizes_lines(choice), *_expected_lines(choice), *_short_lines(choice)]
+    told = spent(plan) if verbose else None
+    if told is not None:
+        parts = ", ".join(f"{itemsets_of(k)} {figures.percent(share, 0)}" for k, share in told.items())
+        whole = figures.percent(sum(told.values()), 0)
+        lines.append(f"bound       spends {whole} of what any local method with this promise could tell: {parts}")
+    return lines
+
+
+def _found_lines(found: "Found") -> list[str]:
     """Say which reports or which promise a support needs."""
     support, promise = figures.percent_as_given(float(found.support)), found.promise
-    if found.solved == REPORTS:
-        needs = f"{support} with {found.reports:,} reports (the plan for one fewer: not)"
-    else:
-        least = epsilon(promise.amplification_limit)
-        beliefs = (
-            f"{figures.percent_within(promise.prior, up=False)} → {figures.percent_within(promise.posterior, up=True)}"
+    least = epsilon(promise.amplification_limit)
+    beliefs = (
+        f"{figures.percent_within(promise.prior, up=False)} → {figures.percent_within(promise.posterior, up=True)}"
+    )
+    need = f"about {found.reports:,} reports" if found.solved == REPORTS else f"ε {least:.2f}, {beliefs}"
+    what = f"all {itemsets_of(found.size)} in {support} of baskets"
+    with_them = f" with {found.reports:,} reports" * (found.solved != REPORTS)
+    return [f"need        {need}, to find {what}{with_them}"]
+
+
+def _sizes_lines(choice: "Choice") -> list[str]:
+    """Say how large baskets are taken to be, and what others would have chosen."""
+    sizes, m = choice.request.sizes, choice.plan.items.transaction_size
+    said = {
+        "usual": "assumed: baskets of {mean:.3g} items on average (say --mean-size, items sold over receipts)",
+        "mean": "baskets of {mean:.3g} items on average, as told; their spread is assumed",
+        "sample": "baskets as in the sample, of {mean:.3g} items on average",
+    }[sizes.source].format(mean=sizes.mean)
+    others = " and ".join(f"{other} for {mean:.3g}" for mean, other in choice.other_means.items())
+    lines = [f"sizes       {said}"]
+    if len(choice.request.transaction_sizes) > 1:
+        lines.append(f"            at most {m} of a basket are sampled; it would be {others} items on average")
+    return lines
+
+
+def _expected_lines(choice: "Choice") -> list[str]:
+    """Show what is expected of usual itemsets, and from where on all of a size can be believed."""
+    levels = whole_levels(choice.plan, choice.reports, choice.request.sizes)
+    lines = [f"expected    from {choice.reports:,} reports, in whole baskets, of one usual itemset; all believed from"]
+    for k, each in choice.expected.items():
+        lines.append(
+            f"            {itemsets_of(k):<12}  {figures.percent(each.support, 1)} ±{figures.percent(each.total, 2)} "
+            f"(noise {figures.percent(each.noise, 2)}, undoing {figures.percent(each.undoing, 2)})  "
+            f"{figures.discoverable(levels[k]):>7}"
         )
-        stricter = f"(plan for {least - 1 / EPSILON_STEPS:.2f}: not)"
-        needs = f"{support} with {found.reports:,} reports, ε {least:.2f}, {beliefs} {stricter}"
-    sizes = _and([itemsets_of(k) for k in found.targets])
-    return [f"discover    {needs}", f"            for {sizes}, all of a size together"]
+    return lines
 
 
-def _and(words: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+def _short_lines(choice: "Choice") -> list[str]:
+    """Say what shorter reports would cost, and what a short catalogue would gain."""
+    lines, costs = [], choice.short_costs
+    if costs is not None and choice.plan.items.report_bits > 8 * SHORT_BYTES:
+        more = (
+            f"would have errors larger by {costs - 1:.0%}" if math.isfinite(costs) else "are not enough for any design"
+        )
+        lines.append(f"shorter     reports of {SHORT_BYTES} bytes {more}")
+    short = short_catalogue(choice)
+    if short is not None and short.pays:
+        lines += [
+            f"shorter     asking only about the {short.items} best sold items, if {short.share:.0%} of all sales are "
+            f"theirs, would have errors of pairs {short.error:.2f} times as large:",
+            f"            assocpriv catalogue --sales sales.csv --best {short.items} -o best.txt",
+            "            assocpriv plan --catalogue best.txt --others drop …",
+        ]
+    return lines
 
 
 def needed_record(needed: dict[int, int | None] | None) -> dict[str, Any]:
@@ -305,13 +373,11 @@ def needed_lines(needed: dict[int, int | None] | None, support: str | None) -> l
 # ---- a plan for other people
 
 
-def refinement_record(refinement: "Refinement", prospects: Prospects) -> dict[str, Any]:
-    """Return a plan of a shortlist, and what its reports can show, for ``--json``."""
-    return plan_record(prospects) | {
+def refinement_record(refinement: "Refinement") -> dict[str, Any]:
+    """Return a plan of a short catalogue, and what it gains, for ``--json``."""
+    return plan_record(foresee(refinement.plan, refinement.reports, forged=False)) | {
         "before": refinement.before.plan_id,
-        "entries": list(refinement.plan.catalogue),
-        "entries_held": refinement.held,
-        "least_min_support": figures.finite(prospects.least_min_supports),
+        "short_catalogue": figures.fields(refinement.short, "items share held gain pays"),
         "both": {
             "amplification_limit": format_fraction(refinement.amplification_limit),
             "epsilon": epsilon(refinement.amplification_limit),
@@ -321,92 +387,27 @@ def refinement_record(refinement: "Refinement", prospects: Prospects) -> dict[st
     }
 
 
-def refinement_lines(refinement: "Refinement", prospects: Prospects) -> list[str]:
-    """Say what a plan of a shortlist asks, and what it means for whoever answers both collections."""
+def refinement_lines(refinement: "Refinement") -> list[str]:
+    """Say what a plan of a short catalogue asks, whether it pays, and what it means for whoever answers both."""
     plan, before, both = refinement.plan, refinement.before, refinement.amplification_limit
-    posterior = figures.percent_within(plan.promise.posterior, up=True)
-    least = ", ".join(
-        f"{figures.percent_up(support)} for {itemsets_of(k)}" for k, support in prospects.least_min_supports.items()
+    posterior, short = figures.percent_within(plan.promise.posterior, up=True), refinement.short
+    verdict = (
+        f"pays: errors of pairs {short.error:.2f} times as large as by asking as many people what the first were asked"
+        if short.pays
+        else "DOES NOT PAY: ask other people what the first were asked, and mine the reports of all together"
     )
     return [
+        verdict,
         f"for OTHER people than those of plan {before.plan_id[:16]}…",
-        *plan_lines(prospects),
-        f"catalogue   {plan.n_items:,} items; a person is expected to hold {refinement.held:.2f}, by a Poisson law: "
-        "nothing is known of sizes",
-        f"            mine with a --min-support of at least {least}; with less, none of that size are reported",
+        *plan_lines(foresee(plan, refinement.reports, forged=False)),
+        f"catalogue   {short.items:,} items, on which {short.share:.0%} of all items bought fall; a basket holds "
+        f"{short.held:.3g} of them on average",
         f"answering both plans: γ < {figures.figure_up(float(both))}, ε ≤ {figures.figure_up(epsilon(both))}; "
         f"{figures.becomes(plan.promise.prior, refinement.highest_posterior, Fraction(1))}, not {posterior}. "
         "Each further answer multiplies γ again",
-        *[f"            that holds for {before.reports_per_person:,} reports of the first plan and one of this"]
+        *[f"            that holds for {before.reports_per_person:,} reports of each plan"]
         * (before.reports_per_person > 1),
     ]
-
-
-# ---- sizes of baskets
-
-
-def sample_lines(done: "SamplePlan", reports: int, *, by_default: bool = False) -> list[str]:
-    """Say what was left out of a sample, what each transaction size would mean for it, and what sampling loses.
-
-    Also what so few reports could show, where the sample is far below a number of reports that is a default.
-    """
-    sizes = _size_lines(done.size_rows, reports) if done.size_rows else []
-    if done.sample is None or done.loss is None:
-        return sizes
-    counts = count_lines(done.sample.counts, done.sample.empty, done.plan)
-    read = f"sample of {done.sample.counts.baskets:,} baskets, plan for {reports:,} reports (--reports)"
-    few = _few_lines(done.plan, done.sample.counts.baskets, reports) if by_default else []
-    return [read, *few, *counts, *sizes, *loss_lines(done.loss)]
-
-
-def _few_lines(plan: "Plan", baskets: int, reports: int) -> list[str]:
-    if not 0 < baskets * _FAR <= reports:
-        return []
-    limits = foresee(plan, baskets).discoverable.lowest
-    shown = ", ".join(f"{itemsets_of(k)} {figures.discoverable(limit)}" for k, limit in limits.items())
-    return [
-        f"warning: {reports:,} reports are the default; for as many as the sample has give --reports {baskets}",
-        f"from {baskets:,} reports the lowest discoverable support would be: {shown}",
-    ]
-
-
-def size_records(rows: "Sequence[SizeRow]") -> list[dict[str, Any]]:
-    """Return what each transaction size would mean for baskets like a sample's, for ``--json``."""
-    return [
-        {
-            "transaction_size": row.transaction_size,
-            "longer_share": row.longer,
-            "surviving_support": figures.finite(row.surviving),
-            LOWEST: figures.finite(row.lowest_discoverable_support),
-            "lowest_raw_support": figures.finite(row.lowest_raw_support),
-            "proposed": row.proposed,
-        }
-        for row in rows
-    ]
-
-
-def _size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
-    """Show what each transaction size would mean for baskets like a sample's."""
-    largest = max(rows[0].surviving)
-    names = ["singles", "pairs", "triples", *(f"k={k}" for k in range(4, largest + 1))][:largest]
-    parts = ["surviving", "discoverable of M", "discoverable raw"]
-    width = 9 * largest
-    lines = [
-        f"{'':>3} {'':>7}" + "".join(f" |{part:>{width}}" for part in parts),
-        f"{'M':>3} {'longer':>7}" + (" |" + "".join(f"{name:>9}" for name in names)) * 3,
-    ]
-    for row in rows:
-        shown = [
-            [figures.percent(share, 1) for share in row.surviving.values()],
-            [figures.discoverable(limit) for limit in row.lowest_discoverable_support.values()],
-            [figures.discoverable(limit) for limit in row.lowest_raw_support.values()],
-        ]
-        cells = "".join(" |" + "".join(f"{text:>9}" for text in texts) for texts in shown)
-        lines.append(
-            f"{row.transaction_size:>3} {figures.percent(row.longer, 1, 7)}{cells}"
-            + ("  ← proposed" if row.proposed else "")
-        )
-    return [*lines, _SIZES_EXPLAINED.format(reports=f"{reports:,}")]
 
 
 # ---- kinds of plans

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.planning import baskets
 from assocpriv.planning.discovery import DEFAULT_PRIORS, Budget, Privacy, Together
+from assocpriv.planning.expected import USUAL_MEAN
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.promise.breaches import Breach, epsilon, float_up, format_fraction, highest_posterior, parse_probability
 from assocpriv.promise.errors import counted
@@ -53,7 +54,7 @@ def explain_record(explained: baskets.WorkedPromises) -> dict[str, Any]:
     return {
         "plan_id": plan and plan.plan_id,
         "items": plan.n_items if plan else baskets.ITEMS,
-        "transaction_size": plan.items.transaction_size if plan else baskets.TRANSACTION_SIZE,
+        "mean_size": min(USUAL_MEAN, (plan.n_items if plan else baskets.ITEMS) / 2),
         "reports_per_person": plan.reports_per_person if plan else 1,
         "promises": [_promise_record(each) for each in explained.promises],
         "weekly": [_weekly_record(each) for each in explained.weekly],
@@ -122,12 +123,11 @@ def _what_it_is(plan: "Plan | None") -> list[str]:
 
 
 def _cost_heading(plan: "Plan | None") -> list[str]:
-    items, size = baskets.ITEMS, baskets.TRANSACTION_SIZE
-    if plan is not None:
-        items, size = plan.n_items, plan.items.transaction_size
+    items = plan.n_items if plan else baskets.ITEMS
     return [
-        f"What it costs: the least support that can be believed, of {items:,} items, at most",
-        f"{size} a basket, all itemsets of a size together; by the number of reports:",
+        "What it costs: the least support in whole baskets that can be believed, of",
+        f"{items:,} items, {min(USUAL_MEAN, items / 2):g} a basket on average, all itemsets of a size together; by the",
+        "number of reports:",
     ]
 
 
@@ -196,7 +196,7 @@ def _advice_lines() -> list[str]:
     return [
         "",
         "To choose: read the sentences aloud to those who will report, and take the",
-        "strictest promise whose cost you can pay. assocpriv plan --discover 1% tells how",
+        "strictest promise whose cost you can pay. assocpriv plan --find 1% tells how",
         "many reports a promise needs, or which promise so many reports allow.",
     ]
 

@@ -363,7 +363,7 @@ def progress_bar(**options: Any) -> ProgressBar:
         ImportError: tqdm is not installed.
 
     >>> import assocpriv as ap
-    >>> plan = ap.plan(["tea", "milk", "rye"], 2, ap.Breach("5%", "50%"))
+    >>> plan = ap.plan(["tea", "milk", "rye"], ap.Breach("5%", "50%"), mean_size=2)
     >>> reports = ap.randomize([{"tea"}] * 1000, plan)
     >>> len(ap.mine(reports, "50%", progress=ap.progress_bar()))
     1

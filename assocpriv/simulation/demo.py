@@ -18,7 +18,7 @@ from assocpriv.files.itemsets import LightFrame
 from assocpriv.files.plans import write_plan
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.discovery import Prospects, foresee
-from assocpriv.planning.transaction_size import SamplingLoss, sampling_loss
+from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.breaches import Breach, parse_probability
 from assocpriv.promise.errors import FileError
@@ -47,7 +47,7 @@ class DemoSettings:
         baskets: a file and what is said of its layout, as for ``read_baskets``; None to generate them.
         size: how many baskets to generate.
         items: of so many items.
-        transaction_size: M, 1..15.
+        transaction_size: M, 1..15; None to have it chosen for these baskets.
         promise: the breach that no report may cause.
         min_support: as ``"2%"``; None for 2%, or what reports can be believed from if higher.
         min_confidence: of rules, as ``"50%"``.
@@ -65,7 +65,7 @@ class DemoSettings:
     baskets: tuple[Path, Mapping[str, Any]] | None
     size: int
     items: int
-    transaction_size: int
+    transaction_size: int | None
     promise: Breach
     min_support: str | None
     min_confidence: str
@@ -150,10 +150,10 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     clock = [perf_counter()]
     baskets = _baskets(settings, progress)
     clock.append(perf_counter())
-    promise, planning = settings.promise, partial(progress, "planning")
-    plan = make_plan(baskets.catalogue, settings.transaction_size, promise, reports=len(baskets), progress=planning)
+    sizes, known = count_sizes(baskets), {"reports": len(baskets), "transaction_size": settings.transaction_size}
+    plan = make_plan(baskets.catalogue, settings.promise, like=sizes, **known)
     clock.append(perf_counter())
-    prospects, loss = foresee(plan, len(baskets)), sampling_loss(count_sizes(baskets), plan)
+    prospects, loss = foresee(plan, len(baskets), forged=False), sampling_loss(sizes, plan)
     min_support = settings.min_support or _believable_support(prospects)
     seconds = {"read" if settings.baskets else "generate": clock[1] - clock[0], "plan": clock[2] - clock[1]}
     return DemoStart(settings, paths, baskets, prospects, loss, min_support, seconds)

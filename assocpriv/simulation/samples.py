@@ -1,143 +1,67 @@
-"""Samples of baskets at hand: a plan for baskets like them, or a catalogue made of their items.
+"""Samples of baskets at hand: how large they are, or a catalogue made of their items or of a list of sales.
 
-M is proposed where none is given, and what sampling to M loses of the sample is told. The sample's baskets may be
-looked at; a catalogue is made of them, or they are held against one.
+The sample's baskets may be looked at; a catalogue is made of them, or they are held against one.
 """
 
+import csv
+import io
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.client.transactions import read_transactions
+from assocpriv.client.transactions import BasketCounts, read_transactions
 from assocpriv.files.plans import check_catalogue, normalized
 from assocpriv.planning.baskets import make_plan
-from assocpriv.planning.request import PlanWishes
-from assocpriv.planning.transaction_size import (
-    SamplingLoss,
-    SizeRow,
-    default_itemset_size,
-    propose_transaction_size,
-    sampling_loss,
-)
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.names import Names
-from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
-from assocpriv.promise.errors import BasketError, PlanError, counted
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import BasketError, counted
 from assocpriv.promise.numbers import check_range
-from assocpriv.records.basket_files import ReadCounts, ReadOptions, stream_baskets
-from assocpriv.records.baskets import Baskets, count_sizes, to_baskets, top_holders
+from assocpriv.records.basket_files import ReadOptions, stream_baskets
+from assocpriv.records.baskets import Baskets, to_baskets
+from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:
-    from assocpriv.plans.baskets import Plan
-    from assocpriv.promise.breaches import Breach
     from assocpriv.records.sources import Progress
 
-PlanProgress = Callable[[str, int, int], None]
+
+# ---- sizes of baskets
 
 
-# ---- a plan
-
-
-@dataclass(frozen=True, slots=True)
-class ReadSample:
-    """Baskets of a file, as a plan makes transactions of them, and what reading them met."""
-
-    baskets: Baskets
-    counts: ReadCounts
-
-    @property
-    def empty(self) -> int:
-        """Baskets that came out empty."""
-        return int((self.baskets.sizes == 0).sum())
-
-
-@dataclass(frozen=True, slots=True)
-class SamplePlan:
-    """A plan, the sample that it was made for, what each M would mean where that was to be chosen, and its loss."""
-
-    plan: "Plan"
-    sample: ReadSample | None = None
-    size_rows: tuple[SizeRow, ...] = ()
-    loss: SamplingLoss | None = None
-
-
-def plan_for_sample(
-    items: int | Catalogue,
-    promise: "Breach",
-    sample: tuple[Path, Mapping[str, Any]] | None,
-    *,
-    unknown: str = "error",
-    transaction_size: int | None,
-    progress: PlanProgress | None = None,
-    **choices: Any,
-) -> SamplePlan:
-    """Return the plan with the least error for baskets like those of a sample.
+def sample_sizes(
+    source: Any,
+    items: int | Iterable[str],
+    names: Names | None = None,
+    layout: Mapping[str, Any] | None = None,
+    progress: "Progress | None" = None,
+) -> BasketCounts:
+    """Return how large baskets like those to come are, and what was left out: items outside the catalogue.
 
     Args:
-        items: their names, or their number.
-        promise: the breach that no report may cause.
-        sample: a file of baskets and what is said of its layout, as for ``read_baskets``; None for no sample.
-        unknown: "error", or "drop" to leave out the sample's items that the plan does not have.
-        transaction_size: M; by default the one proposed for the sample.
-        progress: called with (stage, done, total).
-        choices: ``names``, ``sizes``, ``reports``, ``code`` and all else that :func:`assocpriv.plan` takes.
+        source: a file of baskets, or what ``to_baskets`` takes.
+        items: the plan's items, or their number.
+        names: what becomes of a basket's names.
+        layout: what is said of the layout of a file, as for ``read_baskets``.
+        progress: called with (bytes read, bytes of the file).
 
     Raises:
-        PlanError: arguments out of range, or no operator fits.
-        BasketError: a sample that cannot be read, or that has an item which the plan neither has nor drops.
-
-    >>> from pathlib import Path
-    >>> from tempfile import mkdtemp
-    >>> import assocpriv as ap
-    >>> file = Path(mkdtemp(), "sample.csv")
-    >>> shop = ap.generate_file(ap.QuestSettings(n_baskets=100, n_items=20), file, force=False)
-    >>> made = ap.plan_for_sample(shop.catalogue, ap.Breach("5%", "50%"), (file, {}), transaction_size=2)
-    >>> made.plan.n_items, len(made.sample.baskets)
-    (20, 100)
+        BasketError: a sample that cannot be read, or none of whose items is in the catalogue.
     """
-    choices["progress"] = partial(progress, "planning") if progress else None
-
-    if sample is None:
-        if transaction_size is None:
-            raise PlanError("a sample must say which transaction size to plan for")
-        return SamplePlan(make_plan(items, transaction_size, promise, **choices))
-    rules: Names = choices.get("names") or Names()
-    read = _read(sample, make_plan(items, 1, promise, code="none", names=rules), unknown, progress)
-    rows: Sequence[SizeRow] = ()
-    if transaction_size is None:
-        rows = _size_rows(read.baskets, promise, choices, progress)
-        transaction_size = next(row.transaction_size for row in rows if row.proposed)
-    plan = make_plan(items, transaction_size, promise, **choices)
-    return SamplePlan(plan, read, tuple(rows), sampling_loss(count_sizes(read.baskets), plan))
-
-
-def _size_rows(
-    baskets: Baskets, promise: "Breach", choices: dict[str, Any], progress: PlanProgress | None
-) -> list[SizeRow]:
-    sizes, largest = count_sizes(baskets), choices.get("itemset_size")
-    holders = top_holders(baskets, min(largest or default_itemset_size(sizes), MAX_TRANSACTION_SIZE))
-    shared = ("itemset_size", "reports", "pattern", "target", "reports_per_person")
-    wishes = PlanWishes(promise=promise, **{name: choices[name] for name in shared if name in choices})
-    comparing = partial(progress, "comparing sizes") if progress else None
-    return propose_transaction_size(sizes, wishes, holders=holders, progress=comparing)
-
-
-def _read(
-    sample: tuple[Path, Mapping[str, Any]], plan: "Plan", unknown: str, progress: PlanProgress | None
-) -> ReadSample:
-    """Read baskets as a plan's transactions."""
-    path, layout = sample
-    reading = partial(progress, "reading") if progress else None
-    options = ReadOptions(**layout, unknown=unknown, repeats="merge", empty="keep", progress=reading)
-    transactions, counts = read_transactions(path, plan, options)
-    return ReadSample(transactions, counts.read)
+    rules = names or Names()
+    plan = make_plan(items, Breach("5%", "50%"), transaction_size=1, names=replace(rules, others="drop"), paper=True)
+    options = ReadOptions(**(layout or {}), unknown="drop", repeats="merge", progress=progress)
+    if is_file(source):
+        options = replace(options, empty="keep")
+    counts = read_transactions(source, plan, options)[1]
+    if not any(counts.sizes):
+        raise BasketError("no basket of the sample holds an item of the catalogue; check that it is the right one")
+    return counts
 
 
 # ---- a catalogue
@@ -147,8 +71,8 @@ def _read(
 class CatalogueDraft:
     """A catalogue made of baskets.
 
-    How many baskets there were, how many names were too rare, how many changed when they were normalized, and groups of
-    names that people may take for one.
+    How many baskets there were, how many names were left out as too rare, how many changed when they were normalized,
+    groups of names that people may take for one, and what share of all items counted are the catalogue's.
     """
 
     catalogue: Catalogue
@@ -156,6 +80,7 @@ class CatalogueDraft:
     rare: int
     rewritten: int
     twins: tuple[tuple[str, ...], ...] = field(repr=False)  # names of baskets
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +97,8 @@ def draft_catalogue(
     min_count: int = 1,
     layout: Mapping[str, Any] | None = None,
     progress: "Progress | None" = None,
+    *,
+    best: int | None = None,
 ) -> CatalogueDraft:
     """Return the names of items in baskets, files or data in memory, in one form and sorted.
 
@@ -180,6 +107,7 @@ def draft_catalogue(
         min_count: baskets that a name must be in, in any of the forms that become one name.
         layout: what is said of the layout of the files, as for ``read_baskets``.
         progress: called with (bytes read, bytes of the file), file by file.
+        best: names that are in most baskets, at most so many; all by default.
 
     Returns:
         The ``catalogue``, how many ``baskets`` there were, how many names were too ``rare`` and how many
@@ -193,22 +121,78 @@ def draft_catalogue(
     >>> list(draft.catalogue), draft.baskets, draft.rare
     (['tea'], 2, 1)
     """
-    min_count = check_range("min_count", min_count, 1, 1 << 62)
     forms = dict[str, str]()
     total, counts = _counted(sources, layout, progress, lambda name: forms.setdefault(name, normalized(name)))
     if not counts:
         raise BasketError("no basket holds an item; check that the files are the right ones")
+    rewritten = sum(name != form for name, form in forms.items())
+    return _draft(counts, min_count, best, total, rewritten)
+
+
+def _draft(counts: Counter[str], min_count: int, best: int | None, baskets: int, rewritten: int) -> CatalogueDraft:
+    """Return the catalogue of what is counted so often."""
+    min_count = check_range("min_count", min_count, 1, 1 << 62)
     names = [name for name, count in counts.items() if count >= min_count]
     if not names:
-        raise BasketError(f"no item is in {min_count:,} baskets or more; lower min_count (--min-count)")
+        raise BasketError(f"no item is counted {min_count:,} times or more; lower min_count (--min-count)")
+    if best is not None:
+        names = sorted(names, key=lambda name: (-counts[name], name))[: check_range("best", best, 1, MAX_ITEMS)]
     if len(names) > MAX_ITEMS:
         raise BasketError(
             f"{len(names):,} items, a catalogue holds at most {MAX_ITEMS:,}; raise min_count (--min-count)"
         )
     numbers = all(name.isascii() and name.isdigit() for name in names)
     catalogue = Catalogue(sorted(names, key=(lambda name: (int(name), name)) if numbers else None))
-    rewritten = sum(name != form for name, form in forms.items())
-    return CatalogueDraft(catalogue, total, len(counts) - len(names), rewritten, check_catalogue(catalogue).twins)
+    share = sum(counts[name] for name in names) / counts.total()
+    return CatalogueDraft(
+        catalogue, baskets, len(counts) - len(names), rewritten, check_catalogue(catalogue).twins, share
+    )
+
+
+def best_sold(sales: Any, best: int | None = None, min_count: int = 1) -> CatalogueDraft:
+    """Return the names of a list of sales, or of the best sold items in it; no basket is needed for it.
+
+    Args:
+        sales: a CSV file without quotes needed in numbers, in each line a name and how many were sold (a first line
+            without a number names columns), or a mapping from names to numbers.
+        best: so many names at most, those sold most.
+        min_count: how many of an item must have been sold.
+
+    Returns:
+        As :func:`draft_catalogue`, with no baskets; ``share`` is what share of all that was sold is theirs.
+
+    Raises:
+        BasketError: a list that cannot be read: it says which line.
+
+    >>> import assocpriv as ap
+    >>> draft = ap.best_sold({"tea": 30, "milk": 60, "rye": 10}, best=2)
+    >>> list(draft.catalogue), draft.share
+    (['milk', 'tea'], 0.9)
+    """
+    rows = sales.items() if isinstance(sales, Mapping) else _sales_of(Path(sales))
+    counts, rewritten = Counter[str](), 0
+    for name, count in rows:
+        counts[normalized(name)] += count
+        rewritten += normalized(name) != name
+    return _draft(counts, min_count, best, 0, rewritten)
+
+
+def _sales_of(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield the lines of a list of sales."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        why = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error.strerror}"
+        raise BasketError(f"the list of sales {path} {why}") from None
+    for line, row in enumerate(csv.reader(io.StringIO(text, newline="")), 1):
+        cells = [cell.strip() for cell in row]
+        if not any(cells):
+            continue
+        if len(cells) != 2 or not cells[0] or not (cells[1].isascii() and cells[1].isdigit() and len(cells[1]) < 16):
+            if line == 1 and len(cells) == 2:
+                continue  # names of columns
+            raise BasketError(f"{path}: line {line} must be a name and a whole number, as milk,1250")
+        yield cells[0], int(cells[1])
 
 
 def try_catalogue(

@@ -17,7 +17,7 @@ from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.transactions import BasketCounts, read_transactions
 from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import add_up, default_memory
-from assocpriv.planning.transaction_size import sampling_loss, warn_of_sampling
+from assocpriv.planning.sampling_loss import sampling_loss, warn_of_sampling
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy

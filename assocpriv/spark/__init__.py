@@ -178,7 +178,7 @@ def randomize(
     """
     from assocpriv.client.spark import randomize_frame
     from assocpriv.files.plans import read_plan
-    from assocpriv.planning.transaction_size import warn_of_sampling
+    from assocpriv.planning.sampling_loss import warn_of_sampling
     from assocpriv.plans.baskets import Plan
 
     chosen = read_plan(plan, Plan) if isinstance(plan, str | Path) else Plan.of(plan)

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
-from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.ask import count_subsets
 from assocpriv.server.counting import LocalBackend
@@ -23,6 +21,7 @@ from assocpriv.server.crafted import FALSE_ALARM, check_reports, influence_of
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 from bench.accuracy.attacks import crafted_reports
+from bench.plans import coded, fixed_size
 from bench.speed.mining import tell
 from bench.tables import table
 
@@ -42,8 +41,7 @@ class Attack:
 
 def cases() -> dict[str, tuple[Plan, list[Attack]]]:
     """Return the plans and, for each, the attacks on the pair of its last two items."""
-    promise = Breach("5%", "50%")
-    seeds, sets = make_plan(1_000, 5, promise), make_plan(27, 5, promise)
+    seeds, sets = coded(1_000), fixed_size(27)
     pair, few = (998, 999), (25, 26)
     return {
         "1,000 items, 40-bit seeds": (

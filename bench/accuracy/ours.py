@@ -1,7 +1,7 @@
 """assocpriv in one collection, by the plan that it proposes and by the 2003 design, in the accuracy bench."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.planning.baskets import make_plan
-from assocpriv.planning.request import PlanWishes
-from assocpriv.planning.transaction_size import propose_transaction_size
-from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.breaches import Breach
-from assocpriv.records.baskets import Baskets, count_sizes, top_holders
+from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.apriori import join_candidates
 from assocpriv.server.ask import count_subsets
 from assocpriv.server.counting import LocalBackend
+from assocpriv.server.whole_baskets import law_of_sizes, undo_sampling
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.metrics import Estimates
 from bench.accuracy.transactions import Transactions
@@ -26,60 +24,47 @@ from bench.accuracy.transactions import Transactions
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    """How to plan: ``transaction_size`` M, None for the one proposed for the baskets, and what designs are searched.
+    """How to plan: ``transaction_size`` M, None for the one chosen for the baskets, and whether by EGS03's own design.
 
     Supports are of itemsets of up to ``itemset_size`` items.
     """
 
     transaction_size: int | None = None
     itemset_size: int = 3
-    pattern: str = "any"
-    kind: str = "auto"
-    largest_insert_bits: int = 8
+    paper: bool = False
 
 
-PAPER = PlanSettings(5, pattern="threshold", kind="independent", largest_insert_bits=6)  # EGS03's own design
+PAPER = PlanSettings(5, paper=True)
 
 
 def collect(
     transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: PlanSettings
 ) -> Estimates:
-    """Ask everybody once under one plan, of the least worst LDS: its shipping client, its server code."""
+    """Ask everybody once under one plan: its shipping client, its server code, supports in whole baskets if known."""
     baskets = baskets_of(transactions)
-    plan = _plan(baskets, promise_of(epsilon), settings)
+    plan = make_plan(
+        baskets.catalogue, promise_of(epsilon), reports=len(baskets), like=count_sizes(baskets), **asdict(settings)
+    )
     entropy = SeededEntropy(int(rng.integers(1 << 62)))
     packed = [chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=entropy)]
-    source = LocalBackend.of(Reports(plan, np.concatenate(packed))).open()
+    backend, m = LocalBackend.of(Reports(plan, np.concatenate(packed))), plan.items.transaction_size
+    source, law = backend.open(), law_of_sizes(backend)
     supports: dict[tuple[int, ...], float] = {}
     errors: dict[tuple[int, ...], float] = {}
     level = np.arange(plan.n_items, dtype=np.int64)[:, None]
-    for _ in range(settings.itemset_size):
+    for k in range(1, settings.itemset_size + 1):
         estimates = count_subsets(source, level).estimates()
+        support, error = estimates.support, estimates.std_error(population=False)
+        if law is not None:
+            support, factors = undo_sampling(support, law, m, k)
+            error = np.hypot(error * factors, support * law.undoing(m, k)[1])
         found = [tuple(row) for row in level.tolist()]
-        supports |= dict(zip(found, estimates.support.tolist(), strict=True))
-        errors |= dict(zip(found, estimates.std_error(population=False).tolist(), strict=True))
-        level = _larger(level, estimates.support, top)
+        supports |= dict(zip(found, support.tolist(), strict=True))
+        errors |= dict(zip(found, error.tolist(), strict=True))
+        level = _larger(level, support, top)
         if not len(level):
             break
     return Estimates(supports, errors)
-
-
-def _plan(baskets: Baskets, promise: Breach, settings: PlanSettings) -> Plan:
-    largest, size = settings.itemset_size, settings.transaction_size
-    if size is None:
-        wishes = PlanWishes(promise=promise, itemset_size=largest, reports=len(baskets))
-        rows = propose_transaction_size(count_sizes(baskets), wishes, holders=top_holders(baskets, largest))
-        size = next(row.transaction_size for row in rows if row.proposed)
-    return make_plan(
-        baskets.catalogue,
-        size,
-        promise,
-        itemset_size=largest,
-        reports=len(baskets),
-        pattern=settings.pattern,
-        kind=settings.kind,
-        largest_insert_bits=settings.largest_insert_bits,
-    )
 
 
 def _larger(level: NDArray[np.int64], supports: NDArray[np.float64], top: int) -> NDArray[np.int64]:

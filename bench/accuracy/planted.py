@@ -19,9 +19,7 @@ from typing import Any
 
 from assocpriv.files.plans import write_plan
 from assocpriv.planning.baskets import make_plan
-from assocpriv.planning.sizes import AUTO
-from assocpriv.promise.breaches import Breach
-from bench import tables
+from bench import plans, tables
 
 ROOT = Path(__file__).resolve().parents[2]
 ITEM = 777
@@ -174,8 +172,10 @@ def measured(fault: Fault) -> dict[str, Any]:
             path = clone / "assocpriv" / file
             path.write_text(replaced(path.read_text(encoding="utf-8"), old, new), encoding="utf-8")
         environment = os.environ | {"PYTHONPATH": str(clone)}
-        code, sizes = "none" if fault.is_plain else "auto", AUTO if fault.asks_sizes else None
-        write_plan(make_plan(1000, 5, Breach("5%", "50%"), code=code, sizes=sizes), clone / "p.json")
+        plan = plans.coded(1000, "none" if fault.is_plain else "bch")
+        if fault.asks_sizes:
+            plan = make_plan(1000, plans.PROMISE, transaction_size=5)
+        write_plan(plan, clone / "p.json")
         return _audits(clone, environment) | _suite(clone, environment)
 
 

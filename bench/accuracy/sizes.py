@@ -109,7 +109,7 @@ def _ours(law: Floats, m: int, people: int, asked: int, rng: np.random.Generator
 
 @lru_cache
 def _model(m: int) -> SupportModel:
-    return SupportModel.of(plan(1_000, m, promise=PROMISE).items.operator)
+    return SupportModel.of(plan(1_000, PROMISE, transaction_size=m).items.operator)
 
 
 def dummies_covariance(below: Floats, m: int) -> Floats:

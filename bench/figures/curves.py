@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assocpriv.planning.designs import WorstSupport, search_designs, search_fixed_designs
+from assocpriv.planning.designs import Family, FixedSizeFamily, Floats, WorstSupport, papers_family, runs, thresholds
 from assocpriv.plans.operator import AnyOperator, FixedSizeOperator
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.server.supports import Respondents, lowest_discoverable_support
 
 SIZES = {1: "single items", 2: "pairs", 3: "triples"}
-PAPER, OURS = "threshold", "any pattern"
+PAPER, OURS = "threshold", "any run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,30 +76,22 @@ FIGURES = {
 
 def paper_operator(setting: Setting) -> AnyOperator:
     """Return the paper's design: j0 or more kept items are likelier, ρ = a/64."""
-    return _independent(setting, thresholds_only=True, largest_insert_bits=6)
+    return _best(papers_family(setting.m, 6), setting, thresholds(setting.m))
 
 
 def our_operator(setting: Setting) -> AnyOperator:
-    """Return the best design of independent insertion: any sizes may be the likelier ones, ρ = a/256."""
-    return _independent(setting, thresholds_only=False, largest_insert_bits=8)
+    """Return the best design of independent insertion: any run of sizes may be the likelier ones, ρ = a/256."""
+    return _best(papers_family(setting.m), setting, runs(setting.m))
 
 
 def fixed_operator(setting: Setting, items: int) -> AnyOperator:
     """Return the best design whose reports hold a fixed number of the items, M dummies included."""
-    limit = Breach(setting.prior, "50%").amplification_limit
-    designs = search_fixed_designs(setting.m, items, limit, WorstSupport(setting.sizes, setting.reports))
-    return min(designs, key=lambda design: design.error).operator(limit)
+    return _best(FixedSizeFamily(setting.m, items, tuple(range(1, items // 2 + 1))), setting, runs(setting.m))
 
 
-def _independent(setting: Setting, *, thresholds_only: bool, largest_insert_bits: int) -> AnyOperator:
+def _best(family: Family, setting: Setting, patterns: Floats) -> AnyOperator:
     limit = Breach(setting.prior, "50%").amplification_limit
-    designs = search_designs(
-        setting.m,
-        limit,
-        WorstSupport(setting.sizes, setting.reports),
-        thresholds_only=thresholds_only,
-        largest_insert_bits=largest_insert_bits,
-    )
+    designs = family.search(limit, WorstSupport(max(setting.sizes), setting.reports), patterns)
     return min(designs, key=lambda design: design.error).operator(limit)
 
 

@@ -12,7 +12,7 @@ from bench.tables import table
 Rows = Sequence[Mapping[str, Any]]
 STYLES = {  # ours over the paper's: where both are equal, one sees both
     curves.PAPER: ("paper's design (threshold patterns)", svg.Style("#a3a3a3", 5.5, "circle")),
-    curves.OURS: ("any pattern", svg.Style("#00558c", 1.8, "dot")),
+    curves.OURS: ("any run of sizes", svg.Style("#00558c", 1.8, "dot")),
     "fixed size (64 items)": ("fixed-size reports, 64 items", svg.Style("#007a5a", 1.8, "square")),
     "fixed size (32 items)": ("fixed-size reports, 32 items", svg.Style("#c24e00", 1.8, "triangle")),
 }

@@ -21,6 +21,7 @@ import psutil
 import assocpriv as ap
 from assocpriv.files.plans import write_plan
 from bench import tables
+from bench.plans import coded
 from bench.speed.collector_peer import ceiling
 
 ROUNDS = 5
@@ -113,7 +114,7 @@ def serving(command: list[str]) -> Iterator[tuple[str, psutil.Process]]:
 
 def run(*, quick: bool, reports: int = 10_000_000) -> dict[str, Any]:
     """Return rates beside both ceilings, and how a collection of ``reports`` grows."""
-    plan = ap.plan(items=1000, transaction_size=5, promise=ap.Breach("5%", "50%"))
+    plan = coded(1_000)
     seconds, rounds = (1.0, 1) if quick else (5.0, ROUNDS)
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)

@@ -64,10 +64,10 @@ def _write_reports(
     from assocpriv.files.reports import write_reports
     from assocpriv.planning.baskets import make_plan
     from assocpriv.promise.breaches import Breach
+    from bench.plans import about_items
 
-    plan = make_plan(
-        pool.catalogue, transaction_size, Breach("5%", posterior), itemset_size=itemset_size, reports=reports
-    )
+    wishes = {"transaction_size": transaction_size, "itemset_size": itemset_size, "reports": reports}
+    plan = about_items(make_plan(pool.catalogue, Breach("5%", posterior), **wishes))  # other miners know of no sizes
     places = {name: str(Path(folder) / name) for name in (_BASKETS, _REPORTS, _PLAN)}
     write_plan(plan, places[_PLAN], force=True)
     start = perf_counter()

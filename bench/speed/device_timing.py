@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from assocpriv.client.baskets import Randomizer
-from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.operator import FixedSizeOperator
-from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
+from bench.plans import coded, fixed_size
 from bench.tables import table
 
 CALLS = 20_000  # of each class, or as many as take
@@ -50,12 +49,11 @@ class Class:
 
 def cases() -> dict[str, Plan]:
     """Return a plan of each kind of report."""
-    promise = Breach("5%", "50%")
     return {
-        "BCH, one bit an item": make_plan(1_000, 5, promise),
-        "Reed–Solomon, seven bits an item": make_plan(1_000, 5, promise, target="singles"),
-        "no code": make_plan(1_000, 5, promise, code="none"),
-        "fixed size": make_plan(27, 5, promise, kind="fixed-size"),
+        "BCH, one bit an item": coded(1_000),
+        "Reed–Solomon, seven bits an item": coded(1_000, "reed-solomon", 7),
+        "no code": coded(1_000, "none"),
+        "fixed size": fixed_size(27),
     }
 
 

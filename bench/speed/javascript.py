@@ -14,19 +14,14 @@ from typing import Any
 from assocpriv.client.baskets import Randomizer
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.kind import parse_plan
-from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
+from bench.plans import PROMISE, coded, fixed_size
 from bench.speed.mining import tell
 from bench.tables import table
 
 CLIENT = Path(__file__).parents[2] / "clients" / "js"
 BASKET = [3, 141, 59, 265, 35]
 PLACES = ("chromium", "node", "python")
-_FORMS: dict[str, dict[str, Any]] = {
-    "as planned (bch)": {},
-    "a bit an item (none)": {"code": "none"},
-    "fixed size": {"kind": "fixed-size"},
-}
 _NAMED = 10_000
 
 
@@ -55,16 +50,19 @@ def run(*, quick: bool = False) -> dict[str, Any]:
 
 
 def plans() -> dict[str, dict[str, str]]:
-    """Return plans as text, by what is timed: 5% → 50%, five items."""
-    promise = Breach("5%", "50%")
+    """Return plans as text, by what is timed: 5% → 50%, five items but where it is chosen."""
     names = [f"item number {place:05d}" for place in range(_NAMED)]
-    loads = {"1,000 numbered items": 1_000, f"{_NAMED:,} named items": names}
-    return {
-        "load": {name: json.dumps(make_plan(items, 5, promise).to_json()) for name, items in loads.items()},
+    chosen = make_plan(1_000, PROMISE)
+    made = {
+        "load": {"1,000 numbered items": chosen, f"{_NAMED:,} named items": make_plan(names, PROMISE)},
         "report": {
-            name: json.dumps(make_plan(1_000, 5, promise, **changes).to_json()) for name, changes in _FORMS.items()
+            "as planned": chosen,
+            "a bit an item (bch)": coded(1_000),
+            "a bit an item (none)": coded(1_000, "none"),
+            "fixed size": fixed_size(100),
         },
     }
+    return {what: {name: json.dumps(plan.to_json()) for name, plan in some.items()} for what, some in made.items()}
 
 
 def of_python(asked: dict[str, Any]) -> dict[str, Any]:

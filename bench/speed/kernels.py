@@ -9,16 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
-from assocpriv.planning.baskets import make_plan
-from assocpriv.planning.designs import WorstSupport, choose_generator, search_designs
-from assocpriv.plans.baskets import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.question import Question
-from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import count_row_supersets, empty_rows, report_rows
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
+from bench.plans import coded, fixed_size
 from bench.speed.datasets import flat_rows
 from bench.speed.timing import ROUNDS, medians
 
@@ -133,7 +128,7 @@ def triple_rate(rng: np.random.Generator) -> float:
 
 def expand_rates(rng: np.random.Generator) -> dict[str, float]:
     """Expand 40-bit seeds into bitmaps of items, beside copying an array that no cache holds."""
-    plan = plan_with(Catalogue.numbered(EXPAND_ITEMS), 1)
+    plan = coded(EXPAND_ITEMS)
     packed = rng.integers(0, 256, size=(N_WORDS * 64, plan.report_bytes), dtype=np.uint8)
     items = np.arange(EXPAND_ITEMS, dtype=np.int64)
     source = np.ones(COPY_BYTES, dtype=np.uint8)
@@ -145,16 +140,6 @@ def expand_rates(rng: np.random.Generator) -> dict[str, float]:
         "copy_tbit_per_s": copied / 1e12,
         "expand_share_of_copy": expanded / copied,
     }
-
-
-def plan_with(catalogue: Catalogue, insert_bits: int, code: str = "bch") -> Plan:
-    """Return the best plan for baskets of 5 with r bits an item: 40-bit BCH seeds for r = 1, 192-bit ones for r = 4."""
-    promise = Breach("5%", "50%")
-    designs = search_designs(5, promise.amplification_limit, WorstSupport((1, 2, 3), 1_000_000))
-    design = min((d for d in designs if d.insert_bits == insert_bits), key=lambda d: d.error)
-    operator = design.operator(promise.amplification_limit)
-    generator = choose_generator(code, len(catalogue) + 5, insert_bits, 8)
-    return Plan(catalogue, (Question(len(catalogue), operator, generator, 3),), promise)
 
 
 def repeated(baskets: Baskets) -> Baskets:
@@ -170,17 +155,14 @@ def randomize_rates(n_reports: int) -> dict[str, dict[str, float]]:
     entropy = SystemEntropy()
     baskets = generate_quest(QuestSettings(n_baskets=n_reports, n_items=1_000))
     half = baskets[: n_reports // 2]  # longer seeds take longer
-    short, long = plan_with(baskets.catalogue, 1), plan_with(baskets.catalogue, 4)
+    short, long = coded(baskets.catalogue), coded(baskets.catalogue, insert_bits=4)
     small = generate_quest(QuestSettings(n_baskets=n_reports, n_items=64))
     cases = {
         "40-bit seeds": (short, baskets),
         "192-bit seeds": (long, half),
         "40-bit seeds, repeated": (short, repeated(baskets)),
         "192-bit seeds, repeated": (long, repeated(half)),
-        "fixed size, 64 items": (
-            make_plan(small.catalogue, 5, Breach("5%", "50%"), itemset_size=3, kind="fixed-size"),
-            small,
-        ),
+        "fixed size, 64 items": (fixed_size(small.catalogue), small),
     }
     for name, (plan, sample) in cases.items():
         words = BulkRandomizer(plan).words_needed(sample)

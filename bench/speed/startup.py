@@ -18,7 +18,7 @@ SMALL, LARGE = 1_000, 1_000_000
 ITEMS = {SMALL: 20, LARGE: 1_000}
 SUPPORT = {SMALL: "20%", LARGE: "2%"}
 CLI = ("-m", "assocpriv")
-PLAN = (*CLI, "plan", "--items", "1000", "--transaction-size", "5", "--prior", "5%", "--posterior", "50%")
+PLAN = (*CLI, "plan", "--items", "1000", "--prior", "5%", "--posterior", "50%")
 _LINES = "lines = [list(map(int, line.split())) for line in open({path!r})]\n"
 # what one would write: itemsets of up to three items, at the same support, of the plain baskets
 SCRIPTS = {

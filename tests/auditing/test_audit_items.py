@@ -8,6 +8,7 @@ import faults
 import naive
 import numpy as np
 import pytest
+from planned import planned
 
 from assocpriv.auditing import bounds, exact_draws, goodness_of_fit
 from assocpriv.auditing import counts as tallies_module
@@ -22,7 +23,6 @@ from assocpriv.auditing.recompute_promise import read_numbers
 from assocpriv.client import baskets as itemset
 from assocpriv.client import bulk
 from assocpriv.client.baskets import KeptSubsets, Randomizer
-from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.errors import PlanError
 from assocpriv.simulation.enumeration import SeededEntropy
 
@@ -31,9 +31,9 @@ FALSE_ALARM = 1e-6
 ALARM_OF_A_LAW = 1.5e-5  # in an audit of both clients by default: of 0.1%, for 14 laws in each
 # as many items as people have; the one-report client takes a millisecond for a seed of a Reed–Solomon code
 LARGE = {
-    "none": make_plan(1000, 5, PROMISE, code="none"),
-    "bch": make_plan(1000, 5, PROMISE),
-    "reed-solomon": make_plan(150, 3, PROMISE, code="reed-solomon"),
+    "none": planned(1000, 5, PROMISE, code="none"),
+    "bch": planned(1000, 5, PROMISE),
+    "reed-solomon": planned(150, 3, PROMISE, code="reed-solomon"),
 }
 SMALL = faults.PLANS
 
@@ -278,7 +278,7 @@ def rounded(operator):
 
 def test_weights_rounded_to_16_bits_are_found(monkeypatch):
     """Sixteen weights rounded to 2^16, in the one or in the other of our clients, are found exactly, not by trials."""
-    plan = make_plan(1000, 4, PROMISE)
+    plan = planned(1000, 4, PROMISE)
     assert broken(audit_exact(plan, work=10_000)) == set()
     with monkeypatch.context() as one:
         one.setattr(bulk, "kept_subsets", rounded)
@@ -292,7 +292,7 @@ def test_weights_rounded_to_16_bits_are_found(monkeypatch):
 
 def test_a_fixed_sizes_weights_one_off_are_found(monkeypatch):
     """In reports of a fixed size the bulk client's first bound off by one is found."""
-    plan = make_plan(64, 3, PROMISE)
+    plan = planned(64, 3, PROMISE)
     assert plan.items.form.name == "rank"
     right = bulk.SetTables.__init__
 

@@ -62,7 +62,7 @@ def test_the_papers_design_has_the_known_supports(found, name, column, value, ex
     [
         (5, "5%", 16, 0.326),
         (5, "5%", 32, 0.318),
-        (5, "5%", 64, 0.386),
+        (5, "5%", 64, 0.389),
         (5, "5%", 128, 0.447),
         (3, "5%", 32, 0.199),
         (5, "10%", 32, 0.607),
@@ -76,7 +76,7 @@ def test_fixed_sizes_have_the_known_supports(m, prior, items, expected):
 
 
 def test_more_freedom_never_costs(found):
-    """Any pattern is as good as the paper's or better at every point, fixed sizes are better the fewer the items."""
+    """Any run is as good as the paper's or better at every point, fixed sizes are better the fewer the items."""
     for name, figure in curves.FIGURES.items():
         for value in figure.settings:
             at = {d: worst(found[0][name], figure.column, value, d)["lds_worst_percent"] for d in curves.DESIGNS}

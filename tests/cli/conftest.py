@@ -6,12 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from command_line import (
-    PLAN_ARGUMENTS,
-    TREE,
-    make_baskets,
-    run,
-)
+from command_line import N_ITEMS, TREE, make_baskets, run
+from planned import planned
+
+import assocpriv as ap
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +27,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pq.write_table(pa.table({"transaction": names, "item": items}), folder / "long.parquet")
     pq.write_table(pa.table({"items": baskets}), folder / "lists.parquet")
     (folder / "names.txt").write_text("\n".join(TREE) + "\n", encoding="utf-8")
-    run(*PLAN_ARGUMENTS, "-o", folder / "plan.json")
+    ap.write_plan(planned(N_ITEMS, 3, ap.Breach("5%", "50%")), folder / "plan.json")  # of one question
     run("randomize", folder / "b.dat", "--plan", folder / "plan.json", "-o", folder / "r.parquet")
     for ending in ("parquet", "csv", "json"):
         run("mine", folder / "r.parquet", "--min-support", "15%", "-o", folder / f"i.{ending}")

@@ -22,7 +22,9 @@ from command_line import (
     run,
     run_json,
 )
+from planned import planned
 
+import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.client.bulk import BulkRandomizer
 
@@ -172,7 +174,7 @@ def test_interrupted_randomizing(home: Path, tmp_path: Path, monkeypatch: pytest
 def test_a_signal_leaves_nothing_unfinished(tmp_path: Path, number: signal.Signals) -> None:
     """Ctrl-C or kill in the middle of a real run ends with status 1 and takes the unfinished file away."""
     (tmp_path / "b.dat").write_bytes(b"1 2 3\n5 7\n" * 2_000_000)
-    run("plan", "--items", 9, "--transaction-size", 3, *PROMISE, "--code", "bch", "-o", tmp_path / "plan.json")
+    ap.write_plan(planned(9, 3, ap.Breach("5%", "50%"), code="bch"), tmp_path / "plan.json")
     (tmp_path / "out").mkdir()
     command = ["randomize", tmp_path / "b.dat", "--plan", tmp_path / "plan.json", "-o", tmp_path / "out" / "r.parquet"]
     with subprocess.Popen([sys.executable, "-m", "assocpriv", *map(str, command)], stderr=subprocess.PIPE) as process:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from command_line import PROMISE, python, refused, run, run_json
+from command_line import python, refused, run, run_json
+from planned import planned
 
 import assocpriv as ap
 from assocpriv.cli.main import main
@@ -73,10 +74,9 @@ def test_the_record(home: Path, inbox: Path, tmp_path: Path) -> None:
 
 def test_several_plans(home: Path, inbox: Path, tmp_path: Path) -> None:
     """A folder for each plan, none of which is the record's own."""
-    arguments = ["plan", "--items", 20, "--transaction-size", 3, "--code", "none", "--kind", "independent", *PROMISE]
-    run(*arguments, "-o", tmp_path / "long.json")
-    length = ap.read_plan(tmp_path / "long.json").report_bytes
-    assert length == 3
+    long = planned(20, 3, ap.Breach("5%", "50%"), code="none", kind="independent")
+    ap.write_plan(long, tmp_path / "long.json")
+    assert long.report_bytes == 3
     (inbox / "bad").write_bytes(b"\1" + bytes(2))
     plans = ["--plan", home / "plan.json", "--plan", tmp_path / "long.json"]
     record = run_json("gather", inbox, *plans, "-o", tmp_path / "c")
@@ -187,7 +187,7 @@ def test_bytes_in_python_are_told_what_to_do(reports: Any) -> None:
 
 def test_words_of_one(home: Path, tmp_path: Path) -> None:
     """One byte and one report are not spoken of as several."""
-    run("plan", "--items", 3, "--transaction-size", 1, *PROMISE, "-o", tmp_path / "p.json")
+    ap.write_plan(planned(3, 1, ap.Breach("5%", "50%")), tmp_path / "p.json")
     (tmp_path / "b.dat").write_text("1\n")
     made = run("randomize", tmp_path / "b.dat", "--plan", tmp_path / "p.json", "-o", tmp_path / "r.parquet").stdout
     assert "1 report of 1 byte written" in made

@@ -215,7 +215,7 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv rules": lambda home, out: ["rules", home / "i.parquet", "--min-confidence", "10%"],
     "assocpriv ask": lambda home, out: ["ask", home / "r.parquet", "--itemset", "1,2", "--rule", "1=>2"],
     "assocpriv refine": lambda home, out: [
-        "refine", home / "i.parquet", "--plan", home / "plan.json", "--top", 3, "-o", out / "p.json"
+        "refine", home / "i.parquet", "--plan", home / "plan.json", "--best", 3, "-o", out / "p.json"
     ],
     "assocpriv catalogue": lambda home, out: ["catalogue", home / "b.csv", "-o", out / "names.txt"],
     "assocpriv privacy": lambda home, out: ["privacy", home / "plan.json", "--shuffled", 1000],

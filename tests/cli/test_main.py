@@ -91,7 +91,7 @@ def test_progress_never_goes_to_stdout(home: Path, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(terminal, "sys", SimpleNamespace(stderr=Terminal()))
     monkeypatch.setattr(terminal, "_PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr(terminal, "_BETWEEN_SECONDS", 0.0)
-    result = run(*PLAN_ARGUMENTS, "-o", tmp_path / "p.json", "--json")
+    result = run(*PLAN_ARGUMENTS, "--find", "20%", "-o", tmp_path / "p.json", "--json")
     assert "planning [" in result.stderr
     assert json.loads(result.stdout)["plan_id"]
     assert "\r" not in result.stdout
@@ -171,8 +171,8 @@ LOOPS = [
     ["demo", "--baskets", "loop.csv"], ["demo", "-o", "loop"], ["privacy", "loop"], ["audit", "loop"],
     ["generate", "quest", "--baskets", "9", "-o", "loop.csv"], [*PLAN_ARGUMENTS, "-o", "loop"],
     ["plan", "--catalogue", "loop", "--transaction-size", "2", *PROMISE, "-o", "x.json"],
-    ["plan", "--taxonomy", "loop", "--level", "1", "--transaction-size", "2", *PROMISE, "-o", "x.json"],
-    ["plan", "--items", "9", "--baskets", "loop.dat", *PROMISE, "-o", "x.json"],
+    ["plan", "--items", "9", "--taxonomy", "loop", *PROMISE, "-o", "x.json"],
+    ["plan", "--items", "9", "--like", "loop.dat", *PROMISE, "-o", "x.json"],
     ["report", "--plan", "loop", "--ledger", "x", "--occasion", "w", "--basket", "1", "-o", "y"],
     ["report", "--plan", "plan.json", "--ledger", "loop", "--occasion", "w", "--basket", "1", "-o", "y"],
     ["report", "--plan", "plan.json", "--ledger", "x", "--occasion", "w", "--basket", "1", "-o", "loop"],
@@ -212,7 +212,7 @@ def test_missing_options_are_named(name: str) -> None:
         (["refine", "i.parquet", "--plan", "plan.json"], "--output"),
         (["plan", "--items", "5", "--transaction-size", "2", "--prior", "5%", "-o", "p.json"], "--posterior"),
         (["randomize", "b.dat", "--plan", "plan.json"], "--output"),
-        (["plan", "--items", "5", *PROMISE, "-o", "p.json"], "--transaction-size"),
+        (["plan", "--items", "5", *PROMISE], "--output"),
     ],
     ids=str,
 )
@@ -233,7 +233,7 @@ def writing_commands(home: Path) -> dict[str, tuple[list[Any], str]]:
         "rules to csv": (["rules", home / "i.parquet", "--min-confidence", "20%"], ".csv"),
         "rules to json": (["rules", home / "i.parquet", "--min-confidence", "20%"], ".json"),
         "generate": (["generate", "quest", "--baskets", 100], ".dat"),
-        "refine": (["refine", home / "i.parquet", "--plan", home / "plan.json", "--top", 3], ".json"),
+        "refine": (["refine", home / "i.parquet", "--plan", home / "plan.json", "--best", 3], ".json"),
     }
 
 

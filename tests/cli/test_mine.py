@@ -15,7 +15,6 @@ import pytest
 from command_line import (
     N_BASKETS,
     N_ITEMS,
-    PLAN_ARGUMENTS,
     PROMISE,
     no_constant,
     refused,
@@ -24,6 +23,9 @@ from command_line import (
     run_json,
     section,
 )
+from planned import planned
+
+import assocpriv as ap
 
 
 def test_mining_a_folder_adds_up(home: Path, tmp_path: Path) -> None:
@@ -208,7 +210,7 @@ def test_itemsets_beyond_the_generator(home: Path, tmp_path: Path) -> None:
     question = [home / "r.parquet", "--min-support", "20%", "-o", tmp_path / "i.parquet", "--max-itemset"]
     for size in (4, 0, -1):
         refused_without_output(tmp_path, "mine", *question, size)
-    run(*PLAN_ARGUMENTS, "--itemset-size", 1, "--code", "bch", "-o", tmp_path / "p.json")
+    ap.write_plan(planned(N_ITEMS, 3, ap.Breach("5%", "50%"), itemset_size=1, code="bch"), tmp_path / "p.json")
     run("randomize", home / "b.dat", "--plan", tmp_path / "p.json", "-o", tmp_path / "r.parquet")
     message = refused("mine", tmp_path / "r.parquet", "--min-support", "20%", "--max-itemset", 3)
     assert "--itemset-size 3" in message

@@ -1,5 +1,6 @@
 """The promise on the command line: as beliefs, as ε, or solved for."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,41 +14,54 @@ USUAL = ap.Breach("5%", "50%")
 SHAPE = ["plan", "--items", 40, "--transaction-size", 3]
 
 
-def test_the_command_solves_for_reports(tmp_path: Path) -> None:
-    """``plan --discover`` with a promise says how many reports it needs, and writes that plan if a file is named."""
-    question = [*SHAPE, "--prior", "5%", "--posterior", "50%", "--discover", "2%", "--target", "pairs"]
-    found = ap.reports_needed("2%", 40, 3, USUAL, target="pairs")
-    text = run(*question).stdout.splitlines()
-    assert text[0] == f"discover    2% with {found.reports:,} reports (the plan for one fewer: not)"
-    assert text[1] == "            for pairs, all of a size together"
+def test_the_command_finds_reports(tmp_path: Path) -> None:
+    """``plan --find`` with a promise says how many reports it needs, and writes that plan if a file is named."""
+    question = [*SHAPE, "--prior", "5%", "--posterior", "50%", "--find", "5%"]
+    found = ap.find_plan("5%", 40, size=2, promise=USUAL, transaction_size=3)
+    assert run(*question).stdout.splitlines()[0] == (
+        f"need        about {found.reports:,} reports, to find all pairs in 5% of baskets"
+    )
     record = run_json(*question, "-o", tmp_path / "p.json")
-    assert record["discover"] == {"support": "1/50", "itemset_sizes": [2], "solved_for": "reports"}
+    assert record["find"] == {"support": "1/20", "itemset_size": 2, "looked_for": "reports"}
     assert (record["reports"], record["plan_id"]) == (found.reports, found.plan.plan_id)
     assert ap.read_plan(tmp_path / "p.json") == found.plan
-    assert record["level_discoverable_support"]["2"] <= 0.02
+    assert record["expected"]["2"]["believed_from"] <= 0.05
 
 
-def test_the_command_solves_for_the_promise() -> None:
-    """``plan --discover --reports`` says a promise, at the prior that is asked for."""
-    found = ap.promise_needed("5%", 40, 3, 50_000, prior="1%")
-    record = run_json(*SHAPE, "--discover", "5%", "--reports", 50_000, "--prior", "1%")
+def test_the_command_finds_the_promise() -> None:
+    """``plan --find --reports`` says the least ε of two decimals, at the prior asked for; 0.01 less does not do."""
+    question = [*SHAPE, "--find", "30%", "--size", 1, "--reports", 5_000]
+    found = ap.find_plan("30%", 40, size=1, reports=5_000, prior="1%", transaction_size=3)
+    record = run_json(*question, "--prior", "1%")
     assert record["promise"] == {"prior": "1/100", "posterior": str(found.promise.posterior)}
-    assert record["discover"]["solved_for"] == "promise"
-    said = run(*SHAPE, "--discover", "5%", "--reports", 50_000).stdout.splitlines()[0]
-    limit = found.promise.amplification_limit
-    assert f"reports, ε {epsilon(limit):.2f}, 5% → " in said
-    assert f"(plan for {epsilon(limit) - 0.01:.2f}: not)" in said
+    assert record["find"]["looked_for"] == "promise"
+    least = epsilon(found.promise.amplification_limit)
+    assert run(*question).stdout.startswith(f"need        ε {least:.2f}, 5% → ")
+    assert record["expected"]["1"]["believed_from"] <= 0.3
+    assert "too few" in refused(*question, "--epsilon", f"{least - 0.01:.2f}")
+    assert run_json(*question, "--epsilon", 5)["promise"]["prior"] == "1/20"
+
+
+def test_too_few_reports_are_refused(tmp_path: Path) -> None:
+    """Where no promise does, or not the one given, status is 1, and how many reports would do is said."""
+    question = [*SHAPE, "--find", "1%", "-o", tmp_path / "p.json", "--reports"]
+    for promise in ([], ["--epsilon", 1]):
+        said = refused_without_output(tmp_path, *question, 100, *promise)
+        assert "100 reports are too few" in said
+        (would_do,) = re.findall(r"about ([\d,]+) would do", said)
+        number = int(would_do.replace(",", ""))
+        run(*question, number, *promise)
+        (tmp_path / "p.json").unlink()
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--discover", "1%"], "Missing promise: give --prior and --posterior, or --epsilon"),
-        (["--discover", "1%", "--prior", "5%"], "--prior and --posterior go together"),
-        (["--discover", "1%", "--reports", 9, "--epsilon", 1], "--epsilon does not go with --discover and --reports"),
-        (["--discover", "1%", "--reports", 9, "--posterior", "9%"], "--posterior does not go with --discover"),
-        (["--discover", "1%", "--epsilon", 1, "--baskets", "b.dat"], "--baskets does not go with --discover"),
+        (["--find", "1%"], "Missing promise: give --prior and --posterior, or --epsilon"),
+        (["--find", "1%", "--prior", "5%"], "--prior and --posterior go together"),
+        (["--find", "1%", "--reports", 9, "--posterior", "9%"], "--prior and --posterior go together"),
         (["--epsilon", 1], "Missing option '-o' / '--output'"),
+        (["--epsilon", 1, "--size", 2, "-o", "p.json"], "--size goes with --find"),
         (["--epsilon", 1, "--posterior", "50%", "-o", "p.json"], "--epsilon and --posterior both"),
         (["-o", "p.json"], "Missing promise"),
     ],
@@ -55,6 +69,12 @@ def test_the_command_solves_for_the_promise() -> None:
 def test_what_does_not_go_together(tmp_path: Path, options: list[Any], said: str) -> None:
     """Options that contradict each other, or leave the promise open, are wrong usage, and nothing is written."""
     assert said in refused_without_output(tmp_path, *SHAPE, *options, status=2)
+
+
+@pytest.mark.parametrize("wrong", [["--find", "0"], ["--find", "x"], ["--find", "1%", "--size", 0]])
+def test_what_cannot_be_found_is_refused(wrong: list[Any]) -> None:
+    """A support is above 0, an itemset has an item at least."""
+    assert refused(*SHAPE, "--epsilon", 1, *wrong)
 
 
 @pytest.mark.parametrize("given", ["0", "nan", "x", "٣", "701"])

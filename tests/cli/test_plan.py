@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from command_line import (
     N_ITEMS,
     PLAN_ARGUMENTS,
     PROMISE,
+    make_baskets,
     refused,
     refused_without_output,
     run,
@@ -27,7 +27,6 @@ from command_line import (
 
 import assocpriv as ap
 from assocpriv import check_catalogue, draft_catalogue
-from assocpriv.cli.main import main
 
 
 def test_plan_record(home: Path, tmp_path: Path) -> None:
@@ -35,7 +34,7 @@ def test_plan_record(home: Path, tmp_path: Path) -> None:
     record = run_json(*PLAN_ARGUMENTS, "-o", tmp_path / "p.json", "--reports", 50_000)
     gamma = Fraction(record["amplification"])
     assert "/" in record["amplification"]
-    [question] = record["questions"]
+    question, sizes = record["questions"]
     assert record["plan_kind"] == "baskets"
     assert (question["operator"] == "fixed-size") == (question["default_probability"] is None)
     assert 1 < gamma < Fraction(record["amplification_limit"]) == 19
@@ -44,53 +43,101 @@ def test_plan_record(home: Path, tmp_path: Path) -> None:
     assert re.fullmatch(r"[01]{4}", question["pattern"])
     assert question["code"] in ("bch", "reed-solomon", "none")
     assert (record["transaction_size"], record["reports"]) == (3, 50_000)
-    assert record["report_bytes"] == -(-question["report_bits"] // 8)
+    assert record["report_bytes"] == 1 + -(-max(q["report_bits"] for q in record["questions"]) // 8)
+    assert [question["view"]["kind"], sizes["view"]["kind"]] == ["items", "sizes"]
+    assert [question["share"], sizes["share"]] == [0.96, 0.04]
+    assert [each["share"] for each in record["forged_sizes"]] == []
     assert list(record["lowest_discoverable_support"]) == ["1", "2", "3"]
     assert all(0 < value < 1 for value in record["lowest_discoverable_support"].values())
 
 
-def test_plan_is_deterministic(home: Path, tmp_path: Path) -> None:
+def test_plan_is_deterministic(tmp_path: Path) -> None:
     """Equal questions give equal plan files, byte for byte, also with 0.05 instead of 5%."""
+    run(*PLAN_ARGUMENTS, "-o", tmp_path / "once.json")
     run(*PLAN_ARGUMENTS, "-o", tmp_path / "again.json")
     plain = ["--prior", "0.05", "--posterior", ".5"]
     run("plan", "--items", N_ITEMS, "--transaction-size", 3, *plain, "-o", tmp_path / "plain.json")
-    expected = (home / "plan.json").read_bytes()
+    expected = (tmp_path / "once.json").read_bytes()
     assert (tmp_path / "again.json").read_bytes() == expected
     assert (tmp_path / "plain.json").read_bytes() == expected
 
 
 def test_plan_options_matter(tmp_path: Path) -> None:
-    """Each choice of a plan shows in the plan: code, pattern, target, itemset size, promise."""
-    usual = run_json(*PLAN_ARGUMENTS, "-o", tmp_path / "0.json")
-    independent = run_json(*PLAN_ARGUMENTS, "--kind", "independent", "-o", tmp_path / "6.json")
-    none = run_json(*PLAN_ARGUMENTS, "--kind", "independent", "--code", "none", "-o", tmp_path / "1.json")
-    bch = run_json(*PLAN_ARGUMENTS, "--code", "bch", "-o", tmp_path / "2.json")
-    threshold = run_json(*PLAN_ARGUMENTS, "--pattern", "threshold", "-o", tmp_path / "3.json")
-    pairs = run_json(*PLAN_ARGUMENTS, "--target", "singles,pairs", "--itemset-size", 2, "-o", tmp_path / "4.json")
-    strict = run_json("plan", "--items", 12, "--transaction-size", 3, "--prior", "5%", "--posterior", "20%", "-o",
-                      tmp_path / "5.json")  # fmt: skip
-    coded, [plain] = bch["questions"][0]["code"], none["questions"]
-    assert (plain["code"], plain["report_bits"], coded) == ("none", N_ITEMS + 3, "bch")
-    assert re.fullmatch("0*1*", threshold["questions"][0]["pattern"])
-    assert list(pairs["lowest_discoverable_support"]) == ["1", "2"]
-    assert strict["epsilon"] < usual["epsilon"]
-    [question] = independent["questions"]
+    """Each choice shows in the plan: the paper's, itemset size, promise, sizes of baskets, reports a person."""
+    plain = ["plan", "--items", 200, *PROMISE, "--json"]
+    usual = run_json(*plain[:-1], "-o", tmp_path / "0.json")
+    paper = run_json(*PLAN_ARGUMENTS, "--paper", "-o", tmp_path / "1.json")
+    pairs = run_json(*PLAN_ARGUMENTS, "--itemset-size", 2, "-o", tmp_path / "2.json")
+    strict = run_json("plan", "--items", 200, "--prior", "5%", "--posterior", "20%", "-o", tmp_path / "3.json")
+    short = run_json(*plain[:-1], "--mean-size", 2, "-o", tmp_path / "4.json")
+    twice = run_json(*plain[:-1], "--reports-per-person", 2, "-o", tmp_path / "5.json")
+    [question] = paper["questions"]
+    assert re.fullmatch("0*1*", question["pattern"])
     assert (question["operator"], question["report_size"]) == ("select-a-size", None)
     assert "/" in question["default_probability"]
+    assert list(pairs["lowest_discoverable_support"]) == list(pairs["expected"]) == ["1", "2"]
+    assert strict["epsilon"] < usual["epsilon"]
+    assert short["transaction_size"] < usual["transaction_size"]
+    assert (usual["assumed_sizes"]["source"], short["assumed_sizes"]["source"]) == ("usual", "mean")
+    assert [each["mean"] for each in short["other_means"]] == [1, 4]
+    assert twice["expected"]["2"]["noise"] > usual["expected"]["2"]["noise"]
 
 
-def test_a_few_people_can_be_asked_about_sizes(tmp_path: Path) -> None:
-    """With --sizes a second question is about sizes, has its share, and what forged answers to it do is told."""
-    record = run_json(*PLAN_ARGUMENTS, "--sizes", "2%", "-o", tmp_path / "p.json")
-    assert [question["share"] for question in record["questions"]] == [0.98, 0.02]
-    assert [question["view"]["kind"] for question in record["questions"]] == ["items", "sizes"]
-    assert record["report_bytes"] == 1 + -(-max(q["report_bits"] for q in record["questions"]) // 8)
-    assert [each["share"] for each in record["forged_sizes"]][::3] == [0, 0.01]
-    told = run(*PLAN_ARGUMENTS, "--sizes", "auto", "-o", tmp_path / "q.json").stdout
-    assert "1% of the people say how many items it holds" in told
-    assert "undoing the sampling multiplies the support of triples in usual baskets by" in told
-    refused = CliRunner().invoke(main, [*map(str, PLAN_ARGUMENTS), "--sizes", "60%", "-o", str(tmp_path / "r.json")])
-    assert (refused.exit_code, "must lie above 0 and below 50%" in refused.stderr) == (1, True)
+def test_what_is_assumed_and_expected_is_said(tmp_path: Path) -> None:
+    """The text says which sizes were assumed, what else they would have M be, and errors in whole baskets."""
+    said = run("plan", "--items", 1000, *PROMISE, "-o", tmp_path / "p.json").stdout
+    record = run_json("inspect", tmp_path / "p.json")
+    assert "1% of the people say how many items it holds" in said
+    assert "assumed: baskets of 6 items on average (say --mean-size, items sold over receipts)" in said
+    assert f"at most {record['transaction_size']} of a basket are sampled; it would be" in said
+    assert "in whole baskets, of one usual itemset; all believed from" in said
+    told = run("plan", "--items", 1000, *PROMISE, "--mean-size", 3, "-o", tmp_path / "q.json").stdout
+    assert "baskets of 3 items on average, as told" in told
+    asked = ["plan", "--items", 200, *PROMISE, "--force", "-o", tmp_path / "p.json"]
+    assert "of what any local method with this promise could tell" not in run(*asked).stdout
+    assert "of what any local method with this promise could tell" in run("-v", *asked).stdout
+
+
+def test_the_best_sold_items_are_advised_where_that_pays(tmp_path: Path) -> None:
+    """Of many items it is said what asking about the 100 best sold gains, and how; of few it is not."""
+    asked = ["plan", "--epsilon", "ln 37", "--itemset-size", 2, "-o", tmp_path / "p.json", "--force", "--items"]
+    assert "assocpriv catalogue --sales sales.csv --best 100" in run(*asked, 1000).stdout
+    record = run_json(*asked, 1000)
+    assert (record["short_catalogue"]["items"], record["short_catalogue"]["pays"]) == (100, True)
+    assert record["short_catalogue"]["gain"] >= 2
+    assert run_json(*asked, 150)["short_catalogue"] is None
+
+
+def test_a_sample_says_how_large_baskets_are(home: Path, tmp_path: Path) -> None:
+    """With --like the sizes are the sample's, of items of the catalogue; a sample with none of them is refused."""
+    asked = ["plan", *PROMISE, "-o", tmp_path / "p.json"]
+    record = run_json(*asked, "--items", N_ITEMS, "--like", home / "b.dat")
+    assert record["assumed_sizes"]["source"] == "sample"
+    baskets = make_baskets()
+    assert record["assumed_sizes"]["mean"] == pytest.approx(sum(len(set(each)) for each in baskets) / len(baskets))
+    (tmp_path / "n.txt").write_text("bread\nmilk\n")
+    (tmp_path / "b.csv").write_text("bread,milk\nbread\ntea,milk,bread\n")
+    like = [*asked, "--force", "--like", tmp_path / "b.csv", "--catalogue"]
+    result = run(*like, tmp_path / "n.txt")
+    assert "sample of 3 baskets; 1 items outside the catalogue do not count" in result.stderr
+    assert "baskets as in the sample, of 1.67 items on average" in result.stdout
+    (tmp_path / "n.txt").write_text("rye\noil\n")
+    assert "no basket of the sample holds an item of the catalogue" in refused(*like, tmp_path / "n.txt")
+    both = refused_without_output(tmp_path, *like, tmp_path / "n.txt", "--mean-size", 2)
+    assert "not both" in both or "no basket" in both
+
+
+def test_help_shows_the_usual_options(tmp_path: Path) -> None:
+    """--help shows 14 options and itself; the rarer ones are in --help-all alone, and both end with status 0."""
+    few, all_of_them = (
+        set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", run("plan", word).stdout, flags=re.MULTILINE))
+        for word in ("--help", "--help-all")
+    )
+    assert len(few - {"--help", "--help-all"}) == 14
+    rare = {"--find", "--size", "--leave-out", "--others", "--paper", "--force"}
+    layout = {"--format", "--separator", "--header", "--transaction-column", "--item-column"}
+    assert all_of_them - few == rare | layout
+    assert few < all_of_them
 
 
 def test_both_figures_of_what_can_be_discovered(home: Path, tmp_path: Path) -> None:
@@ -118,7 +165,8 @@ def test_both_figures_of_what_can_be_discovered(home: Path, tmp_path: Path) -> N
         "--prior=50%", "--prior=60%", "--prior=0", "--prior=abc", "--prior=nan", "--prior=1e-999999999",
         "--posterior=1", "--posterior=5%", "--transaction-size=0", "--transaction-size=16", "--transaction-size=-1",
         "--itemset-size=4", "--itemset-size=0", "--items=0", "--items=-1", f"--items={2**40}", f"--items={10**30}",
-        "--reports=0", f"--reports={10**30}", "--target=foo", "--target=9", "--target=",
+        "--reports=0", f"--reports={10**30}", "--mean-size=0", "--mean-size=-1", "--mean-size=13", "--mean-size=nan",
+        "--mean-size=inf", "--like=missing.dat",
     ],
 )  # fmt: skip
 def test_bad_plan_requests(tmp_path: Path, wrong: str) -> None:
@@ -128,8 +176,8 @@ def test_bad_plan_requests(tmp_path: Path, wrong: str) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    ["--transaction-size=x", "--items=1.5", "--reports=many", "--code=new", "--pattern=new", "--catalogue=names.txt",
-     "--unknown-option=1"],
+    ["--transaction-size=x", "--items=1.5", "--reports=many", "--others=new", "--mean-size=x", "--size=2",
+     "--catalogue=names.txt", "--unknown-option=1"],
 )  # fmt: skip
 def test_wrong_usage(tmp_path: Path, wrong: str) -> None:
     """What click itself refuses, and both --items and --catalogue, end with status 2."""
@@ -156,13 +204,14 @@ def test_bad_sample_of_baskets(home: Path, tmp_path: Path, name: str) -> None:
     if name == "cut.parquet":
         whole = (home / "lists.parquet").read_bytes()
         (tmp_path / name).write_bytes(whole[: len(whole) // 2])
-    refused_without_output(tmp_path, *PLAN_ARGUMENTS, "--baskets", tmp_path / name, "-o", tmp_path / "p.json")
+    refused_without_output(tmp_path, *PLAN_ARGUMENTS, "--like", tmp_path / name, "-o", tmp_path / "p.json")
 
 
 def test_refine_says_what_both_answers_tell(home: Path, tmp_path: Path) -> None:
     """The text names other people, the catalogue and the composed promise; the record has them exactly."""
-    question = ["refine", home / "i.parquet", "--plan", home / "plan.json", "--top", 3, "-o", tmp_path / "p.json"]
+    question = ["refine", home / "i.parquet", "--plan", home / "plan.json", "--best", 3, "-o", tmp_path / "p.json"]
     said = run(*question).stdout
+    assert said.startswith("pays: errors of pairs 0.")
     assert "OTHER people" in said
     assert "answering both plans: γ < 361" in said
     assert "5% becomes at most 95%" in said
@@ -170,7 +219,20 @@ def test_refine_says_what_both_answers_tell(home: Path, tmp_path: Path) -> None:
     assert record["both"]["amplification_limit"] == "361/1"
     assert (record["both"]["highest_posterior"], record["both"]["lowest_posterior"]) == ("19/20", "1/362")
     assert record["reports"] == 77
+    assert (record["short_catalogue"]["items"], record["short_catalogue"]["pays"]) == (3, True)
     assert run_json("inspect", tmp_path / "p.json")["plan_id"] == record["plan_id"]
+
+
+def test_refine_says_where_it_does_not_pay(home: Path, tmp_path: Path) -> None:
+    """Where the short catalogue is the whole one, the plan is written and the first words say that it gains nothing."""
+    plan, reports, mined = (tmp_path / name for name in ("first.json", "r.parquet", "i.csv"))
+    run("plan", "--items", N_ITEMS, "--epsilon", 5, "--mean-size", 2.2, "-o", plan)
+    run("randomize", home / "b.dat", "--plan", plan, "-o", reports)
+    run("mine", reports, "--min-support", "5%", "-o", mined)
+    question = ["refine", mined, "--plan", plan, "-o", tmp_path / "p.json"]
+    assert run(*question).stdout.startswith("DOES NOT PAY: ask other people what the first were asked")
+    short = run_json(*question, "--force")["short_catalogue"]
+    assert (short["pays"], short["gain"] < 2) == (False, True)
 
 
 def test_refine_refuses(home: Path, tmp_path: Path) -> None:
@@ -182,7 +244,7 @@ def test_refine_refuses(home: Path, tmp_path: Path) -> None:
     assert "not with the plan given" in other
     refused_without_output(tmp_path, "refine", home / "b.csv", *plan, *refuse)
     refused_without_output(tmp_path, "refine", home / "i.csv", "--plan", home / "r.parquet", *refuse)
-    refused_without_output(tmp_path, "refine", home / "i.csv", *plan, "--top", 0, *refuse)
+    refused_without_output(tmp_path, "refine", home / "i.csv", *plan, "--best", 0, *refuse)
 
 
 BASKETS = "Milk,bread,cafe\u0301\nmilk,bread\nbread,ice  cream\nbread,tea\n"
@@ -219,9 +281,10 @@ def test_rare_names_and_several_files(baskets: Path, tmp_path: Path) -> None:
     assert "3 rarer names left out" in result.stderr
     record = run_json("catalogue", baskets, "--min-count", 4)
     assert record == {
-        "items": 1, "baskets": 4, "rare": 5, "rewritten": 2, "twins": [], "names": ["bread"], "output": None
+        "items": 1, "baskets": 4, "rare": 5, "share": 4 / 9, "rewritten": 2, "twins": [], "names": ["bread"],
+        "output": None,
     }  # fmt: skip
-    assert "no item is in 5 baskets or more; lower min_count (--min-count)" in refused(
+    assert "no item is counted 5 times or more; lower min_count (--min-count)" in refused(
         "catalogue", baskets, "--min-count", 5
     )
 
@@ -233,7 +296,7 @@ def test_forms_of_a_name_in_one_basket_count_once() -> None:
     assert list(ap.catalogue([forms[:2], ["x"], ["x"]], min_count=2)) == ["x"]
     for min_count, names in ((1, ["café", "tea", "x"]), (2, ["café", "tea", "x"]), (3, None)):
         if names is None:
-            with pytest.raises(ap.AssocprivError, match="no item is in 3 baskets"):
+            with pytest.raises(ap.AssocprivError, match="no item is counted 3 times"):
                 ap.catalogue(data, min_count=min_count)
         else:
             assert list(ap.catalogue(data, min_count=min_count)) == names
@@ -269,6 +332,9 @@ def test_wrong_usage_of_catalogue(baskets: Path, tmp_path: Path) -> None:
     refused("catalogue", baskets, "--min-count", 0, status=2)
     refused("catalogue", "--check", baskets, "-o", tmp_path / "n.txt", status=2)
     refused("catalogue", baskets, "--separator", "x", status=2)
+    refused("catalogue", baskets, "--best", 0, status=2)
+    refused("catalogue", baskets, "--sales", baskets, status=2)
+    refused("catalogue", "--sales", baskets, "--separator", "tab", status=2)
     assert "no such file" in refused("catalogue", tmp_path / "none.csv")
 
 
@@ -291,23 +357,28 @@ def test_the_door_of_catalogues(baskets: Path, tmp_path: Path) -> None:
     assert check_catalogue(ap.Catalogue.numbered(3)).twins == ()
 
 
-def test_a_sample_is_held_against_the_catalogue(home: Path, tmp_path: Path) -> None:
-    """A sample with other items is refused, with what to do; how many baskets it has is said beside the reports."""
-    (tmp_path / "n.txt").write_text("bread\nmilk\n")
-    (tmp_path / "b.csv").write_text("bread,milk\nbread\ntea,milk,bread\n")
-    question = ["plan", "--catalogue", tmp_path / "n.txt", "--baskets", tmp_path / "b.csv", "--prior", "5%",
-                "--posterior", "50%", "-o", tmp_path / "p.json"]  # fmt: skip
-    message = refused_without_output(tmp_path, *question)
-    assert "the 1st item of line 3 is not in the catalogue" in message
-    assert "--unknown drop" in message
-    said = run(*question, "--unknown", "drop").stderr
-    assert "sample of 3 baskets, plan for 1,000,000 reports (--reports)" in said
-    assert "1 items outside the catalogue dropped" in said
-    assert "warning: 1,000,000 reports are the default; for as many as the sample has give --reports 3" in said
-    assert "from 3 reports the lowest discoverable support would be: single items" in said
-    assert "are the default" not in run(*question, "--unknown", "drop", "--force", "--reports", 1000).stderr
-    assert run(*question, "--others", "drop", "--force").exit_code == 0
-    assert refused("plan", "--items", 3, "--baskets", home / "b.dat", *question[5:], "--force").count("catalogue")
+def test_the_best_of_baskets_and_of_sales(baskets: Path, tmp_path: Path) -> None:
+    """--best takes the names in most baskets, or sold most; names of columns in a list of sales are passed over."""
+    assert run("catalogue", baskets, "--best", 1).stdout.split() == ["bread"]
+    sales = tmp_path / "sales.csv"
+    sales.write_text("item,sold\nrye,10\nmilk,50\n\ntea,30\nmilk,10\n", encoding="utf-8")
+    result = run("catalogue", "--sales", sales, "--best", 2)
+    assert result.stdout.split() == ["milk", "tea"]
+    record = run_json("catalogue", "--sales", sales)
+    assert (record["names"], record["items"]) == (["milk", "rye", "tea"], 3)
+    assert ap.best_sold(sales, best=2).share == 0.9
+    refused_without_output(tmp_path, "catalogue", "--sales", sales, "-o", sales, "--force")
+
+
+@pytest.mark.parametrize("wrong", ["tea", "tea,-3", "tea,1.5", "tea,3,4", ",3", "tea,many", "tea,٣", f"tea,{10**16}"])
+def test_a_bad_line_of_sales_is_named(tmp_path: Path, wrong: str) -> None:
+    """What is no name and whole number is refused with its line's number, and nothing of it is shown."""
+    sales = tmp_path / "sales.csv"
+    sales.write_text(f"milk,5\n{wrong}\n", encoding="utf-8")
+    message = refused_without_output(tmp_path, "catalogue", "--sales", sales, "-o", tmp_path / "n.txt")
+    assert "line 2 must be a name and a whole number" in message
+    assert wrong not in message
+    assert "cannot be read" in refused("catalogue", "--sales", tmp_path / "none.csv")
 
 
 def test_commands_say_what_was_understood(tmp_path: Path) -> None:
@@ -318,7 +389,7 @@ def test_commands_say_what_was_understood(tmp_path: Path) -> None:
     promise = ["--prior", "5%", "--posterior", "50%"]
     said = "sales.csv: CSV with semicolons and a header; transactions in column 1, items in column 2"
     plan, sales = tmp_path / "p.json", tmp_path / "sales.csv"
-    assert said in run("plan", "--items", 8, "--baskets", sales, *columns, *promise, "-o", plan).stderr
+    assert said in run("plan", "--items", 8, "--like", sales, *columns, *promise, "-o", plan).stderr
     for question in (
         ["randomize", sales, "--plan", plan, "-o", tmp_path / "r.parquet"],
         ["simulate", sales, "--plan", plan, "--min-support", "20%"],

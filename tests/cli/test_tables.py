@@ -20,6 +20,7 @@ import pandas as pd
 import pytest
 from command_line import refused, refused_without_output, run, run_json
 from naive import small_plan
+from planned import planned
 
 import assocpriv as ap
 from assocpriv import numeric, read_plan
@@ -235,7 +236,7 @@ def test_other_plans_and_outputs(tmp_path: Path, plan: Path) -> None:
     """A plan of baskets, an input as output, another ending and a file that exists are refused before any reading."""
     table = tmp_path / "t.csv"
     table.write_text("age,region\n34,north\n")
-    ap.write_plan(ap.plan(["a", "b"], transaction_size=1, promise=ap.Breach("5%", "50%")), tmp_path / "baskets.json")
+    ap.write_plan(planned(["a", "b"], transaction_size=1, promise=ap.Breach("5%", "50%")), tmp_path / "baskets.json")
     for arguments, said in (
         (["--plan", tmp_path / "baskets.json", "-o", tmp_path / "r.parquet"], "of no use here; name one of table"),
         (["--plan", plan, "-o", plan, "--force"], "is an input"),

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from naive import items_plan
 from numpy.typing import NDArray
+from planned import planned
 
 from assocpriv.client.baskets import Randomizer
-from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import Generator, bch_generator, reed_solomon_generator
 from assocpriv.plans.operator import FixedSizeOperator, Operator
@@ -83,7 +83,7 @@ def test_words_do_not_tell_the_size_that_is_asked() -> None:
 @pytest.mark.parametrize(("n_items", "m"), [(3, 2), (27, 5), (64, 3), (200, 5), (250, 4)])
 def test_words_of_fixed_sizes_do_not_tell_how_many_are_kept(n_items: int, m: int) -> None:
     """Nor do they with reports of a fixed size, of one word and of several."""
-    randomizer = Randomizer(make_plan(n_items, m, Breach("5%", "50%"), kind="fixed-size"))
+    randomizer = Randomizer(planned(n_items, m, Breach("5%", "50%"), kind="fixed-size"))
     counts = range(len(randomizer._answerers[0].sets.cumulative))
     baskets = ((), (0,), tuple(range(n_items - m, n_items)))
     assert len({_used(randomizer, basket, kept) for basket in baskets for kept in counts}) == 1

@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import count_itemset, small_plan
+from planned import planned
 
 import assocpriv as ap
 from assocpriv import api
@@ -30,8 +31,9 @@ from assocpriv.client.transactions import (
     stream_transactions,
     transaction_of,
 )
-from assocpriv.files.plans import read_plan, write_plan
-from assocpriv.planning.transaction_size import sampling_loss
+from assocpriv.files.plans import read_plan, read_taxonomy, write_plan
+from assocpriv.planning.baskets import make_plan
+from assocpriv.planning.sampling_loss import sampling_loss
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.names import Names
@@ -42,6 +44,7 @@ from assocpriv.records import sources
 from assocpriv.records.basket_files import ReadCounts, ReadOptions
 from assocpriv.records.baskets import Baskets
 from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.simulation.samples import sample_sizes
 from tests.plans.test_names import NAMES, TREE, plan_of, plans
 
 SHOP = Names(others="drop", parents=(*TREE, ("wine", "drinks")), left_out=("bags",))
@@ -350,7 +353,7 @@ def test_the_truth_of_a_simulation_is_that_of_transactions(tmp_path: Path) -> No
     rng = np.random.default_rng(3)
     products = ["beer", "wine", "milk", "drinks", "pear"]
     sets = [sorted(rng.choice(products, size=rng.integers(1, 5), replace=False).tolist()) for _ in range(2000)]
-    plan = ap.plan(["drinks", "dairy"], 2, ap.Breach("5%", "50%"), reports=2000, code="bch", names=SHOP)
+    plan = planned(["drinks", "dairy"], 2, ap.Breach("5%", "50%"), reports=2000, code="bch", names=SHOP)
     write_plan(plan, tmp_path / "plan.json")
     (tmp_path / "b.csv").write_text("".join(",".join(names) + "\n" for names in sets))
     result = ap.simulate(sets, plan, 0.05, seed=4)
@@ -373,22 +376,22 @@ PLAN = ["plan", "--transaction-size", 2, "--prior", "5%", "--posterior", "50%"]
 
 
 def test_plans_with_a_taxonomy(tmp_path: Path) -> None:
-    """The options of the command make the plan that the function makes, with the items named or taken by level."""
+    """The options of the command make the plan that the function makes."""
     (tmp_path / "tree.csv").write_text("beer,drinks,food\nmilk,dairy,food\nwine,drinks\nsalt\n")
     (tmp_path / "names.txt").write_text("dairy\nbeer\nfood\n")
     (tmp_path / "out.txt").write_text("wine\nbags\n")
-    tree = ["--taxonomy", tmp_path / "tree.csv"]
-    cases: list[tuple[list[Any], list[str], dict[str, Any]]] = [
-        (["--level", 2], ["dairy", "drinks"], {}),
-        (["--level", 3, "--others", "drop"], ["food"], {"others": "drop"}),
-        (["--catalogue", tmp_path / "names.txt"], ["dairy", "beer", "food"], {}),
-        (["--level", 2, "--leave-out", tmp_path / "out.txt"], ["dairy", "drinks"], {"left_out": ("bags", "wine")}),
+    tree = ["--taxonomy", tmp_path / "tree.csv", "--catalogue", tmp_path / "names.txt"]
+    cases: list[tuple[list[Any], dict[str, Any]]] = [
+        ([], {}),
+        (["--others", "drop"], {"others": "drop"}),
+        (["--leave-out", tmp_path / "out.txt"], {"left_out": ("bags", "wine")}),
     ]
     parents = (("beer", "drinks"), ("dairy", "food"), ("drinks", "food"), ("milk", "dairy"), ("wine", "drinks"))
-    for number, (options, names, fields) in enumerate(cases):
+    for number, (options, fields) in enumerate(cases):
         path = tmp_path / f"{number}.json"
         run(*PLAN, *tree, *options, "-o", path)
-        assert read_plan(path) == ap.plan(names, 2, ap.Breach("5%", "50%"), names=Names(parents=parents, **fields))
+        names, items = Names(parents=parents, **fields), ["dairy", "beer", "food"]
+        assert read_plan(path) == make_plan(items, ap.Breach("5%", "50%"), transaction_size=2, names=names)
     run(*PLAN, "--items", 3, "--leave-out", tmp_path / "out.txt", "-o", tmp_path / "n.json")
     assert read_plan(tmp_path / "n.json").names == Names(left_out=("bags", "wine"))
     run(*PLAN, "--items", 3, "-o", tmp_path / "plain.json")
@@ -396,43 +399,39 @@ def test_plans_with_a_taxonomy(tmp_path: Path) -> None:
 
 
 def test_a_sample_is_rolled_up(tmp_path: Path) -> None:
-    """With a taxonomy the sample that shows what sampling loses is rolled up, and strange names dropped if asked."""
+    """With a taxonomy the sample that says how large baskets are is rolled up, and strange names are dropped."""
     (tmp_path / "tree.csv").write_text("".join(f"p{number},group\n" for number in range(9)))
     (tmp_path / "b.csv").write_text(",".join(f"p{number}" for number in range(9)) + ",pear\np1\n")
-    question = [*PLAN, "--taxonomy", tmp_path / "tree.csv", "--level", 2, "--baskets", tmp_path / "b.csv"]
-    refusal = CliRunner().invoke(main, [str(word) for word in [*question, "-o", tmp_path / "p.json"]])
-    assert refusal.exit_code == 1
-    assert "the 10th item of line 1 is not in the catalogue" in refusal.stderr
-    assert not (tmp_path / "p.json").exists()
-    said = run(*question, "--unknown", "drop", "-o", tmp_path / "p.json").stderr
-    assert "no basket is longer than 2 items" in said
-    assert "sample of 2 baskets, plan for 1,000,000 reports" in said
-    assert "1 items outside the catalogue dropped" in said
+    (tmp_path / "names.txt").write_text("group\ntea\n")
+    counts = sample_sizes(tmp_path / "b.csv", ["group", "tea"], Names(parents=read_taxonomy(tmp_path / "tree.csv")))
+    assert counts.sizes == {1: 2}
+    question = [*PLAN, "--taxonomy", tmp_path / "tree.csv", "--catalogue", tmp_path / "names.txt"]
+    said = run(*question, "--like", tmp_path / "b.csv", "-o", tmp_path / "p.json").stderr
+    assert "1 items outside the catalogue do not count" in said
 
 
 def test_wrong_plans_are_refused(tmp_path: Path) -> None:
-    """Options that do not go together are wrong usage, files and levels that do not fit are one line of error."""
+    """Options that do not go together are wrong usage, files that do not fit are one line of error."""
     (tmp_path / "tree.csv").write_text("beer,drinks\n")
     (tmp_path / "circle.csv").write_text("beer,drinks\ndrinks,beer\n")
     (tmp_path / "out.txt").write_text("drinks\n")
     tree, output = ["--taxonomy", tmp_path / "tree.csv"], ["-o", tmp_path / "p.json"]
+    names = ["--catalogue", tmp_path / "out.txt"]
     cases: list[tuple[list[Any], int, str]] = [
-        ([], 2, "one of --items"),
-        (["--items", 3, *tree, "--level", 2], 2, "one of --items"),
-        (["--level", 2], 2, "give both"),
-        ([*tree, "--level", 3], 1, "level must be in 1..2"),
-        ([*tree, "--level", 2, "--leave-out", tmp_path / "out.txt"], 1, "left out must not be"),
-        (["--taxonomy", tmp_path / "circle.csv", "--level", 1], 1, "closes a circle"),
-        (["--taxonomy", tmp_path / "none.csv", "--level", 1], 1, "cannot read the taxonomy"),
+        ([], 2, "--items"),
+        (["--items", 3, *names], 2, "--items"),
+        ([*tree, *names, "--leave-out", tmp_path / "out.txt"], 1, "left out must not be"),
+        ([*names, "--taxonomy", tmp_path / "circle.csv"], 1, "closes a circle"),
+        ([*names, "--taxonomy", tmp_path / "none.csv"], 1, "cannot read the taxonomy"),
     ]
     for options, status, message in cases:
         result = CliRunner().invoke(main, [str(argument) for argument in [*PLAN, *options, *output]])
         assert (result.exit_code, message in result.stderr) == (status, True), result.stderr
         assert not (tmp_path / "p.json").exists()
-    forced = [*PLAN, *tree, "--level", 2, "--force", "-o", tmp_path / "tree.csv"]
+    forced = [*PLAN, *names, *tree, "--force", "-o", tmp_path / "tree.csv"]
     assert "is an input" in CliRunner().invoke(main, [str(argument) for argument in forced]).stderr
     with pytest.raises(PlanError, match="left out must not be"):
-        ap.plan(["a"], 1, ap.Breach("5%", "50%"), names=Names(left_out=("a",)))
+        planned(["a"], 1, ap.Breach("5%", "50%"), names=Names(left_out=("a",)))
 
 
 # ---- nothing shows an item

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from debian_packages import program
+from planned import planned
 
 import assocpriv as ap
 from assocpriv.cli.collect import serve
@@ -58,7 +59,7 @@ def wait_for(what: str, ready: Callable[[], bool], seconds: float = 20.0) -> Non
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path, ap.Plan]]:
     """Give the port of a collector behind Caddy, the folder of everything, and the plan."""
     caddy, home = program("caddy", "caddy"), tmp_path_factory.mktemp("site")
-    plan = ap.plan(items=20, transaction_size=3, promise=ap.Breach("5%", "50%"))
+    plan = planned(items=20, transaction_size=3, promise=ap.Breach("5%", "50%"))
     write_plan(plan, home / "plan.json")
     collect = [sys.executable, "-m", "assocpriv", "serve", str(home / "plan.json"), "--port", "0"]
     with running([*collect, "--data", str(home / "data")], home / "collector.log") as collector:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from asgi import Visitor
+from planned import planned
 from uploads import PLAN, records, stored, upload
 
 import assocpriv as ap
@@ -160,7 +161,7 @@ def test_tables_beside_the_reports_are_not_counted(folder: Path) -> None:
 
 def test_malformed_reports_are_named(folder: Path) -> None:
     """Of a group of uploads the one with a report that no client sends is refused, and names its id."""
-    plan = ap.plan(items=3, transaction_size=2, promise=ap.Breach("5%", "50%"))
+    plan = planned(items=3, transaction_size=2, promise=ap.Breach("5%", "50%"))
     assert plan.report_bytes == 1
     good, bad = bytes(16) + b"\x01", bytes(15) + b"\x07" + b"\xff"
     refused = refuse_malformed([read_upload(each, plan) for each in (good, good + bad)], plan)
@@ -173,7 +174,7 @@ def test_folders_that_are_something_else(folder: Path, tmp_path: Path) -> None:
     """A folder of another plan, with other files, or with a damaged database is refused by name."""
     SqliteStore(folder, PLAN).close()
     with pytest.raises(FileError, match="collects reports of plan"):
-        SqliteStore(folder, ap.plan(items=21, transaction_size=3, promise=ap.Breach("5%", "50%")))
+        SqliteStore(folder, planned(items=21, transaction_size=3, promise=ap.Breach("5%", "50%")))
     (tmp_path / "mine.txt").write_text("")
     with pytest.raises(FileError, match="is no collector's folder"):
         SqliteStore(tmp_path, PLAN)
@@ -198,7 +199,7 @@ def test_reading_beside_a_collector(folder: Path) -> None:
     assert stored(folder) == list(range(9))
     copy = folder.with_name("copy")
     shutil.copytree(folder, copy)
-    other = ap.plan(items=21, transaction_size=3, promise=ap.Breach("5%", "50%"))
+    other = planned(items=21, transaction_size=3, promise=ap.Breach("5%", "50%"))
     SqliteStore(folder.with_name("other"), other).close()
     with pytest.raises(WireError, match="different plans"):
         ap.read_reports([copy, folder.with_name("other")])

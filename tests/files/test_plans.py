@@ -4,46 +4,35 @@ from pathlib import Path
 
 import pytest
 
-from assocpriv.files.plans import Taxonomy, read_taxonomy
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.files.plans import read_taxonomy
 from assocpriv.promise.errors import PlanError
 
 
-def read(folder: Path, content: str | bytes) -> Taxonomy:
+def read(folder: Path, content: str | bytes) -> tuple[tuple[str, str], ...]:
     """Write a file and read it."""
     path = folder / "tree.csv"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return read_taxonomy(path)
 
 
-def test_columns_are_levels(tmp_path: Path) -> None:
+def test_columns_are_parents(tmp_path: Path) -> None:
     """Each column is the parent of the one before; lines repeat, end early, are blank and quote as CSV does."""
     text = (
         '\ufeffpils, beer ,drinks\r\n"red, dry",wine,drinks\n\npils,beer,drinks,\nmilk,dairy,,\n bread \nwine,drinks\n'
     )
-    tree = read(tmp_path, text)
-    assert tree.parents == (
+    assert read(tmp_path, text) == (
         ("beer", "drinks"),
         ("milk", "dairy"),
         ("pils", "beer"),
         ("red, dry", "wine"),
         ("wine", "drinks"),
     )
-    assert tree.levels == (
-        ("bread", "milk", "pils", "red, dry", "wine"),
-        ("beer", "dairy", "drinks", "wine"),
-        ("drinks",),
-    )
-    assert tree.level(3) == Catalogue(["drinks"])
-    for level in (0, -1, 4):
-        with pytest.raises(PlanError, match=r"in 1\.\.3, the columns"):
-            tree.level(level)
 
 
 def test_pairs_of_child_and_parent(tmp_path: Path) -> None:
     """Lines of a child and its parent, of several levels and in any order, are the same taxonomy."""
     pairs = read(tmp_path, "beer,drinks\npils,beer\nstout,beer\n")
-    assert pairs.parents == read(tmp_path, "stout,beer,drinks\npils,beer,drinks").parents
+    assert pairs == read(tmp_path, "stout,beer,drinks\npils,beer,drinks")
 
 
 BAD: list[tuple[str | bytes, str]] = [

@@ -13,6 +13,7 @@ import javascript
 import pytest
 from asgi import Visitor
 from debian_packages import program
+from planned import planned
 from running_collector import Collector, Forks
 
 import assocpriv as ap
@@ -29,7 +30,7 @@ from assocpriv.promise.errors import FileError, PlanError
 NAMES = ["milk", "bread", "butter", '<img src=x onerror="alert(1)">', "a, \u202eb", "tea"]
 VECTORS = Path(__file__).parents[1] / "vectors"
 PROMISE = ap.Breach("5%", "50%")
-PLAN = ap.plan(items=NAMES, transaction_size=3, promise=PROMISE)
+PLAN = planned(items=NAMES, transaction_size=3, promise=PROMISE)
 SIZES = Question(2, FixedSizeOperator(1, 3, 1, (1, 6)), view=SizesView((2, 5)))
 QUESTIONS = replace(PLAN, questions=(*PLAN.questions, SIZES))
 

@@ -16,6 +16,7 @@ import pytest
 from asgi import Answer as Response
 from asgi import Visitor
 from operator_page import HOSTILE, TOKEN, Collection, Commands
+from planned import planned
 
 import assocpriv as ap
 from assocpriv import guided as guidance
@@ -363,7 +364,7 @@ def test_commands_are_the_package_s_own(tmp_path: Path, monkeypatch: pytest.Monk
 
     async def run_all() -> list[Any]:
         plan, missing = tmp_path / "p.json", ["inspect", str(tmp_path / "none.json")]
-        plan.write_text(ap.plan(items=9, transaction_size=2, promise=ap.Breach("5%", "50%")).canonical_json)
+        plan.write_text(planned(items=9, transaction_size=2, promise=ap.Breach("5%", "50%")).canonical_json)
         record, error = await asyncio.gather(run_command(["inspect", str(plan)], 60), run_command(missing, 60))
         return [record, error, await run_command(missing, 0.01)]
 

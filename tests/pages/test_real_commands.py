@@ -11,6 +11,7 @@ from asgi import Visitor
 from click.testing import CliRunner
 from command_line import make_baskets
 from operator_page import TOKEN, Collection
+from planned import planned
 
 import assocpriv as ap
 from assocpriv import numeric
@@ -44,7 +45,7 @@ def pages_of(folder: Path, plan: PublishedPlan, reports: ap.Reports, *paths: str
 
 def test_a_collection_of_baskets(tmp_path: Path) -> None:
     """The pair that 60% have is found and believed, its rule and the next round are shown; 0.1% takes more reports."""
-    plan = ap.plan(items=12, transaction_size=3, promise=ap.Breach("5%", "50%"))
+    plan = planned(items=12, transaction_size=3, promise=ap.Breach("5%", "50%"))
     baskets = ap.Baskets.from_sets(make_baskets(), plan.catalogue)
     chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(1))
     reports = ap.Reports(plan, np.concatenate([chunk.packed for chunk in chunks]))

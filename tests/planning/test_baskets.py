@@ -1,201 +1,199 @@
-"""Tests of the plan with the least error inside a promise.
+"""Tests of the plan that tells most of whole baskets inside a promise, and of the paper's choice."""
 
-The planner finds the designs of the literature and better ones, and rounds them on the safe side.
-"""
-
+import math
 from fractions import Fraction
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 
-from assocpriv.planning.baskets import make_plan
-from assocpriv.planning.designs import WorstSupport, choose_generator, search_designs
-from assocpriv.plans.generator import bch_seed_bits, reed_solomon_seed_bits
-from assocpriv.plans.transition import SupportModel, transition_matrix
+from assocpriv.planning.baskets import Choice, choose_plan, explain_promises, make_plan, whole_levels
+from assocpriv.planning.designs import WorstSupport, papers_family, thresholds
+from assocpriv.planning.expected import Criterion, Sizes
+from assocpriv.planning.information import spent
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach, Epsilon
 from assocpriv.promise.errors import PlanError
 from assocpriv.server.supports import Respondents, lowest_discoverable_support
+from assocpriv.show.plans import choice_record
 
+USUAL = Breach("5%", "50%")
 N = 5_000_000
 
 
-def best(m: int, prior: str, sizes: tuple[int, ...], *, thresholds: bool, bits: int = 6):
-    """Return the best design, its operator and the LDS per size in percent."""
-    limit = Breach(prior, "50%").amplification_limit
-    designs = search_designs(m, limit, WorstSupport(sizes, N), thresholds_only=thresholds, largest_insert_bits=bits)
-    design = min(designs, key=lambda d: d.error)
-    operator = design.operator(limit)
-    model = SupportModel.of(operator)
-    return design, operator, {k: 100 * lowest_discoverable_support(Respondents(N, model), k) for k in sizes}
+def error_of(choice: Choice, sizes: Sizes) -> float:
+    """Return the expected error of a choice, by the moments of its operator."""
+    question, objective = choice.plan.items, (0.03, 0.02, 0.015)
+    from assocpriv.planning.designs import held_law
 
-
-@pytest.mark.parametrize(
-    ("m", "prior", "expected"),
-    [
-        (5, "1%", (0.228, 0.198, 0.229)),
-        (5, "2%", (0.298, 0.298, 0.298)),
-        (5, "5%", (0.466, 0.481, 0.496)),
-        (5, "10%", (0.653, 0.740, 0.839)),
-        (5, "20%", (1.04, 1.34, 1.73)),
-        (3, "5%", (0.233, 0.227, 0.235)),
-        (10, "5%", (0.659, 1.094, 1.816)),
-    ],
-)
-def test_thresholds_reproduce_the_papers_design(m: int, prior: str, expected: tuple[float, ...]) -> None:
-    """Threshold patterns with ρ = a/64 give the paper's lowest discoverable supports (the maximum to 3 digits)."""
-    _, operator, lds = best(m, prior, (1, 2, 3), thresholds=True)
-    assert f"{max(lds.values()):.3g}" == f"{max(expected):.3g}"
-    assert list(lds.values()) == pytest.approx(expected, rel=5e-3)
-    assert operator.pattern == "".join(sorted(operator.pattern))
-
-
-@pytest.mark.parametrize(
-    ("m", "prior", "sizes", "threshold", "any_pattern"),
-    [
-        (7, "10%", (2,), 1.029, 0.720),
-        (10, "10%", (2,), 1.542, 1.077),
-        (5, "5%", (2,), 0.420, 0.339),
-        (10, "5%", (3,), 1.816, 1.617),
-        (10, "10%", (1, 2, 3), 2.948, 2.540),
-    ],
-)
-def test_any_pattern_is_better(
-    m: int, prior: str, sizes: tuple[int, ...], threshold: float, any_pattern: float
-) -> None:
-    """Free two-level patterns with ρ = a/64 reach the lower supports of MATH.md, which thresholds do not."""
-    assert max(best(m, prior, sizes, thresholds=True)[2].values()) == pytest.approx(threshold, abs=1.5e-3)
-    assert max(best(m, prior, sizes, thresholds=False)[2].values()) == pytest.approx(any_pattern, abs=1.5e-3)
-
-
-def test_finer_default_probabilities_help_further() -> None:
-    """With r up to 8 triples at m=10, γ=19 fall to 1.576%."""
-    assert best(10, "5%", (3,), thresholds=False, bits=8)[2][3] == pytest.approx(1.576, abs=1e-3)
-
-
-def test_search_agrees_with_the_matrix() -> None:
-    """The vectorized search's LDS is the one that the transition matrix's explicit inverse gives."""
-    design, operator, lds = best(4, "5%", (2,), thresholds=False)
-    matrix = np.array([[float(x) for x in row] for row in transition_matrix(operator, 2)])
-    q = np.linalg.inv(matrix)[-1]
-    support = lds[2] / 100
-    variance = ((1 - support) * (matrix[:, 0] @ q**2) + support * (matrix[:, 2] @ q**2 - 1)) / N
-    assert support == pytest.approx(4 * np.sqrt(variance), rel=1e-9)
-    assert design.error == pytest.approx(support, rel=1e-4)
-
-
-@pytest.mark.parametrize("m", [1, 2, 5, 10, 15])
-@pytest.mark.parametrize("prior", ["1%", "5%", "20%", "45%"])
-def test_rounding_stays_strictly_below_the_limit(m: int, prior: str) -> None:
-    """Every rounded operator keeps the limit strictly, nearly reaches it, and has weights of at least 2^16."""
-    limit = Breach(prior, "50%").amplification_limit
-    designs = search_designs(m, limit, WorstSupport((1,), N), thresholds_only=m > 5)
-    for design in designs[:: max(1, len(designs) // 12)]:
-        operator = design.operator(limit)
-        assert limit * (1 - Fraction(1, 1 << 16)) < operator.amplification < limit
-        assert min(operator.keep_weights) >= 1 << 16
-        assert operator.pattern == design.pattern
-
-
-@pytest.mark.parametrize(
-    ("n", "m", "r", "bch", "solomon"),
-    [
-        (1_000, 5, 1, 40, 80), (1_000, 5, 2, 88, 80), (1_000, 5, 4, 192, 80), (10_000, 5, 1, 56, 112),
-        (10_000, 5, 3, 180, 112), (42_178, 5, 1, 64, 128), (1_000, 10, 1, 61, 130),
-    ],
-)  # fmt: skip
-def test_seed_sizes(n: int, m: int, r: int, bch: int, solomon: int) -> None:
-    """The seed sizes of MATH.md section 4, predicted and built; auto takes the shorter."""
-    assert (bch_seed_bits(n + m, r, m + 3), reed_solomon_seed_bits(n + m, r, m + 3)) == (bch, solomon)
-    built = [choose_generator(code, n + m, r, m + 3).seed_bits for code in ("bch", "reed-solomon", "auto")]
-    assert built == [bch, solomon, min(bch, solomon)]
-
-
-def test_default_plan_is_the_shortest_good_one() -> None:
-    """1,000 items, M=5, K=3, 5%→50%: one bit an item, a 40-bit seed, within 2% of the least LDS."""
-    plan = make_plan(1_000, 5, Breach("5%", "50%"), reports=N)
-    assert (plan.items.report_bits, plan.items.generator.kind, plan.items.operator.insert_bits) == (40, "bch", 1)
-    lds = max(lowest_discoverable_support(Respondents(N, SupportModel.of(plan.items.operator)), k) for k in (1, 2, 3))
-    least = min(d.error for d in search_designs(5, Fraction(19), WorstSupport((1, 2, 3), N)))
-    assert least <= lds <= 1.02 * least * (1 + 1e-5)
-    assert lds * 100 == pytest.approx(0.497, abs=1e-3)
-
-
-def test_single_items_of_single_item_baskets() -> None:
-    """With m = 1 the planner finds the optimized unary encoding: ρ near 1/(1+γ)."""
-    plan = make_plan(100, 1, Breach("5%", "50%"), kind="independent", code="none")
-    assert float(plan.items.operator.default_probability) == pytest.approx(1 / 20, abs=1 / 256)
-    assert plan.items.operator.pattern == "01"
-
-
-@pytest.mark.parametrize("m", [1, 4, 10])
-@pytest.mark.parametrize("code", ["auto", "bch", "reed-solomon", "none"])
-def test_plans_of_every_kind_are_valid(m: int, code: str) -> None:
-    """The planner's plans pass the plan's own checks for every code, and say which code they use."""
-    plan = make_plan(["bread", "milk", "eggs"], m, Breach("10%", "60%"), code=code, pattern="threshold")
-    assert code in ("auto", plan.items.generator.kind)
-    assert plan.amplification < plan.promise.amplification_limit
-
-
-def test_targets() -> None:
-    """Planning for pairs gives a lower LDS for pairs than planning for all sizes, and names are understood."""
-    promise = Breach("5%", "50%")
-    pairs = make_plan(50, 5, promise, target="pairs", kind="independent", code="none")
-    assert (
-        make_plan(50, 5, promise, target=[2], kind="independent", code="none")
-        == pairs
-        == make_plan(50, 5, promise, target="2", kind="independent", code="none")
-    )
-    both = [
-        SupportModel.of(make_plan(50, 5, promise, target=t, kind="independent", code="none").items.operator)
-        for t in (None, "pairs")
+    model, m = SupportModel.of(question.operator), question.transaction_size
+    moments = [
+        sum(chance * float(model.second_moment(k, held)) for held, chance in enumerate(held_law(k, support, 0.05)))
+        for k, support in enumerate(objective, 1)
     ]
-    one, other = (lowest_discoverable_support(Respondents(N, model), 2) for model in both)
-    assert other < 0.8 * one
+    answers = choice.reports * float(choice.plan.share(question))
+    criterion = Criterion(sizes, answers, 3, [m])
+    return float(criterion.errors(np.array([m]), np.array([moments]))[0])
+
+
+# ---- the choice
+
+
+@pytest.mark.parametrize("n_items", [100, 1000, 20_000])
+@pytest.mark.parametrize("reports", [10**5, 10**7])
+def test_the_chosen_size_is_within_5_percent_of_every_other(n_items: int, reports: int) -> None:
+    """No M has an expected error lower by more than the 5% that are given away for short reports."""
+    chosen = choose_plan(n_items, USUAL, reports=reports, mean_size=6)
+    sizes = chosen.request.sizes
+    others = [choose_plan(n_items, USUAL, reports=reports, mean_size=6, transaction_size=m) for m in range(3, 16)]
+    least = min(error_of(other, sizes) for other in others)
+    assert error_of(chosen, sizes) <= 1.05**2 * least  # of each M the shortest was taken, too
+    assert chosen.plan.items.transaction_size in range(5, 16)
+
+
+def test_more_reports_and_larger_baskets_sample_more_items() -> None:
+    """M grows with N and with the mean size; a longer report is taken where it tells more."""
+    by_reports = [choose_plan(1000, USUAL, reports=n).plan.items.transaction_size for n in (10**5, 10**7, 10**9)]
+    assert by_reports == sorted(by_reports)
+    assert by_reports[0] < by_reports[-1]
+    by_mean = [choose_plan(1000, USUAL, mean_size=mean).plan.items.transaction_size for mean in (2, 4, 8, 16)]
+    assert by_mean == sorted(by_mean)
+    assert by_mean[0] < by_mean[-1]
+
+
+def test_the_usual_plan() -> None:
+    """README's plan: at most 16 bytes, 1% asked about sizes, γ below 19; half and twice the mean are told."""
+    choice = choose_plan(1000, USUAL)
+    plan = choice.plan
+    assert plan.report_bytes <= 16
+    assert plan.share(plan.sizes) == Fraction(1, 100)
+    assert plan.amplification < 19
+    assert choice.request.sizes.source == "usual"
+    assert choice.other_means == {
+        mean: choose_plan(1000, USUAL, mean_size=mean).plan.items.transaction_size for mean in (3, 12)
+    }
+    assert choice.short_costs >= 1
+    assert sum(spent(plan).values()) < 1
+
+
+def test_a_sample_and_its_mean_choose_alike() -> None:
+    """A sample whose sizes are usual ones gives the plan of its mean; one that holds no more items than M has F = 1."""
+    law = Sizes.usual(1000, 6)
+    sample = {size: round(10**6 * share) for size, share in enumerate(law.shares.tolist())}
+    assert make_plan(1000, USUAL, like=sample) == make_plan(1000, USUAL, mean_size=6)
+    short = choose_plan(1000, USUAL, like={3: 5})
+    assert (short.plan.items.transaction_size, short.expected[2].factor, short.expected[2].undoing) == (3, 1, 0)
+
+
+def test_eight_bytes() -> None:
+    """What reports of 8 bytes cost is the least error among designs that have such, over that of the chosen one."""
+    long = choose_plan(20_000, Epsilon(4), reports=10**7, mean_size=6)
+    assert long.plan.items.report_bits > 64
+    assert long.short_costs > 1.05
+    assert choose_plan(200, USUAL, reports=1000, mean_size=2).short_costs == 1
+    none = choose_plan(20_000, Epsilon(4), itemset_size=12)
+    assert none.short_costs == math.inf
+    assert choice_record(none)["eight_bytes_cost"] is None
+
+
+def test_few_items_have_reports_of_a_fixed_size_where_these_tell_more() -> None:
+    """100 items of large baskets are told better by sets of a fixed size; 300 are never asked so."""
+    plan = make_plan(100, USUAL, reports=10**6, mean_size=6)
+    assert plan.items.operator.kind == "fixed-size"
+    assert make_plan(300, USUAL, reports=10**6, mean_size=6).items.operator.kind == "select-a-size"
+
+
+@pytest.mark.parametrize(
+    ("items", "wishes", "m", "k"),
+    [
+        (1, {}, 1, 1),
+        (2, {}, 2, 2),
+        (["a", "b", "c"], {}, 3, 3),
+        (1000, {"transaction_size": 2}, 2, 2),
+        (1000, {"itemset_size": 5, "transaction_size": 5}, 5, 5),
+        (1000, {"itemset_size": 1, "mean_size": 0.01}, 1, 1),
+        (300, {"itemset_size": 15}, 15, 15),
+    ],
+)
+def test_sizes_that_follow(items: Any, wishes: dict[str, Any], m: int, k: int) -> None:
+    """K is 3 or what M and the catalogue allow; M is at least K and at most what a basket can hold."""
+    plan = make_plan(items, Epsilon(4), **wishes)
+    assert (plan.items.transaction_size, plan.items.itemset_size) == (m, k)
+    assert (plan.sizes is None) == (m >= plan.n_items)
+
+
+def test_hopeless_promises_are_planned_for_too() -> None:
+    """A promise at which nothing can be told still has a plan, and its errors say so."""
+    choice = choose_plan(10, Breach("49%", "50%"), reports=1_000)
+    assert all(each.noise > 0.4 for each in choice.expected.values())
+    assert all(level > 1 for level in whole_levels(choice.plan, 1_000, choice.request.sizes).values())
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"transaction_size": 16}, "transaction_size must be in 1..15"),
-        ({"transaction_size": 0}, "transaction_size must be in 1..15"),
-        ({"itemset_size": 6}, r"itemset_size \(K\) must be in 1..5"),
+        ({"transaction_size": 16}, r"transaction_size \(M\) must be in 1..15"),
+        ({"transaction_size": 0}, r"transaction_size \(M\) must be in 1..15"),
+        ({"transaction_size": 5, "itemset_size": 6}, r"itemset_size \(K\) must be in 1..5"),
+        ({"itemset_size": 11}, r"itemset_size \(K\) must be in 1..10"),
         ({"reports": 0}, "reports must be in"),
-        ({"code": "zip"}, "code must be one of"),
-        ({"pattern": "best"}, "pattern must be"),
-        ({"target": "quads"}, "target must name"),
-        ({"target": []}, "at least one"),
-        ({"target": [4]}, "target must name itemset sizes in 1..3"),
+        ({"reports_per_person": 0}, "reports_per_person must be in"),
+        ({"mean_size": 11}, "mean size of baskets"),
+        ({"mean_size": 3, "like": {3: 1}}, "not both"),
+        ({"like": {0: 1}}, "not empty"),
+        ({"paper": True}, "needs a transaction size"),
         ({"items": []}, "a catalogue must hold"),
         ({"items": ["a", "a"]}, "repeats an earlier name"),
     ],
 )
-def test_bad_requests_are_refused(change: dict, message: str) -> None:
+def test_bad_requests_are_refused(change: dict[str, Any], message: str) -> None:
     """Each argument out of range is refused with its rule."""
-    arguments = {"items": 10, "transaction_size": 5, "promise": Breach("5%", "50%")} | change
+    arguments = {"items": 10, "promise": USUAL} | change
     with pytest.raises(PlanError, match=message):
         make_plan(**arguments)
 
 
-def test_hopeless_promises_are_stated() -> None:
-    """A promise at which nothing below 100% can be discovered still plans, and its LDS says so."""
-    plan = make_plan(10, 10, Breach("49%", "50%"), reports=1_000, pattern="threshold")
-    model = SupportModel.of(plan.items.operator)
-    assert all(lowest_discoverable_support(Respondents(1_000, model), k) > 1 for k in (1, 2, 3))
+# ---- the paper's choice
 
 
-def test_targets_over_many_items_keep_mining_possible() -> None:
-    """With more items than can be paired, a plan for pairs must let mining leave single items out."""
-    plan = make_plan(20_000, 5, Breach("5%", "50%"), target="pairs", reports=N)
-    assert lowest_discoverable_support(Respondents(N, SupportModel.of(plan.items.operator)), 1) < 0.01
+def test_the_papers_plan() -> None:
+    """1,000 items, M=5, 5%→50%: one bit an item, a 40-bit seed, within 2% of the least LDS; one question."""
+    choice = choose_plan(1_000, USUAL, reports=N, transaction_size=5, paper=True)
+    plan = choice.plan
+    assert (plan.items.report_bits, plan.items.generator.kind, plan.items.operator.insert_bits) == (40, "bch", 1)
+    assert (plan.sizes, choice.other_means, choice.short_costs) == (None, {}, None)
+    lds = max(lowest_discoverable_support(Respondents(N, SupportModel.of(plan.items.operator)), k) for k in (1, 2, 3))
+    designs = papers_family(5).search(Fraction(19), WorstSupport(3, N), thresholds(5))
+    least = min(design.error for design in designs)
+    assert least <= lds <= 1.02 * least * (1 + 1e-5)
+    assert lds * 100 == pytest.approx(0.497, abs=1e-3)
 
 
 def test_few_reports_take_no_noisy_design() -> None:
-    """With too few reports for triples, the plan errs about as little as one for twenty times as many.
+    """With too few reports for triples, the paper's choice errs about as little as one for twenty times as many.
 
     The root of the LDS's equation beyond 100% forgets the noise of who holds nothing: by it such plans erred ten times
     as much on every itemset.
     """
-    few, many = (make_plan(100, 5, Epsilon(1), itemset_size=3, reports=reports) for reports in (300, 6_000))
+    few, many = (make_plan(100, Epsilon(1), transaction_size=5, reports=n, paper=True) for n in (300, 6_000))
     for k in (1, 2, 3):
         ours, best = (sum(SupportModel.of(plan.items.operator).variances(k), start=0) for plan in (few, many))
         assert ours < 4 * best, k
+
+
+# ---- worked promises
+
+
+def test_worked_promises_cost_more_the_stricter_they_are() -> None:
+    """Levels are those of the plans that the planner makes, fall with reports, and with a weaker promise."""
+    explained = explain_promises()
+    for each in explained.promises:
+        for k in (1, 2, 3):
+            costs = [each.levels[n][k] for n in sorted(each.levels)]
+            assert costs == sorted(costs, reverse=True)
+    usual = explained.promises[3]
+    choice = choose_plan(1000, usual.promise, reports=10**6)
+    assert usual.levels[10**6] == whole_levels(choice.plan, 10**6, choice.request.sizes)
+    for stricter, weaker in pairwise(sorted(explained.promises, key=lambda each: each.promise.amplification_limit)):
+        assert stricter.levels[10**7][2] > weaker.levels[10**7][2]

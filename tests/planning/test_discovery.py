@@ -1,4 +1,4 @@
-"""A promise given as ε, and what it takes to discover a support: answers are edges, found and refused as stated."""
+"""A promise given as ε, and what it takes to find a support: answers are edges, found and refused as stated."""
 
 import math
 from decimal import Decimal, localcontext
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import assocpriv as ap
-from assocpriv.planning.discovery import MOST_EPSILON, MOST_REPORTS, _least, foresee, reports_to_discover
+from assocpriv.planning.discovery import MOST_REPORTS, _least, foresee, reports_to_discover
 from assocpriv.promise.breaches import amplification_of, epsilon
 from assocpriv.promise.errors import PlanError
 
@@ -39,7 +39,7 @@ def test_a_logarithm_is_taken_as_written(asked: str, limit: Fraction) -> None:
     assert ap.Epsilon(asked).amplification_limit == limit
     if limit == 19:
         assert ap.Epsilon(asked) == USUAL
-        assert ap.plan(12, 3, ap.Epsilon(asked)).canonical_json == ap.plan(12, 3, USUAL).canonical_json
+        assert ap.plan(12, ap.Epsilon(asked)).canonical_json == ap.plan(12, USUAL).canonical_json
         assert ap.Epsilon(asked, "1%") == ap.Breach("1%", "19/118")
 
 
@@ -67,114 +67,98 @@ def test_what_is_no_prior(prior: str, asked: Any) -> None:
         ap.Epsilon(asked, prior)
 
 
-def discovers(plan: ap.Plan, reports: int, support: float, sizes: tuple[int, ...]) -> bool:
-    """Tell from what ``plan`` prints whether a support can be believed."""
-    level = foresee(plan, reports).discoverable.level
-    return max(level[k] for k in sizes) <= support
+def finds(choice: Any, reports: int, support: float, size: int) -> bool:
+    """Tell whether all itemsets of a size can be believed at a support in whole baskets."""
+    factor = choice.request.sizes.undoing(choice.plan.items.transaction_size, size)[0]
+    return foresee(choice.plan, reports, forged=False).discoverable.level[size] * factor <= support
 
 
 @pytest.mark.parametrize(
-    ("support", "items", "m", "promise", "choices"),
+    ("support", "items", "promise", "size", "known"),
     [
-        ("5%", 1000, 3, USUAL, {}),
-        ("1%", 40, 4, ap.Epsilon(1), {}),
-        (0.3, 12, 3, USUAL, {"target": "singles"}),
-        ("100%", 50, 3, ap.Breach("1%", "90%"), {"itemset_size": 2}),
-        ("0.2%", 300, 3, USUAL, {"reports_per_person": 2, "target": ["pairs"]}),
+        ("5%", 1000, USUAL, 2, {}),
+        ("1%", 40, ap.Epsilon(1), 1, {"mean_size": 4}),
+        (0.3, 12, USUAL, 3, {"like": {2: 5, 4: 1}}),
+        ("50%", 50, ap.Breach("1%", "90%"), 2, {"itemset_size": 3}),
+        ("0.5%", 300, USUAL, 1, {"reports_per_person": 2}),
     ],
 )
-def test_one_report_fewer_does_not_discover(
-    support: Any, items: int, m: int, promise: ap.Breach, choices: dict[str, Any]
+def test_a_step_fewer_reports_do_not_find(
+    support: Any, items: int, promise: ap.Breach, size: int, known: dict[str, Any]
 ) -> None:
-    """The plan made for the number of reports found discovers the support with them; for one fewer it does not."""
-    found = ap.reports_needed(support, items, m, promise, **choices)
-    share, sizes = float(found.support), found.targets
-    assert found.promise == promise
-    assert found.plan == ap.plan(items, m, promise, reports=found.reports, **choices)
-    assert discovers(found.plan, found.reports, share, sizes)
-    fewer = ap.plan(items, m, promise, reports=found.reports - 1, **choices)
-    assert not discovers(fewer, found.reports - 1, share, sizes)
-    assert not discovers(found.plan, found.reports * 9 // 10, share, sizes)
+    """The plan made for the number found, of two digits, finds the support with them; one step less does not."""
+    found = ap.find_plan(support, items, size=size, promise=promise, **known)
+    known = {"itemset_size": size} | known
+    assert (found.promise, found.solved, found.size) == (promise, "reports", size)
+    assert len(str(found.reports).rstrip("0")) <= 2
+    assert finds(ap.choose_plan(items, promise, reports=found.reports, **known), found.reports, found.support, size)
+    step = 10 ** max(0, len(str(found.reports - 1)) - 2)
+    fewer = found.reports - step
+    assert not finds(ap.choose_plan(items, promise, reports=fewer, **known), fewer, found.support, size)
 
 
 @pytest.mark.parametrize(
-    ("support", "items", "m", "enough"),
-    [("6.864822793%", 100, 3, 12_720), ("11.546486122%", 40, 2, 1_290), ("1.317258845%", 100, 3, 257_269)],
+    ("support", "items", "reports", "known"),
+    [("5%", 1000, 1_000_000, {}), ("3%", 40, 300_000, {"prior": "1%"}), ("20%", 12, 5000, {"size": 1})],
 )
-def test_an_edge_behind_a_change_of_designs_is_found(support: str, items: int, m: int, enough: int) -> None:
-    """Just above ``enough`` the planner takes shorter reports that do not discover the support before 2% more."""
-    found = ap.reports_needed(support, items, m, USUAL)
-    share, sizes = float(found.support), found.targets
-    assert discovers(ap.plan(items, m, USUAL, reports=enough), enough, share, sizes)
-    assert not discovers(ap.plan(items, m, USUAL, reports=enough + 1), enough + 1, share, sizes)
-    assert found.reports <= enough
-    assert discovers(ap.plan(items, m, USUAL, reports=found.reports), found.reports, share, sizes)
-    fewer = found.reports - 1
-    assert not discovers(ap.plan(items, m, USUAL, reports=fewer), fewer, share, sizes)
-
-
-@pytest.mark.parametrize(
-    ("support", "items", "m", "reports", "choices"),
-    [("5%", 1000, 3, 100_000, {}), ("1%", 40, 3, 3_000_000, {"prior": "1%"}), ("20%", 12, 2, 5000, {"target": 1})],
-)
-def test_a_stricter_promise_does_not_discover(
-    support: str, items: int, m: int, reports: int, choices: dict[str, Any]
-) -> None:
-    """The promise found, an ε of two decimals, lets so many reports discover the support; 0.01 less does not."""
-    found = ap.promise_needed(support, items, m, reports, **choices)
-    prior = choices.pop("prior", "5%")
-    share, sizes = float(found.support), found.targets
+def test_a_stricter_promise_does_not_find(support: str, items: int, reports: int, known: dict[str, Any]) -> None:
+    """The promise found, an ε of two decimals, lets so many reports find the support; 0.01 less does not."""
+    found = ap.find_plan(support, items, reports=reports, **known)
     steps = round(100 * epsilon(found.promise.amplification_limit))
-    assert found.promise == ap.Epsilon(Fraction(steps, 100), prior)
-    assert discovers(found.plan, reports, share, sizes)
-    stricter = ap.plan(items, m, ap.Epsilon(Fraction(steps - 1, 100), prior), reports=reports, **choices)
-    assert not discovers(stricter, reports, share, sizes)
+    assert found.solved == "promise"
+    assert found.promise == ap.Epsilon(Fraction(steps, 100), known.get("prior", "5%"))
+    stricter = ap.Epsilon(Fraction(steps - 1, 100))
+    for promise, does in ((found.promise, True), (stricter, False)):
+        choice = ap.choose_plan(items, promise, reports=reports, itemset_size=found.size)
+        assert finds(choice, reports, found.support, found.size) == does
+
+
+def test_a_promise_bounds_the_search() -> None:
+    """With both, the least ε up to the promise's is found; where none does, it is said how many reports would."""
+    free = ap.find_plan("5%", 100, reports=300_000)
+    bounded = ap.find_plan("5%", 100, reports=300_000, promise=ap.Epsilon(4))
+    assert free.plan.amplification == bounded.plan.amplification
+    needed = ap.find_plan("5%", 100, promise=ap.Epsilon(1)).reports
+    with pytest.raises(PlanError, match=f"300,000 reports are too few .* up to 1.00; about {needed:,} would do"):
+        ap.find_plan("5%", 100, reports=300_000, promise=ap.Epsilon(1))
+    assert ap.find_plan("5%", 100, reports=needed, promise=ap.Epsilon(1)).reports == needed
 
 
 def test_names_may_come_from_an_iterator() -> None:
     """Names that can be read once give the answer of a list of them."""
     names = [f"item {number}" for number in range(20)]
-    assert ap.reports_needed("5%", iter(names), 2, USUAL) == ap.reports_needed("5%", names, 2, USUAL)
-
-
-def test_both_questions_agree() -> None:
-    """So many reports as a promise needs need no weaker promise, to 0.01 of ε."""
-    promise = ap.Epsilon(2)
-    needed = ap.reports_needed("5%", 100, 3, promise).reports
-    back = ap.promise_needed("5%", 100, 3, needed).promise
-    assert epsilon(back.amplification_limit) == pytest.approx(2, abs=0.011)
+    assert ap.find_plan("5%", iter(names), promise=USUAL).plan == ap.find_plan("5%", names, promise=USUAL).plan
 
 
 def test_the_search_finds_every_edge() -> None:
-    """Wherever the edge and the guess lie, the number found is the first that holds."""
+    """Wherever the edge lies, the number found is the first that holds."""
     for most in (1, 2, 7, 40):
         for edge in range(1, most + 2):
-            for guess in range(1, most + 1):
-                assert _least(lambda n, edge=edge: n >= edge, guess, most) == (edge if edge <= most else None)
+            assert _least(lambda n, edge=edge: n >= edge, most) == (edge if edge <= most else None)
 
 
-def test_what_nothing_discovers_is_said() -> None:
+def test_what_nothing_finds_is_said() -> None:
     """A support beyond 10^15 reports, or beyond every promise, and questions that make no sense are refused."""
-    with pytest.raises(PlanError, match="needs more than 10\\^15 reports"):
-        ap.reports_needed("1e-9", 12, 3, USUAL)
-    with pytest.raises(PlanError, match=f"no promise up to epsilon {MOST_EPSILON} lets 100 reports"):
-        ap.promise_needed("1%", 100, 3, 100)
+    with pytest.raises(PlanError, match="not even 10\\^15 reports would do"):
+        ap.find_plan("1e-9", 12, promise=USUAL)
+    with pytest.raises(PlanError, match=r"100 reports are too few .* about [1-9]"):
+        ap.find_plan("1%", 100, reports=100)
     for support in (0, "0%", 1.5, "-1%", "x"):
-        with pytest.raises(PlanError, match="the support to discover"):
-            ap.reports_needed(support, 12, 3, USUAL)
-    with pytest.raises(PlanError, match=r"transaction_size must be in 1\.\.15"):
-        ap.promise_needed("1%", 12, 16, 1000)
+        with pytest.raises(PlanError, match="the support to find"):
+            ap.find_plan(support, 12, promise=USUAL)
+    with pytest.raises(PlanError, match="give the promise, or how many reports"):
+        ap.find_plan("1%", 12)
+    with pytest.raises(PlanError, match=r"size must be in 1..15"):
+        ap.find_plan("1%", 12, size=0, promise=USUAL)
     with pytest.raises(PlanError, match=f"reports must be in 1..{MOST_REPORTS}"):
-        ap.promise_needed("1%", 12, 3, 0)
-    with pytest.raises(TypeError, match="reports_needed solves for the reports"):
-        ap.reports_needed("1%", 12, 3, USUAL, reports=100)
+        ap.find_plan("1%", 12, reports=0)
     with pytest.raises(TypeError, match="promise must be a Breach"):
-        ap.reports_needed("1%", 12, 3, 2.5)  # type: ignore[arg-type]
+        ap.find_plan("1%", 12, promise=2.5)
 
 
 def test_reports_of_a_plan_that_discover_a_support_are_edges() -> None:
     """At so many reports every size's own figure is at most the support, at one fewer it is above."""
-    plan = ap.plan(30, 4, USUAL)
+    plan = ap.plan(30, USUAL, transaction_size=4)
     needed = reports_to_discover(plan, "2%")
     assert sorted(needed) == [1, 2, 3]
     for k, count in needed.items():

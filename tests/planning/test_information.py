@@ -3,16 +3,17 @@
 import math
 from fractions import Fraction
 from functools import cache
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import naive
 import numpy as np
 import pytest
+from planned import planned
 
 from assocpriv.client.baskets import Randomizer
 from assocpriv.planning import information
-from assocpriv.planning.information import mutual_limit, plan_information
+from assocpriv.planning.information import mutual_limit, plan_information, spent
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach, Channel, compose, parse_probability
 from assocpriv.promise.errors import PlanError
@@ -365,3 +366,79 @@ def test_values_that_cannot_be_are_ignored() -> None:
     for measure in (mutual_information, worst_information, inverse_worst_information):
         assert measure([*prior, 0.0], wider) == measure(prior, rows)
     assert parse_probability("25%", "prior") == Fraction(1, 4)
+
+
+# ---- what any local method could tell
+
+
+def orbit(rows: list[np.ndarray], n: int, m: int) -> np.ndarray:
+    """Return a channel (reports, baskets) that answers alike whatever items are called: rows under all renamings."""
+    baskets = list(combinations(range(n), m))
+    place = {basket: number for number, basket in enumerate(baskets)}
+    renamed = [
+        [place[tuple(sorted(names[item] for item in basket))] for basket in baskets] for names in permutations(range(n))
+    ]
+    channel = np.concatenate([row[renamed] for row in rows])
+    return np.asarray(channel / channel.sum(axis=0))
+
+
+def spent_by(channel: np.ndarray, n: int, m: int, gamma: float) -> dict[int, float]:
+    """Return b_k/v_k, v_k the mean variance of k-itemsets' supports by Cramér and Rao, at the uniform law."""
+    baskets = list(combinations(range(n), m))
+    inverse = np.linalg.pinv(
+        (channel - channel.mean(axis=1, keepdims=True)).T @ (channel / channel.mean(axis=1)[:, None])
+    )
+    told = {}
+    for k in range(1, m + 1):
+        holds = np.array([[set(items) <= set(basket) for basket in baskets] for items in combinations(range(n), k)])
+        gradients = holds - holds.mean(axis=1, keepdims=True)
+        variance = np.einsum("ax,xy,ay->a", gradients, inverse, gradients).mean()
+        directions = (math.comb(n, k) - math.comb(n, k - 1)) ** 2 * math.comb(n - 2 * k, m - k)
+        told[k] = directions / (math.comb(n, k) * len(baskets)) * 4 * gamma / (gamma - 1) ** 2 / variance
+    return told
+
+
+@pytest.mark.parametrize(("n", "m"), [(5, 1), (5, 2), (6, 3)])
+@pytest.mark.parametrize("gamma", [1.5, 4.0, 19.0])
+def test_no_local_method_tells_more_than_the_bound(n: int, m: int, gamma: float, rng: np.random.Generator) -> None:
+    """Channels of one, two or three kinds of γ-amplifying reports, drawn at random, spend at most all there is."""
+    count = math.comb(n, m)
+    for _ in range(40):
+        rows = [gamma ** (rng.random(count) < rng.uniform(0.1, 0.9)).astype(float) for _ in range(rng.integers(1, 4))]
+        rows += [gamma ** rng.random(count)]  # levels between the two are no better
+        channel = orbit([row * weight for row, weight in zip(rows, rng.random(len(rows)), strict=True)], n, m)
+        assert sum(spent_by(channel, n, m, gamma).values()) <= 1 + 1e-9
+
+
+def test_the_bound_is_met() -> None:
+    """A report that is likelier for 1 basket of 1 + γ, each alike, spends all: of single items, and of two of five."""
+    for n, m, gamma in ((5, 1, 4.0), (5, 2, 9.0)):
+        row = np.ones(math.comb(n, m))
+        row[0] = gamma
+        assert sum(spent_by(orbit([row], n, m), n, m, gamma).values()) <= 1 + 1e-9
+    assert sum(spent_by(orbit([np.array([4.0, 1, 1, 1, 1])], 5, 1), 5, 1, 4.0).values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [naive.small_plan("none", 5, 2, 2, shares=(9, 1, 2)), naive.fixed_plan(5, 2, 2, 3, shares=(1, 1, 9))],
+)
+def test_what_a_plan_spends(plan: Plan) -> None:
+    """A plan's b_k/v_k are at most those of Cramér and Rao for the channel that its client is."""
+    told = spent(plan)
+    assert told is not None
+    randomizer = Randomizer(plan)
+    laws = [
+        distribution(lambda entropy, basket=basket: randomizer.randomize(basket, entropy=entropy))
+        for basket in combinations(range(5), 2)
+    ]
+    reports = sorted({report for law in laws for report in law})
+    channel = np.array([[float(law.get(report, 0)) for law in laws] for report in reports])
+    most = spent_by(channel, 5, 2, float(plan.amplification))
+    assert all(0 < share <= most[k] * (1 + 1e-9) for k, share in told.items())
+    assert sum(most.values()) <= 1 + 1e-9
+
+
+def test_short_catalogues_have_no_such_bound() -> None:
+    """Where baskets are larger than what is left of the catalogue, nothing is said."""
+    assert spent(planned(6, 4, Breach("5%", "50%"))) is None

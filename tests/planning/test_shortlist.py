@@ -1,7 +1,6 @@
-"""Planning a shortlist for other people: its promise, what both answers of one person tell, its items, its M."""
+"""A short catalogue for other people: its promise, what both answers of one person tell, its items, its rule."""
 
 from fractions import Fraction
-from math import exp
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +8,15 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from fit import Z_LIMIT
+from planned import planned
 
 import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.transactions import align_baskets, transaction_of
 from assocpriv.planning.baskets import make_plan
-from assocpriv.planning.shortlist import MOST_ITEMS, REACH, guessed_least, poisson, refine, shortlisted
+from assocpriv.planning.expected import Sizes, expected_error
+from assocpriv.planning.shortlist import refine, short_catalogue
 from assocpriv.plans.names import Names
 from assocpriv.plans.operator import Operator
 from assocpriv.promise.errors import AssocprivError, EstimateError, PlanError
@@ -24,7 +25,7 @@ from assocpriv.simulation.enumeration import SeededEntropy
 
 PROMISE = ap.Breach("5%", "50%")
 NAMES = [f"i{place:02}" for place in range(40)]
-PLAN = make_plan(NAMES, 4, PROMISE, itemset_size=2)
+PLAN = planned(NAMES, 4, PROMISE, itemset_size=2)
 
 
 def table(rows, plan="a", *, reports=1000, population=True, m=3, **more):
@@ -73,15 +74,15 @@ PAIRS = {("i00", "i01"): (0.3, 0.01), ("i01", "i02"): (0.25, 0.01), ("i00", "i02
 @pytest.mark.parametrize("promise", [("5%", "50%"), ("10%", "25%"), ("1/3", "2/5"), ("1e-6", "0.999999")], ids=str)
 def test_the_next_plan_keeps_the_promise(promise: tuple[str, str]) -> None:
     """The next plan promises what the first did, exactly, and keeps it."""
-    first = make_plan(NAMES, 2, ap.Breach(*promise), itemset_size=2)
-    made = refine(mined(singles(FALLING) | PAIRS, first), first, top=8, reports=10_000)
+    first = planned(NAMES, 2, ap.Breach(*promise), itemset_size=2)
+    made = refine(mined(singles(FALLING) | PAIRS, first), first, best=8, reports=10_000)
     assert made.plan.promise == first.promise
     assert made.plan.amplification < first.promise.amplification_limit
 
 
 def test_both_answers_are_bayes_by_hand() -> None:
     """What two answers may tell is Bayes' rule for two independent reports, each at the limit of its promise."""
-    made = refine(mined(singles(FALLING)), PLAN, top=8)
+    made = refine(mined(singles(FALLING)), PLAN, best=8)
     limit, prior, posterior = Fraction(19), Fraction(1, 20), Fraction(1, 2)
     assert made.amplification_limit == 361
     likelihoods = Fraction(limit**2), Fraction(1)
@@ -90,62 +91,67 @@ def test_both_answers_are_bayes_by_hand() -> None:
     assert (made.highest_posterior, made.lowest_posterior) == (up, down) == (Fraction(19, 20), Fraction(1, 362))
 
 
-# ---- the shortlist
+# ---- the short catalogue
 
 
-def test_the_shortlist_is_the_best_items() -> None:
-    """With clear supports it has the items that reach the last wanted itemset, in the order of the catalogue."""
-    made = refine(mined(singles(FALLING[::-1])), PLAN, top=8)
-    count = made.plan.n_items
-    assert list(made.plan.catalogue) == NAMES[-count:]
-    assert FALLING[count - 1] >= guessed_least(np.array(FALLING), 8) > FALLING[count]
+def test_the_likeliest_items_are_asked() -> None:
+    """The catalogue has the items of largest support, as many as wanted, in the order of the first one."""
+    made = refine(mined(singles(FALLING[::-1])), PLAN, best=8)
+    assert list(made.plan.catalogue) == NAMES[-8:]
     assert made.plan.names.others == "drop"
     assert made.reports == 1000
-    assert made.held == pytest.approx(sum(sorted(FALLING)[-count:]))
+    assert made.short.share == pytest.approx(sum(FALLING[:8]) / Sizes.usual(40).mean)
+    assert made.short.held == pytest.approx(sum(FALLING[:8]), rel=0.01)
+    assert refine(mined(singles(FALLING)), PLAN).plan.n_items == 40
 
 
-def test_doubtful_items_are_asked_for_too() -> None:
-    """Items that may be as frequent as the last wanted itemset are kept, up to a multiple of the number wanted."""
-    least = guessed_least(np.array(FALLING), 8)
-    near = sum(support + REACH * 0.02 >= least for support in FALLING)
-    assert near > sum(support >= least for support in FALLING)
-    for top, error, expected in ((8, 0.02, near), (8, 1.0, MOST_ITEMS * 8), (30, 1.0, 40)):
-        assert len(shortlisted(np.array(FALLING), np.full(40, error), top)) == expected
+@pytest.mark.parametrize("n_items", [1000, 20_000])
+@pytest.mark.parametrize("mean", [3, 12])
+def test_the_rule(n_items: int, mean: int) -> None:
+    """Asking only the best sold pays where a pair's variance halves and baskets hold no more of them than M."""
+    choice = ap.choose_plan(n_items, PROMISE, reports=10**6, mean_size=mean)
+    short = short_catalogue(choice)
+    assert short is not None
+    ranks = [1 / rank for rank in range(1, n_items + 1)]
+    assert short.share == pytest.approx(sum(ranks[:100]) / sum(ranks))
+    assert short.held == pytest.approx(mean * short.share, rel=1e-3)
+    law = Sizes.usual(n_items, mean).thinned(short.share)
+    second = make_plan(100, PROMISE, reports=10**6, like=law, transaction_size=6)
+    noises = [
+        expected_error(plan.items, sizes, float(plan.share(plan.items)), 2).noise
+        for plan, sizes in ((choice.plan, choice.request.sizes), (second, law))
+    ]
+    assert short.gain == pytest.approx((noises[0] / noises[1]) ** 2)
+    assert short.pays == (short.gain >= 2 and short.held <= 6)
+    assert short.error == pytest.approx(noises[1] / noises[0])
 
 
-def test_the_docs_tell_the_rule() -> None:
-    """docs/cli/server.md names the numbers that the shortlist is made by."""
-    text = " ".join((Path(__file__).parents[2] / "docs" / "cli" / "server.md").read_text(encoding="utf-8").split())
-    assert f"{REACH:g} standard errors" in text
-    assert f"at most {MOST_ITEMS:g} · N in all" in text
+def test_catalogues_that_are_short_already() -> None:
+    """Of 200 items nothing is said."""
+    assert short_catalogue(ap.choose_plan(200, PROMISE)) is None
 
 
-def test_poisson_is_poisson() -> None:
-    """Of a thousand people as many hold each number as the law says; all that are more hold as many as there are."""
-    for mean in (0.01, 1.0, 30.0):
-        law = poisson(mean, 50)
-        assert law.total() == pytest.approx(1000, abs=5)
-        assert sum(size * count for size, count in law.items()) / law.total() == pytest.approx(mean, rel=0.06)
-        assert law[0] == round(1000 * exp(-mean))
-    assert poisson(30.0, 3) == {3: 1000}
-
-
-def test_longer_baskets_get_a_larger_m() -> None:
-    """M grows with what people hold of the shortlist; of two items nobody holds more than two."""
-    sizes = []
-    for support in (0.005, 0.05, 0.12):
-        made = refine(mined(singles([support] * 40)), PLAN, top=40, reports=10**6).plan
-        assert made.n_items == 40
-        sizes.append(made.items.transaction_size)
-    assert sizes[0] < sizes[1] < sizes[2]
-    assert refine(mined(singles([0.9, 0.9])), PLAN).plan.items.transaction_size == 2
+def test_the_mean_size_that_reports_tell_is_taken() -> None:
+    """Where the table has the mean size of baskets, the share of what is bought is by that."""
+    sizes = {"answers": 50, "mean": 20.0, "undoing": {"1": [2.0, 0.1], "2": [4.0, 0.2]}}
+    rows = singles(FALLING)
+    frame = mined(rows, sizes=sizes)
+    whole = [2 * support for support, _ in rows.values()]
+    frame = frame.assign(whole_support=whole, whole_std_error=0.01, model_error=0.1)
+    frame.attrs = mined(rows, sizes=sizes).attrs
+    made = refine(frame, PLAN, best=8)
+    # a support is at most 1
+    assert made.short.share == pytest.approx(
+        sum(min(2 * support, 1) for support in FALLING[:8]) / Sizes.usual(40, 20).mean
+    )
 
 
 def test_supports_below_nothing_plan_the_least() -> None:
-    """Where noise puts the supports of all items below 0, a plan still comes of it."""
-    made = refine(mined(singles([-0.1, -0.2, -0.3])), PLAN, top=2)
-    assert made.plan.items.transaction_size == 1
-    assert made.held > 0
+    """Where noise puts the supports of all items below 0, a plan still comes of it, which does not pay."""
+    made = refine(mined(singles([-0.1, -0.2, -0.3])), PLAN)
+    assert made.plan.n_items == 3
+    assert made.short.share == 0.01
+    assert not made.short.pays or made.short.gain >= 2
 
 
 # ---- the view
@@ -158,9 +164,9 @@ def test_a_taxonomy_goes_along_and_means_the_same() -> None:
         parents=(("brie", "cheese"), ("cheese", "dairy"), ("milk", "dairy"), ("skim", "milk"), ("yogurt", "dairy")),
         left_out=("yogurt",),
     )
-    first = make_plan(["bread", "dairy", "milk"], 2, PROMISE, names=rules, itemset_size=2)
+    first = planned(["bread", "dairy", "milk"], 2, PROMISE, names=rules, itemset_size=2)
     rows = {("bread",): (0.4, 0.001), ("dairy",): (0.3, 0.001), ("milk",): (0.01, 0.001)}
-    made = refine(mined(rows, first), first, top=1)
+    made = refine(mined(rows, first), first, best=2)
     assert list(made.plan.catalogue) == ["bread", "dairy"]
     for names in (["brie"], ["milk"], ["skim"], ["yogurt"], ["bread", "skim"], ["dairy", "skim", "brie"]):
         before = {first.catalogue[item] for item in transaction_of(names, first)} - {"milk"}
@@ -173,25 +179,25 @@ def test_a_taxonomy_goes_along_and_means_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "top", "wrong"),
+    ("rows", "best", "wrong"),
     [
         ({("i00",): (0.5, 0.1)}, 8, "needs 2 single items, the table has 1"),
         ({}, 8, "needs 2 single items, the table has 0"),
         ({("i00", "i01"): (0.5, 0.1)}, 8, "needs 2 single items, the table has 0"),
         ({("x",): (0.5, 0.1), ("y",): (0.5, 0.1)}, 8, "names items that its plan does not have"),
-        (singles(FALLING), 0, "top must be"),
+        (singles(FALLING), 1, "best must be"),
     ],
 )
-def test_refusals(rows, top, wrong) -> None:
+def test_refusals(rows, best, wrong) -> None:
     """A table without two items, of other names, and a number out of range are refused."""
     with pytest.raises(AssocprivError, match=wrong):
-        refine(mined(rows), PLAN, top=top)
+        refine(mined(rows), PLAN, best=best)
 
 
 def test_more_refusals() -> None:
     """A table of another plan, what is no plan and no people are refused."""
     frame = mined(singles(FALLING))
-    other = make_plan(NAMES, 3, PROMISE)
+    other = planned(NAMES, 3, PROMISE)
     with pytest.raises(EstimateError, match="not with the plan given"):
         refine(frame, other)
     with pytest.raises(PlanError, match="reports must"):
@@ -217,10 +223,10 @@ def test_other_people_tell_more_of_the_shortlist(rng: np.random.Generator) -> No
         Baskets.from_sets([map(str, np.flatnonzero(row)) for row in half], ap.Catalogue.numbered(60))
         for half in (held[:30_000], held[30_000:])
     )
-    plan = make_plan(60, 5, PROMISE, itemset_size=2, reports=30_000)
+    plan = planned(60, 5, PROMISE, itemset_size=2, reports=30_000)
     reports = reports_of(first_people, plan, 1)
     found = ap.mine(reports, "15%", max_itemset=1)
-    made = refine(found, plan, top=8, reports=30_000).plan
+    made = refine(found, plan, best=8, reports=30_000).plan
     assert set(map(str, range(6))) <= set(made.catalogue)
     assert made.n_items < 20
     before, after = (
@@ -233,7 +239,7 @@ def test_other_people_tell_more_of_the_shortlist(rng: np.random.Generator) -> No
 
 def test_almost_no_privacy_loss_tells_nothing(tmp_path: Path) -> None:
     """Where γ is just above 1 a plan for the next round says that nothing can be discovered."""
-    first = make_plan(NAMES, 2, ap.Breach("5%", "5.01%"), itemset_size=2)
+    first = planned(NAMES, 2, ap.Breach("5%", "5.01%"), itemset_size=2)
     ap.write_plan(first, tmp_path / "p.json")
     frame = mined(singles([0.3] * 3), first)
     frame.attrs["assocpriv"] |= {"operator": first.items.operator.to_json()}
@@ -243,23 +249,3 @@ def test_almost_no_privacy_loss_tells_nothing(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "nothing below 100% can be discovered" in result.stdout
     assert "OTHER people" in result.stdout
-
-
-# ---- the rule
-
-
-def test_shortlist_asks_what_can_matter() -> None:
-    """Items that may reach the last wanted itemset: of sharp estimates few, of noisy ones more, up to a bound."""
-    supports = 0.9 / np.arange(1, 101)
-    sharp, noisy, wild = (shortlisted(supports, np.full(100, error), 10) for error in (1e-6, 0.03, 1.0))
-    assert sharp == list(range(len(sharp)))
-    assert len(sharp) <= 10
-    assert len(sharp) < len(noisy) < 40
-    assert len(wild) == 40
-
-
-def test_dense_baskets_need_few_items() -> None:
-    """Of items that nearly everybody has nine make 255 itemsets of up to four: no other item can be among the top."""
-    assert guessed_least(np.full(9, 0.9), 64) > 0.6
-    supports = np.where(np.arange(60) < 9, 0.9, 0.3)
-    assert shortlisted(supports, np.full(60, 1e-4), 64) == list(range(9))

@@ -6,45 +6,32 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
+from planned import planned
 from scipy.stats import binom, nbinom
 
-from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.sizes import forged_sizes, share_asked, with_sizes
 from assocpriv.plans.sizes_view import SizesView
 from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import PlanError
 from assocpriv.server.crafted import FALSE_ALARM, log_share_chance
 
 USUAL = Breach("5%", "50%")
 
 
 @pytest.mark.parametrize(
-    ("asked", "reports", "share"),
+    ("reports", "share"),
     [
-        ("auto", 1, "1/20"),
-        ("auto", 40_000, "1/20"),
-        (" auto ", 40_001, "1/20"),
-        ("auto", 60_000, "17/500"),  # a thirtieth, rounded up
-        ("auto", 10**5, "1/50"),
-        ("auto", 10**6, "1/100"),
-        ("auto", 10**9, "1/100"),
-        ("3%", 10, "3/100"),
-        (0.25, 10, "1/4"),
-        (Fraction(1, 3), 10, "167/500"),
-        ("0.0001%", 10, "1/1000"),
-        ("49.9%", 10, "499/1000"),
+        (1, "1/20"),
+        (40_000, "1/20"),
+        (40_001, "1/20"),
+        (60_000, "17/500"),  # a thirtieth, rounded up
+        (10**5, "1/50"),
+        (10**6, "1/100"),
+        (10**9, "1/100"),
     ],
 )
-def test_the_share_asked(asked: "str | float | Fraction", reports: int, share: str) -> None:
-    """By default 2,000 people within 1% and 5%, otherwise what is asked for, in thousandths rounded up."""
-    assert share_asked(asked, reports) == Fraction(share)
-
-
-@pytest.mark.parametrize("asked", ["50%", "49.95%", 0.5, 1, 0, "0%", "-1%", "many"])
-def test_shares_that_are_refused(asked: "str | float") -> None:
-    """Nobody, half of the people or more, also once rounded up, and words that are no share."""
-    with pytest.raises(PlanError, match="share asked about sizes"):
-        share_asked(asked, 1000)
+def test_the_share_asked(reports: int, share: str) -> None:
+    """2,000 people within 1% and 5%, in thousandths rounded up."""
+    assert share_asked(reports) == Fraction(share)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +46,7 @@ def test_shares_that_are_refused(asked: "str | float") -> None:
 )
 def test_classes_begin_at_the_largest_number_of_items(n_items: int, m: int, bounds: tuple[int, ...]) -> None:
     """They begin at M and end at the number of items, and all else of the question about items stays what it is."""
-    alone = make_plan(n_items, m, USUAL, itemset_size=1, reports=10**5).items
+    alone = planned(n_items, m, USUAL, itemset_size=1, reports=10**5).items
     items, sizes = with_sizes(alone, Fraction(17, 500), USUAL.amplification_limit, 10**5)
     assert sizes.view == SizesView(bounds)
     assert (sizes.n_items, sizes.transaction_size, sizes.itemset_size) == (len(bounds), 1, 1)
@@ -73,7 +60,7 @@ def test_nobody_is_asked_what_everybody_knows(n_items: int, m: int) -> None:
     """Where no basket can hold more than M items there is no question about sizes."""
     asked = naive.small_plan("none", n_items, m, 1).items
     assert with_sizes(asked, Fraction(1, 50), USUAL.amplification_limit, 10**5) == (asked,)
-    plan = make_plan(n_items, m, USUAL, itemset_size=1, sizes="auto")
+    plan = planned(n_items, m, USUAL, itemset_size=1, sizes="auto")
     assert (len(plan.questions), plan.sizes, plan.size_bounds, forged_sizes(plan, 1000)) == (1, None, (), ())
 
 
@@ -81,7 +68,7 @@ def test_nobody_is_asked_what_everybody_knows(n_items: int, m: int) -> None:
 @pytest.mark.parametrize("reports_per_person", [1, 12])
 def test_sizes_are_told_within_the_promise(promise: Breach, reports_per_person: int) -> None:
     """γ of the answers about sizes is strictly below what each report may have, and uses what there is of it."""
-    made = make_plan(60, 3, promise, itemset_size=1, reports=10**4, reports_per_person=reports_per_person, sizes="2.5%")
+    made = planned(60, 3, promise, itemset_size=1, reports=10**4, reports_per_person=reports_per_person, sizes="2.5%")
     assert made.sizes is not None
     assert (made.share(made.items), made.share(made.sizes)) == (Fraction(39, 40), Fraction(1, 40))
     gamma, limit = made.sizes.amplification, promise.amplification_limit
@@ -92,7 +79,7 @@ def test_sizes_are_told_within_the_promise(promise: Breach, reports_per_person: 
 
 def test_without_forged_answers_the_factors_are_those_of_usual_sizes() -> None:
     """Nothing forged, many reports: F is that of the negative binomial law itself, within a hundredth."""
-    plan = make_plan(200, 4, USUAL, itemset_size=2, reports=10**8, sizes="5%")
+    plan = planned(200, 4, USUAL, itemset_size=2, reports=10**8, sizes="5%")
     honest = forged_sizes(plan, 10**8)[0]
     sizes = np.arange(2000)
     law = nbinom.pmf(sizes, 1.5, 1.5 / 7.5)
@@ -107,7 +94,7 @@ def test_without_forged_answers_the_factors_are_those_of_usual_sizes() -> None:
 @pytest.mark.parametrize("reports", [10**4, 10**5, 10**6])
 def test_forged_answers_raise_supports_and_are_noticed(reports: int) -> None:
     """More forged answers raise supports more, of larger itemsets most; what is noticed is so 998 times in 1,000."""
-    plan = make_plan(300, 4, USUAL, reports=reports, sizes="auto")
+    plan = planned(300, 4, USUAL, reports=reports, sizes="auto")
     told = forged_sizes(plan, reports)
     [passing] = {each.share for each in told} - {0, 0.001, 0.01}
     for k in (1, 2, 3):

@@ -16,7 +16,7 @@ from assocpriv.promise.numbers import as_whole, check_range
 from assocpriv.server.intervals import ErrorOptions
 from assocpriv.simulation.synthetic import QuestSettings
 
-PROMISE, WEAK = ap.Breach("5%", "50%"), ap.Breach("5%", "99.99%")
+WEAK = ap.Breach("5%", "99.99%")
 WHOLES = [int, np.int64, np.uint8, np.int16]
 
 
@@ -40,11 +40,10 @@ def test_ranges_are_checked() -> None:
 @pytest.mark.parametrize("whole", WHOLES)
 def test_public_functions_take_numpys_numbers(whole: type) -> None:
     """A plan, a table and a simulation are the same whether their numbers are Python's or numpy's."""
-    names = {"transaction_size": 3, "itemset_size": 2, "reports": 100, "reports_per_person": 2, "target": 2}
+    names = {"transaction_size": 3, "itemset_size": 2, "reports": 100, "reports_per_person": 2}
     wished = {name: whole(value) for name, value in names.items()}
-    plan = ap.plan(whole(12), promise=WEAK, largest_insert_bits=whole(2), **wished)
-    assert plan.plan_id == ap.plan(12, promise=WEAK, largest_insert_bits=2, **names).plan_id
-    assert ap.plan(whole(12), whole(3), PROMISE, target=[whole(1), "pairs"]).canonical_json
+    plan = ap.plan(whole(12), promise=WEAK, mean_size=np.float32(2), **wished)
+    assert plan.plan_id == ap.plan(12, promise=WEAK, mean_size=2, **names).plan_id
     settings = QuestSettings(n_baskets=whole(50), n_items=whole(12), mean_size=np.float32(2), seed=whole(1))
     assert settings == QuestSettings(n_baskets=50, n_items=12, mean_size=2, seed=1)
     baskets = [{whole(1), whole(2)}] * 2000
@@ -97,10 +96,3 @@ def test_options_take_plain_digits_alone(name: str, digits: str) -> None:
     option = NUMBER_OPTIONS[name]
     with pytest.raises(click.BadParameter, match="is not a number in the digits 0 to 9"):
         option.type_cast_value(click.Context(click.Command("command")), [digits] if option.multiple else digits)
-
-
-@pytest.mark.parametrize("target", ["٣", ["٢"], "1٣", ["²"]])
-def test_targets_take_plain_digits_alone(target: object) -> None:
-    """An itemset size of a target is written in plain digits."""
-    with pytest.raises(PlanError, match="target must name itemset sizes"):
-        ap.plan(12, 3, PROMISE, target=target)  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ import pytest
 from canary import NAME, marks_in, shown_by
 from hypothesis import given
 from hypothesis import strategies as st
+from planned import planned
 
 import assocpriv as ap
 from assocpriv.plans.catalogue import Catalogue
@@ -561,7 +562,7 @@ def test_functions_take_what_the_error_of_a_frame_says() -> None:
     """A frame that may mean several things is read by every function, with the words of its error."""
     frame = pd.DataFrame([("mon", row, name) for row, names in enumerate(SIGN_SETS) for name in sorted(names)])
     frame.columns = ["day", "bon", "ware"]
-    plan = ap.plan(set(SIGN_GOODS), 3, ap.Breach("5%", "50%"), itemset_size=1)
+    plan = planned(set(SIGN_GOODS), 3, ap.Breach("5%", "50%"), itemset_size=1)
     said: dict[str, Any] = {"transaction_column": "bon", "item_column": 3}
     with pytest.raises(BasketError, match=r"say format='onehot'.*transaction_column= and item_column="):
         ap.randomize(frame, plan)
@@ -579,7 +580,7 @@ def test_sets_of_names_are_sorted() -> None:
     """A set comes in another order in each process, so plans are made of its sorted names; lists keep theirs."""
     names = {"tea", "10", "9", "milk"}
     assert list(ap.Catalogue(names)) == ["9", "10", "milk", "tea"]
-    assert list(ap.plan(names, 2, ap.Breach("5%", "50%")).catalogue) == ["9", "10", "milk", "tea"]
+    assert list(planned(names, 2, ap.Breach("5%", "50%")).catalogue) == ["9", "10", "milk", "tea"]
     assert list(ap.Catalogue(["tea", "9"])) == ["tea", "9"]
     with pytest.raises(ap.AssocprivError, match="must be text"):
         ap.Catalogue({1, 2})  # type: ignore[arg-type]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from planned import planned
 from quiet import mine
 
 from assocpriv import association_rules
 from assocpriv.files.reports import Reports
-from assocpriv.planning.baskets import make_plan
-from assocpriv.planning.designs import InsertionDesign, WorstSupport, search_designs
+from assocpriv.planning.designs import InsertionDesign
 from assocpriv.plans.operator import Operator
 from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.promise.breaches import Breach
@@ -222,22 +222,15 @@ def test_found_itemsets_are_closed_under_subsets(seed, twentieths):
         assert np.array_equal(level.frequent, estimates_pass)
 
 
-def pair_operator():
-    """Return a design for pairs alone, likelier to keep none or all of 5 items, at ρ just below 1/2."""
-    designs = search_designs(5, LIMIT, WorstSupport([2], 10**6), largest_insert_bits=5)
-    near = [d for d in designs if d.pattern == "100001" and Fraction(3, 8) < Fraction(d.insert_num, 1 << d.insert_bits)]
-    best = min((d for d in near if d.insert_bits > 1), key=lambda d: d.error)
-    return best.operator(LIMIT)
-
-
+# likelier to keep none or all of 5 items, at ρ just below 1/2: for pairs alone
+PAIR_OPERATOR = InsertionDesign("100001", insert_num=15, insert_bits=5).operator(LIMIT)
 PAIRS = {frozenset({0, 1, 5, 6, 7}): Fraction(3, 10), frozenset(range(10, 15)): Fraction(7, 10)}
 
 
 def test_an_undecidable_level_before_a_decidable_one_passes_uncut():
     """Nothing is frequent at an undecidable size, all of it goes on, and the next size is decided as ever."""
-    operator = pair_operator()
-    model, n_reports = SupportModel.of(operator), 5_000
-    counter = ExpectedCounter(operator, PAIRS, n_reports)
+    model, n_reports = SupportModel.of(PAIR_OPERATOR), 5_000
+    counter = ExpectedCounter(PAIR_OPERATOR, PAIRS, n_reports)
     found, levels = mine_levels((counter, model), 8, 0.2, 2)
     assert [level.status for level in levels] == ["undecidable", "decided"]
     assert (levels[0].candidates, levels[0].kept, levels[0].frequent) == (8, 8, 0)
@@ -292,7 +285,7 @@ def test_more_candidates_than_can_be_counted_are_refused():
 
 def test_the_memory_limits_the_candidates():
     """A memory that cannot hold all pairs is told, with the option that allows more."""
-    plan = make_plan(12, 2, Breach("1%", "99%"), itemset_size=2)
+    plan = planned(12, 2, Breach("1%", "99%"), itemset_size=2)
     baskets = Baskets.from_sets([range(12)] * 200_000, plan.catalogue)
     reports = simulate(baskets, plan, 0.9, seed=1).reports
     assert len(mine(reports, 0.1, max_itemset=1, memory_bytes=3000)) == 12
@@ -302,7 +295,7 @@ def test_the_memory_limits_the_candidates():
 
 def test_a_size_nothing_is_known_of_does_not_stop_a_larger_one() -> None:
     """With μ_1 = 0 pairs are still found; their items stand in the table without a support, not as frequent."""
-    operator = InsertionDesign(1, 1, "100001").operator(Fraction(19))
+    operator = InsertionDesign("100001", insert_num=1, insert_bits=1).operator(LIMIT)
     plan = naive.items_plan(8, operator, k=2, promise=Breach("5%", "50%"))
     baskets = Baskets.from_sets([[0, 1, 5, 6, 7]] * 30_000 + [[2, 3, 4]] * 70_000, plan.catalogue)
     frame = simulate(baskets, plan, 0.2, seed=1).itemsets
@@ -316,7 +309,7 @@ def test_a_size_nothing_is_known_of_does_not_stop_a_larger_one() -> None:
 
 def test_errors_that_no_plan_foresees_make_a_level_uncertain() -> None:
     """Where many hold two items of a triple that nobody holds, its error is far above the plan's, and it is said."""
-    plan = make_plan(20, 3, Breach("1%", "50%"), reports=200_000)
+    plan = planned(20, 3, Breach("1%", "50%"), reports=200_000)
     pairs = [[0, 1]] * 60_000 + [[0, 2]] * 60_000 + [[1, 2]] * 60_000 + [[]] * 20_000
     baskets = Baskets.from_sets(pairs, plan.catalogue)
     model = SupportModel.of(plan.items.operator)

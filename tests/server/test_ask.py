@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from fit import Z_LIMIT
+from planned import planned
 from quiet import ask, mine
 
 import assocpriv as ap
 from assocpriv import association_rules
 from assocpriv.cli.main import main
 from assocpriv.client.bulk import randomize_chunks
-from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.ask import INTERVAL, count_subsets
 from assocpriv.server.counting import LocalBackend
@@ -28,7 +28,7 @@ RULES = [(["milk"], ["bread"]), (["bread", "jam"], ["milk"]), (["Käse"], ["brea
 
 def collection(n: int = 6000, seed: int = 3) -> ap.Reports:
     """Reports of people of whom 30% hold the first three items, and all hold each item at a rate of 10%."""
-    plan = make_plan(NAMES, 3, ap.Breach("1%", "80%"), reports=n, code="none", kind="independent")
+    plan = planned(NAMES, 3, ap.Breach("1%", "80%"), reports=n, code="none", kind="independent")
     rng = np.random.default_rng(5)
     sets = []
     for _ in range(n):
@@ -90,7 +90,7 @@ def test_answers_from_files(reports: ap.Reports, tmp_path: Path) -> None:
 def test_answers_cover_the_truth() -> None:
     """Over 150 collections, 95% intervals of a support and of a confidence cover in 91% to 99% (z = 4.9 at 1e-6)."""
     n, runs = 3000, 150
-    plan = make_plan(6, 2, ap.Breach("1%", "80%"), reports=n, code="none")
+    plan = planned(6, 2, ap.Breach("1%", "80%"), reports=n, code="none")
     sets = [["0", "1"]] * 300 + [["0"]] * 300 + [["1", "2"]] * 300 + [["3"]] * 2100
     baskets = ap.Baskets.from_sets(sets * runs, plan.catalogue)
     packed = np.concatenate([c.packed for c in randomize_chunks(baskets, plan, entropy=SeededEntropy(9))])
@@ -164,7 +164,7 @@ def test_bad_questions(reports: ap.Reports) -> None:
 
 def test_itemsets_beyond_the_code() -> None:
     """An itemset larger than the plan's code keeps independent is refused, with the remedy."""
-    plan = make_plan(40, 3, ap.Breach("5%", "50%"), itemset_size=1, code="bch")
+    plan = planned(40, 3, ap.Breach("5%", "50%"), itemset_size=1, code="bch")
     empty = ap.Reports(plan, np.zeros((5, plan.report_bytes), dtype=np.uint8))
     with pytest.raises(EstimateError, match="--itemset-size 3"):
         ap.ask(empty, [[0, 1, 2]])

@@ -16,13 +16,13 @@ import naive
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from planned import planned
 from scipy.stats import binom
 
 from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.discovery import foresee
 from assocpriv.plans.operator import FixedSizeOperator
 from assocpriv.plans.transition import SupportModel, transition_matrix
@@ -634,7 +634,7 @@ def sizes_collection(count, forged, claimed=(), seed=1):
 
     Of the honest answers about sizes a part ``claimed`` is replaced by such.
     """
-    plan = make_plan(30, 3, Breach("5%", "50%"), reports=count, itemset_size=2, sizes="5%")
+    plan = planned(30, 3, Breach("5%", "50%"), reports=count, itemset_size=2, sizes="5%")
     rng = np.random.default_rng(seed)
     sizes = np.where(rng.random(count) < 0.4, 9, 2)
     items = np.concatenate([np.sort(rng.choice(30, size, replace=False)) for size in sizes])

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fit import FALSE_ALARM, Z_LIMIT
+from planned import planned
 from quiet import ask, mine
 from scipy.special import ndtr
 from scipy.stats import binom
@@ -22,7 +23,6 @@ import assocpriv as ap
 from assocpriv import association_rules
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import InsertionDesign
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.operator import Operator
@@ -227,7 +227,7 @@ def test_what_can_be_believed_is_decided_and_less_is_not() -> None:
 
 def test_larger_sizes_take_nothing_from_smaller_ones() -> None:
     """What is believed of items, and of pairs, is the same whether triples are asked for or not."""
-    plan = make_plan(20, 3, Breach("1%", "50%"), reports=200_000)
+    plan = planned(20, 3, Breach("1%", "50%"), reports=200_000)
     baskets = [[0, 1, 2]] * 9_000 + [[0, 1]] * 9_000 + [[3, 4]] * 12_000 + [[5]] * 5_000 + [[]] * 165_000
     reports = simulate(Baskets.from_sets(baskets, plan.catalogue), plan, 0.9, seed=1).reports
     tables = [mine(reports, "auto", max_itemset=k) for k in (1, 2, 3)]
@@ -239,7 +239,7 @@ def test_larger_sizes_take_nothing_from_smaller_ones() -> None:
 
 def test_errors_that_no_plan_foresees_raise_what_can_be_believed() -> None:
     """Where many hold two items of a triple, the support taken is what its measured errors need, above the plan's."""
-    plan = make_plan(20, 3, Breach("1%", "50%"), reports=200_000)
+    plan = planned(20, 3, Breach("1%", "50%"), reports=200_000)
     pairs = [[0, 1]] * 60_000 + [[0, 2]] * 60_000 + [[1, 2]] * 60_000 + [[]] * 20_000
     model = SupportModel.of(plan.items.operator)
     plain = max(level_discoverable_support(Respondents(200_000, model), k, 20) for k in (1, 2, 3))
@@ -257,7 +257,7 @@ def test_errors_that_no_plan_foresees_raise_what_can_be_believed() -> None:
 @pytest.fixture(scope="module")
 def few() -> ap.Reports:
     """Reports that can decide about single items only."""
-    plan = make_plan(12, 5, Breach("5%", "30%"), itemset_size=3, reports=4_000, target="singles", kind="independent")
+    plan = planned(12, 5, Breach("5%", "30%"), itemset_size=3, reports=4_000, target=1, kind="independent")
     sets = [[0]] * 3_000 + [[1]] * 1_000
     return simulate(Baskets.from_sets(sets, plan.catalogue), plan, 0.9, seed=2).reports
 
@@ -281,7 +281,7 @@ def test_sizes_that_cannot_be_decided_are_left_out_and_named(few) -> None:
 
 def test_reports_that_decide_nothing_are_refused() -> None:
     """With a handful of reports neither an automatic minimum support nor the largest estimates mean anything."""
-    plan = make_plan(12, 3, Breach("5%", "50%"), reports=1_000)
+    plan = planned(12, 3, Breach("5%", "50%"), reports=1_000)
     reports = simulate(Baskets.from_sets([[0]] * 2, plan.catalogue), plan, 0.9, seed=2).reports
     for wanted in ({"min_support": "auto"}, {"top": 3}):
         with pytest.raises(EstimateError, match="2 reports of this plan decide about no itemset"):
@@ -312,7 +312,7 @@ def test_what_cannot_be_mined(few, wanted, wrong) -> None:
 @pytest.fixture(scope="module")
 def ranked() -> "ap.Reports":
     """Reports of a market with a few frequent items and pairs among 400."""
-    plan = make_plan(400, 3, Breach("5%", "50%"), itemset_size=2, reports=100_000)
+    plan = planned(400, 3, Breach("5%", "50%"), itemset_size=2, reports=100_000)
     sets = [[0, 1, 2]] * 30_000 + [[0, 1]] * 20_000 + [[3]] * 10_000 + [[]] * 40_000
     return simulate(Baskets.from_sets(sets, plan.catalogue), plan, 0.9, seed=5).reports
 
@@ -341,7 +341,7 @@ def test_tables_of_the_largest_estimates_in_files(ranked, tmp_path: Path, ending
 @pytest.mark.filterwarnings("ignore:itemsets of")
 def test_the_listing_shows_what_is_sure_first(ranked) -> None:
     """Rows at the level's figure come first; the others follow a line that says what they are, each with a mark."""
-    for table in (ap.mine(ranked, 0.012), ap.mine(ranked, top=40)):
+    for table in (ap.mine(ranked, 0.011), ap.mine(ranked, top=40)):
         sure = sure_rows(table)[table["frequent"].to_numpy()]
         assert 4 <= sure.sum() < len(sure)
         lines = itemset_lines(table, len(table))
@@ -380,7 +380,7 @@ def blocks(n: int, n_blocks: int, holding: Sequence[int], rng: np.random.Generat
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     """A plan over 18 items with a weak promise, so that small collections show something."""
-    return make_plan(18, 3, Breach("1%", "80%"), reports=5000, code="none")
+    return planned(18, 3, Breach("1%", "80%"), reports=5000, code="none")
 
 
 @pytest.fixture(scope="module")
@@ -476,7 +476,7 @@ def test_false_claims_stay_below_the_level(drawn: bool) -> None:
     been fixed, is found out. False-alarm rate 1e-6 (4.9 standard errors of 200 runs).
     """
     n, support, rng = 1000, 0.05, np.random.default_rng(2)
-    plan = make_plan(18 * BLOCK, BLOCK, Breach("1%", "80%"), reports=n, code="none")
+    plan = planned(18 * BLOCK, BLOCK, Breach("1%", "80%"), reports=n, code="none")
     shares = [support] * 18 + [1 - 18 * support]
     fixed = blocks(n, 18, [int(n * support) - 1] * 18, rng)
     sets: list[list[str]] = []
@@ -506,7 +506,7 @@ def test_false_claims_stay_below_the_level(drawn: bool) -> None:
 def test_false_claims_about_larger_itemsets(certain_by: str) -> None:
     """With singles, pairs and triples all at S, p-values made coherent, claims are rarer than the level allows."""
     n, support, rng = 1000, 0.1, np.random.default_rng(4)
-    plan = make_plan(6 * BLOCK, BLOCK, Breach("1%", "80%"), reports=n, code="none")
+    plan = planned(6 * BLOCK, BLOCK, Breach("1%", "80%"), reports=n, code="none")
     sets = blocks(n, 6, [int(n * support)] * 6, rng) * RUNS
     packed = randomize(Baskets.from_sets(sets, plan.catalogue), plan, 5)
     claimed = [
@@ -541,7 +541,7 @@ def test_intervals_cover_where_few_reports_decide(monkeypatch: pytest.MonkeyPatc
     Ten triples of 0.5% each beside baskets of two items; 2.5 to 3.5% miss on each side (intervals.py). Normal intervals
     do not cover with the root of the unbiased variance; with the table's standard errors they do, and are too long.
     """
-    plan = make_plan(30, 5, Breach("1%", "80%"), reports=20_000, code="none", kind="independent")
+    plan = planned(30, 5, Breach("1%", "80%"), reports=20_000, code="none", kind="independent")
     assert plan.items.independent.default_probability == 7 / 256
     rng = np.random.default_rng(8)
     n, runs = 20_000, 70
@@ -581,7 +581,7 @@ def test_mined_intervals_are_those_of_asking(reports: Reports) -> None:
 
 def test_normal_intervals_where_many_reports_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the bound allows, intervals are normal and the others within 0.04 standard errors of them."""
-    plan = make_plan(12, 3, Breach("5%", "50%"), reports=60_000, code="none")
+    plan = planned(12, 3, Breach("5%", "50%"), reports=60_000, code="none")
     sets = blocks(60_000, 4, [12_000, 6000, 3000, 0], np.random.default_rng(9))
     # which reports they are does not matter here, so the same ones may come again
     packed = np.tile(randomize(Baskets.from_sets(sets, plan.catalogue), plan, 10), (60, 1))
@@ -602,7 +602,7 @@ def test_normal_intervals_where_many_reports_decide(monkeypatch: pytest.MonkeyPa
 
 def test_wide_intervals_are_never_too_short() -> None:
     """At a million intervals' level they hold the score intervals, by half an error more at most, or are them."""
-    plan = make_plan(1_000, 2, Breach("1%", "99%"), reports=300_000, kind="independent")
+    plan = planned(1_000, 2, Breach("1%", "99%"), reports=300_000, kind="independent")
     model = SupportModel.of(plan.items.operator)
     level, took = 1 - 2 * float(ndtr(-5.4)), set()
     for n_reports in (20_000, 300_000, 30_000_000):
@@ -664,7 +664,7 @@ def test_tampered_claims(reports: Reports, tmp_path: Path, column: str, value: o
 
 def test_hardly_any_noise_recovers_the_supports() -> None:
     """With a promise that promises next to nothing (1% → 99.9999%) supports are nearly exact, and all certain."""
-    plan = make_plan(12, 3, Breach("1%", "99.9999%"), reports=4000, code="none")
+    plan = planned(12, 3, Breach("1%", "99.9999%"), reports=4000, code="none")
     sets = blocks(4000, 4, [1200, 800, 400, 200], np.random.default_rng(11))
     reports = Reports(plan, randomize(Baskets.from_sets(sets, plan.catalogue), plan, 12))
     table = mine(reports, 0.03, certain="99%")
@@ -682,7 +682,7 @@ def test_hardly_any_noise_recovers_the_supports() -> None:
 
 def test_hardly_any_information_claims_nothing() -> None:
     """With a promise that lets next to nothing through (5% → 5.5%) no size can be decided, which is said."""
-    plan = make_plan(12, 3, Breach("5%", "5.5%"), reports=4000, code="none")
+    plan = planned(12, 3, Breach("5%", "5.5%"), reports=4000, code="none")
     sets = blocks(4000, 4, [1200, 800, 400, 200], np.random.default_rng(13))
     reports = Reports(plan, randomize(Baskets.from_sets(sets, plan.catalogue), plan, 14))
     for certain_by in ("split", "all"):
@@ -700,8 +700,8 @@ def test_hardly_any_information_claims_nothing() -> None:
     assert answer["ci_high"] > 0.5
 
 
-SPARSE = InsertionDesign(7, 8, "001000").operator(Fraction(396))
-NEAR_COIN = InsertionDesign(31, 6, "100000").operator(Fraction(19))
+SPARSE = InsertionDesign("001000", insert_num=7, insert_bits=8).operator(Fraction(396))
+NEAR_COIN = InsertionDesign("100000", insert_num=31, insert_bits=6).operator(Fraction(19))
 
 
 def observe(rng, operator: Operator, n: int, shares: list[float], itemsets: int) -> Observed:

@@ -10,10 +10,10 @@ from math import comb, inf
 import numpy as np
 import pytest
 from fit import FALSE_ALARM, Z_LIMIT
+from planned import planned
 from scipy.special import bdtrc, ndtr, ndtri
 from scipy.stats import binom, norm, poisson
 
-from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import InsertionDesign
 from assocpriv.plans.operator import Operator
 from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
@@ -43,7 +43,7 @@ from assocpriv.simulation.simulate import simulate
 
 def make_operator(insert_num: int, insert_bits: int, pattern: str, limit: int) -> Operator:
     """Return a two-level operator."""
-    return InsertionDesign(insert_num, insert_bits, pattern).operator(Fraction(limit))
+    return InsertionDesign(pattern, insert_num=insert_num, insert_bits=insert_bits).operator(Fraction(limit))
 
 
 SPARSE = make_operator(7, 8, "001000", 396)  # what make_plan finds for M = 5 and a 1% → 80% promise
@@ -336,7 +336,7 @@ PLANS = [
 def respondents_to(plan):
     """Return those who answer a plan of PLANS."""
     items, m, promise, n_reports = plan
-    made = make_plan(items, m, Breach(*promise), reports=n_reports, itemset_size=min(3, m), kind="independent")
+    made = planned(items, m, Breach(*promise), reports=n_reports, itemset_size=min(3, m), kind="independent")
     return Respondents(n_reports, SupportModel.of(made.items.operator))
 
 
@@ -490,7 +490,7 @@ def test_the_listing_of_the_issue_is_warned_of() -> None:
     At the level's figure nothing is found: a false alarm of at most 1 in 100 on a fresh seed.
     """
     n_items, n_reports = 60_000, 20_000
-    plan = make_plan(n_items, 2, Breach("1%", "99%"), itemset_size=1, reports=n_reports, code="reed-solomon")
+    plan = planned(n_items, 2, Breach("1%", "99%"), itemset_size=1, reports=n_reports, code="reed-solomon")
     respondents = Respondents(n_reports, SupportModel.of(plan.items.operator))
     baskets = Baskets.from_sets([[]] * n_reports, plan.catalogue)
     paper = lowest_discoverable_support(respondents, 1)

@@ -5,6 +5,7 @@ from pathlib import Path
 import narwhals as nw
 import pandas as pd
 import pytest
+from planned import planned
 
 import assocpriv as ap
 from assocpriv import to_arules, to_efficient_apriori, to_frame, write_fimi, write_spmf
@@ -13,7 +14,7 @@ from assocpriv import to_arules, to_efficient_apriori, to_frame, write_fimi, wri
 @pytest.fixture(scope="module")
 def mined() -> pd.DataFrame:
     """A table of names and of subsets that noise pushed below."""
-    plan = ap.plan(["tea", "milk", "rye", "egg"], 3, ap.Breach("5%", "90%"))
+    plan = planned(["tea", "milk", "rye", "egg"], 3, ap.Breach("5%", "90%"))
     return ap.mine(ap.randomize([{"tea", "milk"}, {"rye"}, {"tea", "milk", "egg"}] * 4000, plan), "20%")
 
 

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from fit import Z_LIMIT
 from mlxtend.frequent_patterns import association_rules as mlxtend_rules
+from planned import planned
 from quiet import mine
 from scipy.special import ndtr
 
 from assocpriv import association_rules
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError, FileError
@@ -33,7 +33,7 @@ NAMES = ["bread", "milk", 'eggs, "free range"', "Käse", "tea", "jam"]
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     """A plan over six items with a weak promise, so that a small collection shows something."""
-    return make_plan(NAMES, 3, Breach("1%", "90%"), reports=20_000)
+    return planned(NAMES, 3, Breach("1%", "90%"), reports=20_000)
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +181,7 @@ def test_every_split_of_a_frequent_itemset_is_a_rule(itemsets: pd.DataFrame) -> 
 
 def test_rules_know_no_less_error_than_their_itemsets(baskets: Baskets) -> None:
     """With a small ρ and few reports a rule's support has exactly its itemset's standard error, bounded below."""
-    plan = make_plan(NAMES, 3, Breach("1%", "50%"), target=2, code="none")
+    plan = planned(NAMES, 3, Breach("1%", "50%"), target=2, code="none")
     small = Baskets(plan.catalogue, baskets.offsets[:3_001], baskets.items)
     for seed in range(5):
         for population in (False, True):
@@ -223,7 +223,7 @@ def test_rules_are_certain_rarely_where_none_is_true() -> None:
     is made in at most 30% of runs (4.9 standard errors each). Taking the antecedent's support for known is found out.
     """
     n, runs, least, level = 10_000, 130, 0.9, 0.3
-    plan = make_plan(10, 2, Breach("5%", "50%"), reports=n, code="none")
+    plan = planned(10, 2, Breach("5%", "50%"), reports=n, code="none")
     both, alone = 1200, 134
     assert both / (both + alone) < least < (both + 1) / (both + alone)
     sets: list[list[str]] = []

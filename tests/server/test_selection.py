@@ -7,12 +7,12 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from planned import planned
 from quiet import mine
 
 import assocpriv as ap
 from assocpriv import answer, association_rules
 from assocpriv.client.bulk import randomize_chunks
-from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.itemsets import describe_undecided, mining_facts
 from assocpriv.server.selection import METRICS, ItemsetFilter, RuleFilter, read_sizes, redundant
@@ -26,7 +26,7 @@ NAMES = [str(number) for number in range(30)]
 @pytest.fixture(scope="module")
 def reports() -> ap.Reports:
     """Reports of 30,000 people: items 1, 2, 3 and 11 go together, every item is held by some."""
-    plan = make_plan(NAMES, 4, ap.Breach("1%", "90%"), reports=30_000, itemset_size=4)
+    plan = planned(NAMES, 4, ap.Breach("1%", "90%"), reports=30_000, itemset_size=4)
     rng = np.random.default_rng(11)
     held = rng.random((30_000, 30)) < 0.06
     held[rng.random(30_000) < 0.3] |= np.isin(np.arange(30), [1, 2, 3, 11])
@@ -204,7 +204,7 @@ def test_rules_of_no_table_are_a_type_error_that_says_what_to_pass(wrong: object
     """What is no table is refused by its type, with where tables come from."""
     with pytest.raises(TypeError, match="must be a table as mine returned it"):
         association_rules(wrong)  # type: ignore[arg-type]
-    plan = make_plan(5, 2, ap.Breach("5%", "50%"))
+    plan = planned(5, 2, ap.Breach("5%", "50%"))
     if not isinstance(wrong, str):
         with pytest.raises(TypeError, match="must be a table as mine returned it"):
             ap.refine(wrong, plan)  # type: ignore[arg-type]

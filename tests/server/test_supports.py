@@ -4,10 +4,10 @@ from math import comb
 
 import numpy as np
 import pytest
+from planned import planned
 from quiet import ask
 
 from assocpriv import association_rules
-from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets
@@ -20,7 +20,7 @@ WEAK = {"7/256": ("80%", 5), "1/128": ("99%", 4)}
 def weak_model(name):
     """Return a weak promise's model for triples, with ρ as named: a report of three items counts for −172 or −328."""
     posterior, m = WEAK[name]
-    plan = make_plan(30, m, Breach("1%", posterior), reports=20_000, itemset_size=3, kind="independent")
+    plan = planned(30, m, Breach("1%", posterior), reports=20_000, itemset_size=3, kind="independent")
     assert str(plan.items.operator.default_probability) == name
     return SupportModel.of(plan.items.operator)
 
@@ -98,7 +98,7 @@ def test_transactions_themselves_have_no_error():
 
 def test_rules_have_the_errors_of_their_itemsets():
     """Of a rule that few reports show, the standard error of its support is the one in the table of itemsets."""
-    plan = make_plan(6, 4, Breach("1%", "99%"), reports=2_000, itemset_size=3, kind="independent")
+    plan = planned(6, 4, Breach("1%", "99%"), reports=2_000, itemset_size=3, kind="independent")
     baskets = Baskets.from_sets([[0, 1, 2]] * 300 + [[0, 1]] * 500 + [[3]] * 1_200, plan.catalogue)
     done = simulate(baskets, plan, 0.1, seed=3)
     error = dict(zip(done.itemsets["itemsets"], done.itemsets["std_error"], strict=True))

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from planned import planned
 from quiet import mine
 
 import assocpriv as ap
 from assocpriv.client.bulk import randomize_chunks
-from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.ask import count_subsets
@@ -62,7 +62,7 @@ def collection(count: int, sizes: str | None = "5%", share: float = 0.3, seed: i
     chosen = rng.random((count, N_ITEMS)).argpartition(12, axis=1)[:, :12]
     items = np.concatenate([np.sort(row[:size]) for row, size in zip(chosen, held, strict=True)])
     baskets = Baskets(Catalogue.numbered(N_ITEMS), np.append(0, np.cumsum(held)), items)
-    plan = make_plan(N_ITEMS, M, WEAK, reports=count, itemset_size=2, sizes=sizes)
+    plan = planned(N_ITEMS, M, WEAK, reports=count, itemset_size=2, sizes=sizes)
     chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(seed + 1))
     return ap.Reports(plan, np.concatenate([chunk.packed for chunk in chunks])), baskets
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from operator_page import HOSTILE
+from planned import planned
 
 import assocpriv as ap
 from assocpriv import numeric
@@ -25,7 +26,7 @@ AGE = "age <b> & $"
 @pytest.fixture(scope="module")
 def itemsets() -> pd.DataFrame:
     """A mined table of hostile names, in which neighbours come together."""
-    plan = ap.plan(NAMES, 2, ap.Breach("5%", "90%"))
+    plan = planned(NAMES, 2, ap.Breach("5%", "90%"))
     baskets = [{NAMES[at], NAMES[(at + 1) % len(NAMES)]} for at in (np.arange(20_000) ** 2 // 7 % len(NAMES)).tolist()]
     return ap.mine(ap.randomize(baskets, plan), 0.05)
 

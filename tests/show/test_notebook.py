@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from operator_page import HOSTILE
 from other_pages import Balanced
+from planned import planned
 
 import assocpriv as ap
 from assocpriv import numeric
@@ -25,7 +26,7 @@ MOST = 10_000  # letters
 def mined() -> pd.DataFrame:
     """Itemsets of hostile names, and of more items than are shown; too few reports to tell all of them."""
     names = [*HOSTILE, *map(str, range(20))]
-    plan = ap.plan(names, 2, ap.Breach("5%", "50%"))
+    plan = planned(names, 2, ap.Breach("5%", "50%"))
     rng = np.random.default_rng(4)
     baskets = [[names[at], names[(at + 1) % 27]] for at in (rng.integers(27, size=40_000) ** 2 // 27).tolist()]
     with pytest.warns(UserWarning, match="uncertain"):
@@ -42,7 +43,7 @@ def mined() -> pd.DataFrame:
 )
 def test_a_mined_table_says_what_it_was_asked(wanted: dict[str, Any], said: str) -> None:
     """No minimum support where none was given; and what supports are shares of."""
-    plan = ap.plan(4, 2, ap.Breach("5%", "90%"))
+    plan = planned(4, 2, ap.Breach("5%", "90%"))
     text = html_of(ap.mine(ap.randomize([{"0", "1"}, {"1", "2"}] * 4000, plan), **wanted))
     assert said in text
     assert "supports are those within at most 2 sampled items" in text
@@ -87,7 +88,7 @@ def test_rules_show_confidence_with_its_interval(mined: pd.DataFrame) -> None:
 
 def test_plans_say_what_they_promise() -> None:
     """In words and figures; a plan without γ says what holds instead."""
-    plan = ap.plan(HOSTILE, 3, ap.Breach("5%", "50%"))
+    plan = planned(HOSTILE, 3, ap.Breach("5%", "50%"))
     text = html_of(plan)
     for said in ("5% likely", "50% likely", "γ is at most", plan.plan_id[:12]):
         assert said in text
@@ -107,7 +108,7 @@ def test_plans_say_what_they_promise() -> None:
 
 def test_an_audit_shows_its_verdict_and_its_findings() -> None:
     """All findings of a small audit, each in a row."""
-    audit = ap.audit(ap.plan(4, 2, ap.Breach("5%", "50%")), depth="exact")
+    audit = ap.audit(planned(4, 2, ap.Breach("5%", "50%")), depth="exact")
     text = html_of(audit)
     assert "Audit: consistent" in text
     assert all(finding.name in text for finding in audit.findings[:15])

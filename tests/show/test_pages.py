@@ -21,6 +21,7 @@ from command_line import refused, run
 from debian_packages import program
 from operator_page import HOSTILE
 from other_pages import Balanced
+from planned import planned
 
 import assocpriv as ap
 from assocpriv import numeric
@@ -40,7 +41,7 @@ PROMISE = ap.Breach("5%", "90%")
 
 def mined(names: list[str], min_support: float = 0.1) -> tuple[pd.DataFrame, Any]:
     """Mine reports of baskets in which neighbours of a catalogue come together."""
-    plan = ap.plan(items=names, transaction_size=3, promise=PROMISE)
+    plan = planned(items=names, transaction_size=3, promise=PROMISE)
     rng = np.random.default_rng(5)
     first = rng.integers(len(names), size=20_000) ** 2 // len(names)
     baskets = [{names[at], names[(at + 1) % len(names)]} if at % 2 else {names[at]} for at in first.tolist()]
@@ -139,7 +140,7 @@ def test_too_small_a_support() -> None:
 
     A page that counted one candidate foresaw single items from half of that.
     """
-    plan = ap.plan(items=1000, transaction_size=3, promise=ap.Breach("5%", "50%"))
+    plan = planned(items=1000, transaction_size=3, promise=ap.Breach("5%", "50%"))
     text = page(ap.mine(ap.randomize([[0, 1], [2]] * 5_000, plan), 0.001), plan)
     assert re.search(r"estimates can be believed from [\d.]+% on: try", text)
     assert "too small a support was asked for" in text
@@ -152,7 +153,7 @@ def test_too_small_a_support() -> None:
 
 def test_an_estimate_beyond_everybody() -> None:
     """Noise may say more than 100%: that is shown as the table has it, and not as none."""
-    plan = ap.plan(["milk", "bread"], 2, PROMISE)
+    plan = planned(["milk", "bread"], 2, PROMISE)
     for _ in range(40):
         frame = ap.mine(ap.randomize([["milk"]] * 400, plan), "50%")
         if frame["support"].iloc[0] > 1:
@@ -164,7 +165,7 @@ def test_an_estimate_beyond_everybody() -> None:
 
 def test_what_is_certain_is_called_so() -> None:
     """With a level of certainty the page says which support is claimed at which level, not what is chance."""
-    plan = ap.plan(["milk", "bread", "tea"], 2, PROMISE)
+    plan = planned(["milk", "bread", "tea"], 2, PROMISE)
     reports = ap.randomize([["milk"], ["bread"]] * 9_000 + [["milk", "tea"]] * 2_000, plan)
     text = page(ap.mine(reports, "9.5%", certain="95%", confidence_level="99%"), plan, min_confidence="5%")
     assert re.search(r"14,000 reports show \d+ itemsets with a support of 9.50% or more, at 95%", text)
@@ -188,7 +189,7 @@ def test_bad_input(hostile: tuple[pd.DataFrame, Any], tmp_path: Path) -> None:
     """Another plan, another ending, a table from elsewhere, a file that is there: one clear line, nothing written."""
     frame, _ = hostile
     with pytest.raises(PlanError, match="the table was mined with plan"):
-        page(frame, ap.plan(items=3, transaction_size=1, promise=PROMISE))
+        page(frame, planned(items=3, transaction_size=1, promise=PROMISE))
     with pytest.raises(FileError, match=r"must end in \.html"):
         write_page(frame, tmp_path / "page.txt")
     with pytest.raises(EstimateError):

@@ -25,10 +25,10 @@ def explained(plan: Path) -> str:
 
 
 def test_an_explanation_is_of_the_plan_at_hand(plans: Path) -> None:
-    """The sentence is of its promise, the costs of its items and transaction size."""
+    """The sentence is of its promise, the costs of its items."""
     said = explained(plans / "usual.json")
     assert 'Who thinks "1 in 100 that you buy X" then thinks at most 1 in 6.' in said
-    assert "of 20 items, at most 2 a basket" in said
+    assert "of 20 items, 6 a basket on average" in said
 
 
 def test_an_explanation_is_of_all_reports(plans: Path) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import click
 import pytest
 from command_line import PLAN_ARGUMENTS, run
+from planned import planned
 
 import assocpriv as ap
 from assocpriv.cli.options import say
@@ -73,10 +74,10 @@ def test_the_terminal_draws_what_the_pipe_says(reports: Path) -> None:
     assert len(rows) > 3
     assert all(BAR.search(row) for row in rows)
     assert [BAR.sub("", row).split() for row in rows] == [row.split() for row in plain.splitlines() if "%–" in row]
-    narrow = on_terminal(*command, width=50, NO_COLOR="1")
+    narrow = on_terminal(*command, width=80, NO_COLOR="1")
     assert not COLOUR.search(narrow)
     assert not BAR.search(narrow)
-    assert all(len(line) <= 50 for line in narrow.splitlines())
+    assert all(len(line) <= 80 for line in narrow.splitlines())
     assert "".join(narrow.split()) == "".join(plain.split())
     assert not COLOUR.search(on_terminal(*command, TERM="dumb"))
 
@@ -162,7 +163,7 @@ def test_names_steer_no_terminal() -> None:
 
 def test_paragraphs_are_set_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of an audit, which a narrow terminal would break a second time; the words are the same."""
-    audit = ap.audit(ap.plan(4, 2, ap.Breach("5%", "50%")), depth="exact")
+    audit = ap.audit(planned(4, 2, ap.Breach("5%", "50%")), depth="exact")
     usual = audit_lines(audit)
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setattr(sys, "stdout", Terminal())

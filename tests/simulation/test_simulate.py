@@ -5,10 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 from naive import frequent_itemsets
+from planned import planned
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BasketError, EstimateError
@@ -69,7 +69,7 @@ def test_intervals_cover(n_baskets: int, runs: int, promise: tuple[str, str]) ->
     (false-alarm rate 1e-6).
     """
     baskets = generate_quest(QuestSettings(n_baskets=n_baskets, n_items=200, n_patterns=100, seed=11))
-    plan = make_plan(baskets.catalogue, 5, Breach(*promise), reports=n_baskets)
+    plan = planned(baskets.catalogue, 5, Breach(*promise), reports=n_baskets)
     watched = itemsets_to_watch(PlainCounter(baskets.offsets, baskets.items, 200), 200)
     z = np.array([deviations(baskets, plan, seed, watched) for seed in range(runs)])
     limit = normal_quantile(0.95)
@@ -93,7 +93,7 @@ def test_truth_is_what_plain_counting_finds() -> None:
     rng = np.random.default_rng(2)
     sets = [set(rng.choice(12, size=rng.integers(0, 5), replace=False).tolist()) for _ in range(400)]
     baskets = Baskets.from_sets(sets)
-    plan = make_plan(len(baskets.catalogue), 4, Breach("5%", "50%"), reports=400, pattern="threshold")
+    plan = planned(len(baskets.catalogue), 4, Breach("5%", "50%"), reports=400, pattern="threshold")
     result = simulate(baskets, plan, 0.05, seed=1)
     naive = frequent_itemsets(sets, len(baskets.catalogue), 0.05, 3)
     assert result.truth.frequent(0.05, 3) == {frozenset(map(str, itemset)) for itemset in naive}
@@ -106,7 +106,7 @@ def test_truth_is_what_plain_counting_finds() -> None:
 def test_found_missed_and_false_add_up() -> None:
     """Found and missed together are the truly frequent itemsets, and false ones are below the minimum."""
     baskets = generate_quest(QuestSettings(n_baskets=30_000, n_items=60, n_patterns=40, seed=5))
-    plan = make_plan(baskets.catalogue, 4, Breach("5%", "50%"), reports=30_000)
+    plan = planned(baskets.catalogue, 4, Breach("5%", "50%"), reports=30_000)
     result = simulate(baskets, plan, "8%", seed=9)
     assert result.found_count + result.missed_count == len(result.truth.frequent(0.08, 3))
     false = result.itemsets[result.itemsets["frequent"] & (result.itemsets["true_support"] < 0.08)]
@@ -117,7 +117,7 @@ def test_found_missed_and_false_add_up() -> None:
 def test_a_seed_repeats_a_simulation() -> None:
     """Equal seeds give equal reports, another seed and no seed give others."""
     baskets = generate_quest(QuestSettings(n_baskets=500, n_items=20, n_patterns=10, seed=5))
-    plan = make_plan(baskets.catalogue, 3, Breach("5%", "50%"), pattern="threshold")
+    plan = planned(baskets.catalogue, 3, Breach("5%", "50%"), pattern="threshold")
     packed = [simulate(baskets, plan, 0.5, seed=seed).reports.packed for seed in (1, 1, 2, None)]
     assert (packed[0] == packed[1]).all()
     assert (packed[0] != packed[2]).any()
@@ -127,7 +127,7 @@ def test_a_seed_repeats_a_simulation() -> None:
 def test_bad_requests_are_refused() -> None:
     """Another catalogue, no baskets, a support outside (0, 1] and a size beyond the plan are refused."""
     baskets = Baskets.from_sets([["a"], ["b"]])
-    plan = make_plan(baskets.catalogue, 2, Breach("5%", "50%"), itemset_size=1, pattern="threshold", code="bch")
+    plan = planned(baskets.catalogue, 2, Breach("5%", "50%"), itemset_size=1, pattern="threshold", code="bch")
     with pytest.raises(BasketError, match="catalogue"):
         simulate(Baskets.from_sets([["c"]]), plan, 0.5)
     with pytest.raises(EstimateError, match="no reports"):

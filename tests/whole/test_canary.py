@@ -208,7 +208,7 @@ def test_commands_show_and_leave_no_item(tmp_path: Path, name: str, command: str
     arguments = {
         "randomize": ["randomize", str(path), *plan, "-o", f"{out}.parquet"],
         "simulate": ["simulate", str(path), *plan, "--min-support", "50%"],
-        "plan": ["plan", "--items", "5", *promise, "--baskets", str(path), "-o", out],
+        "plan": ["plan", "--items", "5", *promise, "--like", str(path), "-o", out],
         "demo": ["demo", "--baskets", str(path), *promise, "-o", out],
     }[command]
     if command == "demo" and name.startswith(("unknown", "repeated", "empty-basket", "huge", "no-transaction.p")):

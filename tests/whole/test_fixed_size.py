@@ -4,6 +4,7 @@ import math
 import re
 from fractions import Fraction
 from itertools import combinations
+from itertools import product as all_of
 from math import comb
 
 import fit
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from planned import planned
 from quiet import mine
 
 from assocpriv.client.baskets import Randomizer, SetDraws
@@ -23,10 +25,8 @@ from assocpriv.planning.designs import (
     FixedSizeDesign,
     FixedSizeFamily,
     WorstSupport,
-    best_designs,
-    patterns_of,
-    search_designs,
-    search_fixed_designs,
+    papers_family,
+    runs,
 )
 from assocpriv.planning.discovery import foresee
 from assocpriv.plans.baskets import Plan
@@ -35,7 +35,7 @@ from assocpriv.plans.operator import FixedSizeOperator, Operator
 from assocpriv.plans.published import pack_reports
 from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import PlanError, WireError
+from assocpriv.promise.errors import WireError
 from assocpriv.promise.numbers import binomial_words, rank_of_set, set_of_rank
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import ItemTables, form_of, planes_of, report_rows
@@ -468,7 +468,7 @@ def test_the_whole_way(rng, tmp_path):
     many items added on average, but each of them independently.
     """
     n_items, m, n_reports = 27, 5, 60_000
-    plan = make_plan(n_items, m, GAMMA, reports=n_reports, kind="fixed-size")
+    plan = planned(n_items, m, GAMMA, reports=n_reports, kind="fixed-size")
     likely = rng.choice(n_items, size=(3, 3), replace=False)
     baskets = [
         {*likely[rng.integers(3)].tolist(), *rng.choice(n_items, rng.integers(3), replace=False).tolist()}
@@ -508,52 +508,49 @@ def test_the_whole_way(rng, tmp_path):
 # ---- the planner
 
 
-def best_of(m, n, gamma, sizes, **options):
-    """Return the best design and the LDS per size, in percent, of its operator."""
-    designs = search_fixed_designs(m, n, Fraction(gamma), WorstSupport(sizes, N), **options)
-    design = min(designs, key=lambda d: d.error)
-    model = SupportModel.of(design.operator(Fraction(gamma)))
-    return design, [100 * lowest_discoverable_support(Respondents(N, model), k) for k in sizes]
+def search(m, n, gamma, largest, patterns=None):
+    """Return the best design of every report size up to half of the items, by default of patterns that are runs."""
+    family = FixedSizeFamily(m, n, tuple(range(1, n // 2 + 1)))
+    return family.search(Fraction(gamma), WorstSupport(largest, N), runs(m) if patterns is None else patterns)
 
 
 @pytest.mark.parametrize(
-    ("m", "gamma", "n", "sizes", "expected"),
+    ("m", "gamma", "n", "largest", "expected"),
     [
-        (5, 19, 16, (1, 2, 3), 0.326), (5, 19, 32, (1, 2, 3), 0.318), (5, 19, 64, (1, 2, 3), 0.386),
-        (5, 19, 128, (1, 2, 3), 0.447), (3, 19, 32, (1, 2, 3), 0.199), (5, 9, 32, (1, 2, 3), 0.607),
-        (5, 19, 16, (2,), 0.174), (5, 19, 32, (2,), 0.241), (5, 19, 64, (2,), 0.304), (5, 19, 64, (1,), 0.124),
+        (5, 19, 16, 3, 0.326), (5, 19, 32, 3, 0.318), (5, 19, 64, 3, 0.386), (5, 19, 128, 3, 0.447),
+        (3, 19, 32, 3, 0.199), (5, 9, 32, 3, 0.607), (5, 19, 64, 1, 0.124),
     ],
 )  # fmt: skip
-def test_known_optima(m, gamma, n, sizes, expected):
-    """The search finds the lowest discoverable supports of an independent computation, all digits of it."""
-    design, lds = best_of(m, n, gamma, sizes)
-    assert f"{100 * design.error:.3f}" == f"{expected:.3f}"
-    assert max(lds) == pytest.approx(100 * design.error, rel=1e-5)
+def test_known_optima(m, gamma, n, largest, expected):
+    """Of all patterns the least LDS is that of an independent computation, all digits; that of runs is within 1%."""
+    every = np.array(list(all_of((0.0, 1.0), repeat=m + 1)))
+    least = min(d.error for d in search(m, n, gamma, largest, every))
+    assert f"{100 * least:.3f}" == f"{expected:.3f}"
+    design = min(search(m, n, gamma, largest), key=lambda d: d.error)
+    assert least <= design.error < 1.01 * least
+    respondents = Respondents(N, SupportModel.of(design.operator(Fraction(gamma))))
+    lds = max(lowest_discoverable_support(respondents, k) for k in range(1, largest + 1))
+    assert lds == pytest.approx(design.error, rel=1e-5)
 
 
 def test_a_long_catalogue_gains_nothing():
     """With 1,000 items reports of a fixed size are hardly better than independent insertion, and far longer."""
-    sizes, limit = WorstSupport((1, 2, 3), N), Fraction(19)
-    designs = best_designs([FixedSizeFamily(5, 1000, size) for size in range(1, 501)], limit, sizes)
-    best = min(designs, key=lambda d: d.error)
+    best = min(search(5, 1000, 19, 3), key=lambda d: d.error)
     assert f"{100 * best.error:.3f}" == "0.493"
     assert best.report_bits() == 995
-    independent = min(search_designs(5, limit, sizes), key=lambda d: d.error)
-    assert 0.98 < best.error / independent.error < 1
+    independent = min(d.error for d in papers_family(5).search(Fraction(19), WorstSupport(3, N), runs(5)))
+    assert 0.98 < best.error / independent < 1
 
 
 @pytest.mark.parametrize(("n", "m", "size"), [(7, 3, 3), (12, 4, 5), (9, 5, 4)])
 def test_search_agrees_with_the_matrix(n, m, size):
-    """For every pattern, the search's LDS is that of the exact transition matrix, infinite where P is singular."""
-    sizes = tuple(range(1, min(m, n - m) + 1))[:3]
-    possible = [j for j in range(m + 1) if 0 <= size - j <= n - m]
-    found = {}
-    for number in range(1, (1 << len(possible)) - 1):
-        likelier = {j for place, j in enumerate(possible) if number >> place & 1}
-        pattern = "".join("1" if j in likelier else "0" for j in range(m + 1))
-        model = SupportModel.of(FixedSizeDesign(n, size, pattern).operator(Fraction(19)))
-        found[pattern] = max(lowest_discoverable_support(Respondents(N, model), k) for k in sizes)
-    design = next(d for d in search_fixed_designs(m, n, Fraction(19), WorstSupport(sizes, N)) if d.report_size == size)
+    """The search's least LDS is that of the exact transition matrix, infinite where P is singular, of any pattern."""
+    largest, found = min(3, m, n - m), {}
+    for likelier in all_of("01", repeat=m + 1):
+        pattern = "".join(likelier)
+        model = SupportModel.of(FixedSizeDesign(pattern, items=n, report_size=size).operator(Fraction(19)))
+        found[pattern] = max(lowest_discoverable_support(Respondents(N, model), k) for k in range(1, largest + 1))
+    [design] = FixedSizeFamily(m, n, (size,)).search(Fraction(19), WorstSupport(largest, N), runs(m))
     assert design.error == pytest.approx(min(found.values()), rel=1e-4)
     assert found[design.pattern] == pytest.approx(design.error, rel=1e-4)
 
@@ -562,16 +559,16 @@ def test_search_agrees_with_the_matrix(n, m, size):
 def test_moments_are_those_of_the_matrix(n, m, size):
     """For every pattern E[Z² | l held] is that of the exact transition matrix, infinite where P is singular."""
     largest = min(3, m, n - m)
-    family = FixedSizeFamily(m, n, size)
-    every = WorstSupport(range(1, largest + 1), N)
-    patterns = patterns_of(len(family.numbers))
-    moments, singular = family.moments(19.0, every)(patterns)
-    for place, row in enumerate(patterns):
-        model = SupportModel.of(family.design(row, 0.0).operator(Fraction(19)))
-        assert singular[place] == any(model.variances(k)[0] == math.inf for k in range(1, largest + 1))
-        for k, held in every.wanted:
-            if not singular[place]:
-                assert moments[k, held][place] == pytest.approx(float(model.second_moment(k, held)), rel=1e-3)
+    family, every = FixedSizeFamily(m, n, (size,)), WorstSupport(largest, N)
+    patterns = list(all_of("01", repeat=m + 1))
+    moments, singular = family.moments(19.0, every, np.array(patterns, dtype=np.float64))
+    for place, likelier in enumerate(patterns):
+        model = SupportModel.of(family.design(0, "".join(likelier), 0.0, ()).operator(Fraction(19)))
+        assert singular[place, 0] == any(model.variances(k)[0] == math.inf for k in range(1, largest + 1))
+        for (k, law), moment in zip(every.wanted, moments, strict=True):
+            if not singular[place, 0]:
+                exact = float(model.second_moment(k, law.index(1)))
+                assert moment[place, 0] == pytest.approx(exact, rel=1e-3)
 
 
 @pytest.mark.parametrize(("n", "m", "size"), [(7, 3, 2), (12, 4, 5), (9, 5, 3)])
@@ -591,91 +588,32 @@ def test_half_of_the_sizes_suffice(n, m, size):
 def test_rounding_stays_strictly_below_the_limit(prior):
     """Rounded operators keep the limit strictly, nearly reach it, and have the design's pattern."""
     limit = Breach(prior, "50%").amplification_limit
-    for design in search_fixed_designs(4, 20, limit, WorstSupport((1, 2), N)):
-        if math.isfinite(design.error):
-            operator = design.operator(limit)
-            assert limit * (1 - Fraction(1, 1 << 19)) < operator.amplification < limit
-            assert operator.pattern == design.pattern
-
-
-def test_every_itemset_asked_for_can_be_estimated():
-    """Planning for single items with itemsets of three leaves out reports too small to tell of triples."""
-    free = min(search_fixed_designs(5, 64, Fraction(19), WorstSupport((1,), N)), key=lambda d: d.error)
-    bound = min(search_fixed_designs(5, 64, Fraction(19), WorstSupport((1,), N, 3)), key=lambda d: d.error)
-    assert free.report_size == 1
-    assert bound.report_size >= 3
-    plan = make_plan(59, 5, GAMMA, target="singles", reports=N)
-    assert all(
-        lowest_discoverable_support(Respondents(N, SupportModel.of(plan.items.operator)), k) < math.inf
-        for k in (1, 2, 3)
-    )
-
-
-def lds_of(plan):
-    """Return a plan's worst LDS over its itemset sizes."""
-    model = SupportModel.of(plan.items.operator)
-    return max(lowest_discoverable_support(Respondents(N, model), k) for k in range(1, plan.items.itemset_size + 1))
-
-
-@pytest.mark.parametrize(("n_items", "m"), [(4, 1), (27, 5), (59, 5), (20, 10)])
-def test_the_better_kind_is_taken(n_items, m):
-    """Short catalogues get reports of a fixed size, no worse than those with independent insertion, and shorter."""
-    plans = {kind: make_plan(n_items, m, GAMMA, reports=N, kind=kind) for kind in ("auto", "independent", "fixed-size")}
-    assert plans["auto"] == plans["fixed-size"]
-    assert plans["independent"].items.operator.kind == "select-a-size"
-    assert lds_of(plans["auto"]) <= 1.02 * lds_of(plans["independent"])
-    assert plans["auto"].amplification < GAMMA.amplification_limit
-    assert Plan.parse(plans["auto"].canonical_json) == plans["auto"]
+    for design in search(4, 20, limit, 2):
+        operator = design.operator(limit)
+        assert limit * (1 - Fraction(1, 1 << 19)) < operator.amplification < limit
+        assert operator.pattern == design.pattern
 
 
 @pytest.mark.parametrize(
-    ("n_items", "options"),
+    ("n_items", "wishes", "kind"),
     [
-        (1000, {}), (59, {"code": "bch"}), (59, {"pattern": "threshold"}),
-        (59, {"kind": "independent"}), (2, {}),
+        (27, {}, "fixed-size"), (59, {"itemset_size": 2}, "fixed-size"),
+        (1000, {}, "select-a-size"), (59, {"transaction_size": 5, "paper": True}, "select-a-size"),
+        (2, {}, "select-a-size"),
     ],
-    ids=["long catalogue", "a code", "the paper's patterns", "asked for", "fewer items than K"],
+    ids=["short catalogue", "pairs", "long catalogue", "the paper's choice", "no pair outside a transaction"],
 )  # fmt: skip
-def test_when_insertion_stays_independent(n_items, options):
-    """Where fixed sizes cannot win, or something else was asked for, insertion is independent."""
-    assert make_plan(n_items, 5, GAMMA, **options).items.operator.kind == "select-a-size"
-
-
-@pytest.mark.parametrize(
-    ("n_items", "options", "message"),
-    [
-        (59, {"code": "bch"}, "take no code"),
-        (2, {}, "need 3 to 4091 items, got 2"),
-        (5000, {}, "need 3 to 4091 items, got 5000"),
-    ],
-)
-def test_impossible_fixed_sizes_are_refused(n_items, options, message):
-    """What contradicts reports of a fixed size is refused with its rule; so is an unknown kind."""
-    with pytest.raises(PlanError, match=message):
-        make_plan(n_items, 5, GAMMA, kind="fixed-size", **options)
-    with pytest.raises(PlanError, match="kind must be one of auto, independent, fixed-size"):
-        make_plan(n_items, 5, GAMMA, kind="fixed")
-
-
-def test_threshold_patterns_of_fixed_size():
-    """Threshold patterns can be asked for, and are no better than any pattern."""
-    any_pattern = make_plan(27, 5, GAMMA, reports=N, kind="fixed-size")
-    threshold = make_plan(27, 5, GAMMA, reports=N, kind="fixed-size", pattern="threshold")
-    weights = [v for v in threshold.items.fixed.keep_weights if v]
-    assert weights == sorted(weights)
-    assert lds_of(any_pattern) < lds_of(threshold)
-
-
-def test_progress_is_told():
-    """The search tells every report size that it has tried."""
-    told = []
-    make_plan(20, 3, GAMMA, kind="fixed-size", progress=lambda *step: told.append(step))
-    assert told == [(done, 11) for done in range(1, 12)]
+def test_short_catalogues_get_reports_of_a_fixed_size(n_items, wishes, kind):
+    """Where they tell more, reports have a fixed size, and keep the promise; where they cannot win, they have not."""
+    plan = make_plan(n_items, GAMMA, reports=N, **wishes)
+    assert plan.items.operator.kind == kind
+    assert plan.amplification < GAMMA.amplification_limit
+    assert Plan.parse(plan.canonical_json) == plan
 
 
 def test_what_a_plan_of_fixed_size_shows():
     """The plan's text and record tell of the size of reports instead of a default probability."""
-    plan = make_plan(27, 5, GAMMA, reports=N, kind="fixed-size")
+    plan = planned(27, 5, GAMMA, reports=N, kind="fixed-size")
     size = plan.items.fixed.report_size
     text = "\n".join(plan_lines(foresee(plan, N)))
     assert f"reports of exactly {size} of 32 items" in text
@@ -683,5 +621,5 @@ def test_what_a_plan_of_fixed_size_shows():
     assert "default probability" not in text
     [record] = plan_record(foresee(plan, N))["questions"]
     assert (record["operator"], record["report_size"], record["default_probability"]) == ("fixed-size", size, None)
-    [other] = plan_record(foresee(make_plan(27, 5, GAMMA, kind="independent"), N))["questions"]
+    [other] = plan_record(foresee(planned(27, 5, GAMMA, kind="independent"), N))["questions"]
     assert (other["operator"], other["report_size"]) == ("select-a-size", None)

@@ -64,9 +64,11 @@ LATE_IN = {
     "promise.entropy": {"numpy"},
     "promise.numbers": {"numpy"},
     "client.predict": {"client.table_classes", "records.tables"},
-    # each imports the other; who asks what sampling loses, or which kinds there are, needs it alone
-    "planning.transaction_size": {"planning.baskets"},
+    # each imports the other; who asks which kinds there are needs it alone
     "plans.kind": {"plans.published"},
+    # plans are made, and say what forged reports do to them, without the miner
+    "planning.sizes": {"server.crafted"},
+    "server.crafted": {"server.apriori", "server.ask"},
     # of files it may import nothing, so not what loads pyarrow late
     "spark.session": {"pyarrow"},
 }

@@ -20,13 +20,13 @@ from canary import NAME as CANARY
 from canary import marks_in, shown_by
 from command_line import python, refused, run
 from guided_tables import random_people, small_plan
+from planned import planned
 from shell_lines import blocks_of
 
 import assocpriv as ap
 from assocpriv.client import spark as client
 from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports
-from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.tables import design_window
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn
 from assocpriv.plans.tables import TablePlan
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")  # what few report
 PROMISE = ap.Breach("5%", "99%")  # weak, so that few reports tell much
 N_ITEMS = 200
 # so weak that reports show their baskets, but for a chance below 10^-9: who was reported can be counted
-NO_PRIVACY = make_plan(N_ITEMS, 1, ap.Breach("0.0000000001%", "99.9999999%"), itemset_size=1, reports=1000)
+NO_PRIVACY = planned(N_ITEMS, 1, ap.Breach("0.0000000001%", "99.9999999%"), itemset_size=1, reports=1000)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Report files of a plan."""
     rng, made = np.random.default_rng(7), tmp_path_factory.mktemp("reports")
-    plan = make_plan(24, 3, PROMISE, itemset_size=3, reports=20_000, code="bch", sizes="20%")
+    plan = planned(24, 3, PROMISE, itemset_size=3, reports=20_000, code="bch", sizes="20%")
     baskets = [set(map(str, (24 * rng.random(3) ** 3).astype(int))) for _ in range(1000)]
     for number, part in enumerate((baskets[:600], baskets[600:601], baskets[601:])):
         ap.randomize(part, plan).write(made / f"{number}.parquet")
@@ -232,7 +232,7 @@ def test_transactions_of_rows_are_whole(spark: Any, tmp_path: Path) -> None:
     """Rows of one transaction come together wherever they lie, under names that Spark must quote."""
     rows = [(f"person {who}", item) for item in range(3) for who in range(60)]
     frame = spark.createDataFrame(rows, "`a.who` string, `what``s` int").repartition(5)
-    plan = make_plan(3, 3, ap.Breach("5%", "60%"), itemset_size=1, reports=1000)
+    plan = planned(3, 3, ap.Breach("5%", "60%"), itemset_size=1, reports=1000)
     sizes = client.randomize_frame(frame, plan, tmp_path / "reports", ("what`s", "a.who"), "error", "error")
     assert sizes == Counter({3: 60})
 
@@ -246,7 +246,7 @@ def attempt(plan: ap.Plan, staging: Path) -> bytes:
 
 def test_attempts_draw_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two attempts at one task agree in nothing but the number of reports; a seeded source would repeat itself."""
-    plan = make_plan(100, 3, ap.Breach("5%", "50%"), itemset_size=1, reports=1000)
+    plan = planned(100, 3, ap.Breach("5%", "50%"), itemset_size=1, reports=1000)
     assert attempt(plan, tmp_path) != attempt(plan, tmp_path)  # equal with a chance below 2^-1000
     monkeypatch.setattr(client, "SystemEntropy", lambda: SeededEntropy(1))
     assert attempt(plan, tmp_path) == attempt(plan, tmp_path)  # what this test would notice
@@ -356,7 +356,7 @@ def test_what_the_page_shows_runs(spark: Any, tmp_path: Path, monkeypatch: pytes
     page = Path(__file__).parents[2].joinpath("docs", "scaling.md").read_text(encoding="utf-8")
     mine_them, randomize_them = ("\n".join(lines) for lines in blocks_of(page, "python"))
     monkeypatch.chdir(tmp_path)
-    plan = make_plan(["milk", "bread", "tea"], 2, PROMISE)
+    plan = planned(["milk", "bread", "tea"], 2, PROMISE)
     ap.write_plan(plan, "plan.json")
     reports = ap.randomize([["milk", "bread"], ["tea"]] * 1500, plan)
     Path("collection").mkdir()

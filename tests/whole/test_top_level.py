@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from planned import planned
 
 import assocpriv as ap
 
@@ -13,8 +14,7 @@ import assocpriv as ap
 @pytest.fixture(scope="module")
 def plan() -> ap.Plan:
     """A plan of four names."""
-    names, promise = ["bread", "milk", "eggs", "tea"], ap.Breach("5%", "50%")
-    return ap.plan(names, transaction_size=2, promise=promise, kind="independent", code="none")
+    return planned(["bread", "milk", "eggs", "tea"], 2, ap.Breach("5%", "50%"), kind="independent", code="none")
 
 
 def test_dir_shows_public_names_alone() -> None:
@@ -95,9 +95,9 @@ def test_one_record_is_told_from_many(plan: ap.Plan) -> None:
     ("slip", "said"),
     [
         (lambda: ap.plan(epsilon=2), r"plan\(\) has no argument 'epsilon'; give promise=Epsilon\(2\)"),
-        (lambda: ap.plan(9, 2, ap.Epsilon(2), report=5), "no argument 'report' here; there are items"),
-        (lambda: ap.plan(9, 2), r"plan\(\) needs a promise"),
-        (lambda: ap.plan(9, promise=ap.Epsilon(2)), r"plan\(\) needs transaction_size"),
+        (lambda: ap.plan(9, ap.Epsilon(2), report=5), "no argument 'report' here; there are items"),
+        (lambda: ap.plan(9), r"plan\(\) needs a promise"),
+        (lambda: ap.plan(promise=ap.Epsilon(2)), r"plan\(\) needs items"),
         (lambda: ap.ask([], [], level=1), "no argument 'level' here; there are confidence_level"),
         (lambda: ap.foresee("plan.json", 100), "read_plan reads one from a file"),
         (lambda: ap.mine({"milk"}, 0.5), "got a set"),
