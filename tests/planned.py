@@ -1,9 +1,8 @@
-"""Plans for tests that need a certain question: of either kind, with a code, for certain itemset sizes, or for sizes.
+"""Plans for tests that need a certain question: of either kind, with a code, or for sizes.
 
 What the planner chooses is tested in tests/planning; other tests hold for any plan, and name the one they need.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from assocpriv.planning.designs import (
@@ -12,7 +11,6 @@ from assocpriv.planning.designs import (
     choose_generator,
     papers_family,
     runs,
-    thresholds,
 )
 from assocpriv.planning.request import catalogue_of, limit_of_each
 from assocpriv.planning.sizes import share_asked, with_sizes
@@ -24,38 +22,23 @@ from assocpriv.promise.breaches import parse_share
 LONGEST_FIXED = 256
 
 
-@dataclass(frozen=True)
-class Targets(WorstSupport):
-    """The largest lowest discoverable support over some itemset sizes alone."""
-
-    targets: tuple[int, ...] = ()
-
-    def errors(self, moments):
-        """Return the worst LDS of the targets."""
-        pairs = [moments[2 * k - 2 : 2 * k] for k in self.targets]
-        return super().errors([moment for pair in pairs for moment in pair])
-
-
 def planned(
     items, transaction_size=None, promise=None, *, itemset_size=None, reports=10**6, reports_per_person=1, names=None,
-    kind="auto", code=None, pattern="any", target=None, sizes=None, largest_insert_bits=8,
+    kind="auto", code=None, sizes=None,
 ):  # fmt: skip
     """Return the plan with the least lowest discoverable support (LDS) within M items, within 2% the shortest.
 
-    ``kind``: of items added ``independent`` or ``fixed-size``; ``pattern``: ``any`` or ``threshold``; ``target``: the
-    itemset sizes that count; ``sizes``: the share asked about sizes, or ``auto``.
+    ``kind``: of items added ``independent`` or ``fixed-size``; ``sizes``: the share asked about sizes, or ``auto``.
     """
     catalogue, m = catalogue_of(items), transaction_size
     largest, limit = itemset_size or min(3, m), limit_of_each(promise, reports_per_person)
-    wanted = (target,) if isinstance(target, int) else tuple(target or range(1, largest + 1))
-    objective, padded = Targets(largest, reports, wanted), len(catalogue) + m
+    objective, padded = WorstSupport(largest, reports), len(catalogue) + m
     families = []
     if kind != "fixed-size":
-        families.append(papers_family(m, largest_insert_bits))
+        families.append(papers_family(m))
     if kind == "fixed-size" or (kind == "auto" and code in (None, "none") and m + largest <= padded <= LONGEST_FIXED):
         families.append(FixedSizeFamily(m, padded, tuple(range(1, padded // 2 + 1))))
-    patterns = runs(m) if pattern == "any" else thresholds(m)
-    designs = [design for family in families for design in family.search(limit, objective, patterns)]
+    designs = [design for family in families for design in family.search(limit, objective, runs(m))]
     least = min(design.error for design in designs)
     near = [design for design in designs if design.error <= 1.02 * least]
     design = min(near, key=lambda design: (design.report_bits(padded, m + largest), design.error))

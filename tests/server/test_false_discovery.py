@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
+import naive
 import numpy as np
 import pandas as pd
 import pytest
@@ -257,7 +258,9 @@ def test_errors_that_no_plan_foresees_raise_what_can_be_believed() -> None:
 @pytest.fixture(scope="module")
 def few() -> ap.Reports:
     """Reports that can decide about single items only."""
-    plan = planned(12, 5, Breach("5%", "30%"), itemset_size=3, reports=4_000, target=1, kind="independent")
+    promise = Breach("5%", "30%")
+    singles = InsertionDesign("011111", insert_num=7, insert_bits=8).operator(promise.amplification_limit)
+    plan = naive.items_plan(12, singles, k=3, promise=promise)
     sets = [[0]] * 3_000 + [[1]] * 1_000
     return simulate(Baskets.from_sets(sets, plan.catalogue), plan, 0.9, seed=2).reports
 

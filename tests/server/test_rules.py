@@ -181,7 +181,7 @@ def test_every_split_of_a_frequent_itemset_is_a_rule(itemsets: pd.DataFrame) -> 
 
 def test_rules_know_no_less_error_than_their_itemsets(baskets: Baskets) -> None:
     """With a small ρ and few reports a rule's support has exactly its itemset's standard error, bounded below."""
-    plan = planned(NAMES, 3, Breach("1%", "50%"), target=2, code="none")
+    plan = planned(NAMES, 3, Breach("1%", "50%"), itemset_size=2, code="none")
     small = Baskets(plan.catalogue, baskets.offsets[:3_001], baskets.items)
     for seed in range(5):
         for population in (False, True):

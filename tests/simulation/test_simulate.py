@@ -93,7 +93,7 @@ def test_truth_is_what_plain_counting_finds() -> None:
     rng = np.random.default_rng(2)
     sets = [set(rng.choice(12, size=rng.integers(0, 5), replace=False).tolist()) for _ in range(400)]
     baskets = Baskets.from_sets(sets)
-    plan = planned(len(baskets.catalogue), 4, Breach("5%", "50%"), reports=400, pattern="threshold")
+    plan = planned(len(baskets.catalogue), 4, Breach("5%", "50%"), reports=400)
     result = simulate(baskets, plan, 0.05, seed=1)
     naive = frequent_itemsets(sets, len(baskets.catalogue), 0.05, 3)
     assert result.truth.frequent(0.05, 3) == {frozenset(map(str, itemset)) for itemset in naive}
@@ -117,7 +117,7 @@ def test_found_missed_and_false_add_up() -> None:
 def test_a_seed_repeats_a_simulation() -> None:
     """Equal seeds give equal reports, another seed and no seed give others."""
     baskets = generate_quest(QuestSettings(n_baskets=500, n_items=20, n_patterns=10, seed=5))
-    plan = planned(baskets.catalogue, 3, Breach("5%", "50%"), pattern="threshold")
+    plan = planned(baskets.catalogue, 3, Breach("5%", "50%"))
     packed = [simulate(baskets, plan, 0.5, seed=seed).reports.packed for seed in (1, 1, 2, None)]
     assert (packed[0] == packed[1]).all()
     assert (packed[0] != packed[2]).any()
@@ -127,7 +127,7 @@ def test_a_seed_repeats_a_simulation() -> None:
 def test_bad_requests_are_refused() -> None:
     """Another catalogue, no baskets, a support outside (0, 1] and a size beyond the plan are refused."""
     baskets = Baskets.from_sets([["a"], ["b"]])
-    plan = planned(baskets.catalogue, 2, Breach("5%", "50%"), itemset_size=1, pattern="threshold", code="bch")
+    plan = planned(baskets.catalogue, 2, Breach("5%", "50%"), itemset_size=1, code="bch")
     with pytest.raises(BasketError, match="catalogue"):
         simulate(Baskets.from_sets([["c"]]), plan, 0.5)
     with pytest.raises(EstimateError, match="no reports"):

@@ -22,7 +22,6 @@ from assocpriv.files.reports import Reports, read_reports
 from assocpriv.kernels.words import OUT_OF_WORDS, unrank_reports
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.designs import (
-    FixedSizeDesign,
     FixedSizeFamily,
     WorstSupport,
     papers_family,
@@ -542,35 +541,6 @@ def test_a_long_catalogue_gains_nothing():
     assert 0.98 < best.error / independent < 1
 
 
-@pytest.mark.parametrize(("n", "m", "size"), [(7, 3, 3), (12, 4, 5), (9, 5, 4)])
-def test_search_agrees_with_the_matrix(n, m, size):
-    """The search's least LDS is that of the exact transition matrix, infinite where P is singular, of any pattern."""
-    largest, found = min(3, m, n - m), {}
-    for likelier in all_of("01", repeat=m + 1):
-        pattern = "".join(likelier)
-        model = SupportModel.of(FixedSizeDesign(pattern, items=n, report_size=size).operator(Fraction(19)))
-        found[pattern] = max(lowest_discoverable_support(Respondents(N, model), k) for k in range(1, largest + 1))
-    [design] = FixedSizeFamily(m, n, (size,)).search(Fraction(19), WorstSupport(largest, N), runs(m))
-    assert design.error == pytest.approx(min(found.values()), rel=1e-4)
-    assert found[design.pattern] == pytest.approx(design.error, rel=1e-4)
-
-
-@pytest.mark.parametrize(("n", "m", "size"), [(7, 3, 3), (12, 4, 5), (9, 5, 7), (64, 2, 1)])
-def test_moments_are_those_of_the_matrix(n, m, size):
-    """For every pattern E[Z² | l held] is that of the exact transition matrix, infinite where P is singular."""
-    largest = min(3, m, n - m)
-    family, every = FixedSizeFamily(m, n, (size,)), WorstSupport(largest, N)
-    patterns = list(all_of("01", repeat=m + 1))
-    moments, singular = family.moments(19.0, every, np.array(patterns, dtype=np.float64))
-    for place, likelier in enumerate(patterns):
-        model = SupportModel.of(family.design(0, "".join(likelier), 0.0, ()).operator(Fraction(19)))
-        assert singular[place, 0] == any(model.variances(k)[0] == math.inf for k in range(1, largest + 1))
-        for (k, law), moment in zip(every.wanted, moments, strict=True):
-            if not singular[place, 0]:
-                exact = float(model.second_moment(k, law.index(1)))
-                assert moment[place, 0] == pytest.approx(exact, rel=1e-3)
-
-
 @pytest.mark.parametrize(("n", "m", "size"), [(7, 3, 2), (12, 4, 5), (9, 5, 3)])
 def test_half_of_the_sizes_suffice(n, m, size):
     """ℓ items with a pattern and n − ℓ with the reversed one, the complement of each set, have the same errors."""
@@ -582,16 +552,6 @@ def test_half_of_the_sizes_suffice(n, m, size):
     for k in (1, 2):
         for held in range(k + 1):
             assert models[0].second_moment(k, held) == models[1].second_moment(k, held)
-
-
-@pytest.mark.parametrize("prior", ["1%", "5%", "20%", "49%"])
-def test_rounding_stays_strictly_below_the_limit(prior):
-    """Rounded operators keep the limit strictly, nearly reach it, and have the design's pattern."""
-    limit = Breach(prior, "50%").amplification_limit
-    for design in search(4, 20, limit, 2):
-        operator = design.operator(limit)
-        assert limit * (1 - Fraction(1, 1 << 19)) < operator.amplification < limit
-        assert operator.pattern == design.pattern
 
 
 @pytest.mark.parametrize(
