@@ -97,7 +97,7 @@ def choose_plan(items: int | Iterable[str] | None = None, promise: Breach | None
     >>> import assocpriv as ap
     >>> choice = ap.choose_plan(1000, ap.Breach("5%", "50%"), mean_size=6)
     >>> choice.plan.items.transaction_size, choice.other_means
-    (8, {3.0: 6, 12.0: 14})
+    (8, {3.0: 7, 12.0: 14})
     """
     from assocpriv.planning import baskets
 

@@ -15,7 +15,7 @@ def main() -> None:
     first_people, others = baskets[:PEOPLE], baskets[PEOPLE:]
 
     plan = ap.plan(baskets.catalogue, PROMISE, mean_size=5.3, itemset_size=2, reports=PEOPLE)
-    first = ap.simulate(first_people, plan, min_support="4.5%", seed=1).itemsets
+    first = ap.simulate(first_people, plan, min_support="5%", seed=1).itemsets
     print(f"first: {plan}")
 
     refined = ap.refine(first, plan, best=30, reports=PEOPLE)
@@ -24,7 +24,7 @@ def main() -> None:
     print(f"it {verdict}: noise of pairs {refined.short.error:.2f} times as large is expected")
     print(f"who answered both would have told at most γ < {float(refined.amplification_limit):g}, so ask other people")
 
-    second = ap.simulate(others, refined.plan, min_support="4.5%", seed=1).itemsets
+    second = ap.simulate(others, refined.plan, min_support="5%", seed=1).itemsets
     columns = ["itemsets", "whole_support", "whole_std_error", "raw_support"]
     for name, found in (("first", first), ("second", second)):
         pairs = found[found["frequent"] & (found["length"] == 2)]

@@ -35,7 +35,7 @@ from assocpriv.planning.designs import (
     runs,
     thresholds,
 )
-from assocpriv.planning.expected import Criterion, ExpectedError, Sizes, design_objective, expected_errors
+from assocpriv.planning.expected import ExpectedError, Sizes, design_errors, design_objective, expected_errors
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanRequest, catalogue_of, limit_of_each
 from assocpriv.planning.sizes import share_asked, with_sizes
 from assocpriv.plans.baskets import Plan
@@ -176,15 +176,15 @@ def _answers(plan: Plan, reports: int) -> float:
 
 def _best_design(request: PlanRequest, answers: float) -> tuple[Design, dict[float, int], float]:
     """Return the best design, what other mean sizes would have M be, and what 8 bytes cost."""
-    n_items, shared = len(request.catalogue), (request.largest, request.limit)
-    designs = [design for m in request.transaction_sizes for design in _designs_of(n_items, *shared, m)]
+    n_items, frequency = len(request.catalogue), request.sizes.frequency(len(request.catalogue))
+    shared = n_items, request.largest, frequency, request.limit
+    designs = [design for m in request.transaction_sizes for design in _designs_of(*shared, m)]
     if not designs:
         raise _no_operator()
     found = np.array([design.transaction_size for design in designs]), np.array([d.moments for d in designs])
 
     def errors(sizes: Sizes) -> NDArray[np.float64]:
-        criterion = Criterion(sizes, answers, request.largest, request.transaction_sizes)
-        return criterion.errors(*found)
+        return design_errors(sizes, answers, frequency, *found)
 
     def chosen(expected: NDArray[np.float64]) -> int:
         best = int(expected.argmin())
@@ -201,12 +201,12 @@ def _best_design(request: PlanRequest, answers: float) -> tuple[Design, dict[flo
 
 
 @lru_cache(maxsize=64)
-def _designs_of(n_items: int, largest: int, limit: Fraction, m: int) -> list[Design]:
+def _designs_of(n_items: int, largest: int, frequency: float, limit: Fraction, m: int) -> list[Design]:
     """Return the best design for M = m of either kind, by default probability or report size, for whole baskets."""
     families: list[Family] = [insertion_family(m)]
-    if m + largest <= n_items and n_items + m <= _MOST_FIXED_ITEMS:  # itemsets exist outside a transaction
+    if largest <= n_items and n_items + m <= _MOST_FIXED_ITEMS:  # itemsets exist outside a transaction
         families.append(fixed_size_family(m, n_items + m))
-    objective = design_objective(largest)
+    objective = design_objective(largest, frequency)
     return [design for family in families for design in family.search(limit, objective, runs(m))]
 
 

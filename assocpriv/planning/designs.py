@@ -50,6 +50,7 @@ LARGEST_INSERT_BITS = 8
 _DIGITS = 4  # binary, of ρ
 _LEAST_WEIGHT_BITS = 16  # every weight is at least 2^16, so rounding moves no probability by more than 2^-16
 _LOW_WEIGHT = 1 << 20
+_FREQUENT, _MOST_HELD = 3, 0.5  # times as frequent, and the most
 # designs whose contrast is smaller for some size up to the largest are left out: mining needs every size on the
 # way, and a contrast that drowns in rounding would turn into a spuriously small error
 _LEAST_CONTRAST = 1e-7
@@ -104,7 +105,11 @@ class WorstSupport(Objective):
 
 @dataclass(frozen=True)
 class MeanVariance(Objective):
-    """Σ_k weight_k · N Var ŝ over itemsets of given supports, whose items others hold with a given chance each."""
+    """Σ_k weight_k · N Var ŝ over itemsets of given supports, whose items others hold with a given chance each.
+
+    Half of it is for itemsets three times as frequent, others and all: what is best for rare ones alone may be of
+    little use where itemsets are frequent.
+    """
 
     supports: tuple[float, ...]
     weights: tuple[float, ...]
@@ -118,7 +123,12 @@ class MeanVariance(Objective):
     @cached_property
     def wanted(self) -> tuple[tuple[int, tuple[float, ...]], ...]:  # type: ignore[override]
         """The laws of the number of items held."""
-        return tuple((k, held_law(k, support, self.others)) for k, support in enumerate(self.supports, 1))
+        times = (1, _FREQUENT)
+        laws = (
+            (k, [held_law(k, min(f * support, _MOST_HELD), min(f * self.others, _MOST_HELD)) for f in times])
+            for k, support in enumerate(self.supports, 1)
+        )
+        return tuple((k, tuple(sum(each) / len(times) for each in zip(*two, strict=True))) for k, two in laws)
 
     def errors(self, moments: Sequence[Floats]) -> Floats:
         """Return the weighted sum of variances."""

@@ -22,10 +22,11 @@ from assocpriv.planning.request import catalogue_of
 from assocpriv.planning.shuffling import Central, blanket_of, central_guarantee
 from assocpriv.planning.sizes import Forged, forged_sizes
 from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan
 from assocpriv.promise import breaches
-from assocpriv.promise.errors import PlanError, counted
+from assocpriv.promise.errors import PlanError
 from assocpriv.promise.information import information_limit
 from assocpriv.promise.numbers import check_range, check_whole
 from assocpriv.server.crafted import Liars, liars_among, most_targets
@@ -340,9 +341,9 @@ def reports_to_discover(plan: "Plan", support: "float | str | Fraction") -> dict
         PlanError: a support outside (0, 1].
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], ap.Breach("5%", "50%"), transaction_size=2)
+    >>> made = ap.plan(["milk", "tea"], ap.Breach("5%", "50%"), transaction_size=2, paper=True)
     >>> ap.reports_to_discover(made, "10%")
-    {1: 1993, 2: 743}
+    {1: 1858, 2: 853}
     """
     wanted, found = _support(support), dict[int, int | None]()
     for k in range(1, plan.items.itemset_size + 1):
@@ -434,10 +435,10 @@ def find_plan(
         return Found(choice_for(promise, reports), wanted, size, PROMISE)  # its ε has more than two decimals
     if steps is None:
         weakest = promise or breaches.Epsilon(MOST_EPSILON, prior)
+        most_epsilon = breaches.epsilon(weakest.amplification_limit)
         raise PlanError(
-            f"{reports:,} reports are too few to find a support of {float(wanted):.3g} among itemsets of "
-            f"{counted(size, 'item')} at any ε up to {breaches.epsilon(weakest.amplification_limit):.2f}; about "
-            f"{least_reports(weakest):,} would do, or ask for a larger support"
+            f"{reports:,} reports are too few to find all {itemsets_of(size)} in {float(wanted):.3%} of baskets; with "
+            f"ε {most_epsilon:.2f} about {least_reports(weakest):,} would do; or look for a larger support"
         )
     promise = breaches.Epsilon(Fraction(steps, EPSILON_STEPS), prior)
     return Found(choice_for(promise, reports), wanted, size, PROMISE)

@@ -15,7 +15,8 @@ best there. Of several itemsets the error r is the one for which r/(1+r), what i
 support, is their weighted mean: where larger itemsets are beyond all hope, the others decide.
 
 What is told is told of usual itemsets: single items in 5% of baskets, pairs in 3%, triples in 2%, others holding each
-item with 5%. Where of these next to nothing could be told, of larger ones, twice as frequent, four times …
+item with 5%. Where the average item is in more than 5%, as in short catalogues, all of that is as many times more, ten
+at most. Where next to nothing could be told of these, it is told of itemsets twice as frequent, four times …
 
 How large baskets are nobody's reports tell beforehand. Usual are negative binomial sizes of shape 1.5, of mean 6
 where no other is known.
@@ -45,7 +46,7 @@ _SLOPE_ERROR, _UNDONE = 1 / 5, 0.04
 _SUPPORTS, _FALL = (0.05, 0.03), 2 / 3  # of items, of pairs, and from each size on to the next
 _OTHERS = 0.05
 _IMPORTANCE = 0.5  # of triples beside pairs, of sets of four beside triples …
-_LARGER = (1.0, 2.0, 4.0, 8.0)
+_LARGER, _MOST_FREQUENT = (2.0, 4.0, 8.0), 10.0  # times as frequent as usual
 _HOPELESS = 1.0  # expected error from which on larger supports are looked at
 # designs of operators of one M: at the supports that sampling leaves of the wanted ones, triples count little
 _LEFT, _DESIGN_WEIGHT = (0.03, 0.02, 0.015), 0.1
@@ -60,11 +61,12 @@ def wanted_support(k: int) -> float:
     return _SUPPORTS[0] if k == 1 else _SUPPORTS[1] * _FALL ** (k - 2)
 
 
-def design_objective(largest: int) -> MeanVariance:
+def design_objective(largest: int, frequency: float) -> MeanVariance:
     """Return what makes a good operator for itemsets of up to ``largest`` items, for baskets of any one M."""
     sizes = range(1, largest + 1)
-    supports = tuple(_LEFT[k - 1] if k <= len(_LEFT) else _LEFT[-1] * _FALL ** (k - len(_LEFT)) for k in sizes)
-    return MeanVariance(supports, tuple(_DESIGN_WEIGHT ** max(k - 2, 0) for k in sizes), _OTHERS)
+    left = (_LEFT[k - 1] if k <= len(_LEFT) else _LEFT[-1] * _FALL ** (k - len(_LEFT)) for k in sizes)
+    weights = tuple(_DESIGN_WEIGHT ** max(k - 2, 0) for k in sizes)
+    return MeanVariance(tuple(support * frequency for support in left), weights, _OTHERS * frequency)
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,10 @@ class Sizes:
     def mean(self) -> float:
         """Mean size."""
         return float(self.shares @ np.arange(len(self.shares)))
+
+    def frequency(self, n_items: int) -> float:
+        """Return how many times as frequent as usual itemsets of so many items are: as the average item is above 5%."""
+        return min(max(1.0, round(self.mean / (_OTHERS * n_items), 2)), _MOST_FREQUENT)
 
     def thinned(self, share: float) -> "Sizes":
         """Return the law of how many items are left where each stays with this chance."""
@@ -162,7 +168,7 @@ def expected_errors(question: "Question", sizes: Sizes, reports: float, largest:
     Raises:
         EstimateError: the operator tells nothing of itemsets of some size.
     """
-    for scale in _LARGER:
+    for scale in _scales(sizes.frequency(question.n_items)):
         found = {k: expected_error(question, sizes, reports, k, scale) for k in range(1, largest + 1)}
         if overall([np.array([each.relative**2]) for each in found.values()])[0] <= _HOPELESS:
             break
@@ -172,8 +178,9 @@ def expected_errors(question: "Question", sizes: Sizes, reports: float, largest:
 def expected_error(question: "Question", sizes: Sizes, reports: float, k: int, scale: float = 1.0) -> ExpectedError:
     """Return the expected error of a k-itemset ``scale`` times as frequent as usual."""
     factor, spread = sizes.undoing(question.transaction_size, k)
-    support = wanted_support(k) * scale
-    noise = factor * math.sqrt(variance(question, k, support / factor) / reports)
+    frequency = sizes.frequency(question.n_items)
+    support = wanted_support(k) * frequency * scale
+    noise = factor * math.sqrt(variance(question, k, support / factor, _OTHERS * frequency) / reports)
     return ExpectedError(support, noise, support * math.hypot(spread, _UNDONE * (1 - 1 / factor)), factor)
 
 
@@ -195,29 +202,30 @@ def variance(question: "Question", k: int, support: float, others: float = _OTHE
     )
 
 
-class Criterion:
-    """Expected errors of many designs: of so many answers, for baskets of these sizes, itemsets of 1..``largest``."""
+def design_errors(
+    sizes: Sizes, reports: float, frequency: float, transaction_sizes: NDArray[np.int64], moments: Floats
+) -> Floats:
+    """Return the expected error of many designs, a share of the supports.
 
-    def __init__(self, sizes: Sizes, reports: float, largest: int, transaction_sizes: "range | list[int]") -> None:
-        self.reports, self.largest = reports, largest
-        self.undoing = {m: [sizes.undoing(m, k) for k in range(1, largest + 1)] for m in transaction_sizes}
+    Args:
+        sizes: of baskets.
+        reports: answers about items.
+        frequency: how many times as frequent as usual the itemsets are that moments are of.
+        transaction_sizes: M of each design, int64 (designs,).
+        moments: E[Z²] by k, as :func:`design_objective` wants them, float64 (designs, largest).
+    """
+    largest = range(1, moments.shape[1] + 1)
+    undoing = {m: [sizes.undoing(m, k) for k in largest] for m in set(transaction_sizes.tolist())}
+    factors, spreads = np.array([undoing[m] for m in transaction_sizes.tolist()]).transpose(2, 1, 0)
+    biases = spreads**2 + (_UNDONE * (1 - 1 / factors)) ** 2
+    for scale in _scales(frequency):
+        supports = np.array([wanted_support(k) for k in largest])[:, None] * frequency * scale
+        errors = overall(list(factors**2 * moments.T / (reports * supports**2) + biases))
+        if errors.min() <= _HOPELESS:
+            break
+    return errors
 
-    def errors(self, transaction_sizes: NDArray[np.int64], moments: Floats) -> Floats:
-        """Return the expected error of each design, a share of the supports.
 
-        Args:
-            transaction_sizes: M of each, int64 (designs,).
-            moments: E[Z²] by k, as :func:`design_objective` wants them, float64 (designs, largest).
-        """
-        factors, spreads = np.array([self.undoing[m] for m in transaction_sizes.tolist()]).T.swapaxes(1, 2)
-        for scale in _LARGER:
-            errors = overall(
-                [
-                    factor**2 * moments[:, k - 1] / (self.reports * (wanted_support(k) * scale) ** 2)
-                    + spread**2 + (_UNDONE * (1 - 1 / factor)) ** 2
-                    for k, (factor, spread) in enumerate(zip(factors.T, spreads.T, strict=True), 1)
-                ]
-            )  # fmt: skip
-            if errors.min() <= _HOPELESS:
-                break
-        return errors
+def _scales(frequency: float) -> list[float]:
+    """Return how many times as frequent itemsets are looked at, one after the other."""
+    return [1.0, *(scale for scale in _LARGER if scale * frequency <= _MOST_FREQUENT)]

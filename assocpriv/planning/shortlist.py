@@ -173,7 +173,9 @@ def refine(
         )
     chosen = np.sort(np.argsort(-supports, kind="stable")[:best])
     names = [plan.catalogue[items[row]] for row in chosen.tolist()]
-    sizes = Sizes.usual(plan.n_items, None if facts.sizes is None else min(facts.sizes.mean, plan.n_items))
+    # where nobody was asked, baskets hold at least what the table's items come to
+    told = float(np.clip(supports, 0.0, 1.0).sum()) if facts.sizes is None else facts.sizes.mean
+    sizes = Sizes.usual(plan.n_items, min(max(told, _LEAST_SHARE), plan.n_items))
     share = float(np.clip(np.clip(supports[chosen], 0.0, 1.0).sum() / sizes.mean, _LEAST_SHARE, 1.0))
     short, second = _compared(plan, sizes, count, names, share, names=_names_of(names, plan))
     return Refinement(second, plan, short, count)

@@ -327,13 +327,14 @@ def _sizes_lines(choice: "Choice") -> list[str]:
 def _expected_lines(choice: "Choice") -> list[str]:
     """Show what is expected of usual itemsets, and from where on all of a size can be believed."""
     levels = whole_levels(choice.plan, choice.reports, choice.request.sizes)
-    lines = [f"expected    from {choice.reports:,} reports, in whole baskets, of one usual itemset; all believed from"]
+    lines = [
+        f"expected    from {choice.reports:,} reports, in whole baskets",
+        "            of one usual itemset  ± error   of it by noise, by undoing  all believed from",
+    ]
     for k, each in choice.expected.items():
-        lines.append(
-            f"            {itemsets_of(k):<12}  {figures.percent(each.support, 1)} ±{figures.percent(each.total, 2)} "
-            f"(noise {figures.percent(each.noise, 2)}, undoing {figures.percent(each.undoing, 2)})  "
-            f"{figures.discoverable(levels[k]):>7}"
-        )
+        parts = f"{figures.percent(each.noise, 2)}, {figures.percent(each.undoing, 2)}"
+        told = f"{figures.percent(each.support, 1, 7)} {figures.percent(each.total, 2, 8)} {parts:>28}"
+        lines.append(f"            {itemsets_of(k):<12} {told}  {figures.discoverable(levels[k]):>17}")
     return lines
 
 
@@ -348,8 +349,8 @@ def _short_lines(choice: "Choice") -> list[str]:
     short = short_catalogue(choice)
     if short is not None and short.pays:
         lines += [
-            f"shorter     asking only about the {short.items} best sold items, if {short.share:.0%} of all sales are "
-            f"theirs, would have errors of pairs {short.error:.2f} times as large:",
+            f"best sold   asking only about the {short.items} best sold items would make errors of pairs "
+            f"{1 - short.error:.0%} smaller, if {short.share:.0%} of all sales are theirs (Zipf's law):",
             f"            assocpriv catalogue --sales sales.csv --best {short.items} -o best.txt",
             "            assocpriv plan --catalogue best.txt --others drop …",
         ]
@@ -392,7 +393,7 @@ def refinement_lines(refinement: "Refinement") -> list[str]:
     plan, before, both = refinement.plan, refinement.before, refinement.amplification_limit
     posterior, short = figures.percent_within(plan.promise.posterior, up=True), refinement.short
     verdict = (
-        f"pays: errors of pairs {short.error:.2f} times as large as by asking as many people what the first were asked"
+        f"pays: errors of pairs {1 - short.error:.0%} smaller than by asking as many people what the first were asked"
         if short.pays
         else "DOES NOT PAY: ask other people what the first were asked, and mine the reports of all together"
     )

@@ -10,7 +10,7 @@ import pytest
 
 from assocpriv.planning.baskets import Choice, choose_plan, explain_promises, make_plan, whole_levels
 from assocpriv.planning.designs import WorstSupport, papers_family, thresholds
-from assocpriv.planning.expected import Criterion, Sizes
+from assocpriv.planning.expected import Sizes, design_errors, design_objective
 from assocpriv.planning.information import spent
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach, Epsilon
@@ -24,17 +24,14 @@ N = 5_000_000
 
 def error_of(choice: Choice, sizes: Sizes) -> float:
     """Return the expected error of a choice, by the moments of its operator."""
-    question, objective = choice.plan.items, (0.03, 0.02, 0.015)
-    from assocpriv.planning.designs import held_law
-
+    question, wanted = choice.plan.items, design_objective(3, sizes.frequency(choice.plan.n_items)).wanted
     model, m = SupportModel.of(question.operator), question.transaction_size
     moments = [
-        sum(chance * float(model.second_moment(k, held)) for held, chance in enumerate(held_law(k, support, 0.05)))
-        for k, support in enumerate(objective, 1)
+        sum(chance * float(model.second_moment(k, held)) for held, chance in enumerate(law)) for k, law in wanted
     ]
     answers = choice.reports * float(choice.plan.share(question))
-    criterion = Criterion(sizes, answers, 3, [m])
-    return float(criterion.errors(np.array([m]), np.array([moments]))[0])
+    frequency = sizes.frequency(choice.plan.n_items)
+    return float(design_errors(sizes, answers, frequency, np.array([m]), np.array([moments]))[0])
 
 
 # ---- the choice

@@ -119,7 +119,7 @@ def test_a_promise_bounds_the_search() -> None:
     bounded = ap.find_plan("5%", 100, reports=300_000, promise=ap.Epsilon(4))
     assert free.plan.amplification == bounded.plan.amplification
     needed = ap.find_plan("5%", 100, promise=ap.Epsilon(1)).reports
-    with pytest.raises(PlanError, match=f"300,000 reports are too few .* up to 1.00; about {needed:,} would do"):
+    with pytest.raises(PlanError, match=f"300,000 reports are too few .* with ε 1.00 about {needed:,} would do"):
         ap.find_plan("5%", 100, reports=300_000, promise=ap.Epsilon(1))
     assert ap.find_plan("5%", 100, reports=needed, promise=ap.Epsilon(1)).reports == needed
 

