@@ -35,7 +35,14 @@ from assocpriv.planning.designs import (
     runs,
     thresholds,
 )
-from assocpriv.planning.expected import ExpectedError, Sizes, design_errors, design_objective, expected_errors
+from assocpriv.planning.expected import (
+    MOST_MEAN,
+    ExpectedError,
+    Sizes,
+    design_errors,
+    design_objective,
+    expected_errors,
+)
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanRequest, catalogue_of, limit_of_each
 from assocpriv.planning.sizes import share_asked, with_sizes
 from assocpriv.plans.baskets import Plan
@@ -194,7 +201,8 @@ def _best_design(request: PlanRequest, answers: float) -> tuple[Design, dict[flo
     bits = [_report_bits(design, request) for design in designs]
     expected = errors(request.sizes)
     best = chosen(expected)
-    means = [part for factor in (0.5, 2.0) if 0 < (part := round(factor * request.sizes.mean, 6)) <= n_items]
+    halves = (round(factor * request.sizes.mean, 6) for factor in (0.5, 2.0))
+    means = [mean for mean in halves if 0 < mean <= min(n_items, MOST_MEAN)]
     others = {mean: designs[chosen(errors(Sizes.usual(n_items, mean)))].transaction_size for mean in means}
     short = expected[np.array(bits) <= 8 * SHORT_BYTES].min(initial=math.inf) / expected[best]
     return designs[best], others, float(max(short, 1.0))

@@ -404,6 +404,8 @@ def find_plan(
         raise PlanError("give the promise, or how many reports there will be: the other is what is looked for")
     size, catalogue = check_range("size", size, 1, MAX_TRANSACTION_SIZE), catalogue_of(items)
     known = {"itemset_size": size, **known}
+    if (known["itemset_size"] or size) < size:
+        raise PlanError("itemset_size (K) must be at least the size of the itemsets to find; leave it out")
     tried = counting(1)
 
     def choice_for(promise: breaches.Breach, number: int) -> Choice:

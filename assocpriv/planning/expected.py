@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from assocpriv.plans.question import Question
 
 Floats = NDArray[np.float64]
-USUAL_MEAN, _SHAPE = 6.0, 1.5
-_MOST_MEAN, _MOST_SIZE = 1000.0, 1 << 12
+USUAL_MEAN, MOST_MEAN, _SHAPE = 6.0, 1000.0, 1.5
+_MOST_SIZE = 1 << 12
 _SLOPE_ERROR, _UNDONE = 1 / 5, 0.04
 _SUPPORTS, _FALL = (0.05, 0.03), 2 / 3  # of items, of pairs, and from each size on to the next
 _OTHERS = 0.05
@@ -84,9 +84,9 @@ class Sizes:
             PlanError: a mean that no baskets of so many items have.
         """
         known = min(USUAL_MEAN, n_items / 2) if mean is None else mean
-        if not 0 < known <= min(_MOST_MEAN, n_items):
+        if not 0 < known <= min(MOST_MEAN, n_items):
             raise PlanError(
-                f"the mean size of baskets must lie above 0 and be at most {min(int(_MOST_MEAN), n_items):,} items "
+                f"the mean size of baskets must lie above 0 and be at most {min(int(MOST_MEAN), n_items):,} items "
                 f"(items sold over receipts), got {known:g}"
             )
         most = min(n_items, _MOST_SIZE, 20 + math.ceil(30 * known))

@@ -148,6 +148,8 @@ def test_what_nothing_finds_is_said() -> None:
             ap.find_plan(support, 12, promise=USUAL)
     with pytest.raises(PlanError, match="give the promise, or how many reports"):
         ap.find_plan("1%", 12)
+    with pytest.raises(PlanError, match=r"itemset_size \(K\) must be at least the size"):
+        ap.find_plan("20%", 50, size=3, itemset_size=2, promise=USUAL)
     with pytest.raises(PlanError, match=r"size must be in 1..15"):
         ap.find_plan("1%", 12, size=0, promise=USUAL)
     with pytest.raises(PlanError, match=f"reports must be in 1..{MOST_REPORTS}"):
