@@ -79,7 +79,7 @@ def test_a_sample_and_its_mean_choose_alike() -> None:
     law = Sizes.usual(1000, 6)
     sample = {size: round(10**6 * share) for size, share in enumerate(law.shares.tolist())}
     assert make_plan(1000, USUAL, like=sample) == make_plan(1000, USUAL, mean_size=6)
-    assert list(choose_plan(5000, USUAL, mean_size=900).other_means) == [450]
+    assert list(choose_plan(5000, USUAL, mean_size=900).other_means) == [pytest.approx(450, rel=0.01)]
     short = choose_plan(1000, USUAL, like={3: 5})
     assert (short.plan.items.transaction_size, short.expected[2].factor, short.expected[2].undoing) == (3, 1, 0)
 
