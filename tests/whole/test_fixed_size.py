@@ -559,9 +559,9 @@ def test_half_of_the_sizes_suffice(n, m, size):
     [
         (27, {}, "fixed-size"), (59, {"itemset_size": 2}, "fixed-size"),
         (1000, {}, "select-a-size"), (59, {"transaction_size": 5, "paper": True}, "select-a-size"),
-        (2, {}, "select-a-size"),
+        (2, {}, "fixed-size"),
     ],
-    ids=["short catalogue", "pairs", "long catalogue", "the paper's choice", "no pair outside a transaction"],
+    ids=["short catalogue", "pairs", "long catalogue", "the paper's choice", "no item but the dummies outside"],
 )  # fmt: skip
 def test_short_catalogues_get_reports_of_a_fixed_size(n_items, wishes, kind):
     """Where they tell more, reports have a fixed size, and keep the promise; where they cannot win, they have not."""
