@@ -144,7 +144,8 @@ def plan(output: Path | None, force: bool, **options: Any) -> None:
     if (options["items"] is None) == (options["catalogue"] is None):
         raise click.UsageError("give one of --items and --catalogue")
     if output is not None:
-        opt.check_writable(output, force=force, inputs=names.paths)
+        sample = [] if options["like"] is None else [options["like"]]
+        opt.check_writable(output, force=force, inputs=[*names.paths, *sample])
     # what is not given of the two is what is looked for
     is_open = options["find"] and opt.given("reports") and options["posterior"] is None and options["epsilon"] is None
     promise = None if is_open else opt.require_promise(dict(options))

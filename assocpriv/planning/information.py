@@ -62,11 +62,11 @@ def spent(plan: "Plan") -> dict[int, float] | None:
         b_k = (C(n,k) − C(n,k−1))² C(n−2k, M−k) / (C(n,k) C(n,M)) · 4γ/(γ−1)²
 
     (proof in docs/why-it-works.md). Returned are the b_k/v_k of a plan's question about items; None of a catalogue of
-    fewer than 2M items, where the bound has another form.
+    fewer than 2M items, where the bound has another form, and of a plan of several reports a person.
     """
     asked, n, gamma = plan.items, plan.n_items, plan.amplification
     m = asked.transaction_size
-    if n < 2 * m or gamma == 1:
+    if n < 2 * m or gamma == 1 or plan.reports_per_person > 1:
         return None
     model, share, told = SupportModel.of(asked.operator), plan.share(asked), {}
     for k in range(1, asked.itemset_size + 1):

@@ -189,7 +189,7 @@ def _sales_of(path: Path) -> Iterator[tuple[str, int]]:
         if not any(cells):
             continue
         if len(cells) != 2 or not cells[0] or not (cells[1].isascii() and cells[1].isdigit() and len(cells[1]) < 16):
-            if line == 1 and len(cells) == 2:
+            if line == 1 and len(cells) == 2 and not any(digit in cells[1] for digit in "0123456789"):
                 continue  # names of columns
             raise BasketError(f"{path}: line {line} must be a name and a whole number, as milk,1250")
         yield cells[0], int(cells[1])
