@@ -100,6 +100,7 @@ def choose_plan(items: int | Iterable[str] | None = None, promise: Breach | None
     (8, {3.0: 7, 12.0: 14})
     """
     from assocpriv.planning import baskets
+    from assocpriv.planning.request import catalogue_of
 
     slips = {"epsilon", "prior", "posterior"} & wishes.keys()
     if slips or not isinstance(promise, Breach):
@@ -108,14 +109,16 @@ def choose_plan(items: int | Iterable[str] | None = None, promise: Breach | None
     check_names(wishes, [*signature(baskets.choose_plan).parameters])
     if items is None:
         raise TypeError("plan() needs items: how many there are, or their names")
-    return baskets.choose_plan(items, promise, **_with_sizes(items, wishes))
+    catalogue = catalogue_of(items)
+    return baskets.choose_plan(catalogue, promise, **_with_sizes(catalogue, wishes))
 
 
 def find_plan(support: float | str | Fraction, items: int | Iterable[str], **wishes: Any) -> "Found":
-    """Return the plan with the weakest need to find all itemsets of a size that have a support in whole baskets.
+    """Return a plan that finds all itemsets of a size that have a support in whole baskets, needing little.
 
-    With ``reports`` the least ε is looked for, up to that of the promise if one is given; without them the least number
-    of reports under the promise, of two digits. One step less does not do.
+    With ``reports`` an ε of two decimals is looked for, up to that of the promise if one is given; without them a
+    number of reports under the promise, of two digits. One step less does not do; still less may, where the planner's
+    designs change.
 
     Args:
         support: in (0, 1], as 0.01 or ``"1%"``, in whole baskets.
@@ -135,19 +138,20 @@ def find_plan(support: float | str | Fraction, items: int | Iterable[str], **wis
     ('12.1%', 1)
     """
     from assocpriv.planning import discovery
+    from assocpriv.planning.request import catalogue_of
 
-    items = items if isinstance(items, int) else list(items)
-    return discovery.find_plan(support, items, **_with_sizes(items, wishes))
+    catalogue = catalogue_of(items)
+    return discovery.find_plan(support, catalogue, **_with_sizes(catalogue, wishes))
 
 
-def _with_sizes(items: int | Iterable[str], wishes: dict[str, Any]) -> dict[str, Any]:
+def _with_sizes(catalogue: "Catalogue", wishes: dict[str, Any]) -> dict[str, Any]:
     """Return wishes with the sizes of baskets in place of a sample of them."""
     sample = wishes.get("like")
     if sample is None or isinstance(sample, Mapping):
         return wishes
     from assocpriv.simulation.samples import sample_sizes
 
-    return wishes | {"like": sample_sizes(sample, items, wishes.get("names")).sizes}
+    return wishes | {"like": sample_sizes(sample, catalogue, wishes.get("names")).sizes}
 
 
 def foresee(plan: PublishedPlan, reports: int) -> Any:

@@ -158,7 +158,7 @@ def say_compiling() -> None:
 
 def say_what_it_took(seconds: float) -> None:
     """Say how long a command took, and how much memory, where more than usual is to be said."""
-    if _verbosity() <= 0:
+    if not is_verbose():
         return
     with contextlib.suppress(ImportError):  # Windows does not say
         import resource

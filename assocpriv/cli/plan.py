@@ -42,8 +42,8 @@ _rare_options = opt.rare(
     click.option(
         "--find",
         metavar="SUPPORT",
-        help="Look for the weakest need to find this support in whole baskets, as 1%: the least ε for --reports, or "
-        "about the fewest reports for a promise.",
+        help="Look for what finds this support in whole baskets, as 1%: a small ε for --reports, or few reports for a "
+        "promise.",
     ),
     click.option("--size", type=opt.WHOLE, help="Of --find: items of the itemsets.  [default: 2]"),
     click.option(

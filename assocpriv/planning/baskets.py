@@ -82,8 +82,8 @@ class Choice:
         request: what was wished, with the sizes of baskets that were known or assumed.
         expected: by itemset size what is expected of the support of a usual itemset.
         other_means: by mean size, half and twice the one assumed, the M that would have been chosen.
-        short_costs: how many times as large the expected error is where reports may take 8 bytes; None where no design
-            has such, 1 where this one has.
+        short_costs: how many times as large the expected error is where reports may take 8 bytes; infinite where no
+            design has such, 1 where this one has; None of the paper's choice.
     """
 
     plan: Plan
@@ -150,7 +150,7 @@ def choose_plan(
     design, other_means, short_costs = (
         (_papers_design(request), {}, None) if paper else _best_design(request, request.reports * float(1 - share))
     )
-    question = question_of(design, request)
+    question = _question_of(design, request)
     plan = Plan(
         catalogue=request.catalogue,
         questions=(question,) if paper else with_sizes(question, share, request.limit, request.reports),
@@ -158,11 +158,12 @@ def choose_plan(
         names=request.names,
         reports_per_person=request.reports_per_person,
     )
-    expected = expected_errors(question, request.sizes, _answers(plan, request.reports), request.largest)
+    answers = request.reports * float(plan.share(plan.items))
+    expected = expected_errors(question, request.sizes, answers, request.largest)
     return Choice(plan, request, expected, other_means, short_costs)
 
 
-def question_of(design: Design, request: PlanRequest) -> Question:
+def _question_of(design: Design, request: PlanRequest) -> Question:
     """Return the question about items that a design is for."""
     m, n_items = design.transaction_size, len(request.catalogue)
     return Question(
@@ -171,11 +172,6 @@ def question_of(design: Design, request: PlanRequest) -> Question:
         generator=design.generator(n_items + m, m + request.largest),
         itemset_size=request.largest,
     )
-
-
-def _answers(plan: Plan, reports: int) -> float:
-    """Return how many of so many reports are about items, on average."""
-    return reports * float(plan.share(plan.items))
 
 
 # ---- the search

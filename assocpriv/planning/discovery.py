@@ -15,7 +15,7 @@ from itertools import count as counting
 from math import comb
 from typing import Any, overload
 
-from assocpriv.planning.baskets import Choice, choose_plan
+from assocpriv.planning.baskets import Choice, choose_plan, whole_levels
 from assocpriv.planning.designs import MOST_REPORTS
 from assocpriv.planning.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.planning.request import catalogue_of
@@ -302,7 +302,7 @@ def _composed_up(plan: "Plan") -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The weakest need to find a support in whole baskets: reports for a promise, or a promise for so many reports.
+    """A need that finds a support in whole baskets: reports for a promise, or a promise for so many reports.
 
     ``size`` is how many items the itemsets have; ``solved`` is what was asked for, ``reports`` or ``promise``.
     """
@@ -374,30 +374,11 @@ def find_plan(
     progress: Callable[[int, int], None] | None = None,
     **known: Any,
 ) -> Found:
-    """Return the plan with the weakest need to find all itemsets of a size that have a support in whole baskets.
+    """Return the plan of :func:`assocpriv.find_plan`; ``known`` is all else that :func:`choose_plan` takes.
 
-    They are found where the level's figure (server/intervals.py) of the plan made for this very need, times what
-    undoing the sampling multiplies it by, is no more than the support. With ``reports`` the least ε is looked for, in
-    steps of 0.01, up to that of the promise if one is given; without them the least number of reports, of two digits,
-    under the promise. One step less does not do.
-
-    Args:
-        support: in (0, 1], as 0.01 or ``"1%"``, in whole baskets.
-        items: number of items or their names.
-        size: items of an itemset.
-        reports: how many there will be.
-        promise: what must be kept.
-        prior: with ``reports``, what the promise found is shown for.
-        progress: called with (done, total) steps.
-        known: ``mean_size``, ``like``, ``names`` and all else that :func:`assocpriv.plan` takes.
-
-    Raises:
-        PlanError: arguments out of range, or nothing does: it says how many reports would.
-
-    >>> import assocpriv as ap
-    >>> found = ap.find_plan("20%", 100, size=1, reports=20_000, mean_size=4)
-    >>> f"{float(found.promise.posterior):.1%}", found.plan.items.itemset_size
-    ('12.1%', 1)
+    All itemsets of a size are found where the level's figure (server/intervals.py), times what undoing the sampling
+    multiplies it by, is no more than the support. The planner's designs change with what is looked for, so what holds
+    at one step may fail at the next: the answer is an edge, and others may lie below.
     """
     wanted = _support(support)
     if reports is None and promise is None:
@@ -415,9 +396,7 @@ def find_plan(
 
     def finds(promise: breaches.Breach, number: int) -> bool:
         choice = choice_for(promise, number)
-        candidates, respondents = comb(len(catalogue), size), Respondents.of(choice.plan, number)
-        factor = choice.request.sizes.undoing(choice.plan.items.transaction_size, size)[0]
-        return factor * level_discoverable_support(respondents, size, candidates) <= wanted
+        return whole_levels(choice.plan, number, choice.request.sizes)[size] <= wanted
 
     def least_reports(promise: breaches.Breach) -> int:
         place = _least(lambda place: finds(promise, _two_digits(place)), _MOST_PLACES)

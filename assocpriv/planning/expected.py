@@ -26,7 +26,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,7 +181,12 @@ def expected_error(question: "Question", sizes: Sizes, reports: float, k: int, s
     frequency = sizes.frequency(question.n_items)
     support = wanted_support(k) * frequency * scale
     noise = factor * math.sqrt(variance(question, k, support / factor, _OTHERS * frequency) / reports)
-    return ExpectedError(support, noise, support * math.hypot(spread, _UNDONE * (1 - 1 / factor)), factor)
+    return ExpectedError(support, noise, support * math.sqrt(_wrong(factor, spread)), factor)
+
+
+def _wrong(factor: Any, spread: Any) -> Any:
+    """Return the relative squared error that undoing the sampling leaves, by F and τ; arrays work elementwise."""
+    return spread**2 + (_UNDONE * (1 - 1 / factor)) ** 2
 
 
 def overall(relative: Sequence[Floats]) -> Floats:
@@ -217,10 +222,9 @@ def design_errors(
     largest = range(1, moments.shape[1] + 1)
     undoing = {m: [sizes.undoing(m, k) for k in largest] for m in set(transaction_sizes.tolist())}
     factors, spreads = np.array([undoing[m] for m in transaction_sizes.tolist()]).transpose(2, 1, 0)
-    biases = spreads**2 + (_UNDONE * (1 - 1 / factors)) ** 2
     for scale in _scales(frequency):
         supports = np.array([wanted_support(k) for k in largest])[:, None] * frequency * scale
-        errors = overall(list(factors**2 * moments.T / (reports * supports**2) + biases))
+        errors = overall(list(factors**2 * moments.T / (reports * supports**2) + _wrong(factors, spreads)))
         if errors.min() <= _HOPELESS:
             break
     return errors

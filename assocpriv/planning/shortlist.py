@@ -102,7 +102,7 @@ def _compared(
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """A plan for other people than those of the plan of the table, ``before``, what it was made for.
+    """A plan for other people than those of the plan of the table, ``before``.
 
     ``short`` says what asking ``reports`` people about these items alone means, and whether it pays.
     """

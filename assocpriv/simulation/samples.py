@@ -5,6 +5,7 @@ The sample's baskets may be looked at; a catalogue is made of them, or they are 
 
 import csv
 import io
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.client.transactions import BasketCounts, read_transactions
-from assocpriv.files.plans import check_catalogue, normalized
+from assocpriv.files.plans import check_catalogue, normalized, read_text
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.names import Names
@@ -29,6 +30,8 @@ from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:
     from assocpriv.records.sources import Progress
+
+_COUNT = re.compile("[0-9]{1,15}")
 
 
 # ---- sizes of baskets
@@ -153,8 +156,8 @@ def best_sold(sales: Any, best: int | None = None, min_count: int = 1) -> Catalo
     """Return the names of a list of sales, or of the best sold items in it; no basket is needed for it.
 
     Args:
-        sales: a CSV file without quotes needed in numbers, in each line a name and how many were sold (a first line
-            without a number names columns), or a mapping from names to numbers.
+        sales: a CSV file, in each line a name and how many were sold (a first line without a digit in its second cell
+            names columns), or a mapping from names to numbers.
         best: so many names at most, those sold most.
         min_count: how many of an item must have been sold.
 
@@ -162,7 +165,8 @@ def best_sold(sales: Any, best: int | None = None, min_count: int = 1) -> Catalo
         As :func:`draft_catalogue`, with no baskets; ``share`` is what share of all that was sold is theirs.
 
     Raises:
-        BasketError: a list that cannot be read: it says which line.
+        PlanError: a file that cannot be read.
+        BasketError: a line that is not of that form: it says which.
 
     >>> import assocpriv as ap
     >>> draft = ap.best_sold({"tea": 30, "milk": 60, "rye": 10}, best=2)
@@ -179,20 +183,18 @@ def best_sold(sales: Any, best: int | None = None, min_count: int = 1) -> Catalo
 
 def _sales_of(path: Path) -> Iterator[tuple[str, int]]:
     """Yield the lines of a list of sales."""
+    rows = csv.reader(io.StringIO(read_text(path, "list of sales"), newline=""))
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error.strerror}"
-        raise BasketError(f"the list of sales {path} {why}") from None
-    for line, row in enumerate(csv.reader(io.StringIO(text, newline="")), 1):
-        cells = [cell.strip() for cell in row]
-        if not any(cells):
-            continue
-        if len(cells) != 2 or not cells[0] or not (cells[1].isascii() and cells[1].isdigit() and len(cells[1]) < 16):
-            if line == 1 and len(cells) == 2 and not any(digit in cells[1] for digit in "0123456789"):
-                continue  # names of columns
-            raise BasketError(f"{path}: line {line} must be a name and a whole number, as milk,1250")
-        yield cells[0], int(cells[1])
+        for row in rows:
+            line, cells = rows.line_num, [cell.strip() for cell in row]
+            if not any(cells):
+                continue
+            if len(cells) == 2 and cells[0] and _COUNT.fullmatch(cells[1]):
+                yield cells[0], int(cells[1])
+            elif not (line == 1 and len(cells) == 2 and not re.search("[0-9]", cells[1])):  # names of columns
+                raise BasketError(f"{path}: line {line} must be a name and a whole number, as milk,1250")
+    except csv.Error:
+        raise BasketError(f"{path}: line {rows.line_num} is not CSV; check its quotes") from None
 
 
 def try_catalogue(

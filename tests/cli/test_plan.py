@@ -377,7 +377,11 @@ def test_a_bad_line_of_sales_is_named(tmp_path: Path, wrong: str) -> None:
     message = refused_without_output(tmp_path, "catalogue", "--sales", sales, "-o", tmp_path / "n.txt")
     assert "line 2 must be a name and a whole number" in message
     assert wrong not in message
-    assert "cannot be read" in refused("catalogue", "--sales", tmp_path / "none.csv")
+    assert "cannot read the list of sales" in refused("catalogue", "--sales", tmp_path / "none.csv")
+    sales.write_text("milk,5\n" + "x" * 200_000 + ",3\n", encoding="utf-8")
+    assert "line 2 is not CSV" in refused("catalogue", "--sales", sales)
+    sales.write_text("milk,-5\ntea,3\n", encoding="utf-8")
+    assert "line 1 must be a name" in refused("catalogue", "--sales", sales)
 
 
 def test_commands_say_what_was_understood(tmp_path: Path) -> None:

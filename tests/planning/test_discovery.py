@@ -128,6 +128,9 @@ def test_names_may_come_from_an_iterator() -> None:
     """Names that can be read once give the answer of a list of them."""
     names = [f"item {number}" for number in range(20)]
     assert ap.find_plan("5%", iter(names), promise=USUAL).plan == ap.find_plan("5%", names, promise=USUAL).plan
+    assert ap.find_plan("5%", set(names), promise=USUAL).plan == ap.find_plan("5%", sorted(names), promise=USUAL).plan
+    baskets = [names[:2], names[:1]]
+    assert ap.plan(iter(names), USUAL, like=baskets) == ap.plan(names, USUAL, like=baskets)
 
 
 def test_the_search_finds_every_edge() -> None:
