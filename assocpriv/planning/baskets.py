@@ -23,7 +23,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assocpriv.planning.designs import (
     Design,
@@ -179,29 +178,27 @@ def _question_of(design: Design, request: PlanRequest) -> Question:
 
 def _best_design(request: PlanRequest, answers: float) -> tuple[Design, dict[float, int], float]:
     """Return the best design, what other mean sizes would have M be, and what 8 bytes cost."""
-    n_items, frequency = len(request.catalogue), request.sizes.frequency(len(request.catalogue))
+    n_items = len(request.catalogue)
+    design, short = _best_for(request, request.sizes, answers)
+    halves = (round(factor * request.sizes.mean, 6) for factor in (0.5, 2.0))
+    laws = {mean: Sizes.usual(n_items, mean) for mean in halves if 0 < mean <= min(n_items, MOST_MEAN)}
+    others = {mean: _best_for(request, sizes, answers)[0].transaction_size for mean, sizes in laws.items()}
+    return design, others, short
+
+
+def _best_for(request: PlanRequest, sizes: Sizes, answers: float) -> tuple[Design, float]:
+    """Return the best design for baskets of these sizes, and how many times its error the best of 8 bytes has."""
+    n_items, frequency = len(request.catalogue), sizes.frequency(len(request.catalogue))
     shared = n_items, request.largest, frequency, request.limit
     designs = [design for m in request.transaction_sizes for design in _designs_of(*shared, m)]
     if not designs:
         raise _no_operator()
-    found = np.array([design.transaction_size for design in designs]), np.array([d.moments for d in designs])
-
-    def errors(sizes: Sizes) -> NDArray[np.float64]:
-        return design_errors(sizes, answers, frequency, *found)
-
-    def chosen(expected: NDArray[np.float64]) -> int:
-        best = int(expected.argmin())
-        near = np.flatnonzero((expected <= _NEAR * expected[best]) & (found[0] == found[0][best])).tolist()
-        return min(near, key=lambda place: (bits[place], expected[place]))
-
-    bits = [_report_bits(design, request) for design in designs]
-    expected = errors(request.sizes)
-    best = chosen(expected)
-    halves = (round(factor * request.sizes.mean, 6) for factor in (0.5, 2.0))
-    means = [mean for mean in halves if 0 < mean <= min(n_items, MOST_MEAN)]
-    others = {mean: designs[chosen(errors(Sizes.usual(n_items, mean)))].transaction_size for mean in means}
-    short = expected[np.array(bits) <= 8 * SHORT_BYTES].min(initial=math.inf) / expected[best]
-    return designs[best], others, float(max(short, 1.0))
+    ms, bits = np.array([d.transaction_size for d in designs]), np.array([_report_bits(d, request) for d in designs])
+    errors = design_errors(sizes, answers, frequency, ms, np.array([design.moments for design in designs]))
+    near = np.flatnonzero((errors <= _NEAR * errors.min()) & (ms == ms[errors.argmin()]))
+    best = min(near.tolist(), key=lambda place: (bits[place], errors[place]))
+    short = errors[bits <= 8 * SHORT_BYTES].min(initial=math.inf) / errors[best]
+    return designs[best], float(max(short, 1.0))
 
 
 @lru_cache(maxsize=64)

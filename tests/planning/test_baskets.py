@@ -152,6 +152,15 @@ def test_bad_requests_are_refused(change: dict[str, Any], message: str) -> None:
         make_plan(**arguments)
 
 
+@pytest.mark.parametrize("n_items", [20, 50, 200])
+def test_other_means_are_those_that_would_be_told(n_items: int) -> None:
+    """Half and twice the mean have the M that the planner takes for them, in short catalogues too."""
+    choice = choose_plan(n_items, USUAL, reports=10**6, mean_size=6)
+    assert len(choice.other_means) == 2
+    for mean, m in choice.other_means.items():
+        assert make_plan(n_items, USUAL, reports=10**6, mean_size=mean).items.transaction_size == m
+
+
 # ---- the paper's choice
 
 
