@@ -352,7 +352,7 @@ def _short_lines(choice: "Choice") -> list[str]:
             f"best sold   asking only about the {short.items} best sold items would make errors of pairs "
             f"{1 - short.error:.0%} smaller, if {short.share:.0%} of all sales are theirs (Zipf's law):",
             f"            assocpriv catalogue --sales sales.csv --best {short.items} -o best.txt",
-            "            assocpriv plan --catalogue best.txt --others drop …",
+            f"            assocpriv plan --catalogue best.txt --others drop --mean-size {short.held:.2g} …",
         ]
     return lines
 
