@@ -9,6 +9,7 @@ import sys
 import threading
 from io import TextIOWrapper
 from time import perf_counter
+from types import FrameType
 from typing import Any, NoReturn
 
 import click
@@ -40,6 +41,14 @@ _ROOMS = {
 }
 _HOMES = {name: f"assocpriv.cli.{room}:{name}" for room, names in _ROOMS.items() for name in names}
 
+_interrupted = threading.Event()
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    """Remember that a signal ends the command, and end it."""
+    _interrupted.set()
+    raise KeyboardInterrupt
+
 
 class _Group(LazyGroup):
     """Turns what is refused into one line and exit status 1."""
@@ -58,12 +67,17 @@ class _Group(LazyGroup):
     def _main(self, *args: Any, **options: Any) -> Any:
         if threading.current_thread() is not threading.main_thread():
             return super().main(*args, **options)
-        # as Ctrl-C: what is unfinished is taken away on the way out
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # both as Ctrl-C: what is unfinished is taken away on the way out
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        heard = [number for number, handler in before.items() if handler != signal.SIG_IGN]  # ignored: nohup
+        _interrupted.clear()
         try:
+            for number in heard:
+                signal.signal(number, _interrupt)
             return super().main(*args, **options)
         finally:
-            signal.signal(signal.SIGTERM, before or signal.SIG_DFL)  # None: set by another language
+            for number in heard:
+                signal.signal(number, before[number] or signal.SIG_DFL)  # None: set by another language
 
     def invoke(self, ctx: click.Context) -> Any:
         started = perf_counter()
@@ -77,6 +91,8 @@ class _Group(LazyGroup):
         except (AssocprivError, OSError, MemoryError) as error:
             problem = _problem(error)
         except Exception as error:
+            if _interrupted.is_set():  # in the middle of an import Python may say something else
+                raise KeyboardInterrupt from error
             if not _is_of_damaged_code(error):
                 raise
             problem = f"compiled code is damaged; remove the folder {find_folder()}"

@@ -188,6 +188,21 @@ def test_a_signal_leaves_nothing_unfinished(tmp_path: Path, number: signal.Signa
     assert not any((tmp_path / "out").iterdir())
 
 
+def test_an_interrupt_that_an_import_took_for_another_error(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal ends the command with status 1 and no traceback, whatever Python makes of it on the way."""
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise TypeError("expected a message argument") from None  # what an import of ssl once said
+
+    monkeypatch.setattr(ap, "inspect", interrupted)
+    result = CliRunner().invoke(main, ["inspect", str(home / "plan.json")])
+    assert result.exit_code == 1
+    assert result.output.strip() == "Aborted!"
+
+
 def test_out_of_memory(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Running out of memory is an error in one line."""
 
