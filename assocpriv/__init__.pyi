@@ -54,7 +54,7 @@ from .server.itemsets import (
 from .server.rules import to_arules as to_arules, write_rules as write_rules
 from .server.selection import ItemsetFilter as ItemsetFilter
 from .api import (
-    answer as answer, ask as ask, ask_rules as ask_rules, association_rules as association_rules,
+    answer as answer, ask as ask, ask_rules as ask_rules, association_rules as association_rules, draws as draws,
     mine as mine, reconstruct as reconstruct, to_frame as to_frame,
 )
 

@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.files.reports import Reports, as_reports
+from assocpriv.files.reports import Reports, as_collections, as_reports
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.kind import knows, load_for
 from assocpriv.plans.published import PublishedPlan
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     AnyReports = Reports | SparkReports | str | Path | Iterable[str | Path]
 
-_COUNTING = ("confidence_level", "population", "memory_bytes", "progress")  # what a question to reports takes beside
+_COUNTING = ("confidence_level", "memory_bytes", "progress")  # what a question to reports takes beside
 
 
 # ---- plans
@@ -324,7 +324,7 @@ def _is_one(records: Any) -> bool:
 
 
 def mine(
-    reports: "AnyReports",
+    reports: "AnyReports | Sequence[AnyReports]",
     min_support: float | str | None = None,
     *,
     top: int | None = None,
@@ -332,73 +332,65 @@ def mine(
     certain: float | str | None = None,
     certain_by: str = "split",
     confidence_level: float | str = 0.95,
-    population: bool = False,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     light: bool = False,
 ) -> Any:
-    """Find frequent itemsets from reports alone.
+    """Find itemsets from reports alone, with how sure each is.
 
-    Supports are shares of transactions *within at most M sampled items* (the plan's transaction size): a longer
-    basket reported only M of its items. Of a plan with blocks, of which each report is about one, they are those of
-    whole baskets where hardly anybody holds more than M items of a block: ``attrs`` and ``sampling_loss`` say so.
-    Estimates are unbiased and not clipped to [0, 1].
+    Supports are shares of **whole baskets** where the plan asks some people how many items they hold, as plans do;
+    otherwise of what is left of baskets sampled to the plan's M items. They are posterior means, under priors that are
+    fitted to the same reports.
 
     Args:
         reports: reports, a report file, a folder of them, or a list of files; or reports that Spark's tasks read
-            (``assocpriv.spark.read_reports``).
-        min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, the lowest at which what is found can be believed,
-            of each size that these reports can decide at all.
-        top: instead of a minimum support, how many itemsets of the largest estimates are wanted; what ties with the
-            last of them comes too. Each gets its rank among all that were counted, and the ranks that it may have.
+            (``assocpriv.spark.read_reports``). A list of such collections, or of files of several plans, is read
+            together: of a first collection and a second about a shorter catalogue (:func:`refine`), of other people.
+        min_support: S in (0, 1], as 0.02 or ``"2%"``; by default, or with ``"auto"``, the least that is likely to be
+            told from noise.
+        top: instead of a minimum support, how many itemsets of the largest supports are wanted.
         max_itemset: largest itemsets; the plan's ``itemset_size`` by default, which its generator supports.
         certain: also test which itemsets are frequent, such that among those called certain the expected share of
-            false ones is at most 1 less this: ``"95%"`` allows 5%.
+            false ones is at most 1 less this: ``"95%"`` allows 5%, whatever the other supports are.
         certain_by: ``split``: 3 in 10 reports choose the itemsets, the others alone measure and test them. ``all``: all
             reports do both, and every possible itemset up to the largest size counts as tested.
-        confidence_level: of the intervals ``ci_low`` … ``ci_high``, as 0.95 or ``"95%"``: score intervals, which hold
-            where few reports show an itemset, or normal ones where these are the same.
-        population: standard errors, intervals and tests for the population that the transactions were drawn from,
-            instead of for the transactions that were collected.
+        confidence_level: of the credible intervals ``ci_low`` … ``ci_high``, as 0.95 or ``"95%"``.
         memory_bytes: what of reports, bitmaps and candidates may be held; a quarter of the free memory by default.
         progress: called with (what is done, done, total).
         light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
 
     Returns:
-        One row an itemset: ``support``, ``itemsets`` (frozenset of names), ``std_error``, ``ci_low``, ``ci_high``,
-        ``length``, ``frequent``, ``count`` (reports showing the itemset). Subsets of frequent itemsets that noise
-        pushes below ``min_support`` are there with ``frequent`` False. If asked for, also ``p_value`` and
-        ``certain``, and with ``top`` ``rank``, ``rank_low`` and ``rank_high`` (all ranks
-        lie between these with a probability of at least ``confidence_level``). Of a plan with blocks also ``reports``
-        (that tell of the itemset), ``sampling_loss`` (what its support in whole baskets may have more) and
-        ``subset_counts``. ``write_itemsets`` keeps the table with what ``association_rules`` needs of it.
+        One row an itemset of a mean of S or more: ``support``, ``itemsets`` (frozenset of names), ``std_error``,
+        ``ci_low``, ``ci_high``, ``length``, ``probability`` (to reach S), ``listed``. About one in twenty of those
+        listed is expected to be below S. Beside the posterior stand the estimates before any prior, ``unbiased`` in
+        whole baskets and ``sampled`` within sampled items, with standard errors, and what rules need. If asked for,
+        also ``p_value`` and ``certain``. ``write_itemsets`` keeps the table.
 
     Raises:
         EstimateError: no reports, or sizes that the plan cannot answer.
         PlanError: reports of another kind than baskets; :func:`reconstruct` answers those of tables.
-        WireError: files that are damaged or of different plans.
+        WireError: files that are damaged.
 
     Warns:
-        UserWarning: of itemset sizes that these reports cannot decide at this support.
+        UserWarning: where reports are too few to tell much, or itemsets were left uncounted.
 
-    Source: EGS03, section 5; of intervals and tests docs/why-it-works.md.
+    Source: EGS03, section 5; Stephens, Biostatistics 18 (2017); docs/why-it-works.md.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
-    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
-    >>> sorted(sorted(itemset) for itemset in found[found["frequent"]]["itemsets"])
+    >>> made = ap.plan(["milk", "tea"], ap.Breach("5%", "50%"), mean_size=2)
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made))
+    >>> sorted(sorted(itemset) for itemset in found[found["listed"]]["itemsets"])
     [['milk'], ['milk', 'tea'], ['tea']]
     """
     from assocpriv.server.intervals import ErrorOptions
-    from assocpriv.server.itemsets import describe_undecided, mining_facts
+    from assocpriv.server.itemsets import describe_limits, mining_facts
     from assocpriv.server.mining import MiningRequest
 
-    errors = ErrorOptions(confidence_level, population)
-    request = MiningRequest(min_support, top, max_itemset, certain, certain_by, errors)
-    backend = _backend(as_reports(reports), memory_bytes, progress)
-    run = load_for(backend.plan.kind, "server.mine", "mined")
-    frame = run(backend, request)
-    for line in describe_undecided(mining_facts(frame)):
+    request = MiningRequest(min_support, top, max_itemset, certain, certain_by, ErrorOptions(confidence_level))
+    backends = _backends(reports, memory_bytes, progress)
+    run = load_for(backends[0].plan.kind, "server.mine", "mined")
+    frame = run(backends, request)
+    for line in describe_limits(mining_facts(frame)):
         warnings.warn(line, stacklevel=2)
     if light:
         return frame
@@ -416,10 +408,18 @@ def _answering(plan: PublishedPlan, verb: str) -> Any:
     return load_for(plan.kind, verb, "answered")
 
 
+def _backends(
+    reports: "AnyReports | Sequence[AnyReports]",
+    memory_bytes: int | None,
+    progress: Callable[[str, int, int], None] | None,
+) -> "list[CountingBackend]":
+    """Return who counts reports, where they are: one for each collection."""
+    return [_backend(each, memory_bytes, progress) for each in as_collections(reports)]
+
+
 def _backend(
     reports: "Reports | SparkReports", memory_bytes: int | None, progress: Callable[[str, int, int], None] | None
 ) -> "CountingBackend":
-    """Return who counts reports, where they are."""
     _answering(reports.plan, "server.mine")
 
     if isinstance(reports, Reports):
@@ -433,10 +433,8 @@ def _backend(
 
 def association_rules(
     itemsets: "pd.DataFrame",
-    min_confidence: "float | str" = 0.0,
+    min_confidence: "float | str" = "50%",
     *,
-    metric: str | None = None,
-    min_threshold: "float | str | None" = None,
     size: int | str | None = None,
     antecedent_size: int | str | None = None,
     contains: Collection[str] = (),
@@ -444,54 +442,80 @@ def association_rules(
     consequent: Collection[str] = (),
     prune: bool = False,
     sort: str = "sure",
-    certain: "float | str | None" = None,
     light: bool = False,
 ) -> Any:
-    """Derive the rules A → C, A ∪ C frequent, whose estimated confidence is at least ``min_confidence``.
+    """Derive the rules A → C that are more likely than not to have at least ``min_confidence``.
 
     Args:
         itemsets: a table as :func:`mine` returns it.
         min_confidence: in [0, 1], as 0.6 or ``"60%"``.
-        metric, min_threshold: as for mlxtend: only rules of which this column, any of its metrics, is at least so much.
         size, antecedent_size: items of the rule and of its antecedent, as 2, ``"2..3"``, ``"2.."`` or ``"..3"``.
         contains, antecedent, consequent: names that the rule and its sides must hold, a list each.
         prune: leave out redundant rules: another of the same consequent and fewer items in the antecedent, or the
-            consequent's own support, has at least their confidence, by estimate (Bayardo, Agrawal, Gunopulos 1999).
-        sort: ``sure`` (confidence less two standard errors, the largest first), a metric, ``size`` or ``name``.
-        certain: also test which rules have ``min_confidence``, such that among those called certain the expected share
-            of false ones is at most 1 less this. Needs a table that was mined with ``certain``. That share is one of
-            all rules called certain, before any other argument here leaves some out; ``attrs`` hold how many these are.
+            consequent's own support, has at least their confidence (Bayardo, Agrawal, Gunopulos 1999).
+        sort: ``sure`` (listed ones first, by the lower end of the confidence's interval), a metric, ``size`` or
+            ``name``.
         light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
 
-    A rule needs both its sides to be supported by at least two standard errors.
-
     Returns:
-        mlxtend's columns ``antecedents``, ``consequents``, the supports and its metrics, computed from the
-        estimates, and ``support_std_error``, ``confidence_std_error``, ``lift_std_error``. Estimates are not clipped:
-        noise can make a confidence exceed 1. With ``certain`` also ``p_value`` and ``certain``.
+        mlxtend's columns ``antecedents``, ``consequents``, the supports and its metrics; the intervals
+        ``confidence_ci_low`` … ``confidence_ci_high`` in [0, 1] and ``lift_ci_low`` … ``lift_ci_high``;
+        ``probability`` (to have the confidence), ``listed`` (about one in ten of the listed is expected to be false)
+        and ``sure`` (one in twenty). ``attrs`` say how many are listed, and expected to be false.
 
     Raises:
-        EstimateError: the table does not carry what standard errors or tests need, or an argument is out of range.
+        EstimateError: the table does not carry what is needed, or an argument is out of range.
         TypeError: not a table of itemsets.
 
-    Source: EGS03; of errors and tests docs/why-it-works.md.
+    Source: EGS03; docs/why-it-works.md.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
-    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> made = ap.plan(["milk", "tea"], ap.Breach("5%", "50%"), mean_size=2)
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made))
     >>> sorted(sorted(side) for side in ap.association_rules(found, "60%")["antecedents"])
     [['milk'], ['tea']]
     """
-    from assocpriv.server.rules import rules_of_table
+    from assocpriv.server.rules import derive_rules
     from assocpriv.server.selection import RuleFilter
 
-    wanted = RuleFilter(metric, min_threshold, size, antecedent_size, contains, antecedent, consequent, prune, sort)
-    derived = rules_of_table(itemsets, min_confidence, certain, wanted)
+    wanted = RuleFilter(size, antecedent_size, contains, antecedent, consequent, prune, sort)
+    derived = derive_rules(itemsets, min_confidence, None if wanted == RuleFilter() else wanted)
     if light:
         return derived
     from assocpriv.server.data_frames import RuleFrame, shown
 
     return shown(derived, RuleFrame)
+
+
+def draws(itemsets: "pd.DataFrame", count: int = 1000, *, seed: int) -> "pd.DataFrame":
+    """Draw supports from the posterior of a mined table, for a statistic of one's own.
+
+    Each draw respects subsets (no itemset has more than one of its subsets), and what is unsure of the law of baskets'
+    sizes moves all supports of a draw together.
+
+    Args:
+        itemsets: a table as :func:`mine` returns it.
+        count: number of draws.
+        seed: makes them repeatable.
+
+    Returns:
+        A row a draw, a column an itemset in the table's order.
+
+    Raises:
+        EstimateError: the table does not carry its facts, or a number of draws below 1.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], ap.Breach("5%", "50%"), mean_size=2)
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made))
+    >>> ap.draws(found, 100, seed=1).shape
+    (100, 3)
+    """
+    import pandas as pd
+
+    from assocpriv.server.draws import draw_supports
+
+    drawn = draw_supports(itemsets, count, seed)
+    return pd.DataFrame(drawn, columns=list(itemsets["itemsets"]))
 
 
 def reconstruct(
@@ -544,18 +568,16 @@ def reconstruct(
 
 
 def ask(reports: "AnyReports", itemsets: Iterable[Collection[str | int]], **options: Any) -> "pd.DataFrame":
-    """Estimate the supports of chosen itemsets from reports alone, without mining.
+    """Tell the supports of chosen itemsets from reports alone, whether or not mining would list them.
 
     Args:
         reports: as for :func:`mine`.
         itemsets: sets or lists of names of the plan's catalogue (an int 7 is the name "7"); where the plan asks for
             itemsets, all the names of one of them.
-        options: ``confidence_level``, ``population``, ``memory_bytes`` and ``progress``, as for :func:`mine`.
+        options: ``confidence_level``, ``memory_bytes`` and ``progress``, as for :func:`mine`.
 
     Returns:
-        One row an itemset, in the order asked: ``support``, ``itemsets``, ``std_error``, ``ci_low``, ``ci_high``,
-        ``length`` and ``count``, as :func:`mine` gives them. Of a plan with blocks also ``reports`` and
-        ``sampling_loss``; an itemset that no block holds whole was not asked, and its estimates are NaN.
+        One row an itemset, in the order asked: the columns of :func:`mine` but for what is said of a minimum support.
 
     Raises:
         EstimateError, WireError: as :func:`mine`; an unknown or repeated name, or a larger itemset than the plan's.
@@ -573,21 +595,17 @@ def ask(reports: "AnyReports", itemsets: Iterable[Collection[str | int]], **opti
 def ask_rules(
     reports: "AnyReports", rules: Iterable[tuple[Collection[str | int], Collection[str | int]]], **options: Any
 ) -> "pd.DataFrame":
-    """Estimate the confidences of chosen rules from reports alone, without mining.
+    """Tell the confidences of chosen rules from reports alone, whether or not mining would list them.
 
     Args:
         reports, options: as for :func:`ask`.
         rules: pairs (antecedent, consequent) of sets or lists of names.
 
     Returns:
-        One row a rule, in the order asked: the columns of :func:`association_rules`, and ``confidence_ci_low`` and
-        ``confidence_ci_high`` (Fieller's interval: all of 0 … 1 where the antecedent is not told from nobody). What a
-        share of nobody would be is NaN.
+        One row a rule, in the order asked: the columns of :func:`association_rules` but for what is said of a minimum.
 
     Raises:
         EstimateError, WireError: as :func:`ask`, or both sides name the same item.
-
-    Source: Fieller, Some problems in interval estimation, JRSS B 16, 1954.
 
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
@@ -605,11 +623,10 @@ def answer(
     rules: Iterable[tuple[Collection[str | int], Collection[str | int]]],
     *,
     confidence_level: float | str = 0.95,
-    population: bool = False,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> "AskOutcome":
-    """Estimate supports of itemsets and confidences of rules in one count of the reports.
+    """Tell supports of itemsets and confidences of rules from one reading of the reports.
 
     The arguments are those of :func:`ask` and :func:`ask_rules`.
 
@@ -628,8 +645,7 @@ def answer(
     from assocpriv.server.ask import ask as run
     from assocpriv.server.intervals import ErrorOptions
 
-    errors = ErrorOptions(confidence_level, population)
-    return run(_backend(as_reports(reports), memory_bytes, progress), itemsets, rules, errors)
+    return run(_backends(reports, memory_bytes, progress), itemsets, rules, ErrorOptions(confidence_level))
 
 
 # ---- both sides, and the promise
@@ -641,14 +657,14 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
     Args:
         records: as of :func:`randomize`, many of them: :class:`Baskets`, a list of sets, a data frame or a file.
         plan: the plan to try, of baskets; of guided perturbation :func:`assocpriv.guided.simulate` tries every level.
-        min_support: of baskets, in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for :func:`mine`.
+        min_support: of baskets, as for :func:`mine`.
         options: ``max_itemset`` (the plan's ``itemset_size`` by default), ``seed`` (makes the run
             repeatable; the operating system's entropy by default), ``progress`` (called with what is done, done and
             total), and how baskets are read: ``format``, ``separator``, ``header``, ``transaction_column``,
             ``item_column``, ``unknown``, ``repeats``, ``empty``, as of :func:`read_baskets`.
 
     Returns:
-        ``itemsets`` with their ``true_support`` (within at most M sampled items) and ``raw_support``, ``missed`` ones,
+        ``itemsets`` with their ``true_support`` (of whole baskets where these are told), ``missed`` ones,
         counts of found, missed and false ones, what was ``read``, and the time of each stage. The truth is that of what
         the plan makes of the baskets.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import tables
-from bench.accuracy import additive_noise, choices, liars, numeric, planted, sizes
+from bench.accuracy import additive_noise, choices, liars, lists, numeric, planted, sizes
 from bench.accuracy import run as accuracy
 from bench.figures import guided_plots, tree_plots
 from bench.figures import run as figures
@@ -75,7 +75,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "subject",
         nargs="?",
-        choices=["baskets", "numeric", "sizes", "choices"],
+        choices=["baskets", "numeric", "sizes", "choices", "lists"],
         default="baskets",
         help="accuracy: of what",
     )
@@ -231,6 +231,15 @@ def compare_choices(options: argparse.Namespace) -> None:
     show(found, found, text, "accuracy-choices", options)
 
 
+def compare_lists(options: argparse.Namespace) -> None:
+    """Run the bench of how true lists are and print or save it."""
+    about = {"set": "accuracy lists", "machine": machine(), "versions": versions()}
+    half = "held-out" if options.half == "both" else options.half
+    found = about | lists.run(half, options.seeds, lists.PEOPLE[:1] if options.quick else lists.PEOPLE)
+    text = tables.heading(found, "How true the lists of one collection are") + lists.markdown(found)
+    show(found, found, text, f"accuracy-lists-{half}", options)
+
+
 def compare_sizes(options: argparse.Namespace) -> None:
     """Run the bench of the law of baskets' sizes and print or save it."""
     about = {"set": "accuracy sizes", "machine": machine(), "versions": versions()}
@@ -278,6 +287,7 @@ def main() -> None:
         return
     if options.set == "accuracy":
         subjects = {"baskets": compare, "numeric": compare_numbers, "sizes": compare_sizes, "choices": compare_choices}
+        subjects["lists"] = compare_lists
         subjects[options.subject](options)
         return
     quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed", "js", "pages")]

@@ -38,8 +38,8 @@ def main() -> None:
         done = ap.randomize(baskets, plan, reports, memory_bytes=MEMORY)
         print(f"{done.read.baskets:,} baskets became {reports.stat().st_size:,} bytes of reports")
         itemsets = ap.mine(reports, min_support="3%", memory_bytes=MEMORY, progress=show)
-        columns = ["itemsets", "support", "std_error"]
-        print(itemsets.loc[itemsets["frequent"], columns].to_string(index=False))
+        columns = ["itemsets", "support", "ci_low", "ci_high"]
+        print(itemsets.loc[itemsets["listed"], columns].to_string(index=False))
 
 
 if __name__ == "__main__":

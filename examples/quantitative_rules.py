@@ -32,11 +32,12 @@ def main() -> None:
     reports = ap.randomize(baskets, plan)  # what leaves the devices
     rules = ap.association_rules(ap.mine(reports, min_support="10%"), min_confidence="70%")
     print(f"{len(baskets):,} people, {len(plan.catalogue)} items, {plan.report_bytes}-byte reports")
-    print(f"{'rule':<36}{'confidence':>12}{'true':>8}")
-    for rule in rules.head(8).itertuples():
+    print(f"{'rule':<36}{'confidence':>10}{'95% interval':>16}{'true':>8}")
+    for rule in rules[rules["listed"]].head(8).itertuples():
         (body,), (head,) = rule.antecedents, rule.consequents
         true = baskets.loc[baskets[body], head].mean()
-        print(f"{f'{body} => {head}':<36}{rule.confidence:>7.1%} ±{rule.confidence_std_error:.1%}{true:>8.1%}")
+        interval = f"{rule.confidence_ci_low:.1%} to {rule.confidence_ci_high:.1%}"
+        print(f"{f'{body} => {head}':<36}{rule.confidence:>10.1%}{interval:>16}{true:>8.1%}")
 
 
 if __name__ == "__main__":

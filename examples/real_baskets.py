@@ -19,8 +19,8 @@ def main() -> None:
     baskets = ap.read_baskets(path, repeats="merge")
     plan = ap.plan(baskets.catalogue, transaction_size=3, promise=ap.Breach("5%", "80%"), reports=len(baskets))
     result = ap.simulate(baskets, plan, min_support="6%", seed=1)
-    columns = ["itemsets", "support", "std_error", "true_support", "raw_support"]
-    found = result.itemsets[result.itemsets["frequent"]]
+    columns = ["itemsets", "support", "ci_low", "ci_high", "true_support"]
+    found = result.itemsets[result.itemsets["listed"]]
     print(plan)
     print(found[columns].to_string(index=False))
     print(f"found {result.found_count}, missed {result.missed_count}, false {result.false_count}")

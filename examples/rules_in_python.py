@@ -1,4 +1,4 @@
-"""From a data frame of baskets to rules, and what mlxtend makes of the same itemsets.
+"""From a data frame of baskets to rules.
 
 Run: python examples/rules_in_python.py
 """
@@ -23,12 +23,12 @@ def main() -> None:
 
     reports = ap.randomize(baskets, plan)
     itemsets = ap.mine(reports, min_support="15%")
-    columns = ["itemsets", "support", "std_error", "ci_low", "ci_high"]
-    print(itemsets.loc[itemsets["frequent"], columns].to_string(index=False))
+    columns = ["itemsets", "support", "ci_low", "ci_high", "probability"]
+    print(itemsets.loc[itemsets["listed"], columns].to_string(index=False))
 
     rules = ap.association_rules(itemsets, min_confidence="50%")
-    columns = ["antecedents", "consequents", "confidence", "confidence_std_error", "lift", "lift_std_error"]
-    print(rules[columns].head(10).to_string(index=False))
+    columns = ["antecedents", "consequents", "confidence", "confidence_ci_low", "confidence_ci_high", "lift"]
+    print(rules.loc[rules["listed"], columns].head(10).to_string(index=False))
 
 
 if __name__ == "__main__":

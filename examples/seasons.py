@@ -1,7 +1,6 @@
 """Seasonal change between two collections, with its error: summer's people and winter's, from reports alone.
 
-The two collections ask different people, so the variance of a difference is the sum of both variances. The people of
-a season are a sample of its customers, so errors are taken for a population.
+The two collections ask different people, so the variance of a difference is the sum of both variances.
 
 Run: python examples/seasons.py
 """
@@ -29,7 +28,7 @@ def main() -> None:
     rng = np.random.default_rng(9)
     plan = ap.plan(list(SHARES), transaction_size=4, promise=ap.Breach("5%", "50%"), reports=PEOPLE)
     questions = [*([name] for name in SHARES), ["soup", "bread"], ["ice cream", "bread"]]
-    summer, winter = (ap.ask(collect(season, plan, rng), questions, population=True) for season in (0, 1))
+    summer, winter = (ap.ask(collect(season, plan, rng), questions) for season in (0, 1))
 
     change = (winter["support"] - summer["support"]).to_numpy()
     error = np.hypot(winter["std_error"], summer["std_error"]).to_numpy()

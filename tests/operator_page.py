@@ -9,6 +9,7 @@ from planned import planned
 import assocpriv as ap
 from assocpriv.pages.operator import AdminPage, Sessions, Sources
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.server.itemsets import MiningFacts
 
 TOKEN = "a-token-of-the-operator-of-this-collection"
 PLAN = planned(items=12, transaction_size=3, promise=ap.Breach("5%", "50%"))
@@ -47,11 +48,11 @@ class Collection:
 
 
 class Commands:
-    """Stands in for commands: what each says, by its name."""
+    """Stands in for commands: what each says, by its name; of the names the first is listed, if any is to be."""
 
-    def __init__(self, names: list[str], status: str = "decided") -> None:
+    def __init__(self, names: list[str], *, listed: bool = True) -> None:
         self.ran = list[list[str]]()
-        self.names, self.status = names, status
+        self.names, self.listed = names, listed
 
     async def __call__(self, arguments: Any, seconds: float) -> dict[str, Any] | str:
         """Return what a command says with --json."""
@@ -74,30 +75,22 @@ class Commands:
     def mine(self, arguments: list[str]) -> dict[str, Any]:
         """Find what was said beforehand."""
         rows = [
-            {"itemset": [name], "support": 0.25, "std_error": 0.07 if place else 0.05, "ci_low": -0.1, "ci_high": 0.27,
-             "length": 1, "frequent": True, "count": 9}
+            {"itemset": [name], "support": 0.25, "ci_low": 0.0, "ci_high": 0.27, "length": 1, "probability": 0.9,
+             "listed": self.listed and (not place or len(self.names) > 2)}
             for place, name in enumerate(self.names)
         ]  # fmt: skip
-        level = {
-            "size": 1,
-            "status": self.status,
-            "frequent": len(rows),
-            "level_discoverable_support": 0.2,
-            "errors": 4.0,
-        }
-        rows = [] if self.status == "undecidable" else rows
-        said = {
-            "meaning": "supports are those of whole baskets",
-            "min_support": 0.02,
-            "confidence_level": 0.95,
-            "levels": [level],
-        }
-        return said | {"levels": [level], "itemsets": rows, "itemsets_count": len(rows)}
+        rows.append(rows[-1] | {"itemset": ["rare"], "support": 0.01, "listed": False})
+        facts = MiningFacts([PLAN.plan_id], 3, 5000, 0.02, 0.95, [[12, 12]], True, [], auto="auto" in arguments)
+        return facts.to_json() | {"itemsets": rows, "itemsets_count": len(rows)}
 
     def rules(self, arguments: list[str]) -> dict[str, Any]:
         """Derive what was said beforehand."""
-        row = {"antecedents": self.names[:1], "consequents": self.names[1:2], "support": 0.1, "confidence": 0.8}
-        return {"rules": [row | {"confidence_std_error": 0.2, "lift": 2.0}], "rules_count": 1}
+        row = {
+            "antecedents": self.names[:1], "consequents": self.names[1:2], "support": 0.1, "confidence": 0.8,
+            "confidence_ci_low": 0.408, "confidence_ci_high": 1.0, "lift": 2.0, "listed": True, "sure": False,
+        }  # fmt: skip
+        rows = [row, row | {"confidence": 0.55, "listed": False}]
+        return {"min_confidence": 0.5, "listed": 1, "expected_false": 0.1, "rules": rows, "rules_count": 2}
 
     def refine(self, arguments: list[str]) -> dict[str, Any]:
         """Propose a plan."""

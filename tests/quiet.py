@@ -13,7 +13,7 @@ from assocpriv.server.mining import MiningRequest
 
 
 def _errors(options: dict[str, Any]) -> ErrorOptions:
-    return ErrorOptions(**{name: options.pop(name) for name in ("confidence_level", "population") if name in options})
+    return ErrorOptions(**{name: options.pop(name) for name in ("confidence_level",) if name in options})
 
 
 def mine(reports: Reports, min_support: Any = None, *, memory_bytes: int | None = None, **options: Any) -> pd.DataFrame:
@@ -24,4 +24,4 @@ def mine(reports: Reports, min_support: Any = None, *, memory_bytes: int | None 
 
 def ask(reports: Reports, itemsets: Any = (), rules: Any = (), **options: Any) -> asking.AskOutcome:
     """Ask reports on this machine; options as of the front."""
-    return asking.ask(LocalBackend.of(reports), itemsets, rules, _errors(options))
+    return asking.ask([LocalBackend.of(reports)], itemsets, rules, _errors(options))

@@ -110,7 +110,7 @@ def gather(sources: tuple[Path, ...], plan_paths: tuple[Path, ...], output: Path
     \b
     Example:
       assocpriv gather inbox --plan plan.json -o collection
-      assocpriv mine collection --min-support auto
+      assocpriv mine collection
     """
     stream = Path("-") in sources
     if stream and (len(sources) > 1 or keep):

@@ -140,8 +140,8 @@ def main(quiet: bool, verbose: bool) -> None:
     Example, from a file of baskets to rules:
       assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% -o plan.json
       assocpriv randomize baskets.dat --plan plan.json -o reports.parquet
-      assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
-      assocpriv rules itemsets.parquet --min-confidence 60%
+      assocpriv mine reports.parquet -o itemsets.parquet
+      assocpriv rules itemsets.parquet
     """
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose exclude each other")

@@ -1,7 +1,7 @@
 """The server's side of baskets: the commands mine, rules, ask, page.
 
-mine: frequent itemsets from reports alone. rules: association rules from mined itemsets. ask: chosen itemsets and
-rules, without mining. page: what was found, or withheld, as a page for a browser.
+mine: itemsets from reports alone. rules: association rules from mined itemsets. ask: chosen itemsets and rules.
+page: what was found, or withheld, as a page for a browser.
 """
 
 import csv
@@ -18,9 +18,7 @@ _ARROW = "=>"
 
 @click.command()
 @opt.reports_argument
-@click.option(
-    "--min-support", metavar="S", help=f"{opt.LEAST_SUPPORT} auto: the lowest at which finds can be believed."
-)
+@click.option("--min-support", metavar="S", help=opt.LEAST_SUPPORT)
 @click.option("--max-itemset", type=opt.WHOLE, help="Largest itemsets.  [default: the plan's]")
 @click.option("--certain", metavar="C", help="Mark what is frequent for sure, as 95%: on average at most 5% false.")
 @opt.choice(
@@ -28,7 +26,7 @@ _ARROW = "=>"
     ["split", "all"],
     "Which reports choose and test: 3 in 10 choose and the others test, or all do both.",
 )
-@opt.error_options
+@opt.level_option
 @opt.memory_option
 @opt.backend_options
 @opt.table_output_option
@@ -39,11 +37,12 @@ _ARROW = "=>"
     "--top",
     type=opt.WholeRange(0),
     metavar="K",
-    help="Without --min-support: mine the K itemsets of the largest estimates, with what is known of their order. "
+    help="Without --min-support: the K itemsets of the largest supports. "
     f"Else the rows shown as text.  [default: {opt.ROWS}]",
 )
+@opt.all_option
 @opt.row_options
-@opt.usual("--sort", default="sure", help="Order of the rows: sure, support, size or name.")
+@opt.usual("--sort", default="sure", help="Order of the rows: sure (of every size its share), support, size or name.")
 @opt.result_options
 def mine(
     reports: tuple[Path, ...],
@@ -53,75 +52,69 @@ def mine(
     output: Path | None,
     html: Path | None,
     top: int | None,
+    everything: bool,
     force: bool,
     **options: Any,
 ) -> None:
-    """Find frequent itemsets from REPORTS (files, or folders of them): the server's side.
+    """Find itemsets from REPORTS (files, or folders of them), with how sure each is: the server's side.
+
+    Reports of several plans, as of a first collection and a second that refine planned, are read together.
 
     \b
     Example:
-      assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
-      assocpriv mine reports.parquet --min-support 2% --html itemsets.html
-      assocpriv mine reports.parquet --min-support auto
+      assocpriv mine reports.parquet -o itemsets.parquet
+      assocpriv mine reports.parquet --html itemsets.html
+      assocpriv mine reports.parquet --min-support 2% --all
       assocpriv mine reports.parquet --top 64
+      assocpriv mine first.parquet second.parquet
       assocpriv mine reports.parquet --min-support 2% --certain 95%
-      assocpriv mine reports.parquet --min-support 2% --contains milk --size 2..3
-      assocpriv mine reports --min-support 2% --backend spark --master spark://host:7077
+      assocpriv mine reports.parquet --contains milk --size 2..3
+      assocpriv mine reports --backend spark --master spark://host:7077
     """
-    if options["min_support"] is None and not top:
-        raise click.UsageError(
-            "give --min-support S, --min-support auto (the lowest at which what is found can be believed) or --top K, "
-            "from 1 (the K itemsets of the largest estimates)"
-        )
-    wanted = top if options["min_support"] is None else None
+    wanted = top if options["min_support"] is None and top else None
     shown = ap.ItemsetFilter(*(options.pop(name) for name in ("contains", "size", "sort")))
     opt.check_table_output(output, force, reports)
     opt.check_page_output(html, force, reports)
-    collection = opt.open_reports(reports, backend, master)
-    shown.check(collection.plan)
+    collections = opt.open_collections(reports, backend, master)
+    shown.check([each.plan for each in collections])
     asked: Any = {"top": wanted, "memory_bytes": memory, "progress": opt.Progress()}
-    frame = ap.mine(collection, light=True, **asked, **options)
+    frame = ap.mine(collections, light=True, **asked, **options)
     if output is not None:
         ap.write_itemsets(frame, output, force=force)
         opt.say_written(output)
     if html is not None:
-        ap.show.pages.write_page(frame, html, collection.plan, force=force)
+        first = max((each.plan for each in collections), key=lambda plan: plan.n_items)  # of whom the table names first
+        ap.show.pages.write_page(frame, html, first, force=force)
         opt.say_written(html, "page")
     rows = len(frame) if wanted else opt.ROWS if top is None else top
     opt.show_result(
-        lambda: ap.show.itemsets.mined_record(frame, shown), lambda: ap.show.itemsets.mined_lines(frame, rows, shown)
+        lambda: ap.show.itemsets.mined_record(frame, shown),
+        lambda: ap.show.itemsets.mined_lines(frame, rows, shown, everything=everything or bool(wanted)),
     )
 
 
 @click.command()
 @click.argument("itemsets", type=opt.PATH)
-@click.option("--min-confidence", help="Least confidence of a rule, as 60% or 0.6. This or --metric is required.")
-@click.option("--metric", help="Another metric that must reach --min-threshold, as lift.")
-@click.option("--min-threshold", metavar="X", help="Least value of the metric, as 1.2 or 5%.")
+@opt.usual("--min-confidence", default="50%", help="Least confidence of a rule, as 60% or 0.6.")
 @opt.row_options
 @click.option("--antecedent-size", metavar="K", help="Rules with so many items in the antecedent, as 1 or 1..2.")
 @click.option("--antecedent", multiple=True, metavar="ITEM", help="Rules with this item in the antecedent; repeatable.")
 @click.option("--consequent", multiple=True, metavar="ITEM", help="Rules with this item in the consequent; repeatable.")
 @click.option("--prune", is_flag=True, help="Leave out rules that fewer items, or none, predict as well.")
-@opt.usual("--sort", default="sure", help="Order: sure (confidence less two standard errors), a metric, size or name.")
-@click.option(
-    "--certain", metavar="C", help="Mark rules that have it for sure, as 95%: on average at most 5% false ones."
+@opt.usual(
+    "--sort", default="sure", help="Order: sure (listed first, by the interval's lower end), a metric, size or name."
 )
+@opt.all_option
 @opt.table_options
-def rules(itemsets: Path, output: Path | None, top: int, force: bool, **wanted: Any) -> None:
-    """Derive association rules from mined ITEMSETS.
+def rules(itemsets: Path, output: Path | None, top: int, everything: bool, force: bool, **wanted: Any) -> None:
+    """Derive association rules from mined ITEMSETS, with how sure each is.
 
     \b
     Example:
       assocpriv rules itemsets.parquet --min-confidence 60% -o rules.csv
-      assocpriv rules itemsets.parquet --metric lift --min-threshold 1.2 --sort lift --antecedent-size 1..2
+      assocpriv rules itemsets.parquet --sort lift --antecedent-size 1..2
       assocpriv rules itemsets.parquet --min-confidence 30% --consequent eggs --prune
     """
-
-    if wanted["min_confidence"] is None:
-        if wanted["metric"] is None:
-            raise click.UsageError("give --min-confidence C, or --metric NAME with --min-threshold X")
-        wanted["min_confidence"] = 0.0
     opt.check_table_output(output, force, [itemsets])
     frame = ap.read_itemsets(itemsets, light=True)
     derived = ap.association_rules(frame, light=True, **wanted)
@@ -130,7 +123,7 @@ def rules(itemsets: Path, output: Path | None, top: int, force: bool, **wanted: 
         opt.say_written(output)
     opt.show_result(
         lambda: ap.show.itemsets.derived_record(frame, derived),
-        lambda: ap.show.itemsets.derived_lines(frame, derived, top),
+        lambda: ap.show.itemsets.derived_lines(frame, derived, top, everything=everything),
     )
 
 
@@ -138,7 +131,7 @@ def rules(itemsets: Path, output: Path | None, top: int, force: bool, **wanted: 
 @opt.reports_argument
 @click.option("--itemset", "itemsets", multiple=True, metavar="NAMES", help='Names with commas, as "milk,bread".')
 @click.option("--rule", "rules", multiple=True, metavar="RULE", help='Two itemsets, as "milk,bread => eggs".')
-@opt.error_options
+@opt.level_option
 @opt.memory_option
 @opt.backend_options
 @opt.json_option
@@ -151,7 +144,7 @@ def ask(
     master: str | None,
     **errors: Any,
 ) -> None:
-    """Estimate the supports of chosen itemsets, and rules, from REPORTS (files, or folders of them) without mining.
+    """Tell the supports of chosen itemsets, and rules, from REPORTS (files, or folders of them).
 
     \b
     Example:
@@ -161,8 +154,8 @@ def ask(
     if not itemsets and not rules:
         raise click.UsageError("give at least one --itemset or --rule")
     questions = [_names(text, "--itemset") for text in itemsets], [_rule(text) for text in rules]
-    collection = opt.open_reports(reports, backend, master)
-    answers = ap.answer(collection, *questions, memory_bytes=memory, progress=opt.Progress(), **errors)
+    collections = opt.open_collections(reports, backend, master)
+    answers = ap.answer(collections, *questions, memory_bytes=memory, progress=opt.Progress(), **errors)
     opt.show_result(lambda: ap.show.itemsets.answer_record(answers), lambda: ap.show.itemsets.answer_lines(answers))
 
 
@@ -206,7 +199,7 @@ def page(found: Path, output: Path, plan: Path | None, min_confidence: str, titl
 
     \b
     Example:
-      assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
+      assocpriv mine reports.parquet -o itemsets.parquet
       assocpriv page itemsets.parquet --plan plan.json -o itemsets.html
       assocpriv page distributions.json -o distributions.html
     """

@@ -31,7 +31,7 @@ from assocpriv.show.terminal import can_draw, decorated, fitted, harmless, has_c
 _VERBOSITY = "assocpriv.verbosity"
 _AS_JSON = "assocpriv.as_json"  # where show_result looks
 LAYOUT = ("format", "separator", "header", "transaction_column", "item_column")
-LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
+LEAST_SUPPORT = "Least support, as 2% or 0.02.  [default: the least that is likely to be told from noise]"
 ROWS = 50  # shown as text
 _SEPARATORS = (",", ";", "|", "tab", "blank")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE | re.ASCII)
@@ -410,10 +410,8 @@ backend_options = joined(
         help="Of Spark: local[2], spark://host:7077, yarn, sc://host:15002.  [default: local[*]]",
     ),
 )
-error_options = joined(
-    usual("--confidence-level", default="95%", help="Of the intervals, as 95% or 0.95."),
-    click.option("--population", is_flag=True, help="Errors for the population the baskets were drawn from."),
-)
+level_option = usual("--confidence-level", default="95%", help="Of the intervals, as 95% or 0.95.")
+all_option = click.option("--all", "everything", is_flag=True, help="Show what is likely but less sure, too, marked ?.")
 table_output_option = click.option("-o", "--output", type=OUTPUT, help="File to write: .parquet, .csv or .json.")
 _top_option = usual("--top", default=ROWS, help="Rows shown as text.", type=WholeRange(0))
 table_options = joined(table_output_option, _top_option, result_options)
@@ -466,6 +464,13 @@ def open_reports(paths: Sequence[Path], backend: str, master: str | None) -> Any
     if master is not None:
         raise click.UsageError("--master goes with --backend spark")
     return ap.read_reports(paths)
+
+
+def open_collections(paths: Sequence[Path], backend: str, master: str | None) -> list[Any]:
+    """Open files of reports of one or several plans; raises as :func:`open_reports`."""
+    from assocpriv.files.reports import by_plan
+
+    return [open_reports(each, backend, master) for each in by_plan(paths)]
 
 
 def check_table_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:

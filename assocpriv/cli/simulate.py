@@ -23,11 +23,8 @@ _POSTERIOR = "50%"
 @opt.usual("--prior", default="5%", help="As for assocpriv plan.")
 @click.option("--posterior", help=f"As for assocpriv plan.  [default: {_POSTERIOR}]")
 @opt.epsilon_option
-@click.option(
-    "--min-support",
-    help="As for assocpriv mine.  [default: 2%, or what reports can be believed from if that is higher]",
-)
-@opt.usual("--min-confidence", default="60%", help="Least confidence of a rule.")
+@click.option("--min-support", metavar="S", help="As for assocpriv mine.")
+@opt.usual("--min-confidence", default="50%", help="Least confidence of a rule.")
 @click.option("--seed", type=opt.WholeRange(0), help="Makes the randomization repeatable, for a demonstration only.")
 @opt.layout_options
 @opt.usual("-o", "--output", default=Path("assocpriv-demo"), help="Folder.", type=opt.OUTPUT)
@@ -127,7 +124,7 @@ def agrawal(output: Path, schema: Path | None, force: bool, **settings: Any) -> 
 @click.command()
 @click.argument("baskets", type=opt.PATH)
 @click.option("--plan", "plan_path", type=opt.PATH, required=True, help="The plan to try.")
-@click.option("--min-support", required=True, help=f"{opt.LEAST_SUPPORT} auto: as for mine.")
+@click.option("--min-support", metavar="S", help=opt.LEAST_SUPPORT)
 @click.option("--max-itemset", type=opt.WHOLE, help="Largest itemsets.  [default: the plan's]")
 @click.option("--seed", type=opt.WholeRange(0), help="Makes the simulation repeatable.")
 @opt.basket_options
@@ -138,7 +135,7 @@ def simulate(baskets: Path, plan_path: Path, top: int, **options: Any) -> None:
 
     \b
     Example:
-      assocpriv simulate baskets.dat --plan plan.json --min-support 2% --seed 1
+      assocpriv simulate baskets.dat --plan plan.json --seed 1
     """
     plan = ap.read_plan(plan_path, ap.Plan)
     done = ap.simulate(baskets, plan, progress=opt.Progress(), **options)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import column_chunks, is_inflated, pq, to_arrow_table, to_numpy
+from assocpriv.files.arrow import column_chunks, is_inflated, pa, pq, to_arrow_table, to_numpy
 from assocpriv.files.atomic import atomic_output, output_format
 from assocpriv.files.reports import ITEMSETS_KEY
 from assocpriv.promise.errors import EstimateError
@@ -117,7 +117,7 @@ def put_together(parts: Iterable[LightFrame]) -> LightFrame:
 
 
 def itemset_records(frame: AnyFrame) -> list[dict[str, Any]]:
-    """Return the rows as plain objects, ``itemset`` being a sorted list of names; what is not known is null."""
+    """Return the rows as plain objects, ``itemset`` being a sorted list of names; an infinite error is null."""
     table = LightFrame.of(frame)
     records = [plain_record(record) for record in table.to_dict()]
     for record in records:
@@ -186,11 +186,16 @@ def _read_parquet(source: Path) -> tuple[LightFrame, dict[str, Any]]:
     if is_inflated(chunks, source.stat().st_size, _LEAST_ALLOWED):
         raise EstimateError("its few bytes say that they hold more than a table can")
     # a name is kept once, however often it occurs
-    with pq.ParquetFile(source, read_dictionary=[chunk.path for chunk in chunks]) as file:
+    names = [chunk.path for chunk in chunks if chunk.path.startswith("itemsets")]
+    with pq.ParquetFile(source, read_dictionary=names) as file:
         table = file.read()
     table.validate(full=True)  # what a damaged file may hold: codes outside a dictionary, text that is no UTF-8
     facts = json.loads((table.schema.metadata or {})[ITEMSETS_KEY])
-    columns = {name: to_numpy(table[name]) for name in table.column_names if name != "itemsets"}
+    others = {name: table[name] for name in table.column_names if name != "itemsets" and len(table)}
+    columns = {
+        name: as_column(each.to_pylist()) if pa.types.is_string(each.type) else to_numpy(each)
+        for name, each in others.items()
+    }
     itemsets = [itemset for chunk in table["itemsets"].chunks if len(chunk) for itemset in _sets_of(chunk)]
     return LightFrame(columns | {"itemsets": as_column(itemsets)}), facts
 
@@ -243,10 +248,8 @@ def _read_json(source: Path) -> tuple[LightFrame, dict[str, Any]]:
 
 
 def _of_json(values: list[Any]) -> NDArray[Any]:
-    """Return a column of JSON; what is null is no number."""
-    if any(each is None for each in values) and all(isinstance(each, float | None) for each in values):
-        return np.array(values, dtype=np.float64)
-    return as_column(values)
+    """Return a column of JSON; what is null is infinite."""
+    return as_column([math.inf if each is None else each for each in values])
 
 
 _Reader = Callable[[Path], tuple[LightFrame, Facts]]

@@ -14,7 +14,7 @@ it.
 import json
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from os import PathLike
@@ -201,7 +201,7 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
     >>> len(ap.read_reports(file))
     2
     """
-    listed = [Path(p) for p in ([paths] if isinstance(paths, str | Path) else paths)]
+    listed = _listed(paths)
     open_epochs = [_OpenEpochs(path) for path in listed if (path / OPEN_FOLDER).is_dir()]
     files = [file for path in listed for file in _expand(path)]
     unsealed = [each.not_in(files) for each in open_epochs]
@@ -226,7 +226,7 @@ def _check_same(other: PublishedPlan, where: Path, plan: PublishedPlan, first: P
     if other.plan_id != plan.plan_id:
         raise WireError(
             f"{where} was made with plan {other.plan_id[:12]}, {first} with plan {plan.plan_id[:12]}; "
-            "reports of different plans cannot be mixed: take them one by one"
+            "reports of different plans cannot be mixed; mine takes them side by side, each named by itself"
         )
 
 
@@ -268,6 +268,45 @@ def as_reports(reports: Any) -> Any:
     if not all(isinstance(path, str | Path) for path in listed):
         raise TypeError("a list of reports must name files; write collections with Reports.write and list the files")
     return read_reports(listed)
+
+
+def as_collections(reports: Any) -> list[Any]:
+    """Return collections of one plan each: those given, or those that named files hold, which may be of several plans.
+
+    Raises:
+        TypeError: neither reports nor names of files.
+        WireError: two collections of one plan in memory, or as :func:`read_reports`.
+    """
+    if isinstance(reports, Sequence) and not isinstance(reports, str | bytes) and len(reports):
+        if not any(isinstance(each, str | Path | bytes) for each in reports):
+            given = [as_reports(each) for each in reports]
+            if len({each.plan.plan_id for each in given}) < len(given):
+                raise WireError("two collections are of one plan; write them to files and name these together")
+            return given
+        if all(isinstance(each, str | Path) for each in reports):
+            return [read_reports(paths) for paths in by_plan(reports)]
+    return [as_reports(reports)]
+
+
+def by_plan(paths: str | Path | Iterable[str | Path]) -> list[list[Path]]:
+    """Group report files, and folders of them, by their plan; raises as :func:`read_reports`."""
+    listed = _listed(paths)
+    if len(listed) < 2:
+        return [listed]
+    groups: dict[str, list[Path]] = {}
+    for path in listed:
+        groups.setdefault(_plan_at(path).plan_id, []).append(path)
+    return list(groups.values())
+
+
+def _listed(paths: str | Path | Iterable[str | Path]) -> list[Path]:
+    return [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+
+
+def _plan_at(path: Path) -> PublishedPlan:
+    """Return the plan of a file, or of the first one in a folder."""
+    files = _expand(path)
+    return _open(files[0])[0] if files else read_reports(path).plan
 
 
 def _expand(path: Path) -> list[Path]:

@@ -43,6 +43,7 @@ class Late(ModuleType):
 
 
 counting_kernels: Any = Late("assocpriv.kernels.counting")  # they load numba, half a second
+normal_kernels: Any = Late("assocpriv.kernels.normal")
 randomizing_kernels: Any = Late("assocpriv.kernels.randomizing")
 text_kernels: Any = Late("assocpriv.kernels.text")
 word_kernels: Any = Late("assocpriv.kernels.words")

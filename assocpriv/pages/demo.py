@@ -20,7 +20,6 @@ from starlette.routing import Route
 from assocpriv.pages.operator import Analyst, Answer, Question, Send, with_headers
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import FileError, PlanError
-from assocpriv.show.figures import NORMAL
 from assocpriv.show.sheets import templates
 
 MARK = "demonstration"  # a file in a folder whose reports are nobody's
@@ -30,6 +29,7 @@ _CLIENT = _HERE / "client"
 _SECONDS, _LEAST_AGE = 60.0, 2.0
 _FEWEST = 20  # reports of which anything is computed
 _RULES, _LEAST_CONFIDENCE = 6, "50%"
+_TOLD_FROM = 0.005  # support that an interval must lie above
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; "
     "style-src 'self'; img-src data:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
@@ -143,7 +143,7 @@ def _question_of(folder: Path, shoppers: Shoppers) -> Question:
         "demonstration",
         (
             ("asked", ("ask", str(folder), *asked)),
-            ("mined", ("mine", str(folder), "--min-support", "auto", "-o", mined)),
+            ("mined", ("mine", str(folder), "-o", mined)),
             ("rules", ("rules", mined, "--min-confidence", _LEAST_CONFIDENCE)),
         ),
     )
@@ -158,33 +158,28 @@ def _written(itemset: Sequence[str]) -> str:
 
 def _estimates_of(answer: Answer, shoppers: Shoppers) -> dict[str, Any]:
     asked = answer.records.get("asked", {})
-    least = asked.get("asked_discoverable_support", {})
-    rows = []
-    for itemset, row in zip(shoppers.itemsets, _in_order(asked, shoppers), strict=False):
-        known = least.get(str(len(itemset)))
-        rows.append(
-            {
-                "items": list(itemset),
-                "support": row["support"],
-                "low": row["ci_low"],
-                "high": row["ci_high"],
-                "sure": known is not None and row["support"] >= known,
-                "made_up": shoppers.support(itemset),
-            }
-        )
-    rules = [_rule(row) for row in answer.records.get("rules", {}).get("rules", [])[:_RULES]]
+    rows = [
+        {
+            "items": list(itemset),
+            "support": row["support"],
+            "low": row["ci_low"],
+            "high": row["ci_high"],
+            "sure": row["ci_low"] > _TOLD_FROM,
+            "made_up": shoppers.support(itemset),
+        }
+        for itemset, row in zip(shoppers.itemsets, _in_order(asked, shoppers), strict=False)
+    ]
+    rules = [_rule(row) for row in answer.records.get("rules", {}).get("rules", []) if row["listed"]][:_RULES]
     return {"of": asked.get("reports", 0), "itemsets": rows, "rules": rules, "error": answer.errors.get("asked", "")}
 
 
 def _rule(row: Mapping[str, Any]) -> dict[str, Any]:
-    reach = NORMAL * row["confidence_std_error"]
-    low, high = row["confidence"] - reach, row["confidence"] + reach
     return {
         "if": row["antecedents"],
         "then": row["consequents"],
         "confidence": row["confidence"],
-        "low": low,
-        "high": high,
+        "low": row["confidence_ci_low"],
+        "high": row["confidence_ci_high"],
     }
 
 

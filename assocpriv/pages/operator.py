@@ -46,8 +46,9 @@ from assocpriv.collect.metrics import Rate
 from assocpriv.plans.kind import knows, load_for, parse_plan
 from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import AssocprivError, FileError, counted
+from assocpriv.server.itemsets import MiningFacts, describe_limits
 from assocpriv.show import charts
-from assocpriv.show.figures import names, number, pace, share, size_name, span
+from assocpriv.show.figures import list_sentence, names, number, pace, rule_sentence, share, size_name, span
 from assocpriv.show.sheets import promise_sentences, templates
 
 if TYPE_CHECKING:
@@ -73,7 +74,6 @@ _LEAST_AGE = 20.0  # seconds before a question is answered anew, however fast re
 _MOST_ANSWERS = 16
 _MOST_ROWS = 2000  # of a list in an answer that are kept
 _AUTO = "auto"
-_EXAMPLE = "10%"  # the support that it is told for how many reports it takes, where none is wanted
 _NEXT_PLAN = "next-plan.json"
 _ROWS, _ROWS_EACH, _BINS = 50, 20, 5  # rows of rules and columns, of itemsets of each size
 _STATE_FILE, _GUIDANCE_FILE = "miner-state.json", "guidance.json"
@@ -373,10 +373,10 @@ def _first_error(answer: Answer) -> str:
 
 
 def _basket_steps(_plan: "PublishedPlan", folder: Path, wishes: _Wishes) -> _Steps:
-    wanted = _EXAMPLE if wishes.support == _AUTO else wishes.support
+    wanted = () if wishes.support == _AUTO else ("--discover", wishes.support)
     mined = "{made}/itemsets.parquet"
     return (
-        ("plan", ("inspect", str(folder / "plan.json"), "--reports", "{reports}", "--discover", wanted)),
+        ("plan", ("inspect", str(folder / "plan.json"), "--reports", "{reports}", *wanted)),
         ("mined", ("mine", str(folder), "--min-support", wishes.support, "-o", mined)),
         ("rules", ("rules", mined, "--min-confidence", wishes.confidence)),
         ("crafted", ("inspect", str(folder), "--check-crafted")),
@@ -385,32 +385,33 @@ def _basket_steps(_plan: "PublishedPlan", folder: Path, wishes: _Wishes) -> _Ste
 
 def _basket_view(answer: Answer, per_second: float | None) -> dict[str, Any]:
     mined = answer.records.get("mined", {})
-    levels = mined.get("levels", [])
-    frequent = [row | {"sure": _is_sure(row, level)} for level in levels for row in mined["itemsets"]
-                if row["frequent"] and row["length"] == level["size"]]  # fmt: skip
-    first = [row for _, rows in groupby(frequent, itemgetter("length")) for row in list(rows)[:_ROWS_EACH]]
-    rules = answer.records.get("rules", {}).get("rules", [])[:_ROWS]
+    found = [row for row in mined.get("itemsets", ()) if row["listed"] or row["support"] >= mined["min_support"]]
+    listed = [row | {"sure": True} for row in found if row["listed"]]
+    wrong = sum(1 - row["probability"] for row in listed)
+    first = [row for _, rows in groupby(listed, itemgetter("length")) for row in list(rows)[:_ROWS_EACH]]
+    derived = answer.records.get("rules", {})
+    rules = [row for row in derived.get("rules", ()) if row["listed"]]
+    marks = [(row["length"], row["support"], row["listed"]) for row in found]
     return {
         "reports": mined.get("reports", answer.reports),
         "sharp": _sharpness(answer, per_second),
-        "example": _EXAMPLE,
-        "decided": any(level["status"] != "undecidable" for level in levels),
-        "largest_estimate": share(mined.get("largest_estimate")) if "largest_estimate" in mined else "",
-        "least": share(mined.get("min_support")),
+        "said": list_sentence(mined, len(listed), wrong, len(found) - len(listed)) if mined else "",
         "level": f"{100 * mined['confidence_level']:g}%" if mined else "",
         "itemsets": charts.itemset_rows(first),
-        "more_itemsets": sum(level["frequent"] for level in levels) - len(first),
-        "strips": charts.supports_chart(levels, [(row["length"], row["support"], row["sure"]) for row in frequent]),
-        "doubtful": not all(row["sure"] for row in frequent),
-        "rules": [charts.rule_row(row) for row in rules],
-        "more_rules": max(answer.records.get("rules", {}).get("rules_count", 0) - _ROWS, 0),
-        "scatter": charts.rules_chart(rules),
-        "graph": charts.rules_graph(rules),
-        "matrix": charts.rules_matrix(rules),
+        "more_itemsets": len(listed) - len(first),
+        "strips": charts.supports_chart(mined["min_support"], marks) if mined else "",
+        "doubtful": len(listed) < len(found),
+        "rules": [charts.rule_row(row) for row in rules[:_ROWS]],
+        "more_rules": max(derived.get("listed", 0) - _ROWS, 0),
+        "rules_said": rule_sentence(derived, derived["rules_count"] - derived["listed"]) if derived else "",
+        "scatter": charts.rules_chart(rules[:_ROWS]),
+        "graph": charts.rules_graph(rules[:_ROWS]),
+        "matrix": charts.rules_matrix(rules[:_ROWS]),
         "legend": charts.SHADED_LEGEND,
         "crafted": answer.records.get("crafted", {}).get("crafted"),
         "crafted_error": answer.errors.get("crafted", ""),
         "meaning": mined.get("meaning", ""),
+        "limits": describe_limits(MiningFacts.from_json(mined)) if mined else [],
         "error": answer.errors.get("mined") or answer.errors.get("plan", ""),
     }
 
@@ -443,12 +444,6 @@ def _when(needed: int | None, reports: int, per_second: float | None) -> str:
     if per_second <= 0:
         return "no reports come"
     return f"in {span((needed - reports) / per_second)}"
-
-
-def _is_sure(row: Mapping[str, Any], level: Mapping[str, Any]) -> bool:
-    """Whether an itemset is sure (docs/cli/server.md, mine)."""
-    least = level["level_discoverable_support"]
-    return least is not None and row["support"] >= max(least, level["errors"] * row["std_error"])
 
 
 # ---- tables
@@ -806,19 +801,17 @@ def _round_facts(answer: Answer | None) -> dict[str, Any]:
 
 
 def _answer_line(view: Mapping[str, Any], *, is_wanted: bool) -> str:
-    """Return the sentence that the page leads with: what can be told now, or when what is wanted can."""
-    sharp = view.get("sharp")
-    if not sharp:
-        return ""
-    can = [f"{row['size']} from {row['all']}" for row in sharp if row["all"] != "none"]
-    if is_wanted and sharp[0]["when"]:
-        late = [row for row in sharp if not row["reached"]]
-        if not late:
-            return "Sharp enough: every itemset of the support that you want can be told."
-        takes = ", ".join(f"{row['size']} {_reports(row['needed'])}" for row in late)
-        last = max(late, key=lambda row: math.inf if row["needed"] is None else row["needed"])
-        return f"Not sharp enough yet. It takes, for {takes}. When: {last['when']}."
-    return f"Can be told now: {', '.join(can)}." if can else "Nothing can be decided yet: more reports are needed."
+    """Return what the page leads with: what was found, and when all of a support that is wanted can be."""
+    said, sharp = view.get("said", ""), view.get("sharp")
+    said = f"{said[:1].upper()}{said[1:]}." if said else ""
+    if not (is_wanted and sharp and sharp[0]["when"]):
+        return said
+    late = [row for row in sharp if not row["reached"]]
+    if not late:
+        return f"{said} Sharp enough: every itemset of the support that you want can be told."
+    takes = ", ".join(f"{row['size']} {_reports(row['needed'])}" for row in late)
+    last = max(late, key=lambda row: math.inf if row["needed"] is None else row["needed"])
+    return f"{said} Not sharp enough yet to tell all of them. It takes, for {takes}. When: {last['when']}."
 
 
 def _reports(needed: int | None) -> str:

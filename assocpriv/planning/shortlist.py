@@ -34,14 +34,14 @@ from assocpriv.plans.names import Names
 from assocpriv.promise.breaches import highest_posterior, lowest_posterior
 from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.numbers import check_range
-from assocpriv.server.itemsets import CORRECTED, mining_facts, read_table
+from assocpriv.server.itemsets import mining_facts, read_table
 
 Floats = NDArray[np.float64]
 BEST = 100  # items of a short catalogue
 _PAYS = 2.0  # ρ
 _LEAST_ITEMS = 2
 _SIZES, _FEW_REPORTS = (5, 6), 50_000  # M that does well for a short catalogue, of few reports and of more
-_LEAST_SHARE = 0.01  # of all items bought: noise can make the sum of supports less than nothing
+_LEAST_SHARE = 0.01  # of all items bought, also where reports show next to nothing
 _FEW_ITEMS = 2  # times as many as the short catalogue has: no list of sales is that even
 
 
@@ -158,9 +158,9 @@ def refine(
     Plan.of(plan)
     read = read_table(itemsets) if isinstance(itemsets, str | Path) else itemsets
     facts = mining_facts(read)
-    if facts.plan_id != plan.plan_id:
+    if plan.plan_id not in facts.plan_ids:
         raise EstimateError(
-            f"the table was mined with plan {facts.plan_id[:16]}…, not with the plan given, {plan.plan_id[:16]}…; "
+            f"the table was mined with plan {facts.plan_ids[0][:16]}…, not with the plan given, {plan.plan_id[:16]}…; "
             "give the plan of its reports"
         )
     best = check_range("best", best, _LEAST_ITEMS, MAX_ITEMS)
@@ -168,26 +168,28 @@ def refine(
     items, supports = _single_items(LightFrame.of(read), plan)
     if len(items) < _LEAST_ITEMS:
         raise EstimateError(
-            f"a short catalogue needs {_LEAST_ITEMS} single items, the table has {len(items)}; mine with a lower "
-            "minimum support"
+            f"a short catalogue needs {_LEAST_ITEMS} single items, the table has {len(items)}; mine "
+            "without a minimum support"
         )
     chosen = np.sort(np.argsort(-supports, kind="stable")[:best])
     names = [plan.catalogue[items[row]] for row in chosen.tolist()]
     # where nobody was asked, baskets hold at least what the table's items come to
-    told = float(np.clip(supports, 0.0, 1.0).sum()) if facts.sizes is None else facts.sizes.mean
+    told = float(supports.sum()) if facts.sizes is None else facts.sizes.mean
     sizes = Sizes.usual(plan.n_items, min(max(told, _LEAST_SHARE), plan.n_items))
-    share = float(np.clip(np.clip(supports[chosen], 0.0, 1.0).sum() / sizes.mean, _LEAST_SHARE, 1.0))
+    share = float(np.clip(supports[chosen].sum() / sizes.mean, _LEAST_SHARE, 1.0))
     short, second = _compared(plan, sizes, count, names, share, names=_names_of(names, plan))
     return Refinement(second, plan, short, count)
 
 
 def _single_items(table: LightFrame, plan: Plan) -> tuple[list[int], Floats]:
-    """Return the single items of a table by their numbers in the plan, increasing, with supports in whole baskets."""
-    index, column = plan.catalogue.index_of, CORRECTED[0] if CORRECTED[0] in table.columns else "support"
+    """Return the single items of a table by their numbers in the plan, increasing, with their supports."""
+    index = plan.catalogue.index_of
     if not all(name in index for itemset in table["itemsets"] for name in itemset):
-        raise EstimateError("the table names items that its plan does not have; it is damaged")
-    rows = zip(table["itemsets"], table[column].tolist(), strict=True)
-    known = {index[min(names)]: support for names, support in rows if len(names) == 1 and np.isfinite(support)}
+        raise EstimateError(
+            "the table names items that the plan does not have; of several plans give that of the most items"
+        )
+    rows = zip(table["itemsets"], table["support"].tolist(), strict=True)
+    known = {index[min(names)]: support for names, support in rows if len(names) == 1}
     items = sorted(known)
     return items, np.array([known[item] for item in items], dtype=np.float64)
 

@@ -185,40 +185,11 @@ class SupportModel:
             sum(((-1) ** (j - i) * comb(j, i) * values[i] for i in range(j + 1)), Fraction(0)) for j in range(k + 1)
         ]
 
-    def moment_weights(self, *members: Sequence[int]) -> list[Fraction]:
-        """Return the weight of every c_D, D by mask, in N times the mean over reports of Π_s Z_s.
-
-        ``members`` has for each factor Z_s 0 or 1 for every item, whether it belongs to s; no s is empty.
-
-        >>> SupportModel.plain().moment_weights([1])
-        [Fraction(0, 1), Fraction(1, 1)]
-        """
-        masks = [sum(1 << i for i, inside in enumerate(member) if inside) for member in members]
-        factors = [(mask, self.row(mask.bit_count())) for mask in masks]
-        n_items = len(members[0])
-        weights = [
-            math.prod((row[(mask & shown).bit_count()] for mask, row in factors), start=Fraction(1))
-            for shown in range(1 << n_items)
-        ]
-        for i in range(n_items):  # differences along each item: the Möbius transform over subsets
-            for shown in range(1 << n_items):
-                if shown >> i & 1:
-                    weights[shown] -= weights[shown ^ 1 << i]
-        return weights
-
     def second_moment(self, k: int, held: int) -> Fraction:
         """Return E[Z_A² | l of the k items held]."""
         if self.operator is None:
             return Fraction(int(held == k))
         return _second_moments(self.operator, k)[held]
-
-    def least_variance(self, k: int, support: Any) -> Any:
-        """Return a lower bound of N·Var ŝ at support s, whatever else the transactions hold; arrays work elementwise.
-
-        A transaction without A holds some l < k of its items: (1−s)·min_l E[Z²|l] + s·(E[Z²|k] − 1).
-        """
-        without = min(self.second_moment(k, held) for held in range(k))
-        return (1 - support) * float(without) + support * float(self.second_moment(k, k) - 1)
 
     def variances(self, k: int) -> tuple[float, float]:
         """Return Var Z_A where the transaction holds none of A and where it holds all; infinite if P is singular."""

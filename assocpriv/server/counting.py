@@ -32,6 +32,7 @@ from assocpriv.plans.generator import WORD_BITS
 from assocpriv.plans.question import Question
 from assocpriv.plans.transition import SupportModel
 from assocpriv.server.bitmaps import ItemTables, Rows, SupersetCounter, form_of, items_of, places_in, planes_of
+from assocpriv.server.supports import Respondents, SupportEstimates, estimate_supports
 
 if TYPE_CHECKING:
     from assocpriv.files.reports import Reports
@@ -41,8 +42,8 @@ Progress = Callable[[str, int, int], None]
 SELECTING, _OUT_OF = 3, 10
 _LEAST_PART = 1 << 12
 _MOST_PART = 1 << 17  # reports; long enough a task for handing it to a thread to cost nothing
-MOST_CANDIDATES = 20_000_000
-_CANDIDATE_BYTES = 200  # measured: what one takes while it is joined, estimated and chosen
+MOST_CANDIDATES = 250_000
+_CANDIDATE_BYTES = 2_000  # measured: what one takes while its support is told
 
 
 # ---- parts of reports
@@ -171,13 +172,6 @@ class Candidates:
     itemsets: Ints
     sums: Ints
 
-    def __len__(self) -> int:
-        return len(self.itemsets)
-
-    def among(self, chosen: Ints | NDArray[np.bool_]) -> "Candidates":
-        """Return some of them."""
-        return Candidates(self.itemsets[chosen], self.sums[chosen])
-
 
 class ItemsetCounter(ABC):
     """A counter of itemsets in reports; who derives from it counts.
@@ -225,6 +219,39 @@ class ItemsetCounter(ABC):
 
 
 Source = tuple[ItemsetCounter, SupportModel]  # a counter of reports, and the model of their operator
+
+
+def count_candidates(source: Source, itemsets: Ints, smaller: Candidates | None = None) -> Candidates:
+    """Count itemsets of one size, given what is known of their subsets; of single items nothing need be."""
+    counter = source[0]
+    nothing = Candidates(np.empty((1, 0), dtype=np.int64), np.array([[counter.n_reports]], dtype=np.int64))
+    return Candidates(itemsets, counter.sums(itemsets, smaller or nothing))
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSubsets:
+    """What reports show of all subsets of itemsets of one size, and whose reports they are.
+
+    ``counts`` are how many show all of a subset, by mask, bit i being item i, int64 (itemsets, 2^k).
+    """
+
+    respondents: Respondents
+    counts: Ints
+
+    def estimates(self) -> SupportEstimates:
+        """Return the supports of every itemset, with their variances."""
+        return estimate_supports(self.sums(), self.respondents)
+
+    def sums(self) -> Ints:
+        """Return C_0 … C_k, the sums over the subsets of each size, int64 (itemsets, k + 1)."""
+        sizes = np.bitwise_count(np.arange(self.counts.shape[1]))
+        return np.stack([self.counts[:, sizes == j].sum(axis=1) for j in range(int(sizes[-1]) + 1)], axis=1)
+
+
+def count_subsets(source: Source, itemsets: Ints) -> CountedSubsets:
+    """Count all subsets of itemsets of one size: different item ids, int64 (itemsets, k), in any order."""
+    counter, model = source
+    return CountedSubsets(Respondents(counter.n_reports, model), counter.subsets(itemsets))
 
 
 def find_itemsets(known: Ints, wanted: Ints) -> Ints:

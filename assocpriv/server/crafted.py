@@ -77,7 +77,15 @@ from assocpriv.plans.transition import SupportModel, transition_matrix
 from assocpriv.plans.view import ItemsView
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.bitmaps import ItemTables, Rows, planes_of
-from assocpriv.server.counting import Answers, LocalBackend, Progress, Source, part_size
+from assocpriv.server.counting import (
+    Answers,
+    LocalBackend,
+    Progress,
+    Source,
+    count_candidates,
+    count_subsets,
+    part_size,
+)
 from assocpriv.server.supports import partial_counts
 
 if TYPE_CHECKING:
@@ -466,11 +474,7 @@ def _counted(
     """Yield itemsets of each size, (itemsets, k), and C_0 … C_k of each, (itemsets, k + 1): supports.py."""
     done = 1
     items = np.arange(question.padded_items, dtype=np.int64)[:, None]
-    # plans, which tell of crafted reports too, need none of the miner
-    from assocpriv.server.apriori import count_candidates, count_nothing, respondents_of
-    from assocpriv.server.ask import count_subsets
-
-    singles = count_candidates(source, items, count_nothing(respondents_of(source)))
+    singles = count_candidates(source, items)
     yield items, singles.sums
     if question.itemset_size > 1 and 0 < comb(question.n_items, 2) <= _MOST_PAIRS:
         done, pairs = 2, np.column_stack(np.triu_indices(question.n_items, 1))

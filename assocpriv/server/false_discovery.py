@@ -1,19 +1,7 @@
-"""False discoveries among many estimates: which finds can be believed.
+"""Certain itemsets: tests, so that few of those called certain are false, whatever the supports of the others.
 
-**The lowest support that can be believed**, where no minimum support is given. A size is decided from the support that
-its candidates and its measured errors need (Level.needed_support), so each size has a minimum of its own: the least at
-which it is decided, and no less than that of the size before, so that what is found has subsets that could be found. A
-size that would need 100% is left out.
-
-**The largest estimates**, likewise. With b the K-th largest estimate of the sizes counted so far, no itemset below b is
-wanted, so a candidate of the next size needs subsets that go on at b. Estimates below 2σ_k(0) are not taken for
-anything: of a size, only what reaches that is listed.
-
-**Ranks.** Intervals that cover the supports of all C candidates at once with probability 1 − α are those of level
-1 − α/C. So A's rank lies between 1 + the number of candidates whose intervals lie above A's, and C − the number of
-those whose lie below it: for all A at once, with probability 1 − α at least, the candidates given. They are chosen by
-the same reports, from their subsets' estimates; the tests simulate it. What was not counted has no rank. Source: Klein,
-Wright, Wieczorek, A joint confidence region for an overall ranking of populations, J. R. Stat. Soc. C 2020.
+The posterior (posterior.py) says how likely a find is if supports are spread like those that were seen. What is called
+certain rests on no such assumption. Tests are of supports within sampled items; those of whole baskets are no smaller.
 
 **Where reports choose the itemsets and test them.** What looks frequent in some reports looks so partly by chance, so
 the same reports cannot test it as if it had been fixed beforehand. Two ways:
@@ -24,8 +12,8 @@ the same reports cannot test it as if it had been fixed beforehand. Two ways:
             those that were not found count as p = 1.
 
 Reports are randomized independently, so given the transactions both parts (counting.py) are independent. The people who
-test are a sample of all, so errors, intervals and tests of ``split`` are those for a population that they were drawn
-from. They hold for the people whose reports were collected too, who are nearer.
+test are a sample of all, so tests are those for a population that they were drawn from. They hold for the people whose
+reports were collected too, who are nearer.
 
 The hypothesis to be rejected for an itemset is "its support is below S"; its p-value is the probability, if the support
 were S, of an estimate at least as large as the one observed (intervals.py). Among the itemsets called frequent, the
@@ -38,192 +26,18 @@ rate in multiple testing under dependency, Ann. Stat. 2001.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import EstimateError
-from assocpriv.server import apriori
-from assocpriv.server.counting import Candidates, Source, find_itemsets
-from assocpriv.server.intervals import (
-    Observed,
-    level_discoverable_support,
-    observed_of,
-    read_share,
-    support_intervals,
-    upper_tail,
-)
-from assocpriv.server.supports import Respondents, SupportEstimates, estimate_supports
+from assocpriv.server.intervals import Observed, observed_of, read_share, upper_tail
 
-if TYPE_CHECKING:
-    from assocpriv.plans.transition import SupportModel
-
-_STEPS = 30  # two or three do, unless errors grow with the support that is looked at
 SPLIT, ALL = "split", "all"
-
-
-# ---- thresholds
-
-
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """What to mine: all above a minimum support, the ``top`` largest estimates, or (neither) what can be believed."""
-
-    min_support: float | None
-    top: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Mined:
-    """What was found, at which least minimum support, and all candidates counted where their ranks are wanted."""
-
-    found: list[apriori.ItemsetEstimates]
-    levels: list[apriori.Level]
-    min_support: float
-    counted: tuple[Candidates, ...] = ()
-
-    @property
-    def ranked(self) -> int:
-        """Number of candidates that ranks go over."""
-        return sum(map(len, self.counted))
-
-
-def mine_for(aim: Aim, source: Source, n_items: int, max_itemset: int, most_candidates: int) -> Mined:
-    """Mine what is aimed at; see :func:`assocpriv.server.apriori.mine_levels` for the other arguments.
-
-    Raises:
-        EstimateError: no reports, more candidates than can be counted, or reports that cannot decide anything.
-    """
-    if aim.top is not None:
-        return mine_largest(source, n_items, aim.top, max_itemset, most_candidates)
-    if aim.min_support is None:
-        return mine_believable(source, n_items, max_itemset, most_candidates)
-    found, levels = apriori.mine_levels(source, n_items, aim.min_support, max_itemset, most_candidates)
-    return Mined(found, levels, aim.min_support)
-
-
-def mine_believable(source: Source, n_items: int, max_itemset: int, most_candidates: int) -> Mined:
-    """Mine each size at the lowest minimum support at which it is decided; errors as :func:`mine_for`."""
-    respondents = apriori.respondents_to_mine(source)
-    hopeful = [k for k in range(1, max_itemset + 1) if level_discoverable_support(respondents, k, 1) < 1]
-    decided: dict[int, float] = {}  # sizes, and at which minimum support: that of the size before or more
-
-    def choose(candidates: Candidates) -> tuple[SupportEstimates, NDArray[np.bool_]] | None:
-        k, estimates = candidates.itemsets.shape[1], estimate_supports(candidates.sums, respondents)
-        support = _deciding_support(estimates, respondents, k, max(decided.values(), default=0.0))
-        if support is None:
-            return None
-        decided[k] = support
-        return estimates, apriori.passing(estimates, support)
-
-    steps = apriori.walk_levels(source, n_items, hopeful, choose, most_candidates)
-    found, levels = apriori.account_for_steps(
-        steps, respondents, n_items, max_itemset, lambda _: max(decided.values(), default=0.0)
-    )
-    if not decided:
-        raise _nothing_decidable(respondents)
-    return Mined(found, levels, min(decided.values()))
-
-
-def _deciding_support(estimates: SupportEstimates, respondents: Respondents, k: int, least: float) -> float | None:
-    """Return the lowest minimum support from ``least`` on that decides about candidates of k items, if there is one."""
-    support = max(least, level_discoverable_support(respondents, k, len(estimates.support)))
-    for _ in range(_STEPS):
-        if support >= 1:
-            break
-        level = apriori.account_for(estimates, apriori.passing(estimates, support), respondents, k, support)
-        if level.status == "decided":
-            return support
-        support = level.needed_support
-    return None
-
-
-def _nothing_decidable(respondents: Respondents) -> EstimateError:
-    n_reports = respondents.n_reports
-    return EstimateError(
-        f"{n_reports:,} reports of this plan decide about no itemset below a support of 100%; collect more, or make a "
-        "plan with a smaller transaction size or a weaker promise"
-    )
-
-
-def mine_largest(source: Source, n_items: int, top: int, max_itemset: int, most_candidates: int) -> Mined:
-    """Mine the itemsets of the largest estimates, of all sizes together; what ties with the last of them comes too."""
-    respondents = apriori.respondents_to_mine(source)
-    floors = {k: floor for k in range(1, max_itemset + 1) if (floor := apriori.least_decidable(respondents, k)) < 1}
-    if not floors:
-        raise _nothing_decidable(respondents)
-    best = np.empty(0)
-
-    def choose(candidates: Candidates) -> tuple[SupportEstimates, NDArray[np.bool_]]:
-        nonlocal best
-        k, estimates = candidates.itemsets.shape[1], estimate_supports(candidates.sums, respondents)
-        best = np.sort(np.append(best, estimates.support[estimates.support >= floors[k]]))[-top:]
-        last = best[0] if len(best) == top else 0.0
-        later = min((floor for size, floor in floors.items() if size > k), default=np.inf)
-        least = np.minimum(max(last, floors[k]), max(last, later) - estimates.std_error(population=False))
-        return estimates, estimates.support >= least
-
-    remedy = f", or ask for fewer than {top:,} itemsets (--top)"
-    steps = list(apriori.walk_levels(source, n_items, floors, choose, most_candidates, remedy))
-    last = float(best[0]) if len(best) == top else 0.0
-    found, levels = apriori.account_for_steps(
-        steps, respondents, n_items, max_itemset, lambda k: max(last, floors.get(k, 0.0))
-    )
-    support = float(best[0]) if len(best) else min(floors.values())
-    ranked = tuple(step.counted for step in steps if step.estimates is not None)
-    return Mined(found, levels, min(support, 1.0), ranked)
-
-
-# ---- ranks
-
-
-def rank_sets(
-    mined: Mined, respondents: Respondents, confidence_level: float, *, population: bool
-) -> list[NDArray[np.int64]]:
-    """Return the place of each itemset found among all that were counted, and the least and greatest it may have.
-
-    For each size found int64 (itemsets, 3), from 1; equal estimates share the lowest place. 0 of a size that these
-    reports cannot decide. All ranks lie between theirs with the confidence level.
-    """
-    level = 1 - (1 - confidence_level) / max(mined.ranked, 1)
-    support, ends = [np.empty(0)], [np.empty((0, 2))]
-    for counted in mined.counted:
-        estimates = estimate_supports(counted.sums, respondents)
-        support.append(estimates.support)
-        ends.append(
-            support_intervals(counted.sums, estimates, respondents.model, level, population=population, wide=True)
-        )
-    return _places_of(mined, np.concatenate(support), np.concatenate(ends))
-
-
-def _places_of(mined: Mined, support: NDArray[np.float64], ends: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    ordered, low, high = np.sort(support), np.sort(ends[:, 0]), np.sort(ends[:, 1])
-    starts, total = np.cumsum([0, *(len(level.itemsets) for level in mined.counted)]), len(support)
-    counted = {
-        level.itemsets.shape[1]: (level.itemsets, start) for level, start in zip(mined.counted, starts, strict=False)
-    }
-    ranks = []
-    for found in mined.found:
-        if found.itemsets.shape[1] not in counted:
-            ranks.append(np.zeros((len(found.itemsets), 3), dtype=np.int64))
-            continue
-        itemsets, start = counted[found.itemsets.shape[1]]
-        rows = start + find_itemsets(itemsets, found.itemsets)
-        above = total - np.searchsorted(ordered, support[rows], side="right")
-        surely_above = total - np.searchsorted(low, ends[rows, 1], side="right")
-        surely_below = np.searchsorted(high, ends[rows, 0], side="left")
-        # an estimate beyond what a support can be lies outside of its interval
-        low_rank, high_rank = np.minimum(surely_above, above), np.maximum(total - surely_below, 1 + above)
-        ranks.append(np.column_stack([1 + above, 1 + low_rank, high_rank]))
-    return ranks
-
-
-# ---- false discoveries
 
 
 def parse_certainty(certain: "float | str | None", certain_by: str) -> Fraction | None:
@@ -243,19 +57,16 @@ def parse_certainty(certain: "float | str | None", certain_by: str) -> Fraction 
 
 
 def itemset_p_values(
-    found: Sequence[apriori.ItemsetEstimates], model: "SupportModel", min_support: float, *, population: bool
+    sums: Sequence[NDArray[np.int64]], itemsets: Sequence[NDArray[np.int64]], model: SupportModel, min_support: float
 ) -> list[NDArray[np.float64]]:
-    """Return p-values against "the support is below s_min", one array a size, none below that of a subset at hand."""
-    p = []
-    for level in found:
-        if np.isnan(level.estimates.support).any():
-            p.append(np.ones(len(level.itemsets)))
-        else:
-            p.append(p_values(observed_of(level.sums, model), min_support, population=population))
-    return coherent(p, [level.itemsets for level in found])
+    """Return p-values against "the support is below s_min", one array a size, none below that of a subset at hand.
+
+    ``sums`` are C_0 … C_k of the itemsets of each size (supports.py).
+    """
+    return coherent([p_values(observed_of(each, model), min_support) for each in sums], itemsets)
 
 
-def p_values(observed: Observed, min_support: float, *, population: bool) -> NDArray[np.float64]:
+def p_values(observed: Observed, min_support: float) -> NDArray[np.float64]:
     """Return the p-value of every itemset against "its support is below min_support", float64 (itemsets,).
 
     Arguments are those of :func:`assocpriv.server.intervals.upper_tail`.
@@ -264,12 +75,12 @@ def p_values(observed: Observed, min_support: float, *, population: bool) -> NDA
         EstimateError: there are no reports, or S is not in (0, 1].
 
     >>> coin = Observed(np.array([[40, 60], [10, 90]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
-    >>> p_values(coin, 0.2, population=True).round(4)
+    >>> p_values(coin, 0.2).round(4)
     array([0.183, 0.   ])
     """
     if not 0 < min_support <= 1:
         raise EstimateError(f"minimum support must be in (0, 1], got {min_support}")
-    return upper_tail(observed, min_support, population=population)
+    return upper_tail(observed, min_support)
 
 
 def coherent(p: Sequence[NDArray[np.float64]], itemsets: Sequence[NDArray[np.int64]]) -> list[NDArray[np.float64]]:
@@ -326,12 +137,3 @@ def all_itemsets(n_items: int, largest: int) -> int:
     10
     """
     return sum(comb(n_items, k) for k in range(1, largest + 1))
-
-
-def all_rules(n_items: int, largest: int) -> int:
-    """Return how many rules there are between 2 … largest items: an itemset of k gives 2^k − 2.
-
-    >>> all_rules(3, 3)
-    12
-    """
-    return sum(comb(n_items, k) * (2**k - 2) for k in range(2, largest + 1))

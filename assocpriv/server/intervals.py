@@ -1,10 +1,9 @@
-"""Confidence intervals of estimated supports, without the normal approximation where few reports decide.
+"""Tails of estimated supports without the normal approximation, and which supports a plan shows for sure.
 
 **Tails.** For an itemset of k items let l be how many a transaction holds, l' how many its report shows, P[l',l] the
 transition matrix, q the last row of P⁻¹ and s_l the share of transactions holding l. A report adds q[l'] to T = N·ŝ,
 and with M_l(θ) = Σ_l' P[l',l] exp(θ q[l']) the cumulant generating function of T is exactly
 
-    K(θ) = N Σ_l s_l log M_l(θ)         given the transactions at hand
     K(θ) = N log Σ_l s_l M_l(θ)         for transactions drawn from a population with these shares
 
 Where K'(θ) = t, the tail is
@@ -13,8 +12,8 @@ Where K'(θ) = t, the tail is
 
 **Shares.** E T = N s_k whatever the other shares are; these only shape the law. Given the support s in question they
 are estimated by regression, s_l = ŝ_l + (s − ŝ) Cov(ŝ_l, ŝ)/Var ŝ, negative ones set to 0, the rest scaled to the
-total. Without it the estimate of the noise and ŝ err together, where a report with all k items is rare and heavy: one
-side of a 95% interval misses in 18% of cases instead of 3.5%.
+total. Without it the estimate of the noise and ŝ err together, where a report with all k items is rare and heavy: a
+tail comes out as 2.5% or less in 17% of cases instead of 3%.
 
 **Steps.** T moves in steps. If it moved in steps d only, P(T ≥ t) would be the formula at t − d/2 with
 u = 2 sinh(dθ/2)/d·√K''. Usually smaller steps blur the larger ones. A pure step of d puts a wave of frequency 2π/d
@@ -24,29 +23,11 @@ of half of
     d · min(1, (2/π) Σ_j r^(j²)/j),
 
 and the largest of these over the differences of two values of q is the step that is used. It is d where T moves in
-steps of d, and vanishes where d is blurred. A tail probability includes all of that step and so errs upwards;
-intervals count half of it (mid-p), which gives their level on average.
+steps of d, and vanishes where d is blurred. A tail probability includes all of that step and so errs upwards.
 
 Sources: Daniels, Tail probability approximations, Int. Stat. Rev. 1987 (steps: section 6); Barndorff-Nielsen,
 Inference on full or partial parameters, Biometrika 1986 (r*, the form of the Lugannani–Rice formula that stays in
 [0, 1]). Shares and blurred steps are ours.
-
-**Intervals.** Score intervals invert these tails. The interval ŝ ± zσ̂ takes ŝ for normal: it stands in where both
-agree. T = N·ŝ is a sum of values of q, so one report changes it by no more than 2·max|q|, and in standard errors of T
-that is twice
-
-    J = max|q| / (N·σ̂)
-
-|skewness of T| ≤ 2J, and the ends of score intervals and normal ones differ by about (2z² + 1)/6 times the skewness, in
-standard errors, plus half a step of T, again at most J. At J = 0.01 a 95% interval's ends are off by 0.04 standard
-errors at most, usually by half of that, and its two sides miss in 2.5 ± 0.25% of cases. J² is about one over the number
-of reports that show the rarest pattern that matters, so 0.01 stands for 10,000 such reports. Above it, score intervals
-are taken.
-
-Score intervals take the other shares from the same reports. Of fewer than 50 these say little, and intervals that
-exclude what lies within two standard errors were seen; there an interval holds both.
-
-Both are cut to what a support can be, from 0 to 1.
 
 **From which support on the finds of a whole itemset size can be believed.** EGS03's lowest discoverable support
 (section 5) is four standard errors of *one* itemset. Of c candidates that nobody has, about c·Φ(−4) pass it by chance:
@@ -65,9 +46,6 @@ An empty candidate is counted only if its subsets' estimates were large. That do
 with independent insertion E[Z_A Z_B | t] = 0 for B ⊂ A where the transaction t holds none of A's items, so what the
 counted candidates' subsets show says nothing of the candidates, but for a term of the order ŝ(A∖i)·ŝ(i), the square of
 what is looked for. The tests simulate it.
-
-Candidates of whose items somebody has some have larger errors than any plan foresees: apriori.py compares the plan's
-figure with the errors measured.
 
 **The normal distribution's tails** are had without scipy where values are few: its loading takes longer than they do.
 Both ways are as exact as the C library's erfc, and agree to some units in the last place.
@@ -89,10 +67,7 @@ from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.server.supports import (
     Respondents,
-    SupportEstimates,
-    foreseen_error,
     lowest_discoverable_support,
-    normal_quantile,
     partial_counts,
 )
 
@@ -104,14 +79,8 @@ _LARGEST_EXPONENT = 600.0  # |θ q| is at most this, so that exp(θ q) is finite
 _NEWTON_STEPS = 60
 _WITHIN = 1e-7  # of a standard error: K'(θ) against t, and θ against the solution
 _NEAR_MEAN = 1e-3  # |w| below which log(u/w)/w is its limit, a sixth of the skewness
-_SCORE_WITHIN = 1e-6  # end points of intervals, in standard errors
-_SCORE_STEPS = 80
-_LARGEST_SCORE = 37.0
 _GRID = 64
 Floats = NDArray[np.float64]
-NORMAL_UP_TO = 0.01  # J
-LONGER_BY = 0.25  # standard errors
-_FEW_REPORTS = 50
 FALSE_ITEMSETS = 0.01  # expected a collection, of one itemset size: one in a hundred collections
 # tail probabilities were up to 1% too low here, beside sums of the binomial law; this makes them 2% lower
 _SAFETY = 0.005  # standard errors
@@ -156,7 +125,6 @@ class _Fit:
     shares: Floats
     slopes: Floats
     support: Floats
-    variance: Floats
 
     @classmethod
     def of(cls, observed: Observed) -> "_Fit":
@@ -168,15 +136,15 @@ class _Fit:
         covariances = (
             (inverse * observed.row) @ cells - (inverse @ cells) * (observed.row @ cells)
         ) / observed.n_reports
-        return cls(observed, shares, covariances / covariances[-1], shares[-1], covariances[-1])
+        return cls(observed, shares, covariances / covariances[-1], shares[-1])
 
-    def law(self, support: Floats, *, population: bool) -> "_Law":
+    def law(self, support: Floats) -> "_Law":
         """Return the law of T if the support is this, float64 (itemsets,) in [0, 1]."""
         shares = np.maximum(self.shares + self.slopes * (support - self.support), 0.0)
         others = shares[:-1].sum(axis=0)
         shares[0] += others <= 0.0
         scale = (1.0 - support) / np.where(others > 0.0, others, 1.0)
-        return _Law(self.observed, np.vstack([shares[:-1] * scale, support]), population)
+        return _Law(self.observed, np.vstack([shares[:-1] * scale, support]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +153,6 @@ class _Law:
 
     observed: Observed
     shares: Floats
-    population: bool
 
     @property
     def _values(self) -> Floats:
@@ -196,26 +163,18 @@ class _Law:
         """Return K, K', K'' at θ."""
         n, q, transition = self.observed.n_reports, self._values, self.observed.transition
         tilt = np.expm1(q * theta)
-        if self.population:
-            cells = transition @ self.shares
-            grown = (cells * tilt).sum(axis=0)
-            tilted = cells * (1.0 + tilt) / (1.0 + grown)
-            mean = (q * tilted).sum(axis=0)
-            found = np.log1p(grown), mean, ((q - mean) ** 2 * tilted).sum(axis=0)
-        else:
-            grown = transition.T @ tilt
-            whole = 1.0 + grown
-            mean = (transition * q).T @ (1.0 + tilt) / whole
-            square = (transition * q * q).T @ (1.0 + tilt) / whole
-            k0, k1, k2 = ((self.shares * x).sum(axis=0) for x in (np.log1p(grown), mean, square - mean * mean))
-            found = k0, k1, k2
-        return n * found[0], n * found[1], np.maximum(n * found[2], 1e-300)
+        cells = transition @ self.shares
+        grown = (cells * tilt).sum(axis=0)
+        tilted = cells * (1.0 + tilt) / (1.0 + grown)
+        mean = (q * tilted).sum(axis=0)
+        spread = ((q - mean) ** 2 * tilted).sum(axis=0)
+        return n * np.log1p(grown), n * mean, np.maximum(n * spread, 1e-300)
 
     def third_cumulant(self) -> Floats:
         """Return K''' at 0."""
-        cells = self.observed.transition @ self.shares if self.population else self.observed.transition
+        cells = self.observed.transition @ self.shares
         third = ((self._values - (self._values * cells).sum(axis=0)) ** 3 * cells).sum(axis=0)
-        return np.asarray(self.observed.n_reports * (third if self.population else third @ self.shares))
+        return np.asarray(self.observed.n_reports * third)
 
     def span(self) -> Floats:
         """Return the step that T moves in as far as smaller steps do not blur it (see the module's text)."""
@@ -225,10 +184,7 @@ class _Law:
         widest = np.zeros(self.shares.shape[1])
         for step in steps[steps > 1e-9 * steps[-1]]:
             wave = np.exp(2j * np.pi / step * self.observed.row)
-            if self.population:
-                size = n * np.log(np.maximum(np.abs(wave @ (transition @ self.shares)), 1e-300))
-            else:
-                size = n * (np.log(np.maximum(np.abs(wave @ transition), 1e-300)) @ self.shares)
+            size = n * np.log(np.maximum(np.abs(wave @ (transition @ self.shares)), 1e-300))
             r = np.exp(np.minimum(size, 0.0))
             left = 2 / np.pi * np.sum([r ** (j * j) / j for j in range(1, 7)], axis=0)
             widest = np.maximum(widest, step * np.minimum(left, 1.0))
@@ -310,25 +266,35 @@ class _Law:
 # ---- tails
 
 
-def upper_tail(observed: Observed, supports: ArrayLike, *, population: bool) -> NDArray[np.float64]:
+def observed_of(sums: NDArray[np.int64], model: SupportModel) -> Observed:
+    """Return what reports show of itemsets of one size; sums are C_0 … C_k, int64 (itemsets, k + 1).
+
+    Raises:
+        EstimateError: the operator says nothing of this size.
+    """
+    k = sums.shape[1] - 1
+    transition, row = (np.array(each, dtype=np.float64) for each in (model.transition(k), model.row(k)))
+    return Observed(partial_counts(sums), transition, row)
+
+
+def upper_tail(observed: Observed, supports: ArrayLike) -> NDArray[np.float64]:
     """Return P(ŝ ≥ the ŝ observed), float64 (itemsets,), if the supports were these. Errs upwards where ŝ is coarse.
 
     Args:
         observed: what the reports show.
         supports: in [0, 1], one or one for every itemset.
-        population: for the population the transactions were drawn from, else for those at hand.
 
     Raises:
         EstimateError: there are no reports.
 
     >>> coin = Observed(np.array([[40, 60]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
-    >>> upper_tail(coin, 0.0, population=False).round(4)  # 60 heads or more: 0.0284
+    >>> upper_tail(coin, 0.0).round(4)  # 60 heads or more: 0.0284
     array([0.0284])
     """
     result = np.empty(len(observed.counts))
     wanted = np.broadcast_to(np.asarray(supports, dtype=np.float64), result.shape)
-    for rows, fit, span in _fits(observed, population=population):
-        law = fit.law(np.clip(wanted[rows], 0.0, 1.0), population=population)
+    for rows, fit, span in _fits(observed):
+        law = fit.law(np.clip(wanted[rows], 0.0, 1.0))
         result[rows] = lower_tails(-law.score(fit.support * fit.observed.n_reports - span / 2, span))
     return result
 
@@ -345,27 +311,7 @@ def _empty_limit(observed: Observed, score: float) -> float:
     """
     _check(observed)
     nobody = np.eye(len(observed.row), 1)
-    return _Law(observed, nobody, False).total_of_score(score) / observed.n_reports
-
-
-def score_intervals(observed: Observed, level: float, *, population: bool) -> NDArray[np.float64]:
-    """Return all possible supports for which both tails exceed (1 − level)/2, float64 (itemsets, 2): ends.
-
-    Steps of ŝ count half in both tails (mid-p). Supports outside [0, 1] are left out, which cannot change whether the
-    truth is covered. An estimate below 0 lies below its interval; where even support 0 makes it too
-    improbable, the interval is [0, 0]. Arguments and errors as of :func:`upper_tail`.
-
-    >>> coin = Observed(np.array([[40, 60]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
-    >>> score_intervals(coin, 0.95, population=True).round(2)
-    array([[0.01, 0.77]])
-    """
-    limit = float(scores_of_tails((1 + level) / 2))
-    result = np.empty((len(observed.counts), 2))
-    for rows, fit, span in _fits(observed, population=population):
-        total = fit.support * fit.observed.n_reports
-        for side, score in enumerate((limit, -limit)):
-            result[rows, side] = _where_score_is(score, fit, total, span, population=population)
-    return result
+    return _Law(observed, nobody).total_of_score(score) / observed.n_reports
 
 
 def _check(observed: Observed) -> None:
@@ -373,53 +319,16 @@ def _check(observed: Observed) -> None:
         raise EstimateError("there are no reports to estimate from")
 
 
-def _fits(observed: Observed, *, population: bool) -> Iterator[tuple[slice, _Fit, Floats]]:
+def _fits(observed: Observed) -> Iterator[tuple[slice, _Fit, Floats]]:
     """Yield blocks of itemsets with their fit, and the step that T moves in at the support estimated."""
     _check(observed)
     for start in range(0, len(observed.counts), _BLOCK):
         rows = slice(start, start + _BLOCK)
         fit = _Fit.of(observed.among(rows))
-        yield rows, fit, fit.law(np.clip(fit.support, 0.0, 1.0), population=population).span()
+        yield rows, fit, fit.law(np.clip(fit.support, 0.0, 1.0)).span()
 
 
-def _mid_score(law: _Law, total: Floats, span: Floats) -> Floats:
-    """Return z with Φ(−z) = ½ P(T ≥ total) + ½ P(T > total), within ±37."""
-    near, far = law.score(total - span / 2, span), law.score(total + span / 2, span)
-    above, below = ((lower_tails(s * near) + lower_tails(s * far)) / 2 for s in (-1, 1))
-    z = np.where(above < below, -scores_of_tails(above), scores_of_tails(below))
-    return np.clip(z, -_LARGEST_SCORE, _LARGEST_SCORE)
-
-
-def _where_score_is(score: float, fit: _Fit, total: Floats, span: Floats, *, population: bool) -> Floats:
-    """Return the support where the mid-p score, which falls with it, is this; 0 or 1 where it never is.
-
-    The secant method inside a bracket, every fourth step a bisection.
-    """
-    low, high = np.zeros_like(total), np.ones_like(total)
-    sigma = np.sqrt(fit.variance)
-    support = np.clip(fit.support - score * sigma, low, high)
-    slope = -1.0 / sigma
-    before, off_before = support, np.zeros_like(total)
-    for step in range(_SCORE_STEPS):
-        off = _mid_score(fit.law(support, population=population), total, span) - score
-        done = (np.abs(off) <= _SCORE_WITHIN) | (high - low <= _SCORE_WITHIN * sigma)
-        # at an end of what is possible the score may be on the near side for good
-        done |= ((support <= 0.0) & (off < 0)) | ((support >= 1.0) & (off > 0))
-        if done.all():
-            break
-        low, high = np.where(off > 0, support, low), np.where(off < 0, support, high)
-        moved = np.where(support == before, 1.0, support - before)
-        slope = np.where((support == before) | (off == off_before), slope, (off - off_before) / moved)
-        new = support - off / np.minimum(slope, -1e-300)
-        outside = (new <= low) | (new >= high)
-        # a step beyond an end that was not tried yet goes to that end
-        new = np.where(outside & (step % 4 < 2), np.clip(new, low, high), new)
-        new = np.where((step % 4 == 3) | (outside & (step % 4 >= 2)), (low + high) / 2, new)
-        before, off_before, support = support, off, np.where(done, support, new)
-    return support
-
-
-# ---- intervals
+# ---- options
 
 
 def read_share(value: "float | str", what: str) -> Fraction:
@@ -432,77 +341,19 @@ def read_share(value: "float | str", what: str) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class ErrorOptions:
-    """What errors are stated for: intervals' level, and the population drawn from instead of the transactions at hand.
-
-    The level may be given as 0.95, ``"95%"`` or ``"19/20"``.
+    """The level of intervals, given as 0.95, ``"95%"`` or ``"19/20"``.
 
     Raises:
         EstimateError: the level does not lie between 0 and 1.
     """
 
     confidence_level: float
-    population: bool
 
-    def __init__(self, confidence_level: float | str = 0.95, population: bool = False) -> None:
+    def __init__(self, confidence_level: float | str = 0.95) -> None:
         level = float(read_share(confidence_level, "confidence_level"))
         if not (level > 0 and (1 + level) / 2 < 1):
             raise EstimateError(f"confidence_level must lie between 0 and 1, got {level:.17g}")
         object.__setattr__(self, "confidence_level", level)
-        object.__setattr__(self, "population", population)
-
-
-def observed_of(sums: NDArray[np.int64], model: SupportModel) -> Observed:
-    """Return what reports show of itemsets of one size; sums are C_0 … C_k, int64 (itemsets, k + 1).
-
-    Raises:
-        EstimateError: the operator says nothing of this size.
-    """
-    k = sums.shape[1] - 1
-    transition, row = (np.array(each, dtype=np.float64) for each in (model.transition(k), model.row(k)))
-    return Observed(partial_counts(sums), transition, row)
-
-
-def support_intervals(
-    sums: NDArray[np.int64],
-    estimates: SupportEstimates,
-    model: SupportModel,
-    level: float,
-    *,
-    population: bool,
-    wide: bool = False,
-) -> NDArray[np.float64]:
-    """Return the ends of intervals of itemsets of one size, float64 (itemsets, 2).
-
-    Args:
-        sums: C_0 … C_k, int64 (itemsets, k + 1).
-        estimates: the supports estimated from them; where one is NaN its interval is all that is possible.
-        model: of the reports' operator.
-        level: such as 0.95.
-        population: for the population the transactions were drawn from, else for those at hand.
-        wide: for the high levels of many intervals together. Far out in the tails J = 0.01 is too coarse: normal
-            intervals are made longer by what score intervals could be longer, ((2z² + 1)/3 + 1)·J standard errors,
-            while that is at most a quarter of one; else score intervals are taken.
-    """
-    z = normal_quantile(level)
-    bend = (2 * z * z + 1) / 3 + 1 if wide else 0.0
-    normal_up_to = LONGER_BY / bend if wide else NORMAL_UP_TO
-    support = estimates.support.astype(np.float64)
-    ends = np.tile([0.0, 1.0], (len(support), 1))
-    known = np.flatnonzero(~np.isnan(support))
-    if not len(known):
-        return ends
-    support, error = support[known], estimates.std_error(population=population)[known]
-    observed = observed_of(sums[known], model)
-    jump = float(np.abs(observed.row).max()) / estimates.n_reports
-    reach = z * error + bend * jump
-    ends[known] = np.clip(np.column_stack([support - reach, support + reach]), 0.0, 1.0)
-    coarse = np.flatnonzero(jump > normal_up_to * error)
-    if len(coarse):
-        scored, normal = score_intervals(observed.among(coarse), level, population=population), ends[known[coarse]]
-        if estimates.n_reports < _FEW_REPORTS:  # to estimate the shares that shape the law
-            scored = np.column_stack([np.minimum(scored, normal)[:, 0], np.maximum(scored, normal)[:, 1]])
-        ends[known[coarse]] = scored
-    return ends
 
 
 # ---- discoverable supports
@@ -528,12 +379,6 @@ def level_discoverable_support(respondents: Respondents, k: int, candidates: int
         return support
     nobody = np.array([[respondents.n_reports, *[0] * k]], dtype=np.int64)
     return max(support, _empty_limit(observed_of(nobody, respondents.model), errors + _SAFETY))
-
-
-def errors_of(respondents: Respondents, k: int, support: float, candidates: int) -> float:
-    """Return how many standard errors the level's figure is: z, or more where estimates are skewed."""
-    error = foreseen_error(respondents, k, min(support, 1.0))
-    return max(errors_for(candidates), support / error) if 0 < error < math.inf else errors_for(candidates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -572,19 +417,3 @@ def lower_tails(scores: ArrayLike) -> NDArray[np.float64]:
 
         return np.asarray(ndtr(given))
     return np.array([math.erfc(-z * _ROOT_HALF) / 2 for z in given.ravel().tolist()]).reshape(given.shape)
-
-
-def scores_of_tails(tails: ArrayLike) -> NDArray[np.float64]:
-    """Return z of which Φ(z) is each probability, float64 of their shape; infinite at 0 and 1.
-
-    >>> scores_of_tails([0.0, 0.5, 0.975]).round(2).tolist()
-    [-inf, 0.0, 1.96]
-    """
-    given = np.asarray(tails, dtype=np.float64)
-    if given.size >= _MANY:
-        from scipy.special import ndtri
-
-        return np.asarray(ndtri(given))
-    inverse, ends = NormalDist().inv_cdf, {0.0: -math.inf, 1.0: math.inf}
-    found = [ends[p] if p in ends else inverse(p) if 0 < p < 1 else math.nan for p in given.ravel().tolist()]
-    return np.array(found).reshape(given.shape)

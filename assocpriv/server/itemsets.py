@@ -1,18 +1,21 @@
 """Itemsets that were mined, as a table that carries its facts.
 
-A table has mlxtend's columns ``support`` and ``itemsets`` and is closed under taking subsets. With its facts each
-itemset's ``count`` gives the joint covariance of supports that rules need.
+A table has mlxtend's columns ``support`` and ``itemsets`` and is closed under taking subsets. ``support`` is the mean
+of the posterior (posterior.py), ``std_error`` its standard deviation, ``ci_low`` … ``ci_high`` its central interval.
+``probability`` is that of a support of at least the minimum. What rules need beside these are ``common_error``, the
+share of the error that all itemsets of the size have in common, and ``posterior``: for each node of the bound on the
+support (mixtures.py) weight, mean and standard deviation of a normal law, in a row with blanks between.
 
-Facts say which plan and reports the itemsets come from, what was asked for, and what each size could decide. A table
-carries them as JSON content in ``attrs["assocpriv"]``, which pandas copies wherever the table goes, and its files carry
-the same (files/itemsets.py). Code reads them as :class:`MiningFacts`; how they are written is known here alone.
+Facts say which plans and reports the itemsets come from, what was asked for, and what was counted. A table carries them
+as JSON content in ``attrs["assocpriv"]``, which pandas copies wherever the table goes, and its files carry the same
+(files/itemsets.py). Code reads them as :class:`MiningFacts`; how they are written is known here alone.
 
-Other programs may read the frequent itemsets with counts, as miners of plain baskets give them.
+Other programs may read the listed itemsets with counts, as miners of plain baskets give them.
 """
 
 import csv
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,46 +25,39 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import parquet_errors
 from assocpriv.files.atomic import atomic_output, output_format
-from assocpriv.files.itemsets import FORMAT, READERS, WRITERS, AnyFrame, LightFrame, as_column, put_together
+from assocpriv.files.itemsets import FORMAT, READERS, WRITERS, AnyFrame, LightFrame, as_column
 from assocpriv.files.reports import holds_reports
-from assocpriv.plans.baskets import Plan
-from assocpriv.plans.operator import AnyOperator, operator_from_json
-from assocpriv.plans.transition import SupportModel
+from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.promise.errors import EstimateError, FileError, counted
-from assocpriv.server.apriori import STATUSES, ItemsetEstimates, Level
 from assocpriv.server.false_discovery import ALL, SPLIT
-from assocpriv.server.intervals import ErrorOptions, support_intervals
-from assocpriv.server.supports import Respondents, SupportEstimates
+from assocpriv.server.mixtures import NODES
+from assocpriv.server.supports import normal_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.plans.catalogue import Catalogue
+    from assocpriv.server.posterior import Level
 
 
-VERSION = 3
-_PLAIN: dict[Any, Any] = {str: str, int: int, float: int | float, bool: bool}
-_MAY_BE_UNKNOWN = ("std_error", "lowest_discoverable_support", "level_discoverable_support")
-_Frame = TypeVar("_Frame", LightFrame, "pd.DataFrame")
+VERSION = 4
 ATTRIBUTE = "assocpriv"
-COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "frequent", "count"]
+_NUMBERS = [
+    "std_error", "ci_low", "ci_high", "length", "probability", "listed", "unbiased", "unbiased_error", "sampled",
+    "sampled_error", "common_error",
+]  # fmt: skip
+COLUMNS = ["support", "itemsets", *_NUMBERS, "posterior"]
 CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
-RANKS = ["rank", "rank_low", "rank_high"]  # where the largest estimates were asked for
-CORRECTED = ["whole_support", "whole_std_error", "model_error"]
-_NUMBERS = dict.fromkeys(("support", "std_error", "ci_low", "ci_high", "p_value", *CORRECTED), np.float64)
-_TYPES: dict[str, Any] = _NUMBERS | dict.fromkeys(("frequent", "certain"), np.bool_)
+FEW_REPORTS = 5_000
+_PLAIN: dict[Any, Any] = {str: str, int: int, float: int | float, bool: bool}
+_Frame = TypeVar("_Frame", LightFrame, "pd.DataFrame")
+_TYPES: dict[str, Any] = dict.fromkeys(["support", *_NUMBERS, "p_value"], np.float64) | {
+    "length": np.int64, "listed": np.bool_, "certain": np.bool_,
+}  # fmt: skip
 _KINDS = {np.float64: "fiu", np.bool_: "b", np.int64: "iu"}  # of numbers that a column may be made of
 
 
 # ---- facts
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """How many itemsets of the largest estimates were wanted, of how many that were counted."""
-
-    wanted: int
-    ranked: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +90,11 @@ class SizeFacts:
     @classmethod
     def from_json(cls, content: Any) -> "SizeFacts":
         """Read the facts; EstimateError where one is missing or of another kind."""
-        fields_ = _plain_fields(cls, content, " of sizes")
-        undoing = content.get("undoing")
-        told = isinstance(undoing, dict) and all(isinstance(pair, list) and len(pair) == 2 for pair in undoing.values())
-        if not told or not all(
-            isinstance(v, int | float) and 0 <= v < math.inf for pair in undoing.values() for v in pair
-        ):
+        undoing: Any = content.get("undoing") if isinstance(content, dict) else None
+        pairs = list(undoing.values()) if isinstance(undoing, dict) else [None]
+        if not all(isinstance(pair, list) and len(pair) == 2 and all(map(_is_number, pair)) for pair in pairs):
             raise EstimateError("it lacks what undoing the sampling takes, or has another kind of it")
-        return cls(**fields_, undoing=undoing)
+        return cls(**_plain_fields(cls, content, " of sizes"), undoing=undoing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,55 +102,37 @@ class MiningFacts:
     """What a table of mined itemsets comes from.
 
     Attributes:
-        reports: that were measured.
-        operator: that made them.
-        min_support: s_min, the least of all sizes.
-        levels: what happened at each itemset size.
+        plan_ids: of all collections that were mined together, the longest catalogue's first.
+        transaction_size: M, of the first.
+        reports: that tell of items.
+        min_support: S, that ``probability`` is of.
+        counted: by itemset size how many were counted, and how many could have been wanted, [counted, possible].
+        whole: whether supports are those of whole baskets; else within at most M sampled items.
+        crowded: the sizes of which there was no memory to count more.
         others: what became of names that the plan does not know.
-        auto: whether s_min is the lowest that can be believed.
-        sizes: what reports say of sizes, where they do; supports in whole baskets are there then (whole_baskets.py).
-        largest_estimate: where nothing was found, the largest estimate of a single item; otherwise None.
+        auto: whether S is the least that is likely to be told from noise.
+        top: how many itemsets of the largest supports were wanted, if that was asked for.
+        sizes: what reports say of sizes, where they do.
     """
 
-    plan_id: str
+    plan_ids: list[str]
     transaction_size: int
-    itemset_size: int
     reports: int
-    operator: AnyOperator
     min_support: float
-    errors: ErrorOptions
-    levels: tuple[Level, ...]
+    confidence_level: float
+    counted: list[list[int]]
+    whole: bool
+    crowded: list[int]
     others: str = "error"
     auto: bool = False
-    top: Ranking | None = None
+    top: int = 0
     certain: Certainty | None = None
-    largest_estimate: float | None = None
     sizes: SizeFacts | None = None
-
-    @property
-    def respondents(self) -> Respondents:
-        """Whose reports were measured."""
-        return Respondents(self.reports, SupportModel.of(self.operator))
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts as JSON content; what does not apply is left out."""
-        content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
-        content |= {name: getattr(self, name) for name in ("plan_id", "transaction_size", "itemset_size", "reports")}
-        content |= {"operator": self.operator.to_json()}
-        content |= {"min_support": self.min_support, "meaning": f"supports are {meaning(self.transaction_size)}"}
-        levels = (asdict(level).items() for level in self.levels)
-        # JSON has no infinity: null where nothing can be learned
-        finite = [{name: None if value == math.inf else value for name, value in level} for level in levels]
-        content |= asdict(self.errors) | {"levels": finite}
-        optional = {
-            "others": self.others if self.others == "drop" else None,
-            "auto": self.auto or None,
-            "top": self.top and asdict(self.top),
-            "certain": self.certain and asdict(self.certain),
-            "largest_estimate": self.largest_estimate,
-            "sizes": self.sizes and asdict(self.sizes),
-        }
-        return content | {name: value for name, value in optional.items() if value is not None}
+        content = {"format": FORMAT, "version": VERSION, "meaning": f"supports are {self.meaning}"} | asdict(self)
+        return {name: value for name, value in content.items() if value is not None}
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> "MiningFacts":
@@ -166,118 +141,135 @@ class MiningFacts:
         Raises:
             EstimateError: one is missing or of another kind.
         """
-        if not isinstance(content.get("levels"), list):
-            raise EstimateError("it lacks the fact levels, or has another kind of it")
-        levels = tuple(Level(**_plain_fields(Level, level, " of an itemset size")) for level in content["levels"])
-        if any(level.status not in STATUSES for level in levels):
-            raise EstimateError("it decides about an itemset size in an unknown way")
-        top, certain = content.get("top"), content.get("certain")
-        largest = content.get("largest_estimate")
-        if not (largest is None or (isinstance(largest, int | float) and math.isfinite(largest))):
-            raise EstimateError("its largest estimate is no number")
+        plan_ids, counts, crowded, certain, sizes = (
+            content.get(name) for name in ("plan_ids", "counted", "crowded", "certain", "sizes")
+        )
+        if not isinstance(plan_ids, list) or not plan_ids or not all(isinstance(each, str) for each in plan_ids):
+            raise EstimateError("it lacks the ids of its plans")
+        if not isinstance(counts, list) or not all(
+            isinstance(pair, list) and len(pair) == 2 and all(isinstance(n, int) for n in pair) for pair in counts
+        ):
+            raise EstimateError("it lacks how many itemsets were counted")
+        if not isinstance(crowded, list) or not all(
+            isinstance(size, int) and 0 < size <= len(counts) for size in crowded
+        ):
+            raise EstimateError("it lacks of which sizes there was no room for more")
         return cls(
             **_plain_fields(cls, content),
-            operator=operator_from_json(content.get("operator")),
-            errors=ErrorOptions(**_plain_fields(ErrorOptions, content, all_given=True)),
-            levels=levels,
-            top=None if top is None else Ranking(**_plain_fields(Ranking, top, " of what is ranked")),
+            plan_ids=plan_ids,
+            counted=counts,
+            crowded=crowded,
             certain=None if certain is None else Certainty(**_plain_fields(Certainty, certain, " of what is certain")),
-            largest_estimate=largest,
-            sizes=None if content.get("sizes") is None else SizeFacts.from_json(content["sizes"]),
+            sizes=None if sizes is None else SizeFacts.from_json(sizes),
         )
 
+    @property
+    def meaning(self) -> str:
+        """What supports are shares of."""
+        if self.whole:
+            return "those of whole baskets"
+        return f"those within at most {counted(self.transaction_size, 'sampled item')} a basket"
 
-def meaning(transaction_size: int) -> str:
-    """Say what supports are shares of."""
-    return f"those within at most {counted(transaction_size, 'sampled item')} a basket"
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 <= value < math.inf
 
 
-def _plain_fields(kind: type, content: Any, of: str = "", *, all_given: bool = False) -> dict[str, Any]:
+def _plain_fields(kind: type, content: Any, of: str = "") -> dict[str, Any]:
     """Return what JSON content says of a dataclass's strings, numbers (from 0) and truth values, or its defaults."""
     values = {}
     for field in fields(kind):
         if field.type not in _PLAIN:
             continue
-        default = MISSING if all_given else field.default
-        value = content.get(field.name, default) if isinstance(content, dict) else MISSING
-        if value is None and field.name in _MAY_BE_UNKNOWN:
-            value = math.inf
-        elif (
+        value = content.get(field.name, field.default) if isinstance(content, dict) else MISSING
+        if (
             not isinstance(value, _PLAIN[field.type])
             or isinstance(value, bool) is not (field.type is bool)
-            or (field.type is float and not 0 <= value < math.inf)
+            or (field.type is float and not _is_number(value))
         ):
             raise EstimateError(f"it lacks the fact {field.name}{of}, or has another kind of it")
         values[field.name] = value
     return values
 
 
-def describe_undecided(facts: MiningFacts) -> list[str]:
-    """Say, a line each, what these reports cannot decide at this minimum support."""
-    false_ones = "expect false ones among " + ("them" if facts.certain is None else "those not certain")
-    consequence = {"undecidable": "none are reported", "uncertain": false_ones}
-    n_reports = facts.reports if facts.certain is None else facts.certain.selecting_reports
-    return [
-        f"itemsets of {level.size}: {level.status} at {level.min_support:.4g} from {n_reports:,} reports "
-        f"({_reach(level)}); {consequence[level.status]}"
-        for level in facts.levels
-        if level.status == "undecidable" or (level.status == "uncertain" and level.candidates)
-    ] + nothing_found(facts)
-
-
-def nothing_found(facts: MiningFacts) -> list[str]:
-    """Say, where nothing was found, which support shows something, or that none does; the estimate is no find."""
-    largest, first = facts.largest_estimate, facts.levels[0]
-    if largest is None:
-        return []
-    said = f"nothing was found; the largest estimate of a single item is {_percent(largest, math.floor)}"
-    more = "collect more reports, or make a plan with fewer items, a smaller transaction size or a weaker promise"
-    if first.needed_support >= 1:
-        return [f"{said}, and these reports show no support below 100%: {more}"]
-    reach = _percent(first.needed_support, math.ceil)
-    if largest < first.needed_support:
-        return [f"{said}, and estimates can be believed from {reach} on: to find more, {more}"]
-    if first.min_support <= largest:  # there, but not decidable at this support
-        return [f"{said}, and estimates can be believed from {reach} on: try {reach}, or auto"]
-    return [f"{said}: try at most that; estimates can be believed from {reach} on"]
-
-
-def _percent(share: float, rounded: Callable[[float], int]) -> str:
-    """Write a support as a percentage of three digits, rounded down or up, so that it can be asked for as it stands."""
-    scale = 10 ** (2 - math.floor(math.log10(max(abs(share), 1e-9) * 100)))
-    return f"{rounded(share * 100 * scale) / scale:g}%"
-
-
-def _reach(level: Level) -> str:
-    """Say what the reports can tell of one itemset of a size, and of all of them."""
-    lowest, whole = level.lowest_discoverable_support, level.level_discoverable_support
-    spread = "" if math.isinf(level.std_error) else f"standard error {level.std_error:.2%}; "
-    if lowest >= 1:
-        return f"{spread}nothing below 100% is discoverable"
-    asked = f"all {level.candidates:,} counted" if level.candidates else "all that there are"
-    believed = "cannot be believed below 100%" if whole >= 1 else f"can be believed from {whole:.2%}"
-    return f"{spread}{lowest:.2%} is the lowest discoverable of one itemset, {asked} {believed}"
-
-
-_TYPES |= dict.fromkeys(("length", "count", *RANKS), np.int64)
+def describe_limits(facts: MiningFacts) -> list[str]:
+    """Say, a line each, what these reports cannot tell, or what was not counted."""
+    said = []
+    if facts.reports < FEW_REPORTS:
+        said.append(
+            f"{counted(facts.reports, 'report')} {'tells' if facts.reports == 1 else 'tell'} little: what is said of "
+            "an itemset is mostly what was assumed of all; collect more"
+        )
+    said += [
+        f"{facts.counted[k - 1][0]:,} of {facts.counted[k - 1][1]:,} possible {itemsets_of(k)} were counted, the "
+        "likeliest; ask for fewer (--top, --min-support) or allow more memory (--memory)"
+        for k in facts.crowded
+    ]
+    return said
 
 
 # ---- tables
 
 
 def itemset_frame(
-    found: Sequence[ItemsetEstimates], plan: Plan, facts: MiningFacts, columns: Sequence[dict[str, NDArray[Any]]]
+    levels: Sequence["Level"],
+    rows: Sequence[NDArray[Any]],
+    catalogue: "Catalogue",
+    facts: MiningFacts,
+    columns: Sequence[dict[str, NDArray[Any]]],
 ) -> LightFrame:
-    """Put found itemsets into a table, larger supports first within a size; ``columns`` are further ones of each."""
-    parts, model = [], facts.respondents.model
-    for level, more in zip(found, columns, strict=True):
-        names = [names_of(plan.catalogue, row) for row in level.itemsets.tolist()]
-        part = estimate_columns(names, level.sums, level.estimates, model, facts.errors)
-        # the order that files have
-        part |= {"frequent": level.frequent, "count": part.pop("count")}
-        order = np.argsort(-part["support"], kind="stable")
-        parts.append(_typed(LightFrame.made(part | more)).take(order))
-    return with_facts(put_together(parts) if parts else _empty_frame(facts), facts)
+    """Put rows of each size into a table, larger supports first within a size; ``columns`` are further ones of each."""
+    parts = []
+    for level, chosen, more in zip(levels, rows, columns, strict=True):
+        order = chosen[np.argsort(-level.support[chosen], kind="stable")]
+        place = np.empty(len(level), dtype=np.int64)
+        place[chosen] = np.arange(len(chosen))
+        part = posterior_columns(level, order, catalogue, facts)
+        parts.append(part | {name: values[place[order]] for name, values in more.items()})
+    empty = [name for name in columns_of(facts) if not parts]
+    together = {name: np.concatenate([part[name] for part in parts]) for name in columns_of(facts) if parts}
+    return with_facts(_typed(LightFrame(together | {name: np.empty(0, dtype=object) for name in empty})), facts)
+
+
+def posterior_columns(
+    level: "Level", rows: NDArray[Any], catalogue: "Catalogue", facts: MiningFacts
+) -> dict[str, NDArray[Any]]:
+    """Return the columns that tell what reports say of some itemsets of one size; ``listed`` is yet to be said."""
+    told = level.told.take(rows)
+    ends = told.intervals(facts.confidence_level)
+    if facts.reports < FEW_REPORTS:  # intervals would be the prior's alone
+        ends = _widened(ends, level.unbiased[rows], level.noise[rows], facts.confidence_level)
+    parts = told.by_node()
+    numbers = np.stack([parts.weights, parts.means, np.sqrt(parts.variances)], axis=2).reshape(len(rows), -1)
+    return {
+        "support": level.support[rows],
+        "itemsets": as_column([frozenset(catalogue[item] for item in row) for row in level.itemsets[rows].tolist()]),
+        "std_error": level.error[rows],
+        "ci_low": ends[:, 0],
+        "ci_high": ends[:, 1],
+        "length": np.full(len(rows), level.itemsets.shape[1], dtype=np.int64),
+        "probability": told.above(facts.min_support),
+        "listed": np.zeros(len(rows), dtype=np.bool_),
+        "unbiased": level.unbiased[rows],
+        "unbiased_error": level.noise[rows],
+        "sampled": level.sampled[rows],
+        "sampled_error": level.sampled_error[rows],
+        "common_error": level.common[rows],
+        "posterior": as_column([" ".join(map(repr, row)) for row in numbers.tolist()]),
+    }
+
+
+def _widened(ends: NDArray[np.float64], x: NDArray[Any], error: NDArray[Any], level: float) -> NDArray[np.float64]:
+    """Return intervals that hold the unbiased estimates' normal ones too, cut to [0, 1]."""
+    reach = normal_quantile(level) * error
+    both = np.column_stack([np.minimum(ends[:, 0], x - reach), np.maximum(ends[:, 1], x + reach)])
+    return np.asarray(np.clip(both, 0.0, 1.0))
+
+
+def parts_of(frame: LightFrame) -> NDArray[np.float64]:
+    """Return what the column ``posterior`` says: weight, mean, standard deviation of each node, (rows, nodes, 3)."""
+    parts = [[float(word) for word in text.split(" ")] for text in frame["posterior"].tolist()]
+    return np.array(parts, dtype=np.float64).reshape(len(parts), len(NODES), 3)
 
 
 def with_facts(frame: _Frame, facts: MiningFacts) -> _Frame:
@@ -286,40 +278,9 @@ def with_facts(frame: _Frame, facts: MiningFacts) -> _Frame:
     return frame
 
 
-def estimate_columns(
-    names: Sequence[frozenset[str]],
-    sums: NDArray[np.int64],
-    estimates: SupportEstimates,
-    model: SupportModel,
-    errors: ErrorOptions,
-) -> dict[str, Any]:
-    """Return the columns that tell what reports say of itemsets of one size, in the order of the itemsets."""
-    ends = support_intervals(sums, estimates, model, errors.confidence_level, population=errors.population)
-    return {
-        "support": estimates.support.astype(np.float64),
-        "itemsets": as_column(names),
-        "std_error": estimates.std_error(population=errors.population),
-        "ci_low": ends[:, 0],
-        "ci_high": ends[:, 1],
-        "length": np.array([len(itemset) for itemset in names], dtype=np.int64),
-        "count": sums[:, -1],
-    }
-
-
-def names_of(catalogue: "Catalogue", row: Sequence[int]) -> frozenset[str]:
-    """Return the names of an itemset."""
-    return frozenset(catalogue[item] for item in row)
-
-
-def _columns_of(facts: MiningFacts) -> list[str]:
+def columns_of(facts: MiningFacts) -> list[str]:
     """Return the columns that a table with these facts must have."""
-    certain = CERTAIN_COLUMNS if facts.certain is not None else []
-    ranks = RANKS if facts.top is not None else []
-    return [*COLUMNS, *certain, *ranks, *(CORRECTED if facts.sizes is not None else [])]
-
-
-def _empty_frame(facts: MiningFacts) -> LightFrame:
-    return LightFrame({name: np.empty(0, dtype=_TYPES.get(name, object)) for name in _columns_of(facts)})
+    return [*COLUMNS, *(CERTAIN_COLUMNS if facts.certain is not None else [])]
 
 
 def _typed(frame: LightFrame) -> LightFrame:
@@ -349,21 +310,6 @@ def _read_facts(content: Any) -> MiningFacts:
             "need; take it as assocpriv.mine returned it or read_itemsets read it"
         )
     return MiningFacts.from_json(content)
-
-
-def sure_rows(frame: AnyFrame) -> NDArray[np.bool_]:
-    """Tell which itemsets' estimates nobody's itemset would have but in one of a hundred collections, bool (rows,).
-
-    The estimate is at least the support from which the finds of its size can be believed, and at least as many of its
-    own standard errors (server/intervals.py).
-    """
-    sizes = np.asarray(frame["length"], dtype=np.int64)
-    support, errors = (np.asarray(frame[name], dtype=np.float64) for name in ("support", "std_error"))
-    sure = np.zeros(len(frame), dtype=np.bool_)
-    for level in mining_facts(frame).levels:
-        least = np.maximum(level.level_discoverable_support, level.errors * errors)
-        sure |= (sizes == level.size) & (support >= least)
-    return sure
 
 
 # ---- files
@@ -422,9 +368,9 @@ def read_table(path: str | Path) -> LightFrame:
     try:
         frame, content = READERS[kind](source)
         facts = _read_facts(content)
-        if kind == "json" and not len(frame):
-            frame = _empty_frame(facts)
-        frame = with_facts(_typed(LightFrame({name: frame[name] for name in _columns_of(facts)})), facts)
+        if not len(frame):  # which tells no types
+            frame = LightFrame({name: np.empty(0, dtype=object) for name in columns_of(facts)})
+        frame = with_facts(_typed(LightFrame({name: frame[name] for name in columns_of(facts)})), facts)
         _check_table(frame, facts)
     except OSError as error:
         raise FileError(f"cannot read {source}: {error.strerror or 'it is damaged'}") from None
@@ -451,12 +397,12 @@ def _check_table(frame: LightFrame, facts: MiningFacts) -> None:
     sizes = [len(itemset) for itemset in itemsets]
     if not named or sizes != frame["length"].tolist() or len(set(itemsets)) != len(itemsets):
         raise EstimateError("an itemset is empty, repeated, not made of names or of another length than it says")
-    if not _between(frame["count"], 0, facts.reports) or (frame["std_error"] < 0).any():
-        raise EstimateError("a count or a standard error is out of range")
-    if facts.top is not None:
-        rank, low, high = (frame[name] for name in RANKS)
-        if not ((low >= 0) & (low <= rank) & (rank <= high) & (high <= facts.top.ranked)).all():
-            raise EstimateError("a rank is out of range")
+    numbers = [frame[name] for name in COLUMNS if _TYPES.get(name) is np.float64 and name != "sampled_error"]
+    shares = [frame[name] for name in ("support", "ci_low", "ci_high", "probability")]
+    if not all(np.isfinite(each).all() for each in numbers) or not all(_between(each, 0, 1) for each in shares):
+        raise EstimateError("a number is missing or out of range")
+    if not np.isfinite(parts_of(frame)).all():
+        raise EstimateError("a posterior is not made of numbers")
     if facts.certain is not None:
         certain = facts.certain
         if not (0 < certain.level < 1 and certain.by in (SPLIT, ALL) and certain.hypotheses >= len(frame)):
@@ -469,17 +415,17 @@ def _between(values: NDArray[Any], least: Any, most: Any) -> bool:
     return bool(((values >= least) & (values <= most)).all())
 
 
-def frequent_counts(itemsets: "pd.DataFrame") -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield the names of each frequent itemset, sorted, and about how many baskets hold it."""
+def listed_counts(itemsets: "pd.DataFrame") -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the names of each listed itemset, sorted, and about how many baskets hold it."""
     reports, frame = mining_facts(itemsets).reports, LightFrame.of(itemsets)
     for row in frame.to_dict():
-        if row["frequent"]:
+        if row["listed"]:
             yield tuple(sorted(row["itemsets"])), max(round(row["support"] * reports), 0)
 
 
 def write_counts(itemsets: "pd.DataFrame", path: str | Path, line: str, *, force: bool) -> None:
-    """Write a line for each frequent itemset; a name with a blank in it cannot stand there."""
-    found = list(frequent_counts(itemsets))
+    """Write a line for each listed itemset; a name with a blank in it cannot stand there."""
+    found = list(listed_counts(itemsets))
     if any(len(name.split()) != 1 for items, _ in found for name in items):
         raise EstimateError("a name has a blank in it, which such a file takes for two names; write Parquet or JSON")
     with atomic_output(path, force=force) as stream:
@@ -488,7 +434,7 @@ def write_counts(itemsets: "pd.DataFrame", path: str | Path, line: str, *, force
 
 
 def to_efficient_apriori(itemsets: "pd.DataFrame") -> dict[int, dict[tuple[str, ...], int]]:
-    """Return frequent itemsets as efficient-apriori's ``itemsets_from_transactions`` does: counts by itemset, by size.
+    """Return listed itemsets as efficient-apriori's ``itemsets_from_transactions`` does: counts by itemset, by size.
 
     Counts are estimates of how many baskets hold the itemset: supports times reports, rounded.
 
@@ -502,13 +448,13 @@ def to_efficient_apriori(itemsets: "pd.DataFrame") -> dict[int, dict[tuple[str, 
     ([('milk',), ('tea',)], [('milk', 'tea')])
     """
     found: dict[int, dict[tuple[str, ...], int]] = {}
-    for items, count in frequent_counts(itemsets):
+    for items, count in listed_counts(itemsets):
         found.setdefault(len(items), {})[items] = count
     return found
 
 
 def write_spmf(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = False) -> None:
-    """Write frequent itemsets as SPMF's miners do: ``1 2 3 #SUP: 120``, a line each.
+    """Write listed itemsets as SPMF's miners do: ``1 2 3 #SUP: 120``, a line each.
 
     Raises:
         EstimateError: not a table that mine returned, or a name with a blank, which such a file cannot tell from two.
@@ -528,7 +474,7 @@ def write_spmf(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = Fa
 
 
 def write_fimi(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = False) -> None:
-    """Write frequent itemsets as FIMI's miners do: ``1 2 3 (120)``, a line each; raises as :func:`write_spmf`.
+    """Write listed itemsets as FIMI's miners do: ``1 2 3 (120)``, a line each; raises as :func:`write_spmf`.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp

@@ -1,9 +1,10 @@
-"""Mining: from a collection of reports to a table of frequent itemsets.
+"""Mining: from reports of one or several collections to a table of itemsets.
 
-What is wanted is checked when it is stated, and against the plan before anything is counted. How itemsets are found is
-in apriori.py and false_discovery.py, what a table says in itemsets.py.
+What is wanted is checked when it is stated, and against the plan before anything is counted. How supports are told is
+in posterior.py, how itemsets are found and listed in search.py, what a table says in itemsets.py.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -14,18 +15,25 @@ from numpy.typing import NDArray
 
 from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.numbers import as_whole
-from assocpriv.server import false_discovery, itemsets
-from assocpriv.server.apriori import ItemsetEstimates, measure
-from assocpriv.server.counting import CountingBackend, Part, Source
+from assocpriv.server import false_discovery
+from assocpriv.server.counting import CountingBackend, Part
 from assocpriv.server.intervals import ErrorOptions, read_share
-from assocpriv.server.whole_baskets import with_whole_baskets
+from assocpriv.server.itemsets import CERTAIN_COLUMNS, Certainty, MiningFacts, SizeFacts, itemset_frame
+from assocpriv.server.posterior import Level, Reading
+from assocpriv.server.search import Found, automatic_minimum, listed, search
+from assocpriv.server.waves import Waves, independent_enough, longest_first
 
 if TYPE_CHECKING:
     from assocpriv.files.itemsets import LightFrame
     from assocpriv.plans.baskets import Plan
 
 AUTO = "auto"
-Columns = list[dict[str, NDArray[Any]]]  # of each size
+Rows = NDArray[np.int64]
+_PAIRS_OF_ONE = 20  # counted at first, for each itemset that is wanted
+_FIRST_PAIRS = 5_000
+_USUAL_TOP = 64  # itemsets that are looked for where nobody says which
+_BEST_ITEMS = 100  # that it has in any case
+_MOST_RARE = 1_000  # rows of a table that go on below the minimum support
 
 
 # ---- requests
@@ -47,19 +55,29 @@ class MiningRequest:
     errors: ErrorOptions = field(default_factory=ErrorOptions)
 
     def __post_init__(self) -> None:
-        certainty, aim = self.certainty, self.aim  # these refuse what is out of range
-        if certainty is not None and aim.top is not None:
+        certainty, least, wanted = (
+            self.certainty,
+            self.threshold,
+            as_whole(self.top),
+        )  # these refuse what is out of range
+        if self.top is not None and (wanted is None or wanted < 1):
+            raise EstimateError(f"top must be a whole number from 1, got {self.top!r}")
+        if certainty is not None and wanted is not None:
             raise EstimateError("certain goes with a minimum support, not with top")
-        if certainty is not None and aim.min_support is None and not self.is_split:
+        if certainty is not None and least is None and not self.is_split:
             raise EstimateError(
                 "what is certain needs a minimum support that the testing reports did not choose; give it as a "
                 "number, or let others choose (certain_by 'split')"
             )
+        if least is not None and wanted is not None:
+            raise EstimateError("give a minimum support or top, how many itemsets are wanted, not both")
 
     @property
-    def aim(self) -> false_discovery.Aim:
-        """Which itemsets are wanted."""
-        return check_aim(self.min_support, self.top)
+    def threshold(self) -> float | None:
+        """The minimum support; None where it is to be found."""
+        if self.min_support is None or (isinstance(self.min_support, str) and self.min_support.strip() == AUTO):
+            return None
+        return check_min_support(self.min_support)
 
     @property
     def certainty(self) -> Fraction | None:
@@ -84,21 +102,6 @@ def check_min_support(min_support: "float | str") -> float:
     return float(threshold)
 
 
-def check_aim(min_support: "float | str | None", top: int | None) -> false_discovery.Aim:
-    """Read what is to be mined: a minimum support, ``"auto"``, or how many of the largest estimates."""
-    if (min_support is None) == (top is None):
-        raise EstimateError(
-            "give either a minimum support, as 2% or auto (the lowest at which what is found can be believed), or top, "
-            "how many itemsets of the largest estimates are wanted"
-        )
-    wanted = as_whole(top)
-    if top is not None and (wanted is None or wanted < 1):
-        raise EstimateError(f"top must be a whole number from 1, got {top!r}")
-    if min_support is None or (isinstance(min_support, str) and min_support.strip() == AUTO):
-        return false_discovery.Aim(None, wanted)
-    return false_discovery.Aim(check_min_support(min_support), None)
-
-
 def check_max_itemset(plan: "Plan", max_itemset: int | None) -> int:
     """Return the largest itemset size to mine, the plan's by default; EstimateError if it cannot answer for that."""
     if max_itemset is None:
@@ -108,15 +111,11 @@ def check_max_itemset(plan: "Plan", max_itemset: int | None) -> int:
         raise EstimateError(
             f"the largest itemset must have 1..{m} items (the plan's transaction size), got {max_itemset}"
         )
-    if plan.items.generator.kind == "none":
-        return largest_size
-    needed = min(m + largest_size, plan.items.padded_items)
-    independent = plan.items.generator.independent_items(plan.items.independent.insert_bits)
-    if independent < needed:
+    if not independent_enough(plan.items, largest_size):
         raise EstimateError(
-            f"itemsets of {largest_size} items need any {needed} items of a report independent, but the plan's "
-            f"generator gives {independent}; it was made for itemsets of up to {plan.items.itemset_size} "
-            f"(plan --itemset-size {largest_size} allows more, for new reports)"
+            f"itemsets of {largest_size} items need more independent items than the plan's generator gives; "
+            f"it was made for itemsets of up to {plan.items.itemset_size} (plan --itemset-size {largest_size} allows "
+            "more, for new reports)"
         )
     return largest_size
 
@@ -124,94 +123,147 @@ def check_max_itemset(plan: "Plan", max_itemset: int | None) -> int:
 # ---- mining
 
 
-def mine(backend: CountingBackend, request: MiningRequest) -> "LightFrame":
-    """Find frequent itemsets from reports alone; :func:`assocpriv.mine` says what the table holds.
+def mine(backends: "CountingBackend | Sequence[CountingBackend]", request: MiningRequest) -> "LightFrame":
+    """Find itemsets from reports alone; :func:`assocpriv.mine` says what the table holds.
 
     Raises:
         EstimateError: no reports, or sizes that the plan cannot answer.
     """
-    plan, largest = backend.plan, request.largest(backend.plan)
-    measurement = (_mine_split if request.is_split else _mine_together)(backend, request, largest)
-    facts = itemsets.MiningFacts(
-        plan.plan_id,
-        plan.items.transaction_size,
-        plan.items.itemset_size,
-        measurement.source[0].n_reports,
-        plan.items.operator,
-        measurement.mined.min_support,
-        # those who test are a sample of all (false_discovery.py)
-        replace(request.errors, population=request.errors.population or request.is_split),
-        tuple(measurement.mined.levels),
-        others=plan.names.others,
-        auto=request.aim.min_support is None and request.aim.top is None,
-    )
-    columns: Columns = [{} for _ in measurement.found]
-    if request.aim.top is not None:
-        mined, level, population = measurement.mined, facts.errors.confidence_level, facts.errors.population
-        ranks = false_discovery.rank_sets(mined, facts.respondents, level, population=population)
-        columns = [dict(zip(itemsets.RANKS, one.T, strict=True)) for one in ranks]
-        facts = replace(facts, top=itemsets.Ranking(request.aim.top, mined.ranked))
+    given = list(backends) if isinstance(backends, Sequence) else [backends]
+    plans = [backend.plan for backend in given]
+    widest = max(plans, key=lambda plan: (plan.items.itemset_size, plan.items.transaction_size))
+    largest = request.largest(widest)
+    if request.certainty is not None and len(given) > 1:
+        raise EstimateError("what is certain is told of reports of one plan; mine each plan's by itself")
+    request = replace(request, max_itemset=largest)
+    if request.is_split:
+        return _mine_split(given, request, largest)
+    waves = Waves.of(given, largest)
+    reading = Reading(waves)
+    found, least = searched(reading, request, largest, given[0].most_candidates)
+    return _table(found.levels, waves, request, facts_of(given, waves, request, least, found), 0)
+
+
+def _mine_split(given: list[CountingBackend], request: MiningRequest, largest: int) -> "LightFrame":
+    """Let some reports choose the itemsets and the others tell of them."""
+    selecting, testing = Waves.of(given, largest, Part.SELECTING), Waves.of(given, largest, Part.TESTING)
+    found, least = searched(Reading(selecting), request, largest, given[0].most_candidates)
+    chosen = _kept_rows(found.levels, least, request)
+    itemsets = [level.itemsets[rows] for level, rows in zip(found.levels, chosen, strict=True)]
+    levels = Reading(testing).read_again(itemsets, [])
+    facts = facts_of(given, testing, request, least, found)
+    return _table(levels, testing, request, facts, selecting.n_reports, itemsets[0][:, 0])
+
+
+def searched(reading: Reading, request: MiningRequest, largest: int, most: int) -> tuple[Found, float]:
+    """Return what was counted, and the minimum support."""
+
+    def floor(levels: list[Level]) -> float:
+        return request.threshold or _half_of_largest(levels, request.top or _USUAL_TOP, request)
+
+    found = search(reading, floor, largest, most, max(_FIRST_PAIRS, _PAIRS_OF_ONE * (request.top or 0)))
+    return found, request.threshold or automatic_minimum(found.levels)
+
+
+def _half_of_largest(levels: Sequence[Level], count: int, request: MiningRequest) -> float:
+    """Return half of the last of the largest supports, but no more than the automatic minimum where that is wanted."""
+    least = _last_of(levels, count) / 2
+    if request.top is not None or least <= np.median(levels[0].noise):  # from where the automatic minimum is looked for
+        return least
+    return min(least, automatic_minimum(levels))
+
+
+def _last_of(levels: Sequence[Level], count: int) -> float:
+    """Return the last of so many of the largest supports."""
+    best = np.sort(np.concatenate([level.support for level in levels]))[::-1]
+    return float(best[min(count, len(best)) - 1])
+
+
+def _kept_rows(levels: Sequence[Level], least: float, request: MiningRequest) -> list[Rows]:
+    """Return the rows of each size that a table has.
+
+    Those of mean S or more, or of the largest means. Where neither was given also smaller ones, as rules of rare
+    itemsets can be sure too, and the best items, of which a next collection may be made.
+    """
+    lowest = [least] * len(levels)
+    if request.top is not None:
+        lowest = [_last_of(levels, request.top)] * len(levels)
+    elif request.threshold is None:
+        rare = min(least, max(_last_of(levels, _USUAL_TOP) / 2, _last_of(levels, _MOST_RARE)))
+        lowest = [min(rare, _last_of(levels[:1], _BEST_ITEMS)), *[rare] * (len(levels) - 1)]
+    return [np.flatnonzero(level.support >= each) for level, each in zip(levels, lowest, strict=True)]
+
+
+def facts_of(
+    given: Sequence[CountingBackend], waves: Waves, request: MiningRequest, least: float, found: Found
+) -> MiningFacts:
+    """Return what a table of these collections is to carry."""
+    first = waves.waves[0]
+    plans = longest_first(backend.plan for backend in given)
+    sizes = None
+    if waves.answers:
+        m = first.transaction_size
+        undoing = {str(k): list(first.law.undoing(m, k)) for k in range(1, min(len(found.levels), m) + 1)}
+        sizes = SizeFacts(waves.answers, first.law.mean, undoing)
+    return MiningFacts(
+        [each.plan_id for each in plans], first.transaction_size, waves.n_reports, least,
+        request.errors.confidence_level, found.counted, waves.whole, found.crowded, plans[0].names.others,
+        request.threshold is None, int(request.top or 0), None, sizes,
+    )  # fmt: skip
+
+
+def _table(
+    levels: list[Level],
+    waves: Waves,
+    request: MiningRequest,
+    facts: MiningFacts,
+    selecting: int,
+    items: Rows | None = None,
+) -> "LightFrame":
+    """Put together what is shown; ``items`` are the only ones of them all that others chose, where others did."""
+    rows = _kept_rows(levels, facts.min_support, request)
+    if items is not None:
+        rows = [items, *(np.arange(len(level)) for level in levels[1:])]
+    rows = [chosen for chosen in rows if len(chosen)]
+    columns: list[dict[str, NDArray[Any]]] = [{} for _ in rows]
     if request.certainty is not None:
-        facts, columns = _with_tests(facts, measurement, request, plan.n_items, largest)
-    if not any(len(level.itemsets) for level in measurement.found):
-        facts = replace(facts, largest_estimate=_largest_estimate(backend))
-    return with_whole_baskets(itemsets.itemset_frame(measurement.found, plan, facts, columns), backend)
+        facts, columns = _with_tests(levels, rows, waves, request, facts, selecting)
+    table = itemset_frame(levels[: len(rows)], rows, waves.catalogue, facts, columns)
+    probability = _coherent(table)
+    return table.assign(probability=probability, listed=listed(probability))
 
 
-def _largest_estimate(backend: CountingBackend) -> float | None:
-    """Return the largest estimate of single items, for telling what another minimum support would show."""
-    source = backend.open(Part.WHOLE)
-    items = np.arange(backend.plan.n_items, dtype=np.int64)[:, None]
-    (singles,) = measure(source, [items], 1.0)
-    support = singles.estimates.support
-    return float(support.max()) if np.isfinite(support).all() else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Measurement:
-    """What was mined; its itemsets as measured, in which reports; and how many reports chose them."""
-
-    mined: false_discovery.Mined
-    found: list[ItemsetEstimates]
-    selecting_reports: int
-    source: Source
-
-
-def _mine_together(backend: CountingBackend, request: MiningRequest, largest: int) -> _Measurement:
-    source = backend.open(Part.WHOLE)
-    mined = false_discovery.mine_for(request.aim, source, backend.plan.n_items, largest, backend.most_candidates)
-    return _Measurement(mined, mined.found, source[0].n_reports, source)
-
-
-def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) -> _Measurement:
-    """Let some reports choose the itemsets and the others measure them."""
-    selecting, testing = backend.open(Part.SELECTING), backend.open(Part.TESTING)
-    n_selecting, n_testing = selecting[0].n_reports, testing[0].n_reports
-    if not (n_selecting and n_testing):
-        raise EstimateError(
-            f"{n_selecting + n_testing} reports are too few to be split into some that choose and some that test"
-        )
-    mined = false_discovery.mine_for(request.aim, selecting, backend.plan.n_items, largest, backend.most_candidates)
-    del selecting  # gives its memory back
-    found = measure(testing, [level.itemsets for level in mined.found], mined.min_support)
-    return _Measurement(mined, found, n_selecting, testing)
+def _coherent(table: "LightFrame") -> NDArray[np.float64]:
+    """Return the probabilities to reach the minimum, none above that of a subset; rows go from small to large."""
+    known: dict[frozenset[str], float] = {}
+    for itemset, probability in zip(table["itemsets"].tolist(), table["probability"].tolist(), strict=True):
+        subsets = [itemset - {name} for name in itemset] if len(itemset) > 1 else []
+        known[itemset] = min([probability, *(known[subset] for subset in subsets)])
+    return np.array(list(known.values()), dtype=np.float64)
 
 
 def _with_tests(
-    facts: itemsets.MiningFacts, measurement: _Measurement, request: MiningRequest, n_items: int, largest: int
-) -> tuple[itemsets.MiningFacts, Columns]:
+    levels: Sequence[Level],
+    rows: Sequence[Rows],
+    waves: Waves,
+    request: MiningRequest,
+    facts: MiningFacts,
+    selecting: int,
+) -> tuple[MiningFacts, list[dict[str, NDArray[Any]]]]:
     """Return the columns p_value and certain of every size, and on what these claims rest."""
     assert request.certainty is not None
-    model, population = measurement.source[1], facts.errors.population
-    p = false_discovery.itemset_p_values(measurement.found, model, facts.min_support, population=population)
-    ends = np.cumsum([0, *map(len, p)]).tolist()
+    sums = [level.sums[0][chosen] for level, chosen in zip(levels, rows, strict=False)]
+    itemsets = [level.itemsets[chosen] for level, chosen in zip(levels, rows, strict=False)]
+    p = false_discovery.itemset_p_values(sums, itemsets, waves.waves[0].model, facts.min_support)
+    ends, n_items = np.cumsum([0, *map(len, p)]).tolist(), len(waves.catalogue)
+    largest = request.max_itemset or len(facts.counted)  # as asked: no size is left out because of what reports show
     hypotheses = ends[-1] if request.is_split else false_discovery.all_itemsets(n_items, largest)
-    level, selecting = request.certainty, measurement.selecting_reports
-    certain = itemsets.Certainty(float(level), request.certain_by, n_items, largest, selecting, hypotheses)
+    level = request.certainty
     rejected = false_discovery.false_discoveries_controlled(
         np.concatenate([np.empty(0), *p]), float(1 - level), hypotheses
     )
-    return replace(facts, certain=certain), [
-        dict(zip(itemsets.CERTAIN_COLUMNS, (one, rejected[start:end]), strict=True))
+    claim = Certainty(float(level), request.certain_by, n_items, largest, selecting or facts.reports, hypotheses)
+    return replace(facts, certain=claim), [
+        dict(zip(CERTAIN_COLUMNS, (one, rejected[start:end]), strict=True))
         for one, (start, end) in zip(p, pairwise(ends), strict=True)
     ]

@@ -1,8 +1,7 @@
 """Selection of the rows to show: filters, orders, some rows of every itemset size where not all are shown.
 
-Filters look at estimates of what was mined and tested already; no claim changes with them. What is called certain was
-so among all hypotheses, and its share of false ones is one among *all* that are called certain: of those that a filter
-leaves it can be larger.
+Filters look at what was mined and listed already; no claim changes with them. A list's share of false ones is one among
+*all* that are listed: of those that a filter leaves it can be larger.
 
 A rule A → C is redundant where a rule A' → C of fewer of its antecedent's items has at least its confidence: its
 improvement, the least of conf(A → C) − conf(A' → C), is not above 0. A' may be empty: conf(∅ → C) is the support of C.
@@ -22,9 +21,7 @@ from numpy.typing import NDArray
 
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import sort_key
-from assocpriv.promise.breaches import parse_number
-from assocpriv.promise.errors import EstimateError, PlanError
-from assocpriv.server.itemsets import sure_rows
+from assocpriv.promise.errors import EstimateError
 
 if TYPE_CHECKING:
     from assocpriv.files.itemsets import LightFrame
@@ -48,7 +45,7 @@ class ItemsetFilter:
     Attributes:
         contains: names that an itemset must all hold.
         size: number of items, as 2, ``"2..3"``, ``"2.."`` or ``"..3"``.
-        sort: ``sure`` (what is sure first, as tables have it), ``support``, ``size`` or ``name``.
+        sort: ``sure`` (of every size its share, the largest supports first), ``support``, ``size`` or ``name``.
 
     Raises:
         EstimateError: a size or an order that there is not.
@@ -70,11 +67,10 @@ class ItemsetFilter:
         if self.sort not in _ORDERS:
             raise EstimateError(f"itemsets are sorted by {', '.join(_ORDERS)}, not by {self.sort!r}")
 
-    def check(self, plan: "PublishedPlan") -> None:
-        """Refuse names that a plan does not have, as those that are misspelt; else they would look like no find."""
-        known = plan.as_a(Plan).catalogue.index_of
+    def check(self, plans: "Sequence[PublishedPlan]") -> None:
+        """Refuse names that no plan has, as those that are misspelt; else they would look like no find."""
         for name in map(str, self.contains):
-            if name not in known:
+            if not any(name in plan.as_a(Plan).catalogue.index_of for plan in plans):
                 raise EstimateError(f"{name!r} is not in the plan's catalogue")
 
     def matches(self, frame: "LightFrame") -> Mask:
@@ -87,18 +83,15 @@ class RuleFilter:
     """Which rules to give, and in which order; whatever is None does not filter.
 
     Attributes:
-        metric, min_threshold: one of mlxtend's metrics, and the least value that it must have.
         size, antecedent_size: number of items of the rule and of its antecedent, as for :class:`ItemsetFilter`.
         contains, antecedent, consequent: names that the rule, its antecedent and its consequent must all hold.
         prune: leave out redundant rules.
-        sort: ``sure`` (confidence less two standard errors), a metric, ``size`` or ``name``.
+        sort: ``sure`` (by the lower end of the confidence's interval), a metric, ``size`` or ``name``.
 
     Raises:
         EstimateError: a metric, threshold, size or order that there is not.
     """
 
-    metric: str | None = None
-    min_threshold: "float | str | None" = None
     size: "int | str | None" = None
     antecedent_size: "int | str | None" = None
     contains: Collection[str] = ()
@@ -110,15 +103,9 @@ class RuleFilter:
     def __post_init__(self) -> None:
         read_sizes(self.size, "the size")
         read_sizes(self.antecedent_size, "the antecedent's size")
-        if (self.metric is None) != (self.min_threshold is None):
-            raise EstimateError("a metric and its least value go together: give both, as lift and 1.2, or neither")
-        if self.metric is not None and self.metric not in METRICS:
-            raise EstimateError(f"the metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
         orders = [SURE, *METRICS, "size", "name"]
         if self.sort not in orders:
             raise EstimateError(f"rules are sorted by {', '.join(orders)}, not by {self.sort!r}")
-        if self.min_threshold is not None:
-            _threshold(self.min_threshold)
 
     def select(self, rules: "LightFrame") -> "LightFrame":
         """Return the rules wanted, in the order wanted; what is redundant is so among all that are given."""
@@ -129,8 +116,6 @@ class RuleFilter:
         wanted &= _holding(whole, self.contains) & _within(lengths, self.size, "the size")
         left = np.array([len(names) for names in sides[0]], dtype=np.int64)
         wanted &= _within(left, self.antecedent_size, "the antecedent's size")
-        if self.metric is not None and self.min_threshold is not None:
-            wanted &= rules[self.metric] >= _threshold(self.min_threshold)
         if self.prune:
             wanted &= ~redundant(rules)
         rows = np.flatnonzero(wanted)
@@ -159,17 +144,16 @@ def redundant(rules: "LightFrame") -> Mask:
     ], dtype=np.bool_)  # fmt: skip
 
 
-def rows_to_show(frame: "LightFrame", wanted: ItemsetFilter, sure: Mask, most: int) -> Rows:
-    """Return at most so many rows that a filter leaves, in its order.
+def rows_to_show(frame: "LightFrame", wanted: ItemsetFilter, most: int) -> Rows:
+    """Return at most so many of the rows that a filter leaves, in its order.
 
-    In the usual order, what is sure first, every itemset size has its share of them: as many rows as the others, or all
-    of its own if these are fewer. ``sure`` is bool (rows,).
+    In the usual order every itemset size has its share of them: as many rows as the others, or all of its own if these
+    are fewer. What is listed stands before what is not.
     """
     rows = np.flatnonzero(wanted.matches(frame))
     sizes, support = frame["length"], frame["support"]
     if wanted.sort == SURE:
-        by_rank = frame["rank"] if "rank" in frame.columns else np.arange(len(frame))
-        rows = rows[np.lexsort((by_rank[rows], ~sure[rows]))]
+        rows = rows[np.lexsort((-support[rows], ~frame["listed"][rows]))]
         # by turns: the n-th row of each size stands before the (n + 1)-th of any
         turns = np.zeros(len(rows), dtype=np.int64)
         for size in np.flatnonzero(np.bincount(sizes[rows])).tolist():
@@ -180,36 +164,6 @@ def rows_to_show(frame: "LightFrame", wanted: ItemsetFilter, sure: Mask, most: i
         return rows[_by_name([(names,) for names in frame["itemsets"][rows]])][:most]
     keys = (-support[rows], sizes[rows]) if wanted.sort == "size" else (-support[rows],)
     return rows[np.lexsort(keys)][:most]
-
-
-def shown_rows(frame: "LightFrame") -> tuple[Mask, Mask]:
-    """Return which rows of a table are finds, frequent or certain, and which of them are sure, bool (rows,) each."""
-    frequent = frame["frequent"]
-    if "certain" in frame.columns:
-        certain = frame["certain"]
-        return frequent | certain, certain
-    return frequent, sure_rows(frame)
-
-
-@dataclass(frozen=True, slots=True)
-class Surest:
-    """The surest finds of a table, of every size its share: ``rows`` of it, and whether each is sure, bool (rows,).
-
-    ``finds`` and ``sure_finds`` are how many the whole table has.
-    """
-
-    rows: "LightFrame"
-    sure: Mask
-    finds: int
-    sure_finds: int
-
-    @classmethod
-    def of(cls, frame: "LightFrame", most: int) -> "Surest":
-        """Return at most so many."""
-        finds, sure = shown_rows(frame)
-        shown, sure = frame.take(np.flatnonzero(finds)), sure[finds]
-        rows = rows_to_show(shown, EVERYTHING, sure, most)
-        return cls(shown.take(rows), sure[rows], len(shown), int(sure.sum()))
 
 
 def read_sizes(given: "int | str | None", what: str) -> tuple[int, float]:
@@ -226,14 +180,6 @@ def read_sizes(given: "int | str | None", what: str) -> tuple[int, float]:
     if not 1 <= low <= high:
         raise EstimateError(f"{what} must go from at least 1 up, as 2..3, got {given!r}")
     return low, high
-
-
-def _threshold(given: "float | str") -> float:
-    """Read the least value of a metric, any number or a percentage."""
-    try:
-        return float(parse_number(given, "the least value of the metric"))
-    except PlanError as error:
-        raise EstimateError(str(error)) from None
 
 
 def _within(lengths: NDArray[Any], size: "int | str | None", what: str) -> Mask:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.auditing.findings import ALL, CANNOT_SEE, count_undecided
 from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileContent
 from assocpriv.client.ledger import takes_names
-from assocpriv.files.itemsets import itemset_records
+from assocpriv.files.itemsets import LightFrame
 from assocpriv.plans.tree_model import tree_lines
 from assocpriv.promise.breaches import epsilon
 from assocpriv.promise.errors import counted
-from assocpriv.server.itemsets import describe_undecided, mining_facts
+from assocpriv.server.itemsets import describe_limits, mining_facts
 from assocpriv.server.rules import rule_records
 from assocpriv.show.figures import fields, figure_up, listed, percent, percent_as_given, rest_line
-from assocpriv.show.itemsets import itemset_lines, mined_lines, mined_record, rule_lines, threshold_lines
+from assocpriv.show.itemsets import itemset_lines, list_line, meaning_lines, mined_lines, mined_record, rule_lines
 from assocpriv.show.outcomes import loss_lines
 from assocpriv.show.plans import Description, describe_plan, plan_lines, plan_record
 from assocpriv.show.tables import tree_record, tree_text
@@ -39,23 +39,16 @@ _CLIENTS = {
 }
 
 
-_TRUTH = (
-    "true: support within the sampled items, what is estimated; raw: support in the whole baskets; ± error: one "
-    "standard error"
-)
-
-
 # ---- trials
 
 
 def simulation_record(result: "Simulation") -> dict[str, Any]:
     """Return a simulation for ``--json``."""
     missed = [
-        {"itemset": sorted(row["itemsets"]), "true_support": row["true_support"], "raw_support": row["raw_support"]}
+        {"itemset": sorted(row["itemsets"]), "true_support": row["true_support"]}
         for row in result.missed.to_dict("records")
     ]
-    return mining_facts(result.itemsets).to_json() | {
-        "itemsets": itemset_records(result.itemsets),
+    return mined_record(result.itemsets) | {
         "missed": missed,
         **fields(result, "found_count missed_count false_count sampled_baskets seconds"),
     }
@@ -65,9 +58,7 @@ def simulation_lines(result: "Simulation", top: int) -> list[str]:
     """Show a simulation: what was found beside the truth, what was missed, the score and the times."""
     times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items())
     return [
-        _TRUTH,
-        *threshold_lines(mining_facts(result.itemsets)),
-        *itemset_lines(result.itemsets, top),
+        *mined_lines(result.itemsets, top),
         *_missed_lines(result, top),
         _score_line(result),
         f"time: {times}",
@@ -75,33 +66,32 @@ def simulation_lines(result: "Simulation", top: int) -> list[str]:
 
 
 def _missed_lines(result: "Simulation", top: int) -> list[str]:
-    """Show truly frequent itemsets that were not found."""
+    """Show truly frequent itemsets that were not listed."""
     missed = result.missed
     lines = [
-        f"{percent(row['true_support'], width=8)} {percent(row['raw_support'], width=8)}  {listed(row['itemsets'])}"
+        f"{percent(row['true_support'], width=8)}  {listed(row['itemsets'])}"
         for row in missed.head(top).to_dict("records")
     ]
-    return [f"{'true':>8} {'raw':>8}  missed", *lines, *rest_line(len(missed), top)] if len(missed) else []
+    return [f"{'true':>8}  missed", *lines, *rest_line(len(missed), top)] if len(missed) else []
 
 
 def _score_line(result: "Simulation") -> str:
-    """Say how many truly frequent itemsets were found, missed and falsely reported."""
+    """Say how many truly frequent itemsets were listed, missed and falsely listed."""
     truly = result.found_count + result.missed_count
     return (
-        f"of {truly:,} itemsets truly frequent within the sampled items: {result.found_count:,} found, "
-        f"{result.missed_count:,} missed; {result.false_count:,} reported that are below the minimum support"
+        f"of {truly:,} itemsets truly frequent: {result.found_count:,} listed, {result.missed_count:,} missed; "
+        f"{result.false_count:,} listed that are below the minimum support"
     )
 
 
 def start_lines(start: "DemoStart") -> list[str]:
     """Show the baskets and the plan."""
-    raw, threshold = start.baskets, start.threshold
+    raw = start.baskets
     return [
         f"{len(raw):,} baskets over {len(raw.catalogue):,} items, {raw.sizes.mean():.2f} items on average",
         "",
         *plan_lines(start.prospects),
         *loss_lines(start.loss),
-        *([] if threshold is None else [f"minimum support {percent(threshold)}"]),
     ]
 
 
@@ -109,17 +99,12 @@ def found_lines(demo: "Demo", top: int) -> list[str]:
     """Show what was found beside the truth, itemsets by size and then rules, the times and the files."""
     itemsets = demo.simulation.itemsets
     facts = mining_facts(itemsets)
-    lines = ["", f"Found in the reports; {_TRUTH}"]
-    lines += threshold_lines(facts)
-    for k in sorted(set(itemsets["length"])):
+    frame = LightFrame.of(itemsets)
+    lines = ["", *meaning_lines(facts), list_line(frame)]
+    for k in sorted(set(itemsets["length"][itemsets["listed"]])):
         lines += ["", *itemset_lines(itemsets[itemsets["length"] == k], top)]
-    if not itemsets["frequent"].any():
-        lines += [
-            "nothing reaches this support: more baskets, a smaller --transaction-size (shorter baskets need fewer "
-            "reports) or a weaker promise (a higher --posterior) make lower supports discoverable"
-        ]
     lines += ["", *_missed_lines(demo.simulation, top), _score_line(demo.simulation)]
-    lines += [*describe_undecided(facts), "", *rule_lines(demo.rules, top)]
+    lines += [*describe_limits(facts), "", *rule_lines(demo.rules, top)]
     times = ", ".join(f"{stage} {taken:.2f} s" for stage, taken in demo.seconds.items())
     return [*lines, f"\ntime: {times}", f"files: {', '.join(map(str, demo.start.paths))}"]
 
@@ -162,7 +147,8 @@ def _itemsets(content: FileContent, _reports_planned: int) -> Description:
     frame = content.table
     assert frame is not None
     facts = mining_facts(frame)
-    title = f"{len(frame):,} itemsets mined with plan {facts.plan_id[:16]}…, minimum support {facts.min_support:.4g}"
+    ids = ", ".join(f"{each[:16]}…" for each in facts.plan_ids)
+    title = f"{len(frame):,} itemsets mined with plan{'s' * (len(facts.plan_ids) > 1)} {ids}"
     return Description(lambda: mined_record(frame), lambda: [title, *mined_lines(frame, _ROWS)])
 
 

@@ -25,7 +25,7 @@ from markupsafe import Markup
 
 from assocpriv.files.atomic import atomic_output
 from assocpriv.promise.errors import FileError
-from assocpriv.show.figures import NORMAL, estimate, names, share, size_name
+from assocpriv.show.figures import estimate, names, share, size_name
 
 _WIDTH, _LEFT, _RIGHT = 720.0, 64.0, 16.0
 _LIFTS = (0.9, 1.1, 2.0, 5.0)  # where one shade ends and the next begins
@@ -52,16 +52,12 @@ _UNFIT = re.compile(  # what XML cannot hold, and what turns the direction of na
 
 
 class Strip(NamedTuple):
-    """Itemsets of one size on a line: the supports found, from which on they can be believed (None: from none).
-
-    ``asked`` is the least support that was asked for.
-    """
+    """Itemsets of one size on a line: their supports, whether each is sure, and the minimum support."""
 
     name: str
     supports: Sequence[float]
     sure: Sequence[bool]
-    least: float | None
-    asked: float = 0.0
+    asked: float
 
 
 class Interval(NamedTuple):
@@ -106,15 +102,15 @@ class Edge(NamedTuple):
 def shade(lift: float) -> str:
     """Return the class of a lift's colour.
 
-    >>> [shade(lift) for lift in (0.5, 1, 1.5, 3, 50, math.nan)]
-    ['below', 'even', 'some', 'more', 'most', 'even']
+    >>> [shade(lift) for lift in (0.5, 1, 1.5, 3, 50)]
+    ['below', 'even', 'some', 'more', 'most']
     """
-    return "even" if math.isnan(lift) else _SHADES[sum(lift >= bound for bound in _LIFTS)]
+    return _SHADES[sum(lift >= bound for bound in _LIFTS)]
 
 
 def strips(rows: Sequence[Strip]) -> str:
-    """Draw every size's supports on a line, on one logarithmic axis; what cannot be told from nothing is grey."""
-    some = [value for row in rows for value in (*row.supports, row.least or 0.0, row.asked) if value > 0]
+    """Draw every size's supports on a line, on one logarithmic axis."""
+    some = [value for row in rows for value in (*row.supports, row.asked) if value > 0]
     if not some:
         return ""
     low, high = _ends(min(some), max(some))
@@ -122,10 +118,6 @@ def strips(rows: Sequence[Strip]) -> str:
     parts = [_axis(low, high, height)]
     for place, row in enumerate(rows):
         y, pairs = 40.0 * place + 24, list(zip(row.supports, row.sure, strict=True))
-        edge = _WIDTH - _RIGHT if row.least is None else _at(row.least, low, high)
-        parts.append(
-            f'<rect class="zone" x="{_LEFT:g}" y="{y - 12:g}" width="{max(edge - _LEFT, 0):.1f}" height="24"/>'
-        )
         parts.append(f'<text x="{_LEFT - 8:g}" y="{y + 4:g}" text-anchor="end">{escape(row.name)}</text>')
         for name, wanted in (("tick", True), ("tick doubt", False)):
             spots = {f"{_at(max(each, low), low, high):.0f}" for each, is_sure in pairs if is_sure is wanted}
@@ -134,7 +126,7 @@ def strips(rows: Sequence[Strip]) -> str:
         if row.asked > 0:
             x = _at(row.asked, low, high)
             parts.append(f'<path class="edge even" stroke-dasharray="3 3" d="M{x:.1f} {y - 15:g}v30"/>')
-    return _svg(height, "Supports by itemset size; grey: too small to be told from nothing", parts)
+    return _svg(height, "Supports by itemset size", parts)
 
 
 def _ends(least: float, most: float) -> tuple[float, float]:
@@ -235,7 +227,7 @@ def _cut(name: str, most: int) -> str:
 
 def scatter(points: Sequence[Point]) -> str:
     """Draw rules by support (logarithmic) and confidence, coloured by lift."""
-    drawn = [point for point in points if point.support > 0 and not math.isnan(point.confidence)]
+    drawn = [point for point in points if point.support > 0]
     if not drawn:
         return ""
     height = 360.0
@@ -246,7 +238,7 @@ def scatter(points: Sequence[Point]) -> str:
         parts.append(f'<path class="grid" d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}"/>')
         parts.append(f'<text x="{_LEFT - 8:g}" y="{y + 4:.1f}" text-anchor="end">{10 * tenths}%</text>')
     for point in drawn:
-        x, y = _at(point.support, low, high), _up(min(max(point.confidence, 0.0), 1.0), height)
+        x, y = _at(point.support, low, high), _up(point.confidence, height)
         parts.append(
             f'<circle class="{shade(point.lift)}" cx="{x:.1f}" cy="{y:.1f}" r="5">'
             f"<title>{escape(point.name)}</title></circle>"
@@ -273,7 +265,7 @@ def graph(items: Sequence[str], edges: Sequence[Edge]) -> str:
         # bent towards the middle, so that there and back are two lines
         bend_x, bend_y = (x + to_x + middle) / 3 + (to_y - y) / 12, (y + to_y + height / 2) / 3 - (to_x - x) / 12
         parts.append(
-            f'<path class="edge {shade(edge.lift)}" stroke-width="{1 + 3 * min(max(edge.confidence, 0), 1):.1f}" '
+            f'<path class="edge {shade(edge.lift)}" stroke-width="{1 + 3 * edge.confidence:.1f}" '
             f'marker-end="url(#tip)" d="M{x:.1f} {y:.1f}Q{bend_x:.1f} {bend_y:.1f} {to_x:.1f} {to_y:.1f}">'
             f"<title>{escape(edge.name)}</title></path>"
         )
@@ -303,7 +295,7 @@ def matrix(lefts: Sequence[str], rights: Sequence[str], cells: Sequence[Edge]) -
             f"{escape(_cut(name, _LABEL))}</text>"
         )
     for cell in cells:
-        side = max(4.0, 20.0 * math.sqrt(min(max(cell.confidence, 0.0), 1.0)))
+        side = max(4.0, 20.0 * math.sqrt(cell.confidence))
         x, y = _NAMES + wide * (cell.target + 0.5) - side / 2, top + _LINE * cell.source - side / 2
         parts.append(
             f'<rect class="{shade(cell.lift)}" x="{x:.0f}" y="{y:.0f}" width="{side:.0f}" height="{side:.0f}">'
@@ -321,14 +313,14 @@ def _svg(height: float, title: str, parts: Sequence[str]) -> str:
 
 def itemset_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return what is shown of itemsets, all intervals on one scale; each says ``sure``, maybe ``true_support``."""
-    scale = max((min(row["ci_high"], 1.0) for row in rows), default=1.0) or 1.0
+    scale = max((row["ci_high"] for row in rows), default=1.0) or 1.0
     return [
         {
             "names": names(row["itemset"]),
             "size": len(row["itemset"]),
             "support": estimate(row["support"]),
-            "low": share(max(row["ci_low"], 0.0)),
-            "high": share(min(row["ci_high"], 1.0)),
+            "low": share(row["ci_low"]),
+            "high": share(row["ci_high"]),
             "bar": _bar(row["ci_low"] / scale, row["ci_high"] / scale, row["support"] / scale),
             "sure": bool(row["sure"]),
             "truth": share(row["true_support"]) if "true_support" in row else "",
@@ -337,39 +329,27 @@ def itemset_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def rule_row(row: Mapping[str, Any], reach: float = NORMAL) -> dict[str, Any]:
-    """Return the row of a rule, its confidence with so many standard errors to each side."""
-    known = _is_known(row)
-    low, high = _confidence_interval(row, reach)
+def rule_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a rule, its confidence with its interval."""
+    low, high = row["confidence_ci_low"], row["confidence_ci_high"]
     return {
         "antecedent": names(row["antecedents"]),
         "consequent": names(row["consequents"]),
-        "confidence": f"{min(max(row['confidence'], 0.0), 1.0):.1%}" if known else "not known",
+        "confidence": f"{row['confidence']:.1%}",
         "low": f"{low:.1%}",
         "high": f"{high:.1%}",
-        "bar": _bar(low, high, row["confidence"] if known else None),
+        "bar": _bar(low, high, row["confidence"]),
         "support": estimate(row["support"]),
-        "lift": f"{row['lift']:.2f}" if known else "—",
-        "shade": shade(row["lift"] if known else math.nan),
+        "lift": f"{row['lift']:.2f}",
+        "shade": shade(row["lift"]),
+        "sure": bool(row.get("sure", False)),
     }
 
 
-def _confidence_interval(row: Mapping[str, Any], reach: float) -> tuple[float, float]:
-    """Return the interval that the table has, or so many standard errors to each side."""
-    if row.get("confidence_ci_low") is not None:
-        return row["confidence_ci_low"], row["confidence_ci_high"]
-    error = row.get("confidence_std_error")
-    if row["confidence"] is None or error is None:
-        return 0.0, 1.0
-    low, high = (min(max(row["confidence"] + side * reach * error, 0.0), 1.0) for side in (-1, 1))
-    return low, high
-
-
-def _bar(low: float, high: float, middle: float | None) -> Markup:
+def _bar(low: float, high: float, middle: float) -> Markup:
     """Draw an interval and the estimate in it, as an SVG path: unlike a style, no policy of a page forbids it."""
     start, end = _pixel(low), _pixel(high)
-    tick = "" if middle is None else f"M{_pixel(middle)} 3v10"
-    return Markup(f"M{start} 8h{max(end - start, 1)}{tick}")
+    return Markup(f"M{start} 8h{max(end - start, 1)}M{_pixel(middle)} 3v10")
 
 
 def _pixel(part: float) -> int:
@@ -379,23 +359,20 @@ def _pixel(part: float) -> int:
 # ---- charts of finds
 
 
-def supports_chart(levels: Sequence[Mapping[str, Any]], marks: Sequence[tuple[int, float, bool]]) -> Markup:
-    """Draw the supports of each size beside what was asked for and what can be told; marks: size, support, is sure."""
+def supports_chart(min_support: float, marks: Sequence[tuple[int, float, bool]]) -> Markup:
+    """Draw the supports of each size beside the minimum; marks: size, support, whether it is listed."""
     rows = []
-    for level in levels:
-        mine = [(support, sure) for size, support, sure in marks if size == level["size"]]
-        least = level["level_discoverable_support"]
-        least = None if least is None or least >= 1 else least
-        name = size_name(level["size"]).removeprefix("single ")
-        name = f"{level['size']} items" if name.startswith("itemsets of") else name
-        rows.append(Strip(name, [support for support, _ in mine], [bool(sure) for _, sure in mine], least,
-                                 level.get("min_support") or 0.0))  # fmt: skip
+    for size in sorted({size for size, _, _ in marks}):
+        mine = [(support, is_listed) for each, support, is_listed in marks if each == size]
+        name = size_name(size).removeprefix("single ")
+        name = f"{size} items" if name.startswith("itemsets of") else name
+        rows.append(Strip(name, [support for support, _ in mine], [bool(each) for _, each in mine], min_support))
     return Markup(strips(rows))
 
 
 def rules_chart(rules: Sequence[Mapping[str, Any]]) -> Markup:
     """Draw rules by support and confidence."""
-    points = [Point(row["support"], row["confidence"], row["lift"], _name(row)) for row in rules if _is_known(row)]
+    points = [Point(row["support"], row["confidence"], row["lift"], _name(row)) for row in rules]
     return Markup(scatter(points))
 
 
@@ -406,7 +383,7 @@ def rules_matrix(rules: Sequence[Mapping[str, Any]]) -> Markup:
     cells = []
     for row in rules:
         left, right = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
-        if not _is_known(row) or len({*lefts, left}) > _LEFTS or len({*rights, right}) > _RIGHTS:
+        if len({*lefts, left}) > _LEFTS or len({*rights, right}) > _RIGHTS:
             continue
         source, target = lefts.setdefault(left, len(lefts)), rights.setdefault(right, len(rights))
         cells.append(Edge(source, target, row["confidence"], row["lift"], _measures(row)))
@@ -420,7 +397,7 @@ def rules_graph(rules: Sequence[Mapping[str, Any]]) -> Markup:
     items: dict[str, int] = {}
     edges = []
     for row in rules:
-        if len(row["antecedents"]) + len(row["consequents"]) > 2 or not _is_known(row):
+        if len(row["antecedents"]) + len(row["consequents"]) > 2:
             continue
         ends = [row["antecedents"][0], row["consequents"][0]]
         if len({*items, *ends}) > _NODES:
@@ -432,27 +409,26 @@ def rules_graph(rules: Sequence[Mapping[str, Any]]) -> Markup:
     return Markup(graph(list(items), edges))
 
 
-def _is_known(rule: Mapping[str, Any]) -> bool:
-    return rule["confidence"] is not None and rule["lift"] is not None
-
-
 def _name(row: Mapping[str, Any]) -> str:
     sides = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
     return f"{' → '.join(sides)}: {_measures(row)}"
 
 
 def _measures(row: Mapping[str, Any]) -> str:
-    return f"confidence {min(max(row['confidence'], 0.0), 1.0):.1%}, lift {row['lift']:.2f}"
+    return f"confidence {row['confidence']:.1%}, lift {row['lift']:.2f}"
 
 
 def column_chart(
     name: str,
     column: Mapping[str, Any],
-    own: Sequence[tuple[str, Mapping[str, Any]]] = (),
-    reach: float = NORMAL,
+    own: Sequence[tuple[str, Mapping[str, Any]]],
+    reach: float,
     most: int = MOST_VALUES,
 ) -> str:
-    """Draw a column: its distribution function, with those of classes, or its commonest values with their shares."""
+    """Draw a column: its distribution function, with those of classes, or its commonest values with their shares.
+
+    Intervals of shares reach so many standard errors to either side.
+    """
     (shown,) = names([name])
     if "edges" not in column:
         rows = sorted(

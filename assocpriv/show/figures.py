@@ -5,7 +5,7 @@ that may be anything; where a table is cut. Also records: attributes and figures
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from statistics import NormalDist
@@ -15,7 +15,6 @@ from assocpriv.plans.catalogue import sort_key
 from assocpriv.promise.errors import counted
 from assocpriv.promise.numbers import PLAIN
 
-NORMAL = 1.96  # standard errors of an interval that holds 95%
 _MOST_LETTERS = 60  # of a name that are shown
 _SPANS = (("year", 365 * 86400.0), ("month", 30 * 86400.0), ("day", 86400.0), ("hour", 3600.0), ("minute", 60.0))
 _SIZES = {1: "single items", 2: "pairs", 3: "triples"}
@@ -226,6 +225,55 @@ def rest_line(total: int, top: int) -> list[str]:
     if not total:
         return ["(none)"]
     return [f"… and {total - top:,} more"] if total > top else []
+
+
+# ---- lists of what was found
+
+
+def list_sentence(facts: Mapping[str, Any], listed: int, wrong: float, more: int) -> str:
+    """Say how many itemsets are listed, of which support, and how many of them are expected to be below it.
+
+    ``facts`` are those of a mined table, as JSON content; ``more`` are likely, but not listed.
+
+    >>> list_sentence({"min_support": 0.02, "auto": False, "top": 0}, 65, 3.14, 1)
+    '65 itemsets of a support of 2% or more; about 3.1 of them may be below it; 1 more is likely, but less sure'
+    """
+    least = percent(facts["min_support"]) if facts["auto"] else percent_as_given(facts["min_support"])
+    said = f"the {facts['top']:,} largest supports; " if facts["top"] else ""
+    said += f"{counted(listed, 'itemset')} of a support of {least} or more"
+    said += ", the least that is likely to be told from noise" if facts["auto"] else ""
+    said += f"; about {_expected(wrong)} of them may be below it" if listed else ""
+    return said + _more(listed, more, "" if facts["top"] else "likely, but ")
+
+
+def rule_sentence(said: Mapping[str, Any], more: int, *, marked: bool = False) -> str:
+    """Say how many rules are listed, and about how many of them are expected to be false.
+
+    ``said`` is what a table of rules says of itself.
+
+    >>> rule_sentence({"min_confidence": 0.5, "listed": 1, "expected_false": 0.02}, 0)
+    '1 rule of a confidence of 50% or more, about none of them expected to be false, of those called sure one in twenty'
+    """
+    line = f"{counted(said['listed'], 'rule')} of a confidence of {percent_as_given(said['min_confidence'])} or more"
+    if said["listed"]:
+        sure = "; *: sure (one in twenty false)" if marked else ", of those called sure one in twenty"
+        line += f", about {_expected(said['expected_false'])} of them expected to be false{sure}"
+    return line + _more(said["listed"], more, "likely, but ")
+
+
+def _expected(number: float) -> str:
+    """Write a number that is expected.
+
+    >>> _expected(0.04), _expected(0.53), _expected(12.4)
+    ('none', '0.5', '12')
+    """
+    return "none" if number < 0.05 else f"{number:.1f}" if number < 9.5 else f"{number:,.0f}"
+
+
+def _more(listed: int, more: int, likely: str) -> str:
+    if not more:
+        return ""
+    return f"; {more:,}{' more' if listed else ''} {'is' if more == 1 else 'are'} {likely}less sure"
 
 
 # ---- records

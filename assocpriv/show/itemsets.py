@@ -1,6 +1,6 @@
 """Itemsets with their rules, as text for a person or as JSON content.
 
-Mined or asked for: supports with errors and intervals, what is sure, what they are shares of.
+Mined or asked for: supports with intervals, how sure they are, what they are shares of.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,32 +9,18 @@ import numpy as np
 
 from assocpriv.files.itemsets import AnyFrame, LightFrame, itemset_records
 from assocpriv.plans.catalogue import itemsets_of
-from assocpriv.server.ask import AnswerFacts, AskOutcome, not_told
-from assocpriv.server.itemsets import MiningFacts, meaning, mining_facts
+from assocpriv.promise.errors import counted
+from assocpriv.server.itemsets import MiningFacts, mining_facts
 from assocpriv.server.rules import rule_records
-from assocpriv.server.selection import EVERYTHING, SURE, ItemsetFilter, rows_to_show, shown_rows
+from assocpriv.server.selection import EVERYTHING, ItemsetFilter, rows_to_show
 from assocpriv.show import figures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from assocpriv.server.ask import AskOutcome
 
-_MORE_COLUMNS = {
-    "true_support": "true",
-    "raw_support": "raw",
-    "whole_support": "whole",
-    "whole_std_error": "± error",
-    "model_error": "± model",
-}
-_CORRECTED = (
-    "whole: supports in whole baskets, by a model of how baskets of each size hold an itemset; ± model: half of what "
-    "the model changes, which may be wrong"
-)
-_NOT_TOLD = {
-    "antecedent": "— with the interval 0–100%: the antecedent is not told from nobody, so nothing is known of the rule",
-    "rule": "— with another interval: the whole rule is not told from nobody; its confidence lies in the interval",
-}
-_RULE_HEADER = f"{'confidence':>10} {'± error':>8} {'lift':>8} {'± error':>8} {'support':>8}"
+_INTERNAL = ("posterior", "common_error")  # of a table: what rules and draws need
 
 
 # ---- itemsets
@@ -44,54 +30,76 @@ def mined_record(mined: AnyFrame, wanted: ItemsetFilter = EVERYTHING) -> dict[st
     """Return a mined table for ``--json``, of which a filter leaves some rows, in its order."""
     rows = frame = LightFrame.of(mined)
     if wanted != EVERYTHING:
-        rows = frame.take(rows_to_show(frame, wanted, shown_rows(frame)[1], len(frame)))
-    return mining_facts(frame).to_json() | {"hidden": len(frame) - len(rows), "itemsets": itemset_records(rows)}
+        rows = frame.take(rows_to_show(frame, wanted, len(frame)))
+    return mining_facts(frame).to_json() | {"hidden": len(frame) - len(rows), "itemsets": _records(rows)}
 
 
-def mined_lines(frame: AnyFrame, top: int, wanted: ItemsetFilter = EVERYTHING) -> list[str]:
-    """Show a mined table, and what its supports and the minimum support are."""
+def _records(frame: LightFrame) -> list[dict[str, Any]]:
+    return itemset_records(LightFrame({name: each for name, each in frame.columns.items() if name not in _INTERNAL}))
+
+
+def mined_lines(
+    mined: AnyFrame, top: int, wanted: ItemsetFilter = EVERYTHING, *, everything: bool = False
+) -> list[str]:
+    """Show a mined table: what is listed, or also what is likely but would make more of the list false."""
+    frame = LightFrame.of(mined)
     facts = mining_facts(frame)
-    return [_meaning_line(facts), *_size_lines(facts), *threshold_lines(facts), *itemset_lines(frame, top, wanted)]
+    return [*meaning_lines(facts), list_line(frame), *itemset_lines(frame, top, wanted, everything=everything)]
 
 
-def _size_lines(facts: MiningFacts) -> list[str]:
-    """Say what reports tell of sizes, and by what supports are multiplied to be those of whole baskets."""
-    if facts.sizes is None:
-        return []
-    factors = [
-        f"{factor:.2f} ± {factor * error:.2f} for {itemsets_of(int(k))}"
-        for k, (factor, error) in facts.sizes.undoing.items()
-    ]
-    return [
-        f"from {facts.sizes.answers:,} answers about sizes: {facts.sizes.mean:.2f} items a basket; undoing the "
-        f"sampling multiplies supports by about {', '.join(factors)}"
-    ]
+def meaning_lines(facts: MiningFacts) -> list[str]:
+    """Say what supports are shares of, and what reports tell of the sizes of baskets."""
+    chosen = ""
+    if facts.certain is not None and facts.certain.by == "split":
+        chosen = f" ({facts.certain.selecting_reports:,} others chose the itemsets)"
+    lines = [f"from {counted(facts.reports, 'report')}{chosen}; supports are {facts.meaning}"]
+    if facts.sizes is not None:
+        factors = [
+            f"{factor:.2f} ± {factor * error:.2f} for {itemsets_of(int(k))}"
+            for k, (factor, error) in facts.sizes.undoing.items()
+        ]
+        lines.append(
+            f"from {facts.sizes.answers:,} answers about sizes: {facts.sizes.mean:.2f} items a basket; undoing the "
+            f"sampling multiplies supports by about {', '.join(factors)}"
+        )
+    return lines
 
 
-def itemset_lines(itemsets: AnyFrame, top: int, wanted: ItemsetFilter = EVERYTHING) -> list[str]:
-    """Show itemsets, frequent ones only: what is sure first, then the others; with the truth where it is there."""
+def list_line(frame: LightFrame) -> str:
+    """Say which minimum support was taken, how many itemsets are listed, and how many of these may be below it."""
+    facts, listed = mining_facts(frame), frame["listed"]
+    wrong, more = float((1 - frame["probability"][listed]).sum()), int((~listed & is_likely(frame)).sum())
+    return figures.list_sentence(facts.to_json(), int(listed.sum()), wrong, more)
+
+
+def is_likely(frame: LightFrame) -> "NDArray[np.bool_]":
+    """Tell which rows are listed or likely: of a mean of at least S, or all of the largest that were asked for."""
+    facts = mining_facts(frame)
+    return np.asarray(frame["listed"] | (frame["support"] >= facts.min_support) | (facts.top > 0))
+
+
+def itemset_lines(
+    itemsets: AnyFrame, top: int, wanted: ItemsetFilter = EVERYTHING, *, everything: bool = False
+) -> list[str]:
+    """Show itemsets, of every size its share, beside the truth where it is there."""
     frame = LightFrame.of(itemsets)
     facts = mining_facts(frame)
-    certain = facts.certain
-    finds, sure = shown_rows(frame)
-    shown, sure = frame.take(finds), sure[finds]
-    marks = ("", "  ?") if certain is None else ("* ", "  ")
-    rows = rows_to_show(shown, wanted, sure, top)
-    lines, parted = [_itemset_header(frame)], wanted.sort != SURE
-    for row, is_sure in zip(shown.take(rows).to_dict(), sure[rows].tolist(), strict=True):
-        if not (is_sure or parted):
-            lines, parted = [*lines, _not_sure(shown, facts)], True
-        names, mark = figures.listed(row["itemsets"]), marks[0 if is_sure else 1]
-        lines.append(
-            f"{_itemset_line(row)}  {names}{mark}" if certain is None else f"{_itemset_line(row)}  {mark}{names}"
-        )
+    shown = frame.take(np.flatnonzero(is_likely(frame) if everything else frame["listed"]))
+    rows = rows_to_show(shown, wanted, top)
+    first = shown.take(rows)
+    lines = [_itemset_header(shown, facts)]
+    for row in first.to_dict():
+        certain = "* " if row.get("certain") else "  " if facts.certain is not None else ""
+        doubt = "" if row["listed"] else f"  ? {row['probability']:.0%}"
+        lines.append(f"{_support_line(row)}  {certain}{figures.listed(row['itemsets'])}{doubt}")
     lines += _rest_lines(shown, wanted, rows)
-    lines += [_CORRECTED] if facts.sizes is not None else []
-    if certain is not None:
-        false = f"support below {figures.percent_as_given(facts.min_support)}"
-        claimed = int(frame["certain"].sum()), int(sure[rows].sum())
-        lines += _claim_lines(claimed, (certain.level, certain.hypotheses), "itemsets", false)
-    return lines
+    lines += _doubt_lines(first, f"support of {figures.percent_as_given(facts.min_support, 4)}")
+    return lines + _certain_lines(frame, facts)
+
+
+def _doubt_lines(first: LightFrame, least: str) -> list[str]:
+    """Say what stands beside what is not listed."""
+    return [] if first["listed"].all() else [f"?: not listed; beside it how likely a {least} or more is"]
 
 
 def _rest_lines(shown: LightFrame, wanted: ItemsetFilter, rows: "NDArray[np.int64]") -> list[str]:
@@ -110,36 +118,14 @@ def _hidden_lines(count: int) -> list[str]:
     return [f"hidden by the filters: {count:,} {'row' if count == 1 else 'rows'}"] if count else []
 
 
-def _itemset_header(frame: LightFrame) -> str:
-    more = "".join(f" {label:>8}" for name, label in _MORE_COLUMNS.items() if name in frame.columns)
-    rank = f"{'rank':>15}  " if "rank" in frame.columns else ""
-    return f"{rank}{_support_header(mining_facts(frame).errors.confidence_level)}{more}  itemset"
-
-
-def _itemset_line(row: dict[Any, Any]) -> str:
-    columns = [(row[name], max(8, len(label))) for name, label in _MORE_COLUMNS.items() if name in row]
-    more = "".join(f" {figures.percent(share, width=width)}" for share, width in columns)
-    rank = ""
-    if "rank" in row:
-        place = f"{row['rank']:,} ({row['rank_low']:,}–{row['rank_high']:,})"
-        rank = f"{place:>15}  "
-    return f"{rank}{_support_line(row)}{more}"
-
-
-def _not_sure(shown: LightFrame, facts: MiningFacts) -> str:
-    """Say what itemsets are that stand below what is sure."""
-    if facts.certain is not None:
-        return "not certain:"
-    sizes = set(shown["length"].tolist())
-    asked = ", ".join(
-        f"{level.errors:.1f} for {itemsets_of(level.size)}" for level in facts.levels if level.size in sizes
-    )
-    return f"? may be nothing: what is sure among so many candidates has more standard errors ({asked})"
+def _itemset_header(frame: LightFrame, facts: MiningFacts) -> str:
+    truth = f" {'true':>8}" if "true_support" in frame.columns else ""
+    return f"{_support_header(facts.confidence_level)}{truth}  itemset"
 
 
 def _support_header(level: float) -> str:
-    """Head a table of supports with errors and intervals."""
-    return f"{'support':>9} {'± error':>9}  {_interval_title(level):>17}"
+    """Head a table of supports with intervals."""
+    return f"{'support':>9}  {_interval_title(level):>17}"
 
 
 def _interval_title(level: float) -> str:
@@ -148,56 +134,21 @@ def _interval_title(level: float) -> str:
 
 
 def _support_line(row: dict[Any, Any]) -> str:
-    """Show a support with its error and interval."""
-    support, error = (figures.percent(row[name], width=9) for name in ("support", "std_error"))
+    """Show a support with its interval, and the truth where it is known."""
     low, high = (figures.percent(row[name], width=8) for name in ("ci_low", "ci_high"))
-    return f"{support} {error}  {low}–{high}"
+    truth = f" {figures.percent(row['true_support'], width=8)}" if "true_support" in row else ""
+    return f"{figures.percent(row['support'], width=9)}  {low}–{high}{truth}"
 
 
-def _claim_lines(marked: tuple[int, int], certainty: tuple[float, int], what: str, false: str) -> list[str]:
-    """Say what is claimed of what is certain, with which certainty, and how many hypotheses it rests on.
-
-    ``marked`` are how many are certain, and how many of those are shown: of a part nothing is claimed.
-    """
-    (level, hypotheses), (found, shown) = certainty, marked
-    share = figures.percent_as_given(1 - level)
-    rests = f"{hypotheses:,} {what} tested"
+def _certain_lines(frame: LightFrame, facts: MiningFacts) -> list[str]:
+    """Say what is claimed of what is certain, with which certainty, and how many hypotheses it rests on."""
+    if facts.certain is None:
+        return []
+    found, rests = int(frame["certain"].sum()), f"{facts.certain.hypotheses:,} itemsets tested"
     if not found:
         return [f"*: none is certain; {rests}"]
-    of_all = f"the {what} marked" if shown == found else f"all {found:,}, of which {shown:,} are shown"
-    return [f"*: certain, {found:,} of {rests}; of {of_all}, on average at most {share} have a {false}"]
-
-
-def threshold_lines(facts: MiningFacts) -> list[str]:
-    """Say which minimum support was taken where none was given, and of which sizes."""
-    if facts.auto:
-        decided = [level for level in facts.levels if level.status == "decided" and level.candidates]
-        least = ", ".join(f"{figures.percent(level.min_support, 4)} for {itemsets_of(level.size)}" for level in decided)
-        return [f"minimum support {least}: the lowest at which all that is found of the size can be believed"]
-    if facts.top is None:
-        return []
-    levels = [level for level in facts.levels if level.status != "undecidable"]
-    lines = [
-        f"the {facts.top.wanted:,} largest estimates of {facts.top.ranked:,} itemsets counted; rank (and "
-        "the ranks it may have, of all itemsets at once with "
-        f"{figures.percent_as_given(facts.errors.confidence_level, 4)} confidence)"
-    ]
-    lines += [
-        f"{itemsets_of(level.size)}: only from {figures.percent(level.min_support)} up, two standard errors"
-        for level in levels
-        if level.min_support > facts.min_support
-    ]
-    return lines
-
-
-def _meaning_line(facts: "MiningFacts | AnswerFacts") -> str:
-    """Say what the supports of a table of itemsets are shares of."""
-    certain = facts.certain if isinstance(facts, MiningFacts) else None
-    chosen = ""
-    if certain is not None and certain.by == "split":
-        chosen = f" ({certain.selecting_reports:,} others chose the itemsets)"
-    shares = meaning(facts.transaction_size)
-    return f"from {facts.reports:,} reports{chosen}; supports are {shares}; ± error: one standard error"
+    share, least = figures.percent_as_given(1 - facts.certain.level), figures.percent_as_given(facts.min_support)
+    return [f"*: certain, {found:,} of {rests}; of these on average at most {share} have a support below {least}"]
 
 
 # ---- rules
@@ -205,48 +156,54 @@ def _meaning_line(facts: "MiningFacts | AnswerFacts") -> str:
 
 def derived_record(itemsets: LightFrame, rules: LightFrame) -> dict[str, Any]:
     """Return rules and what their itemsets come from, for ``--json``."""
-    facts = mining_facts(itemsets)
-    record = figures.fields(facts, "plan_id reports transaction_size min_support")
+    record = figures.fields(mining_facts(itemsets), "plan_ids reports transaction_size min_support whole")
     record |= rules.attrs.get("assocpriv", {})
     return record | {"rules": rule_records(rules)}
 
 
-def derived_lines(itemsets: LightFrame, rules: LightFrame, top: int) -> list[str]:
+def derived_lines(itemsets: LightFrame, rules: LightFrame, top: int, *, everything: bool = False) -> list[str]:
     """Show rules, and what the supports of their itemsets are."""
-    return [_meaning_line(mining_facts(itemsets)), *rule_lines(rules, top)]
+    facts = mining_facts(itemsets)
+    return [*meaning_lines(facts), *rule_lines(rules, top, everything=everything, level=facts.confidence_level)]
 
 
-def rule_lines(derived: AnyFrame, top: int) -> list[str]:
-    """Show rules, with the truth where the table holds it, and what is certain marked."""
+def rule_lines(derived: AnyFrame, top: int, *, everything: bool = False, level: float = 0.95) -> list[str]:
+    """Show rules: what is listed, or also what is likely but less sure; with the truth where the table holds it."""
     rules = LightFrame.of(derived)
+    said = rules.attrs.get("assocpriv", {})
+    shown = rules if everything else rules.take(np.flatnonzero(rules["listed"]))
     truth = "true_confidence" in rules.columns
-    certain = rules.attrs.get("assocpriv", {}).get("certain")
-    lines = [_RULE_HEADER + (f" {'true':>8}" if truth else "") + "  rule"]
-    for row in rules.head(top).to_dict():
-        line = _rule_line(row)
-        if truth:
-            line += f" {figures.percent(row['true_confidence'], 1, 8)}"
-        mark = "" if certain is None else "* " if row["certain"] else "  "
-        lines.append(f"{line}  {mark}{_sides(row)}")
-    lines += figures.rest_line(len(rules), top)
-    if why := rules.attrs.get("assocpriv", {}).get("none"):
+    lines = [rule_line(rules, marked=True)] if said else []
+    lines.append(_rule_header(level) + (f" {'true':>8}" if truth else "") + "    rule")
+    first = shown.head(top)
+    for row in first.to_dict():
+        true = f" {figures.percent(row['true_confidence'], 1, 8)}" if truth else ""
+        mark, doubt = "* " if row["sure"] else "  ", "" if row["listed"] else f"  ? {row['probability']:.0%}"
+        lines.append(f"{_rule_line(row)}{true}  {mark}{_sides(row)}{doubt}")
+    lines += figures.rest_line(len(shown), top)
+    if why := said.get("none"):
         lines[-1] += f": {why}"
-    lines += _hidden_lines(rules.attrs.get("assocpriv", {}).get("hidden", 0))
-    if certain is not None:
-        false = f"confidence below {figures.percent_as_given(certain['min_confidence'])}"
-        claimed = certain["found"], int(rules["certain"][:top].sum())
-        lines += _claim_lines(claimed, (certain["level"], certain["hypotheses"]), "rules", false)
-    return lines
+    if said:
+        lines += _doubt_lines(first, f"confidence of {figures.percent_as_given(said['min_confidence'])}")
+    return lines + _hidden_lines(said.get("hidden", 0))
 
 
-def _rule_line(row: dict[Any, Any], not_told: str = "") -> str:
-    """Show a rule's figures; of one that is not told from nobody, confidence and lift would be noise over noise."""
-    if not_told:
-        return f"{'—':>10} {'—':>8} {'—':>8} {'—':>8} {figures.percent(row['support'], 2, 8)}"
+def rule_line(rules: LightFrame, *, marked: bool = False) -> str:
+    """Say how many rules are listed, and about how many of them are expected to be false; a filter does not matter."""
+    said = rules.attrs["assocpriv"]
+    return figures.rule_sentence(said, len(rules) + said["hidden"] - said["listed"], marked=marked)
+
+
+def _rule_header(level: float) -> str:
+    return f"{'confidence':>10}  {_interval_title(level):>15} {'lift':>8} {'support':>8}"
+
+
+def _rule_line(row: dict[Any, Any]) -> str:
+    """Show a rule's figures."""
+    low, high = (figures.percent(row[end], 1, 7) for end in ("confidence_ci_low", "confidence_ci_high"))
     return (
-        f"{figures.percent(row['confidence'], 1, 10)} {figures.percent(row['confidence_std_error'], 1, 8)} "
-        f"{row['lift']:8.2f} "
-        f"{row['lift_std_error']:8.2f} {figures.percent(row['support'], 2, 8)}"
+        f"{figures.percent(row['confidence'], 1, 10)}  {low}–{high} {row['lift']:8.2f} "
+        f"{figures.percent(row['support'], 2, 8)}"
     )
 
 
@@ -260,30 +217,20 @@ def _sides(row: dict[Any, Any]) -> str:
 
 def answer_record(answers: "AskOutcome") -> dict[str, Any]:
     """Return what was asked for ``--json``."""
-    return answers.facts.to_json() | {
-        "itemsets": itemset_records(answers.itemsets),
-        "rules": rule_records(answers.rules),
-    }
+    content: dict[str, Any] = answers.itemsets.attrs.get("assocpriv", {})
+    return content | {"itemsets": _records(answers.itemsets), "rules": rule_records(answers.rules)}
 
 
 def answer_lines(answers: "AskOutcome") -> list[str]:
     """Show what was asked: itemsets, then rules, in the order asked."""
-    facts, level = answers.facts, answers.facts.errors.confidence_level
-    lines = [_meaning_line(facts)]
+    facts = answers.facts
+    lines = meaning_lines(facts)
     if len(answers.itemsets):
-        lines.append(_support_header(level) + "  itemset")
-        lines += [f"{_support_line(row)}  {figures.listed(row['itemsets'])}" for row in answers.itemsets.to_dict()]
+        lines.append(_support_header(facts.confidence_level) + f" {'unbiased':>9} {'± error':>8}  itemset")
+        for row in answers.itemsets.to_dict():
+            unbiased = figures.percent(row["unbiased"], width=9), figures.percent(row["unbiased_error"], width=8)
+            lines.append(f"{_support_line(row)} {' '.join(unbiased)}  {figures.listed(row['itemsets'])}")
     if len(answers.rules):
-        lines.append(f"{_RULE_HEADER}  {_interval_title(level):>15}  rule")
-        missing = not_told(answers.rules)
-        for row, lacks in zip(answers.rules.to_dict(), missing, strict=True):
-            low, high = (figures.percent(row[end], 1, 7) for end in ("confidence_ci_low", "confidence_ci_high"))
-            lines.append(f"{_rule_line(row, lacks)}  {low}–{high}  {_sides(row)}")
-        lines += [line for lacks, line in _NOT_TOLD.items() if lacks in missing]
-    for k, limits in facts.limits.items():
-        one, asked, whole = map(figures.discoverable, limits)
-        lines.append(
-            f"{itemsets_of(k)}: the lowest discoverable support is {one} of one itemset, {asked} of all that were "
-            f"asked, {whole} of all there are"
-        )
+        lines.append(f"{_rule_header(facts.confidence_level)}  rule")
+        lines += [f"{_rule_line(row)}  {_sides(row)}" for row in answers.rules.to_dict()]
     return lines

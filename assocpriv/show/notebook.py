@@ -13,10 +13,11 @@ from assocpriv.auditing.findings import count_undecided
 from assocpriv.files.itemsets import LightFrame, itemset_records
 from assocpriv.plans.tree_model import TreeModel, tree_lines
 from assocpriv.promise.errors import counted
-from assocpriv.server.itemsets import MiningFacts, describe_undecided, meaning, mining_facts, sure_rows
+from assocpriv.server.itemsets import describe_limits, mining_facts
 from assocpriv.server.rules import rule_records
 from assocpriv.show.charts import itemset_rows, rule_row
 from assocpriv.show.figures import names, number, share
+from assocpriv.show.itemsets import list_line, rule_line
 from assocpriv.show.sheets import promise_sentences
 
 if TYPE_CHECKING:
@@ -32,45 +33,32 @@ _LETTERS = 8_000  # of HTML in a table or a text: rows of long names are fewer
 
 
 def itemsets_html(frame: "pd.DataFrame") -> str:
-    """Show the first itemsets of a mined table, and what its reports cannot decide."""
+    """Show the first itemsets of a mined table, how many of it are listed, and what its reports cannot tell."""
     facts, first = mining_facts(frame), LightFrame.of(frame.head(_ROWS))
-    records = [
-        row | {"sure": sure} for row, sure in zip(itemset_records(first), sure_rows(first).tolist(), strict=True)
-    ]
-    level = f"{100 * facts.errors.confidence_level:g}%"
+    records = [row | {"sure": row["listed"]} for row in itemset_records(first)]
+    level = f"{100 * facts.confidence_level:g}%"
     head = ("itemset", "support", f"{level} interval", "", "sure?")
     rows = [
         (_items(row["names"]), row["support"], f"{row['low']} to {row['high']}", _drawn(row["bar"]),
-         "yes" if row["sure"] else "may be chance")
+         "yes" if row["sure"] else "less")
         for row in itemset_rows(records)
     ]  # fmt: skip
-    said = f"{counted(facts.reports, 'report')}, {_asked_for(facts)}, plan {facts.plan_id[:12]}…"
-    return _card(
-        "Itemsets",
-        [said, f"supports are {escape(meaning(facts.transaction_size))}"],
-        head,
-        rows,
-        len(frame) - len(rows),
-        describe_undecided(facts),
-    )
-
-
-def _asked_for(facts: MiningFacts) -> str:
-    if facts.top is not None:
-        return f"the {facts.top.wanted:,} largest estimates of {counted(facts.top.ranked, 'itemset')} counted"
-    lowest = "the lowest at which finds can be believed, from " if facts.auto else ""
-    return f"minimum support {lowest}{share(facts.min_support)}"
+    said = f"{counted(facts.reports, 'report')}, plan {facts.plan_ids[0][:12]}…; supports are {facts.meaning}"
+    lines = map(escape, [said, list_line(LightFrame.of(frame))])
+    return _card("Itemsets", lines, head, rows, len(frame) - len(rows), describe_limits(facts))
 
 
 def rules_html(frame: "pd.DataFrame") -> str:
-    """Show the first rules of a table of rules."""
-    head = ("who has", "also has", "confidence", "interval", "", "support", "lift")
+    """Show the first rules of a table of rules; of a whole one also how many of it are expected to be false."""
+    head = ("who has", "also has", "confidence", "interval", "", "support", "lift", "sure?")
+    whole = LightFrame.of(frame)
+    said = [rule_line(whole)] if whole.attrs["assocpriv"]["listed"] == whole["listed"].sum() else []
     rows = [
         (_items(row["antecedent"]), _items(row["consequent"]), row["confidence"], f"{row['low']} to {row['high']}",
-         _drawn(row["bar"]), row["support"], row["lift"])
+         _drawn(row["bar"]), row["support"], row["lift"], "yes" if row["sure"] else "less")
         for row in map(rule_row, rule_records(frame.head(_ROWS)))
     ]  # fmt: skip
-    return _card("Association rules", [], head, rows, len(frame) - len(rows))
+    return _card("Association rules", map(escape, said), head, rows, len(frame) - len(rows))
 
 
 def plan_html(plan: "PublishedPlan") -> str:

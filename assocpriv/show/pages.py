@@ -2,8 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
-from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,30 +11,26 @@ from assocpriv.files.atomic import atomic_output, check_page
 from assocpriv.files.itemsets import AnyFrame, LightFrame, itemset_records
 from assocpriv.files.plans import read_plan
 from assocpriv.files.tree_models import read_tree
-from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.tree_model import TreeModel, tree_sides
-from assocpriv.promise.breaches import Epsilon, epsilon, parse_share
+from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import EstimateError, PlanError, counted
 from assocpriv.server.distributions import Distributions
-from assocpriv.server.intervals import level_discoverable_support
-from assocpriv.server.itemsets import mining_facts, nothing_found, read_table
-from assocpriv.server.rules import check_rules, rule_records, rules_of_table
-from assocpriv.server.selection import RuleFilter, Surest, shown_rows
-from assocpriv.server.supports import Respondents
+from assocpriv.server.itemsets import describe_limits, mining_facts, read_table
+from assocpriv.server.rules import check_rules, derive_rules, rule_records
+from assocpriv.server.selection import EVERYTHING, rows_to_show
 from assocpriv.show import charts, sheets
 from assocpriv.show.figures import errors_of, names, share
+from assocpriv.show.itemsets import is_likely, list_line, meaning_lines, rule_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from assocpriv.plans.published import PublishedPlan
-    from assocpriv.server.apriori import Level
 
     Shown = AnyFrame | Distributions | TreeModel | dict[str, Any] | str | Path
 
 _INTERVALS, _RULES = 30, 250  # drawn in a chart
-_TIMES = (2, 4, 10)  # as many people, for whom it is foreseen what could be told
 
 
 def page(
@@ -49,9 +43,9 @@ def page(
     """Return a page of what was found, HTML in one piece that loads nothing from elsewhere.
 
     It leads with what was found and how sure that is; then what could not be seen, the promise, and whether all this
-    may be published. It holds no report, no basket and no record. Of a mined table it also shows rules and what more
-    people would show; of a reconstruction how the values of each column are spread; of a tree what it asks; of a
-    suppression what was withheld (that page stays with the owner).
+    may be published. It holds no report, no basket and no record. Of a mined table it also shows rules; of a
+    reconstruction how the values of each column are spread; of a tree what it asks; of a suppression what was withheld
+    (that page stays with the owner).
 
     Args:
         found: a table as :func:`assocpriv.mine` returned it, what :func:`assocpriv.reconstruct` or
@@ -139,67 +133,21 @@ def _tree_page(model: "TreeModel", plan: "PublishedPlan | None", title: str | No
 def _mined_page(table: "AnyFrame", plan: "PublishedPlan | None", min_confidence: float | str, title: str) -> str:
     facts, frame = mining_facts(table), LightFrame.of(table)
     known = None if plan is None else plan.as_a(Plan)
-    if known is not None and known.plan_id != facts.plan_id:
-        raise PlanError(f"the table was mined with plan {facts.plan_id[:12]}, and this is {known.plan_id[:12]}")
-    surest = Surest.of(frame, sheets.MOST_ITEMSETS)
-    records = [
-        record | {"sure": each} for record, each in zip(itemset_records(surest.rows), surest.sure.tolist(), strict=True)
-    ]
-    rules = rules_of_table(frame, min_confidence, None, RuleFilter())
+    if known is not None and known.plan_id not in facts.plan_ids:
+        raise PlanError(f"the table was mined with plan {facts.plan_ids[0][:12]}, and this is {known.plan_id[:12]}")
+    rules = derive_rules(frame, min_confidence)
+    frame = frame.take(np.flatnonzero(is_likely(frame)))
+    shown = frame.take(rows_to_show(frame, EVERYTHING, sheets.MOST_ITEMSETS))
+    records = [record | {"sure": record["listed"]} for record in itemset_records(shown)]
     first = rule_records(rules.take(np.arange(min(len(rules), sheets.MOST_RULES))))
-    many = {level.size: _how_many(level, known) for level in facts.levels}
-    more = {
-        size: [
-            level_discoverable_support(replace(facts.respondents, n_reports=times * facts.reports), size, counted)
-            for times in _TIMES
-        ]
-        for size, counted in many.items()
-        if counted
-    }
-    stronger = [] if known is None else _other_promises(known, facts.reports)
     least = f"{100 * float(parse_share(min_confidence, 'min_confidence')):g}%"
-    counts = surest.finds, surest.sure_finds, len(rules)
+    limits = [*meaning_lines(facts)[1:], *describe_limits(facts)]
     return sheets.mined_page(
         sheets.Found(
-            title, facts.to_json(), records, first, *counts, least, known, _TIMES, more, stronger, _marks(frame),
-            nothing_found(facts),
+            title, facts.to_json(), records, first, list_line(frame), len(rules), least, rule_line(rules), known,
+            _marks(frame), limits,
         )
     )  # fmt: skip
-
-
-def _how_many(level: "Level", plan: "Plan | None") -> int:
-    """Return how many itemsets of a size its limits are of: all that were counted, or, undecidable, all there are.
-
-    0 where none were counted, or where only the plan, which is not at hand, could say.
-    """
-    if level.status != "undecidable":
-        return level.candidates
-    return 0 if plan is None else comb(plan.n_items, level.size)
-
-
-def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]]:
-    """Return half and twice the ε of a plan, and from which support on as many people would show single items then."""
-    if not plan.names.are_plain or plan.reports_per_person > 1:
-        return []  # of these it depends on more than the promise
-    found: list[tuple[str, float | None]] = []
-    for name, times in (("half", 0.5), ("twice", 2.0)):
-        wanted = times * epsilon(plan.promise.amplification_limit)
-        said = f"{name} the ε, {wanted:.3g}"
-        try:
-            asked = plan.items
-            other = make_plan(
-                plan.catalogue,
-                Epsilon(f"{wanted:.6f}"),
-                transaction_size=asked.transaction_size,
-                itemset_size=asked.itemset_size,
-                reports=reports,
-            )
-        except PlanError:
-            found.append((said, None))
-            continue
-        least = level_discoverable_support(Respondents.of(other, reports), 1, plan.n_items)
-        found.append((said, least if least < 1 else None))
-    return found
 
 
 def write_page(
@@ -252,8 +200,8 @@ def chart(
     Args:
         found: a table as :func:`assocpriv.mine` or :func:`assocpriv.association_rules` returned it, or what
             :func:`assocpriv.reconstruct` returned.
-        kind: of itemsets ``intervals`` (default) or ``sizes``, on a line for each size beside what can be told from
-            noise; of rules ``scatter`` (default; by support and confidence), ``graph`` or ``matrix``; of a column
+        kind: of itemsets ``intervals`` (default) or ``sizes``, on a line for each size beside the minimum support;
+            of rules ``scatter`` (default; by support and confidence), ``graph`` or ``matrix``; of a column
             nothing.
         rows: at most so many, the surest: 30 intervals or 250 rules.
         column: which one of several.
@@ -263,7 +211,7 @@ def chart(
 
     >>> import assocpriv as ap
     >>> plan = ap.plan(["tea", "milk", "rye"], ap.Breach("5%", "50%"), mean_size=2)
-    >>> itemsets = ap.mine(ap.randomize([{"tea"}] * 1000, plan), "50%")
+    >>> itemsets = ap.mine(ap.randomize([{"tea"}] * 20_000, plan), "50%")
     >>> ap.chart(itemsets)
     Chart(title='Supports with intervals of 95%')
     """
@@ -286,27 +234,26 @@ def chart(
 
 def _itemsets_chart(table: "AnyFrame", rows: int | None) -> charts.Chart:
     facts = mining_facts(table)
-    surest = Surest.of(LightFrame.of(table), rows or _INTERVALS)
-    items, *numbers = (surest.rows[name].tolist() for name in ("itemsets", "support", "ci_low", "ci_high"))
-    drawn = [
-        charts.Interval(", ".join(sorted(each)), *row)
-        for each, *row in zip(items, *numbers, surest.sure.tolist(), strict=True)
-    ]
-    title = f"Supports with intervals of {100 * facts.errors.confidence_level:g}%"
+    frame = LightFrame.of(table)
+    frame = frame.take(np.flatnonzero(is_likely(frame)))
+    shown = frame.take(rows_to_show(frame, EVERYTHING, rows or _INTERVALS))
+    items, *numbers = (shown[name].tolist() for name in ("itemsets", "support", "ci_low", "ci_high", "listed"))
+    drawn = [charts.Interval(", ".join(sorted(each)), *row) for each, *row in zip(items, *numbers, strict=True)]
+    title = f"Supports with intervals of {100 * facts.confidence_level:g}%"
     said = f"{counted(facts.reports, 'report')}; minimum support {share(facts.min_support)}"
-    doubt = "may be chance" if facts.certain is None else "not certain"
-    said += "" if surest.sure.all() else f"; pale: {doubt}"
-    more = surest.finds - len(drawn)
+    said += "" if shown["listed"].all() else "; pale: less sure"
+    more = len(frame) - len(drawn)
     return charts.picture(charts.intervals(drawn, title), [said + (f"; {more:,} more not drawn" if more else "")])
 
 
 def _sizes_chart(table: "AnyFrame", rows: int | None) -> charts.Chart:
     frame = LightFrame.of(table)
+    frame = frame.take(np.flatnonzero(is_likely(frame)))
     said = [
-        "Each mark is an itemset by its support, on a logarithmic scale; pale ones may be chance.",
-        "Dashed: the least support that was asked for.",
+        "Each mark is an itemset by its support, on a logarithmic scale; pale ones are less sure.",
+        "Dashed: the minimum support.",
     ]
-    return charts.picture(charts.supports_chart(mining_facts(table).to_json()["levels"], _marks(frame)[:rows]), said)
+    return charts.picture(charts.supports_chart(mining_facts(table).min_support, _marks(frame)[:rows]), said)
 
 
 def _rules_chart(table: "AnyFrame", rows: int | None, kind: str) -> charts.Chart:
@@ -340,9 +287,5 @@ def _column_chart(found: "Distributions", rows: int | None, column: str | None) 
 
 
 def _marks(frame: "LightFrame") -> list[tuple[int, float, bool]]:
-    """Return size, support and whether it is sure, of every find; of those that a chart would draw on one spot, one."""
-    finds, sure = shown_rows(frame)
-    size, support, sure = frame["length"][finds], frame["support"][finds], sure[finds]
-    spot = np.round(200 * np.log10(np.maximum(support, 1e-9))).astype(np.int64)
-    _, first = np.unique((size.astype(np.int64) * 2 + sure) * 10_000 + spot + 2_000, return_index=True)
-    return list(zip(size[first].tolist(), support[first].tolist(), sure[first].tolist(), strict=True))
+    """Return size, support and whether it is listed, of every itemset."""
+    return list(zip(frame["length"].tolist(), frame["support"].tolist(), frame["listed"].tolist(), strict=True))

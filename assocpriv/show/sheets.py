@@ -13,7 +13,7 @@ is left; it stays with the owner.
 import base64
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -22,7 +22,7 @@ from markupsafe import Markup
 from assocpriv.promise.breaches import epsilon
 from assocpriv.promise.errors import counted
 from assocpriv.show import charts
-from assocpriv.show.figures import belief, errors_of, number, share, short_figure_up, size_name
+from assocpriv.show.figures import belief, errors_of, number, share, short_figure_up
 
 if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan
@@ -32,11 +32,6 @@ MOST_ITEMSETS, MOST_RULES = 1000, 250  # to show, the surest of them
 _MOST_ROWS = 500  # of a table
 _MOST_COLUMNS = 40  # shown
 _MOST_LINES = 400  # of a tree
-_STATUS = {
-    "decided": "what was found can be believed",
-    "uncertain": "some of what was found may be chance",
-    "undecidable": "too small a support was asked for to be told from these reports",
-}
 _METHODS = {"smooth": "the smoothest curve that the reports bear out", "least-squares": "unbiased least squares"}
 _Record = Mapping[str, Any]
 
@@ -110,27 +105,22 @@ def bound_clause(plan: "PublishedPlan | None") -> str:
 class Found:
     """What a page is made of.
 
-    ``facts`` are those that a mined table carries; ``itemsets`` and ``rules`` are the rows shown as plain objects,
-    surest first, each itemset with ``sure``; ``finds``, ``sure`` and ``all_rules`` how many there are in all. ``more``
-    is from which support on a size could be told by so many times as many people, by size a list like ``times``;
-    ``stronger`` are other promises, and from which support on each tells single items. ``marks`` are size, support and
-    whether it is sure of all finds; ``nothing`` says what to do where there are none.
+    ``facts`` are those that a mined table carries; ``itemsets`` and ``rules`` are the rows shown as plain objects.
+    ``said`` is the page's answer, ``rules_said`` stands above the ``all_rules`` rules. ``marks`` are size, support and
+    whether it is listed of all itemsets.
     """
 
     title: str
     facts: Mapping[str, Any]
     itemsets: Sequence[Mapping[str, Any]]
     rules: Sequence[Mapping[str, Any]]
-    finds: int
-    sure: int
+    said: str
     all_rules: int
     min_confidence: str
+    rules_said: str
     plan: "PublishedPlan | None" = None
-    times: Sequence[int] = ()
-    more: Mapping[int, Sequence[float]] = field(default_factory=dict)
-    stronger: Sequence[tuple[str, float | None]] = ()
     marks: Sequence[tuple[int, float, bool]] = ()
-    nothing: Sequence[str] = ()
+    limits: Sequence[str] = ()
 
 
 def mined_page(found: Found) -> str:
@@ -148,77 +138,30 @@ def mined_page(found: Found) -> str:
 
 
 def _page(found: Found) -> str:
-    certain = found.facts.get("certain")
-    reach = errors_of(found.facts["confidence_level"])
     view = {
         "promise": [] if found.plan is None else promise_sentences(found.plan),
         "bound": bound_clause(found.plan),
         "facts": found.facts,
-        "plan_id": found.facts["plan_id"],
+        "plan_id": found.facts["plan_ids"][0],
         "meaning": str(found.facts["meaning"]),
-        "asked": _asked(found.facts),
-        "doubt": "may be chance" if certain is None else "not certain",
         "level": f"{100 * found.facts['confidence_level']:g}%",
         "itemsets": charts.itemset_rows(found.itemsets),
-        "more_itemsets": found.finds - len(found.itemsets),
+        "more_itemsets": len(found.marks) - len(found.itemsets),
         "has_truth": any("true_support" in row for row in found.itemsets[:1]),
-        "rules": [charts.rule_row(row, reach) for row in found.rules],
+        "rules": [charts.rule_row(row) for row in found.rules],
         "more_rules": found.all_rules - len(found.rules),
         "min_confidence": found.min_confidence,
-        "sizes": _size_rows(found),
-        "times": found.times,
-        "stronger": [(name, share(least)) for name, least in found.stronger],
-        "doubtful": found.finds - found.sure,
-        "strips": charts.supports_chart(found.facts["levels"], found.marks),
+        "rules_said": found.rules_said,
+        "doubtful": sum(not is_listed for _, _, is_listed in found.marks),
+        "limits": found.limits,
+        "strips": charts.supports_chart(found.facts["min_support"], found.marks),
         "scatter": charts.rules_chart(found.rules),
         "graph": charts.rules_graph(found.rules),
         "matrix": charts.rules_matrix(found.rules),
         "legend": charts.SHADED_LEGEND,
     }
-    return _sheet("mined.html", found.title, _mined_answer(found), view)
-
-
-def _asked(facts: Mapping[str, Any]) -> str:
-    """Say which itemsets were asked for."""
-    if facts.get("top"):
-        return f"the {facts['top']['wanted']:,} largest estimates"
-    auto = ", the lowest at which finds can be believed" if facts.get("auto") else ""
-    return f"itemsets with a support of {share(facts['min_support'])} or more{auto}"
-
-
-def _mined_answer(found: Found) -> str:
-    reports = counted(found.facts["reports"], "report")
-    if not found.finds:
-        why = found.nothing[0] if found.nothing else "nothing was found that can be told from chance"
-        return f"From {reports} {why}."
-    doubtful, certain = found.finds - found.sure, found.facts.get("certain")
-    more = counted(doubtful, "more").replace("mores", "more")
-    if certain:
-        least, level = share(found.facts["min_support"]), f"{100 * certain['level']:g}%"
-        rest = f"; {more} are not certain to" if doubtful else ""
-        return f"{reports} show {counted(found.sure, 'itemset')} with a support of {least} or more, at {level}{rest}."
-    rest = f"; {more} may be chance" if doubtful else ""
-    return f"{reports} show {counted(found.sure, 'itemset')} for sure{rest}."
-
-
-def _size_rows(found: Found) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": size_name(level["size"]),
-            "candidates": f"{level['candidates']:,}",
-            "frequent": f"{level['frequent']:,}",
-            "one": share(level["lowest_discoverable_support"]),
-            "all": share(level["level_discoverable_support"]) if _has_limit(level) else "—",
-            "more": [share(each) for each in found.more.get(level["size"], ())] or ["—"] * len(found.times),
-            "status": _STATUS.get(level["status"], level["status"]),
-        }
-        for level in found.facts["levels"]
-    ]
-
-
-def _has_limit(level: Mapping[str, Any]) -> bool:
-    """Whether a size's limit is of all of something: of none that were counted there is no such thing."""
-    return bool(level["candidates"]) or level["status"] == "undecidable"
+    answer = f"{counted(found.facts['reports'], 'report')} show {found.said}."
+    return _sheet("mined.html", found.title, answer, view)
 
 
 # ---- distributions

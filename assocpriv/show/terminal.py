@@ -25,11 +25,8 @@ from unicodedata import category, east_asian_width
 import click
 
 _HEAD = re.compile(r"[a-z± ]*\d[\d.]*% interval(?=  )")  # whose column of intervals ends where its title does
-_INTERVAL = re.compile(r"(?P<low>-?\d+(?:\.\d+)?)%–\s*(?P<high>-?\d+(?:\.\d+)?)%$")
-_FIRST = re.compile(r"-?\d+(?:\.\d+)?(?=%)")
-_NO_INTERVAL = "not asked"
-_NOT_TOLD = "—"
-_DOUBTFUL = "  ?"  # ends the line of an itemset that may be nothing
+_INTERVAL = re.compile(r" *(?P<middle>\d+\.?\d*)% +(?P<low>\d+\.?\d*)%– *(?P<high>\d+\.?\d*)%$")  # after an estimate
+_DOUBTFUL = re.compile(r"  \? \d+%$")  # ends the line of what is not listed
 _LEAST, _MOST, _WITH_LONG_NAMES = 8, 30, 16  # characters of a bar
 _NAMES = 24  # columns that names have at least beside a bar; longer ones go on below
 _LEAST_COLUMN = 20  # columns that a table's last column must have for what is broken to stand below it
@@ -114,7 +111,7 @@ def fitted(line: str, width: int, hang: int | None = None) -> list[str]:
     if columns(line) <= width:
         return [line]
     if hang is None:
-        last = line.rstrip("? ").rfind("  ", 0, width - _LEAST_COLUMN) + 2
+        last = _DOUBTFUL.sub("", line).rfind("  ", 0, width - _LEAST_COLUMN) + 2
         hang = last if last > 1 and line[:last].strip() else max(2, len(line) - len(line.lstrip()))
     parts = [""]
     for word in re.findall(r" *[^ ]+", line):
@@ -141,16 +138,15 @@ def talk(line: str, word: str, stream: IO[str], **style: Any) -> list[str]:
 
 def decorated(lines: Sequence[str], width: int, *, bars: bool = True) -> Iterator[Styled]:
     """Yield lines as a terminal of some width shows them, with a bar behind each interval where there is room."""
-    table, is_doubtful = None, False
+    table = None
     for place, line in enumerate(lines):
         if table is not None and table.is_row(line):
-            yield table.shown(line, {"dim": True} if is_doubtful or line.endswith(_DOUBTFUL) else {})
+            yield table.shown(line, {"dim": True} if _DOUBTFUL.search(line) else {})
         elif head := _HEAD.match(line):
             below = list(takewhile(lambda other: not _HEAD.match(other), lines[place + 1 :]))
             table = _Table.of(line, head.end(), below, width if bars else 0)
             yield table.shown(line, {"bold": True})
         else:
-            is_doubtful = table is not None and line == "not certain:"
             yield Styled(line, {})
 
 
@@ -166,45 +162,41 @@ class _Table:
     @classmethod
     def of(cls, head: str, end: int, rows: Sequence[str], width: int) -> "_Table":
         """Return how a table is shown."""
-        found = [match for row in rows if (match := _INTERVAL.search(row[:end]))]
+        found = [match for row in rows if (match := _INTERVAL.match(row[:end]))]
         last = head.rstrip().rfind("  ") + 2
         most = max((float(match["high"]) for match in found), default=0)
         free = width - last - 2
-        longest = max((columns(row[last:]) for row in rows if _INTERVAL.search(row[:end])), default=0)
+        longest = max((columns(row[last:]) for row in rows if _INTERVAL.match(row[:end])), default=0)
         room = min(_MOST, max(free - longest, min(_WITH_LONG_NAMES, free - _NAMES)))
         return cls(end, last, room if room >= _LEAST and most > 0 and len(found) > 1 else 0, most)
 
     def is_row(self, line: str) -> bool:
         """Return whether a line below the head is a row."""
-        figures = line[: self.end]
-        return _INTERVAL.search(figures) is not None or figures.endswith(_NO_INTERVAL)
+        return _INTERVAL.match(line[: self.end]) is not None
 
     def shown(self, line: str, style: dict[str, Any]) -> Styled:
         """Return the head or a row, with a bar behind its interval."""
         if not self.room:
             return Styled(line, style, self.last)
-        match = _INTERVAL.search(line[: self.end])
-        bar = " " * self.room if match is None else self._bar(line, match)
+        match = _INTERVAL.match(line[: self.end])
+        bar = " " * self.room if match is None else self._bar(match)
         return Styled(f"{line[: self.end]}  {bar}{line[self.end :]}", style, self.last + 2 + self.room)
 
-    def _bar(self, row: str, interval: re.Match[str]) -> str:
-        figures = row[: interval.start()]
-        estimate = None if _NOT_TOLD in figures else _FIRST.search(figures)
-        low, high = (float(interval[name]) / self.most for name in ("low", "high"))
-        return drawn(low, float(estimate.group()) / self.most if estimate else None, high, self.room)
+    def _bar(self, interval: re.Match[str]) -> str:
+        low, middle, high = (float(interval[name]) / self.most for name in ("low", "middle", "high"))
+        return drawn(low, middle, high, self.room)
 
 
-def drawn(low: float, middle: float | None, high: float, room: int) -> str:
-    """Draw an interval and the estimate in it, if there is one, all shares of the scale.
+def drawn(low: float, middle: float, high: float, room: int) -> str:
+    """Draw an interval and the estimate in it, all shares of the scale.
 
-    >>> drawn(0.2, 0.5, 0.8, 10), drawn(0, None, 0.5, 8)
-    ('  ──●───  ', '─────   ')
+    >>> drawn(0.2, 0.5, 0.8, 10)
+    '  ──●───  '
     """
     start, stop = (_place(each, room) for each in (low, high))
     marks = [" "] * room
     marks[start : stop + 1] = "─" * (stop + 1 - start)
-    if middle is not None:
-        marks[_place(middle, room)] = "●"
+    marks[_place(middle, room)] = "●"
     return "".join(marks)
 
 
@@ -364,7 +356,7 @@ def progress_bar(**options: Any) -> ProgressBar:
 
     >>> import assocpriv as ap
     >>> plan = ap.plan(["tea", "milk", "rye"], ap.Breach("5%", "50%"), mean_size=2)
-    >>> reports = ap.randomize([{"tea"}] * 1000, plan)
+    >>> reports = ap.randomize([{"tea"}] * 20_000, plan)
     >>> len(ap.mine(reports, "50%", progress=ap.progress_bar()))
     1
     """

@@ -3,7 +3,6 @@
 A newcomer sees the whole way: baskets, a plan, reports, itemsets, rules.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.files.atomic import check_writable
-from assocpriv.files.itemsets import LightFrame
 from assocpriv.files.plans import write_plan
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.discovery import Prospects, foresee
@@ -25,7 +23,7 @@ from assocpriv.promise.errors import FileError
 from assocpriv.records.basket_files import ReadOptions, read_baskets
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.itemsets import write_itemsets
-from assocpriv.server.mining import AUTO, check_aim, check_min_support
+from assocpriv.server.mining import MiningRequest
 from assocpriv.server.rules import derive_rules, write_rules
 from assocpriv.simulation.simulate import Progress, Simulation, simulate
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
 
 PAGE = "itemsets.html"  # written by who shows the demo
 _FILES = ("plan.json", "reports.parquet", "itemsets.parquet", "rules.csv", PAGE)
-_USUAL_SUPPORT = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ class DemoSettings:
         items: of so many items.
         transaction_size: M, 1..15; None to have it chosen for these baskets.
         promise: the breach that no report may cause.
-        min_support: as ``"2%"``; None for 2%, or what reports can be believed from if higher.
+        min_support: as ``"2%"``; None for the least that is likely to be told from noise.
         min_confidence: of rules, as ``"50%"``.
         seed: makes the demo repeatable; None for reports from the operating system's entropy (baskets are as of 0).
 
@@ -72,8 +69,7 @@ class DemoSettings:
     seed: int | None
 
     def __post_init__(self) -> None:
-        if self.min_support is not None:
-            check_aim(self.min_support, None)
+        MiningRequest(self.min_support)
         parse_probability(self.min_confidence, "the minimum confidence")
 
 
@@ -86,23 +82,17 @@ class DemoStart:
     baskets: Baskets
     prospects: Prospects
     loss: SamplingLoss
-    min_support: str
     seconds: dict[str, float]
-
-    @property
-    def threshold(self) -> float | None:
-        """The minimum support, None where mining finds the lowest that can be believed."""
-        return None if self.min_support == AUTO else check_min_support(self.min_support)
 
     def finish(self, progress: Progress) -> "Demo":
         """Randomize, mine, compare with the truth and write the files."""
         plan, settings = self.prospects.plan, self.settings
-        simulation = simulate(self.baskets, plan, self.min_support, seed=settings.seed, progress=progress)
+        simulation = simulate(self.baskets, plan, settings.min_support, seed=settings.seed, progress=progress)
         clock = [perf_counter()]
-        rules = derive_rules(LightFrame.of(simulation.itemsets), settings.min_confidence).to_pandas()
+        rules = derive_rules(simulation.itemsets, settings.min_confidence).to_pandas()
         clock.append(perf_counter())
         # what a server would have: no column of truths
-        mined = simulation.itemsets.drop(columns=["true_support", "raw_support"])
+        mined = simulation.itemsets.drop(columns=["true_support"])
         write_plan(plan, self.paths[0], force=True)
         simulation.reports.write(self.paths[1], force=True)
         write_itemsets(mined, self.paths[2], force=True)
@@ -154,15 +144,8 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     plan = make_plan(baskets.catalogue, settings.promise, like=sizes, **known)
     clock.append(perf_counter())
     prospects, loss = foresee(plan, len(baskets), forged=False), sampling_loss(sizes, plan)
-    min_support = settings.min_support or _believable_support(prospects)
     seconds = {"read" if settings.baskets else "generate": clock[1] - clock[0], "plan": clock[2] - clock[1]}
-    return DemoStart(settings, paths, baskets, prospects, loss, min_support, seconds)
-
-
-def _believable_support(prospects: Prospects) -> str:
-    """Return 2%, or a support from which finds of every size can be believed (100% if there is none)."""
-    least = max(prospects.discoverable.level.values())
-    return f"{min(max(math.ceil(least * 1000) / 1000, _USUAL_SUPPORT), 1.0)}" if least < 1 else "1"
+    return DemoStart(settings, paths, baskets, prospects, loss, seconds)
 
 
 def _check_folder(folder: Path, force: bool) -> tuple[Path, ...]:
@@ -194,8 +177,7 @@ def _of_used_items(baskets: Baskets) -> Baskets:
 
 def _with_truth(rules: "pd.DataFrame", simulation: Simulation) -> "pd.DataFrame":
     unions = [a | c for a, c in zip(rules["antecedents"], rules["consequents"], strict=True)]
-    whole = simulation.truth.supports(unions, raw=False)
-    sides = simulation.truth.supports(rules["antecedents"], raw=False)
+    whole, sides = simulation.truth.supports(unions), simulation.truth.supports(rules["antecedents"])
     with_truth = rules.assign(true_confidence=np.divide(whole, sides, out=np.zeros_like(whole), where=sides > 0))
     with_truth.attrs = rules.attrs
     return with_truth

@@ -19,17 +19,16 @@ from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.planning.sampling_loss import sampling_loss, warn_of_sampling
 from assocpriv.plans.baskets import Plan
-from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
-from assocpriv.promise.errors import EstimateError, options_of
+from assocpriv.promise.errors import options_of
 from assocpriv.records.basket_files import ReadOptions
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.sources import is_file
-from assocpriv.server.apriori import mine_levels
 from assocpriv.server.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
 from assocpriv.server.counting import ItemsetCounter, LocalBackend, part_size
-from assocpriv.server.itemsets import describe_undecided, mining_facts
+from assocpriv.server.itemsets import describe_limits, mining_facts
 from assocpriv.server.mining import MiningRequest, mine
+from assocpriv.server.search import join_candidates
 from assocpriv.simulation.enumeration import SeededEntropy
 
 if TYPE_CHECKING:
@@ -70,34 +69,32 @@ class PlainCounter(ItemsetCounter):
 
 @dataclass(frozen=True)
 class Truth:
-    """Supports as they were before randomization.
-
-    Attributes:
-        fitted: counts over what is estimated: the at most M items of each basket that were randomized.
-        raw: counts over the whole transactions.
-    """
+    """Supports as they were before randomization, of whole baskets, or of what sampling left of them."""
 
     catalogue: "Catalogue"
-    fitted: PlainCounter
-    raw: PlainCounter
+    counter: PlainCounter
 
-    def supports(self, itemsets: Iterable[frozenset[str]], *, raw: bool) -> NDArray[np.float64]:
+    def supports(self, itemsets: Iterable[frozenset[str]]) -> NDArray[np.float64]:
         """Return the true support of each itemset of names, float64 (itemsets,)."""
-        counter = self.raw if raw else self.fitted
         listed = [sorted(self.catalogue.index_of[name] for name in itemset) for itemset in itemsets]
         supports = np.zeros(len(listed))
         for k in {len(row) for row in listed} - {0}:
             places = [place for place, row in enumerate(listed) if len(row) == k]
             rows = np.array([listed[place] for place in places], dtype=np.int64)
             order = np.lexsort(rows.T[::-1])
-            supports[np.array(places)[order]] = counter.count(rows[order]) / counter.n_reports
+            supports[np.array(places)[order]] = self.counter.count(rows[order]) / self.counter.n_reports
         return supports
 
     def frequent(self, min_support: float, max_itemset: int) -> set[frozenset[str]]:
-        """Return the itemsets of up to ``max_itemset`` items that are truly frequent within M items a basket."""
-        levels, _ = mine_levels((self.fitted, SupportModel.plain()), len(self.catalogue), min_support, max_itemset)
-        rows = [row for level in levels for row in level.itemsets.tolist()]
-        return {frozenset(self.catalogue[item] for item in row) for row in rows}
+        """Return the itemsets of up to ``max_itemset`` items that are truly frequent."""
+        found: set[frozenset[str]] = set()
+        level = np.arange(len(self.catalogue), dtype=np.int64)[:, None]
+        for k in range(1, max_itemset + 1):
+            level = level[self.counter.count(level) >= min_support * self.counter.n_reports] if len(level) else level
+            found |= {frozenset(self.catalogue[item] for item in row) for row in level.tolist()}
+            if k < max_itemset:
+                level = join_candidates(level)
+        return found
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,13 +102,12 @@ class Simulation:
     """What a plan finds on given baskets, beside the truth.
 
     Attributes:
-        itemsets: as :func:`assocpriv.mine` returns it, with ``true_support`` (what is estimated: within at most M
-            sampled items) and ``raw_support`` (in the whole baskets).
-        missed: truly frequent itemsets that were not found, with both true supports.
+        itemsets: as :func:`assocpriv.mine` returns it, with ``true_support``, of whole baskets where these are told.
+        missed: truly frequent itemsets that were not listed, with their true supports.
         sampled_baskets: baskets longer than M.
         seconds: time of each stage.
-        found_count: truly frequent itemsets that were found.
-        false_count: itemsets reported as frequent whose true support is below the minimum.
+        found_count: truly frequent itemsets that were listed.
+        false_count: listed itemsets whose true support is below the minimum.
         read: what was left out of the baskets, and how many hold how many items.
     """
 
@@ -130,14 +126,14 @@ class Simulation:
 
     @property
     def missed_count(self) -> int:
-        """Truly frequent itemsets that were not found."""
+        """Truly frequent itemsets that were not listed."""
         return len(self.missed)
 
 
 def simulate(
     baskets: Baskets,
     plan: Plan,
-    min_support: "float | str",
+    min_support: "float | str | None" = None,
     *,
     max_itemset: int | None = None,
     seed: int | None = None,
@@ -153,17 +149,18 @@ def simulate(
     reports = Reports(plan, _stack([chunk.packed for chunk in chunks], plan.report_bytes))
     fitted = _stack([chunk.raw_fitted[asked] for chunk in chunks], plan.items.transaction_size)
     clock.append(perf_counter())
-    itemsets = mine(LocalBackend.of(reports, progress=progress), request).to_pandas()
+    mined = mine(LocalBackend.of(reports, progress=progress), request)
+    facts = mining_facts(mined)
     clock.append(perf_counter())
-    truth = _truth(baskets, plan, fitted)
-    least = mining_facts(itemsets).min_support
-    itemsets, missed = _compare(itemsets, truth, least, largest)
-    frequent, truly = itemsets["frequent"].to_numpy(np.bool_), itemsets["true_support"].to_numpy() >= least
-    found, false = int((frequent & truly).sum()), int((frequent & ~truly).sum())
+    truth = Truth(plan.catalogue, _whole(baskets, plan) if facts.whole else _sampled(fitted, plan))
+    itemsets = mined.assign(true_support=truth.supports(mined["itemsets"]))
+    listed, truly = itemsets["listed"], itemsets["true_support"] >= facts.min_support
+    missed = _missed(truth, set(itemsets["itemsets"][listed]), facts.min_support, largest)
+    found, false = int((listed & truly).sum()), int((listed & ~truly).sum())
     clock.append(perf_counter())
     seconds = dict(zip(["randomize", "mine", "truth"], np.diff(clock).tolist(), strict=True))
     longer = sampling_loss(count_sizes(baskets), plan).sampled
-    return Simulation(itemsets, missed, reports, truth, longer, seconds, found, false)
+    return Simulation(itemsets.to_pandas(), missed, reports, truth, longer, seconds, found, false)
 
 
 def simulate_records(
@@ -177,8 +174,6 @@ def simulate_records(
     **reading: Any,
 ) -> Simulation:
     """Try a plan on baskets in a file or in memory; :func:`assocpriv.simulate` says what comes back."""
-    if min_support is None:
-        raise EstimateError('give min_support, as 0.02 or "auto"')
     MiningRequest(min_support, max_itemset=max_itemset).largest(plan)  # what is refused is refused before reading
     in_file = is_file(records)
     told = {"progress": partial(progress, "reading")} if in_file and progress else {}
@@ -186,33 +181,29 @@ def simulate_records(
     if not in_file:
         warn_of_sampling(read.sizes, plan, callers=3)
     done = simulate(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
-    for line in describe_undecided(mining_facts(done.itemsets)):
+    for line in describe_limits(mining_facts(done.itemsets)):
         warnings.warn(line, stacklevel=3)
     return replace(done, read=read)
 
 
-def _truth(baskets: Baskets, plan: Plan, fitted: NDArray[np.int64]) -> Truth:
-    """Return the supports that reports estimate, and those of whole baskets; fitted is (answers about items, M)."""
-    raw = PlainCounter(baskets.offsets, baskets.items, plan.n_items)
+def _whole(baskets: Baskets, plan: Plan) -> PlainCounter:
+    """Return who counts whole baskets."""
+    return PlainCounter(baskets.offsets, baskets.items, plan.n_items)
+
+
+def _sampled(fitted: NDArray[np.int64], plan: Plan) -> PlainCounter:
+    """Return who counts what sampling left of baskets, int64 (answers about items, M)."""
     offsets = np.arange(len(fitted) + 1, dtype=np.int64) * plan.items.transaction_size
-    return Truth(plan.catalogue, PlainCounter(offsets, fitted.ravel(), plan.items.padded_items), raw)
+    return PlainCounter(offsets, fitted.ravel(), plan.items.padded_items)
 
 
 def _stack(parts: list[NDArray[Any]], width: int) -> NDArray[Any]:
     return np.concatenate(parts) if parts else np.empty((0, width), dtype=np.uint8)
 
 
-def _compare(
-    itemsets: "pd.DataFrame", truth: Truth, min_support: float, largest: int
-) -> "tuple[pd.DataFrame, pd.DataFrame]":
+def _missed(truth: Truth, listed: set[frozenset[str]], min_support: float, largest: int) -> "pd.DataFrame":
     import pandas as pd
 
-    def both(names: Iterable[frozenset[str]]) -> dict[str, NDArray[np.float64]]:
-        return {"true_support": truth.supports(names, raw=False), "raw_support": truth.supports(names, raw=True)}
-
-    with_truth = itemsets.assign(**both(itemsets["itemsets"]))
-    with_truth.attrs = itemsets.attrs
-    reported = set(itemsets.loc[itemsets["frequent"], "itemsets"])
-    lost = sorted(truth.frequent(min_support, largest) - reported, key=sorted)
-    missed = pd.DataFrame({"itemsets": lost} | both(lost))
-    return with_truth, missed.sort_values("true_support", ascending=False, ignore_index=True)
+    lost = sorted(truth.frequent(min_support, largest) - listed, key=sorted)
+    missed = pd.DataFrame({"itemsets": lost, "true_support": truth.supports(lost)})
+    return missed.sort_values("true_support", ascending=False, ignore_index=True)

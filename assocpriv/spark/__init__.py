@@ -103,7 +103,7 @@ def mine(
     """Find frequent itemsets from reports that Spark's tasks read; what comes back is :func:`assocpriv.mine`'s table.
 
     Args:
-        reports: a DataFrame, or files and folders, which carry their plan.
+        reports: a DataFrame, or files and folders, which carry their plan, and may be of several.
         plan: of a DataFrame's reports, or a file of it.
         min_support, options: as for :func:`assocpriv.mine`.
         column, spark, master: as for :func:`reports_of` and :func:`read_reports`.
@@ -118,8 +118,10 @@ def mine(
     >>> rules = ap.association_rules(itemsets, min_confidence="60%")  # doctest: +SKIP
     """
     from assocpriv.api import mine as run
+    from assocpriv.files.reports import by_plan
     from assocpriv.promise.errors import PlanError
 
+    chosen: Any
     if hasattr(reports, "mapInArrow"):
         if plan is None:
             raise PlanError("a DataFrame does not say which plan its reports are of; give the plan, or a file of it")
@@ -127,7 +129,7 @@ def mine(
     elif plan is not None:
         raise PlanError("report files carry their plan; give none")
     else:
-        chosen = read_reports(reports, spark, master=master)
+        chosen = [read_reports(paths, spark, master=master) for paths in by_plan(cast("str | Path", reports))]
     found: pd.DataFrame = run(chosen, min_support, **options)
     return found
 

@@ -24,10 +24,10 @@ from assocpriv.files.reports import Reports
 from assocpriv.planning.baskets import Choice
 from assocpriv.planning.expected import Sizes, overall, variance
 from assocpriv.plans.transition import SupportModel
-from assocpriv.server.ask import count_subsets
-from assocpriv.server.counting import LocalBackend
+from assocpriv.server.counting import LocalBackend, count_subsets
 from assocpriv.server.size_law import SizeLaw, kept_shares
-from assocpriv.server.whole_baskets import law_of_sizes, undo_sampling
+from assocpriv.server.undoing import Curve
+from assocpriv.server.waves import law_of_sizes
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.data import load, sized
 from bench.accuracy.harness import Row
@@ -136,9 +136,16 @@ def _judged(baskets: Transactions, tops: dict[int, _Wanted], law: SizeLaw, choic
         moments = np.array([float(model.second_moment(k, number)) for number in range(k + 1)])
         left = np.array([kept_shares(sizes, m, k).sum() for sizes in wanted.sizes]) / len(baskets)
         squares = np.array([moments[held[np.searchsorted(items, each)].sum(axis=0)].mean() for each in wanted.itemsets])
-        whole, factors = undo_sampling(left, law, m, k)
+        factors = _undone(law, m, k, wanted.supports)
+        whole = factors * left
         judged[k] = _Judged(wanted.supports, left, squares - left**2, factors, whole - wanted.supports)
     return judged
+
+
+def _undone(law: SizeLaw, m: int, k: int, supports: Floats) -> Floats:
+    """Return what supports within m sampled items are multiplied by, of typical itemsets of these supports."""
+    none = np.zeros(len(supports))
+    return Curve.of(law, m, k).undo(supports, none, none)[0]
 
 
 def _sampled(baskets: Transactions, m: int) -> Transactions:
@@ -169,11 +176,11 @@ def _simulated(
     plan, noise, whole = choice.plan, [], []
     packed = [chunk.packed for chunk in randomize_chunks(baskets_of(baskets), plan, entropy=SeededEntropy(seed))]
     backend = LocalBackend.of(Reports(plan, np.concatenate(packed)))
-    source, law = backend.open(), law_of_sizes(backend)
+    source, (law, _) = backend.open(), law_of_sizes(backend)
     for k, each in judged.items():
         found = count_subsets(source, tops[k].itemsets).estimates().support.astype(np.float64)
         noise.extend((found - each.left) ** 2 / (each.variances / _answers(choice)))
-        undone = found if law is None else undo_sampling(found, law, plan.items.transaction_size, k)[0]
+        undone = found * _undone(law, plan.items.transaction_size, k, each.supports)
         whole.extend((undone - each.supports) ** 2 / each.squares(_answers(choice)))
     return float(np.mean(noise)), float(np.mean(whole))
 

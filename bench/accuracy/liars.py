@@ -15,8 +15,7 @@ from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets import Plan
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.ask import count_subsets
-from assocpriv.server.counting import LocalBackend
+from assocpriv.server.counting import LocalBackend, count_subsets
 from assocpriv.server.crafted import FALSE_ALARM, check_reports, influence_of
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest

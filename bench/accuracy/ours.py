@@ -1,22 +1,22 @@
-"""assocpriv in one collection, by the plan that it proposes and by the 2003 design, in the accuracy bench."""
+"""assocpriv in one collection or two, by the plans that it proposes, and by the 2003 design, in the accuracy bench."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.planning.baskets import make_plan
+from assocpriv.planning.shortlist import refine
+from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets, count_sizes
-from assocpriv.server.apriori import join_candidates
-from assocpriv.server.ask import count_subsets
 from assocpriv.server.counting import LocalBackend
-from assocpriv.server.whole_baskets import law_of_sizes, undo_sampling
+from assocpriv.server.mining import MiningRequest, mine
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.metrics import Estimates
 from bench.accuracy.transactions import Transactions
@@ -45,32 +45,43 @@ def collect(
     plan = make_plan(
         baskets.catalogue, promise_of(epsilon), reports=len(baskets), like=count_sizes(baskets), **asdict(settings)
     )
+    return _told([_reports(baskets, plan, rng)], 2 * top)
+
+
+def collect_twice(
+    transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: PlanSettings
+) -> Estimates:
+    """Ask 40% of the people first, then the others about the likeliest items if that pays, else the same again."""
+    order = rng.permutation(len(transactions))  # files may have one kind of people first
+    first, others = (transactions.take(rows) for rows in np.split(order, [round(0.4 * len(order))]))
+    baskets = baskets_of(first)
+    plan = make_plan(
+        baskets.catalogue, promise_of(epsilon), reports=len(first), like=count_sizes(baskets), **asdict(settings)
+    )
+    reports = _reports(baskets, plan, rng)
+    refined = refine(mine(LocalBackend.of(reports), MiningRequest()), plan, reports=len(others))
+    if not refined.short.pays:
+        more = _reports(baskets_of(others), plan, rng)
+        return _told([Reports(plan, np.concatenate([reports.packed, more.packed]))], 2 * top)
+    kept = np.array(sorted(map(int, refined.plan.catalogue)))
+    fewer = others.restricted(kept)
+    asked = Baskets(Catalogue(map(str, kept.tolist())), fewer.offsets, fewer.items)
+    return _told([reports, _reports(asked.aligned(refined.plan.catalogue)[0], refined.plan, rng)], 2 * top)
+
+
+def _reports(baskets: Baskets, plan: Plan, rng: np.random.Generator) -> Reports:
     entropy = SeededEntropy(int(rng.integers(1 << 62)))
-    packed = [chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=entropy)]
-    backend, m = LocalBackend.of(Reports(plan, np.concatenate(packed))), plan.items.transaction_size
-    source, law = backend.open(), law_of_sizes(backend)
-    supports: dict[tuple[int, ...], float] = {}
-    errors: dict[tuple[int, ...], float] = {}
-    level = np.arange(plan.n_items, dtype=np.int64)[:, None]
-    for k in range(1, settings.itemset_size + 1):
-        estimates = count_subsets(source, level).estimates()
-        support, error = estimates.support, estimates.std_error(population=False)
-        if law is not None:
-            support, factors = undo_sampling(support, law, m, k)
-            error = np.hypot(error * factors, support * law.undoing(m, k)[1])
-        found = [tuple(row) for row in level.tolist()]
-        supports |= dict(zip(found, support.tolist(), strict=True))
-        errors |= dict(zip(found, error.tolist(), strict=True))
-        level = _larger(level, support, top)
-        if not len(level):
-            break
-    return Estimates(supports, errors)
+    return Reports(plan, np.concatenate([chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=entropy)]))
 
 
-def _larger(level: NDArray[np.int64], supports: NDArray[np.float64], top: int) -> NDArray[np.int64]:
-    """Join the most frequent itemsets, twice as many as are wanted, as Apriori does."""
-    best = np.sort(np.argsort(-supports, kind="stable")[: 2 * top])
-    return join_candidates(level[best], int(level.max()) + 1)
+def _told(collections: Sequence[Reports], top: int) -> Estimates:
+    """Return what is mined of collections together, supports in whole baskets if known."""
+    found = mine([LocalBackend.of(each) for each in collections], MiningRequest(top=top))
+    named = [tuple(sorted(int(name) for name in names)) for names in found["itemsets"]]
+    return Estimates(
+        dict(zip(named, found["support"].tolist(), strict=True)),
+        dict(zip(named, found["std_error"].tolist(), strict=True)),
+    )
 
 
 def baskets_of(transactions: Transactions) -> Baskets:

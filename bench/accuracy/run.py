@@ -51,8 +51,8 @@ def _run_half(half: str, store: Path, choice: Choice) -> dict[str, Any]:
     datasets, epsilons = names(half, choice.people), tuple(EPSILONS)
     if choice.quick:
         datasets, epsilons = names(half, 100_000, own_sizes=False)[-2:], epsilons[2:3]
-    mine, paper = ours()
-    compared = choice.chosen([mine, *peers()])
+    mine, paper, twice = ours()
+    compared = choice.chosen([mine, twice, *peers()])
     cells = partial(run_cells, datasets=datasets, epsilons=epsilons, store=store, workers=choice.workers)
     seeds = range(1 if choice.quick else choice.seeds)
     rows = cells(compared, tops=choice.tops, seeds=seeds) if compared else []

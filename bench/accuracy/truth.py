@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.server.apriori import join_candidates
+from assocpriv.server.search import join_candidates
 from assocpriv.simulation.simulate import PlainCounter
 from bench.accuracy.transactions import Itemset, Transactions
 
@@ -42,7 +42,7 @@ def _mined(transactions: Transactions, least: int, largest: int) -> dict[Itemset
         level, counts = level[counts >= least], counts[counts >= least]
         shares = (counts / len(few)).tolist()
         found.update(zip(map(tuple, items[level].tolist()), shares, strict=True))
-        level = join_candidates(level, len(items)) if level.shape[1] < largest else level[:0]
+        level = join_candidates(level) if level.shape[1] < largest else level[:0]
     return found
 
 

@@ -6,7 +6,7 @@ from assocpriv.files.itemsets import LightFrame
 from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import count_sizes
-from assocpriv.server.selection import Surest
+from assocpriv.server.selection import EVERYTHING, rows_to_show
 from assocpriv.show import charts
 from assocpriv.show.charts import picture
 from assocpriv.simulation.simulate import simulate
@@ -20,8 +20,8 @@ def rows() -> list[dict[str, Any]]:
     baskets = generate_quest(QuestSettings(n_baskets=BASKETS, n_items=ITEMS, seed=SEED))
     plan = make_plan(baskets.catalogue, Breach("5%", "50%"), reports=BASKETS, like=count_sizes(baskets))
     found = simulate(baskets, plan, 0.02, seed=SEED).itemsets
-    names = LightFrame.of(found)
-    shown = Surest.of(names, SHOWN).rows
+    names = LightFrame.of(found[found["listed"]])
+    shown = names.take(rows_to_show(names, EVERYTHING, SHOWN))
     columns = ("support", "ci_low", "ci_high", "true_support")
     kept = [
         {"itemset": ", ".join(sorted(items)), "size": len(items)}

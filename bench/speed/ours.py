@@ -21,7 +21,7 @@ def _ready() -> Any:
     import assocpriv.kernels.counting
     import assocpriv.server.mining
 
-    warnings.simplefilter("ignore")  # of itemset sizes that few reports cannot decide
+    warnings.simplefilter("ignore")  # of itemsets that were not counted
     return ap
 
 
@@ -60,32 +60,27 @@ class _Job:
 
     def account(self) -> dict[str, Any]:
         """Return what was found, and what was counted by itemset size."""
-        levels = self._found.attrs["assocpriv"]["levels"]
+        listed = self._found["length"][self._found["listed"]]
         return {
-            "itemsets": int(self._found["frequent"].sum()),
-            "candidates": [level["candidates"] for level in levels],
-            "kept": [level["kept"] for level in levels],
-            "status": [level["status"] for level in levels],
+            "itemsets": len(listed),
+            "listed_items": int((listed == 1).sum()),
+            "candidates": [number for number, _ in self._found.attrs["assocpriv"]["counted"]],
         }
 
 
 def mine_baskets(baskets_path: str, support: str, max_itemset: int) -> dict[str, Any]:
     """Mine plain baskets exactly, by the counter that simulations take the truth from."""
     ap = _ready()
-    from assocpriv.plans.transition import SupportModel
-    from assocpriv.server.apriori import mine_levels
-    from assocpriv.simulation.simulate import PlainCounter
+    from assocpriv.simulation.simulate import PlainCounter, Truth
 
     start = perf_counter()
     baskets = ap.read_baskets(baskets_path)
     loaded = perf_counter()
     counter = PlainCounter(baskets.offsets, baskets.items, len(baskets.catalogue))
     least = least_count(support, len(baskets)) - 0.5
-    plain = counter, SupportModel.plain()
-    found, _ = mine_levels(plain, len(baskets.catalogue), least / len(baskets), max_itemset)
+    found = Truth(baskets.catalogue, counter).frequent(least / len(baskets), max_itemset)
     done = perf_counter()
-    itemsets = sum(len(level.itemsets) for level in found)
-    return {"seconds": done - start, "mining_s": done - loaded, "itemsets": itemsets}
+    return {"seconds": done - start, "mining_s": done - loaded, "itemsets": len(found)}
 
 
 def least_count(support: str, transactions: int) -> int:

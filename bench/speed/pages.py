@@ -67,7 +67,7 @@ def large_table(itemsets: int, items: int) -> "pd.DataFrame":
     import assocpriv as ap
 
     plan = ap.plan(items=3, transaction_size=3, promise=ap.Breach("5%", "99%"))
-    small = ap.mine(ap.randomize([{0, 1, 2}] * 3_000, plan), 0.2)
+    small = ap.mine(ap.randomize([{0, 1, 2}] * 6_000, plan), 0.2)
     names = [f"item number {place}" for place in range(items)]
     found = list(islice(_closed(names), itemsets))
     support = np.sort(np.random.default_rng(1).uniform(0.001, 0.1, itemsets))[::-1]

@@ -21,7 +21,7 @@ def compare(reports_path: str, cores: int) -> dict[str, Any]:
     from assocpriv.kernels.parallel import limit_cores
     from assocpriv.spark import connect, read_reports, reports_of
 
-    warnings.simplefilter("ignore")  # of sizes that cannot be decided
+    warnings.simplefilter("ignore")  # of itemsets that were not counted
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     start = perf_counter()
     spark = connect(f"local[{cores}]")

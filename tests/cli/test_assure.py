@@ -176,7 +176,7 @@ def test_inspect_says_what_a_file_is(home: Path, tmp_path: Path) -> None:
     assert run_json("inspect", tmp_path)["reports"] == 2 * N_BASKETS
     for ending in ("parquet", "csv", "json"):
         assert run_json("inspect", home / f"i.{ending}")["kind"] == "itemsets"
-        assert "minimum support" in run("inspect", home / f"i.{ending}").stdout
+        assert "itemsets mined with plan" in run("inspect", home / f"i.{ending}").stdout
     assert "promise" in run("inspect", home / "plan.json").stdout
     assert "each whole" in run("inspect", home / "r.parquet").stdout
     for name, kind in (("r.parquet", "reports"), ("i.csv", "itemsets")):

@@ -21,7 +21,6 @@ from command_line import (
     refused_without_output,
     run,
     run_json,
-    section,
 )
 from planned import planned
 
@@ -39,75 +38,65 @@ def test_mining_a_folder_adds_up(home: Path, tmp_path: Path) -> None:
 
 
 def test_mine_options(home: Path) -> None:
-    """Largest itemsets, level of the intervals and population errors show in the result; --top cuts the text."""
+    """Largest itemsets and level of the intervals show in the result; --top cuts the text, if need be to nothing."""
     question = ["mine", home / "r.parquet", "--min-support", "20%"]
     usual = run_json(*question)
     assert {row["length"] for row in run_json(*question, "--max-itemset", 1)["itemsets"]} == {1}
     wide = run_json(*question, "--confidence-level", 0.999)["itemsets"][0]
     assert wide["ci_high"] - wide["ci_low"] > usual["itemsets"][0]["ci_high"] - usual["itemsets"][0]["ci_low"]
-    assert run_json(*question, "--population")["population"] is True
-    shown = run(*question, "--top", 1).stdout.splitlines()
-    assert sum(line.endswith(("  1", "  2", "  1, 2")) for line in shown) == 1
-    assert shown[-1].startswith("… and ")
+    for rows in (0, 1):
+        shown = run(*question, "--top", rows).stdout.splitlines()
+        assert sum(line.endswith(("  1", "  2", "  1, 2")) for line in shown) == rows
+        assert shown[-1].startswith("… and ")
 
 
-def test_the_lowest_minimum_support(home: Path, tmp_path: Path) -> None:
-    """With auto the support taken is said, every size mined at it is decided; so in files and simulations."""
-    record = run_json("mine", home / "r.parquet", "--min-support", "auto", "-o", tmp_path / "i.csv")
+def test_no_option_is_needed(home: Path, tmp_path: Path) -> None:
+    """The minimum support that is taken is said, in text and files; only what is listed is shown, --all adds the rest.
+
+    Simulations do likewise.
+    """
+    record = run_json("mine", home / "r.parquet", "-o", tmp_path / "i.csv")
+    assert record == run_json("mine", home / "r.parquet", "--min-support", "auto")
     assert record["auto"] is True
-    assert {level["status"] for level in record["levels"]} == {"decided"}
-    assert all(level["min_support"] >= level["level_discoverable_support"] for level in record["levels"])
-    assert record["min_support"] == record["levels"][0]["min_support"]
-    shown = run("mine", home / "r.parquet", "--min-support", "auto", "--top", 2).stdout.splitlines()
-    assert shown[1].startswith(f"minimum support {record['min_support']:.4%} for single items, ")
-    assert shown[-1].startswith("… and ")
-    assert shown[1] in run("inspect", tmp_path / "i.csv").stdout
-    tried = ["simulate", home / "b.dat", "--plan", home / "plan.json", "--min-support", "auto", "--seed", 1]
-    tried_record = run_json(*tried)
-    assert tried_record["auto"] is True
-    assert all(row["true_support"] > 0 for row in tried_record["itemsets"] if row["frequent"])
-    assert f"minimum support {tried_record['min_support']:.4%} for single items, " in run(*tried).stdout
+    listed = [row for row in record["itemsets"] if row["listed"]]
+    assert {("1",), ("2",), ("1", "2")} < {tuple(row["itemset"]) for row in listed}
+    said = f"{len(listed)} itemsets of a support of {record['min_support']:.3%} or more, the least that is likely"
+    shown, everything = (run("mine", home / "r.parquet", *more).stdout.splitlines() for more in ([], ["--all"]))
+    assert shown[1].startswith(said)
+    assert run("inspect", tmp_path / "i.csv").stdout.splitlines()[1:9] == shown[:8]
+    assert sum("  ? " in line for line in everything) == sum(
+        row["support"] >= record["min_support"] for row in record["itemsets"] if not row["listed"]
+    )
+    assert not any("  ? " in line for line in shown)
+    tried = ["simulate", home / "b.dat", "--plan", home / "plan.json", "--seed", 1]
+    assert run_json(*tried)["auto"] is True
 
 
-def test_the_largest_estimates(home: Path, tmp_path: Path) -> None:
-    """Without a minimum support --top mines the largest estimates of all sizes, each with the ranks it may have."""
+def test_the_largest_supports(home: Path, tmp_path: Path) -> None:
+    """Without a minimum support --top mines the largest supports of all sizes, and rules follow from them."""
     record = run_json("mine", home / "r.parquet", "--top", 4, "-o", tmp_path / "i.parquet")
-    listed = sorted((row for row in record["itemsets"] if row["frequent"]), key=lambda row: row["rank"])
-    places = [1 + sum(other["support"] > row["support"] for other in listed) for row in listed]
-    assert [row["rank"] for row in listed] == places  # equal estimates share a place
-    assert [row["support"] for row in listed] == sorted((row["support"] for row in listed), reverse=True)
-    assert {tuple(row["itemset"]) for row in listed} == {("0",), ("1",), ("2",), ("1", "2")}
-    assert all(row["rank_low"] <= row["rank"] <= row["rank_high"] for row in record["itemsets"])
-    assert record["top"] == {"wanted": 4, "ranked": sum(level["candidates"] for level in record["levels"])}
+    assert record["top"] == 4
+    assert {tuple(row["itemset"]) for row in record["itemsets"]} == {("0",), ("1",), ("2",), ("1", "2")}
     shown = run("mine", home / "r.parquet", "--top", 4).stdout.splitlines()
-    assert shown[1].startswith(f"the 4 largest estimates of {record['top']['ranked']:,} itemsets counted")
-    first = listed[0]
-    assert shown[3].lstrip().startswith(f"1 ({first['rank_low']}–{first['rank_high']})")
-    assert [line.rsplit("  ", 1)[1] for line in shown[3:7]] == [", ".join(row["itemset"]) for row in listed]
-    assert len(shown) == 7
-    assert shown[1] in run("inspect", tmp_path / "i.parquet").stdout
-    assert run_json("rules", tmp_path / "i.parquet", "--min-confidence", "50%")["rules"]
-    for key in ("rank", "rank_low", "rank_high", "wanted", "ranked", "auto", *record["levels"][0]):
-        assert f"`{key}`" in section("assocpriv mine")
+    by_support = sorted(record["itemsets"], key=lambda row: -row["support"])
+    assert [line.rsplit("  ", 1)[1] for line in shown[-4:]] == [", ".join(row["itemset"]) for row in by_support]
+    assert run_json("rules", tmp_path / "i.parquet")["rules"]
 
 
-def test_what_to_mine_must_be_said(home: Path, tmp_path: Path) -> None:
-    """Without a minimum support and --top, or with none wanted, usage names both and auto; words are refused."""
-    for more in ([], ["--top", 0]):
-        message = refused_without_output(tmp_path, "mine", home / "r.parquet", *more, status=2)
-        assert all(word in message for word in ("--min-support S", "--min-support auto", "--top K"))
+def test_what_cannot_be_asked(home: Path, tmp_path: Path) -> None:
+    """No reports, numbers that are none, and questions that contradict each other are refused in a line."""
+    assert refused("mine", status=2).startswith("Missing argument 'REPORTS...'")
     assert "'many'" in refused("mine", home / "r.parquet", "--top", "many", status=2)
     assert "minimum support" in refused("mine", home / "r.parquet", "--min-support", "some")
     assert "not with top" in refused("mine", home / "r.parquet", "--top", 3, "--certain", "95%")
-    plan = ["plan", "--items", 30, "--transaction-size", 5, "--prior", "5%", "--posterior", "5.01%"]
-    run(*plan, "-o", tmp_path / "p.json")
-    run("randomize", home / "b.dat", "--plan", tmp_path / "p.json", "-o", tmp_path / "r.parquet")
-    for wanted in (["--min-support", "auto"], ["--top", 3]):
-        assert "decide about no itemset below a support of 100%" in refused("mine", tmp_path / "r.parquet", *wanted)
+    refused("mine", home / "r.parquet", "--certain", "95%", "--certain-by", "half", status=2)
+    for level in ("0", "100%", "x", "nan", ""):
+        question = ["mine", home / "r.parquet", f"--certain={level}", "-o", tmp_path / "i.parquet"]
+        assert "certain" in refused_without_output(tmp_path, *question)
 
 
 def test_what_is_certain(home: Path, tmp_path: Path) -> None:
-    """What is certain is marked and explained, in itemsets and rules; new columns go through files and inspect."""
+    """What is certain is marked and explained; its columns go through files and inspect."""
     question = ["mine", home / "r.parquet", "--min-support", "20%", "--certain", "95%"]
     record = run_json(*question, "-o", tmp_path / "i.csv")
     assert record["reports"] + record["certain"]["selecting_reports"] == N_BASKETS
@@ -122,12 +111,6 @@ def test_what_is_certain(home: Path, tmp_path: Path) -> None:
     assert described["certain"] == record["certain"]
     assert [row["p_value"] for row in described["itemsets"]] == [row["p_value"] for row in record["itemsets"]]
     assert "on average at most 5%" in run("inspect", tmp_path / "i.csv").stdout
-    rules = run_json("rules", tmp_path / "i.csv", "--min-confidence", "50%", "--certain", "90%")
-    assert rules["certain"]["level"] == 0.9
-    assert any(rule["certain"] for rule in rules["rules"])
-    shown = run("rules", tmp_path / "i.csv", "--min-confidence", "50%", "--certain", "90%").stdout
-    assert "* 1 → 2" in shown
-    assert "on average at most 10% have a confidence below 50%" in shown
     everything = run_json(*question, "--certain-by", "all")
     assert everything["reports"] == N_BASKETS
     assert everything["certain"]["hypotheses"] == 12 + 66 + 220
@@ -135,26 +118,28 @@ def test_what_is_certain(home: Path, tmp_path: Path) -> None:
     assert "none is certain" in hopeless
 
 
-def test_certain_needs_what_it_rests_on(home: Path, tmp_path: Path) -> None:
-    """Rules are certain only where their itemsets are; a level that is none is refused before anything is read."""
-    message = refused("rules", home / "i.parquet", "--min-confidence", "50%", "--certain", "95%")
-    assert "chosen by the same reports" in message
-    for level in ("0", "100%", "x", "nan", ""):
-        question = ["mine", home / "r.parquet", "--min-support", "20%", f"--certain={level}"]
-        assert "certain" in refused_without_output(tmp_path, *question, "-o", tmp_path / "i.parquet")
-    refused("mine", home / "r.parquet", "--min-support", "20%", "--certain-by", "half", status=2)
-
-
-def test_reports_of_another_plan(home: Path, tmp_path: Path) -> None:
-    """Reports of two plans are not mined together."""
-    run("plan", "--items", N_ITEMS, "--transaction-size", 3, "--prior", "5%", "--posterior", "40%", "-o",
-        tmp_path / "p.json")  # fmt: skip
-    run("randomize", home / "b.dat", "--plan", tmp_path / "p.json", "-o", tmp_path / "a.parquet")
-    other = [home / "r.parquet", "--min-support", "20%", "-o", tmp_path / "i.parquet"]
-    assert "cannot be mixed" in refused_without_output(tmp_path, "mine", tmp_path / "a.parquet", *other)
-    (tmp_path / "b.parquet").write_bytes((home / "r.parquet").read_bytes())
-    for command in (["mine", tmp_path, "--min-support", "20%"], ["inspect", tmp_path]):
-        assert "cannot be mixed" in refused(*command)
+def test_reports_of_two_plans(home: Path, tmp_path: Path) -> None:
+    """A first collection and one of a plan that refine made are read together; a folder is of one plan alone."""
+    again, second = tmp_path / "p.json", tmp_path / "second.parquet"
+    run("refine", home / "i.json", "--plan", home / "plan.json", "--best", 4, "-o", again)
+    run("randomize", home / "b.dat", "--plan", again, "--unknown", "drop", "-o", second)
+    question = ["--itemset", "1,2", "--itemset", "11"]
+    first, both = (run_json("ask", *files, *question) for files in ([home / "r.parquet"], [home / "r.parquet", second]))
+    assert both["reports"] > first["reports"]
+    assert both["itemsets"][0]["unbiased_error"] < 0.9 * first["itemsets"][0]["unbiased_error"]
+    assert both["itemsets"][1]["unbiased_error"] == pytest.approx(first["itemsets"][1]["unbiased_error"], rel=0.01)
+    pages = [tmp_path / "a.html", tmp_path / "b.html"]
+    mined = run_json("mine", second, home / "r.parquet", "-o", tmp_path / "i.json", "--html", pages[0])
+    # more than the second tells of
+    assert mined == run_json("mine", home / "r.parquet", second, "--max-itemset", 3, "--html", pages[1])
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+    assert mined["plan_ids"] == [run_json("inspect", plan)["plan_id"] for plan in (home / "plan.json", again)]
+    assert run_json("rules", tmp_path / "i.json")["plan_ids"] == mined["plan_ids"]
+    certain = ["mine", home / "r.parquet", second, "--certain", "95%"]
+    assert "reports of one plan" in refused_without_output(tmp_path, *certain)
+    (tmp_path / "r.parquet").write_bytes((home / "r.parquet").read_bytes())
+    for command in ("mine", "inspect"):
+        assert "cannot be mixed" in refused(command, tmp_path)
 
 
 def damaged(whole: bytes, how: str) -> bytes:
@@ -308,15 +293,14 @@ def test_bare_tables_are_told_what_they_lack(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param({"operator": {}}, id="operator"),
         pytest.param({"format": "other"}, id="format"),
         pytest.param({"itemsets": None}, id="no itemsets"),
         pytest.param({"itemsets": 5}, id="itemsets a number"),
         pytest.param({"reports": "many"}, id="reports"),
         pytest.param({"reports": None}, id="no reports"),
-        pytest.param({"population": None}, id="no population"),
-        pytest.param({"plan_id": None}, id="no plan id"),
-        pytest.param({"version": 4}, id="version"),
+        pytest.param({"counted": None}, id="no counts"),
+        pytest.param({"plan_ids": None}, id="no plan ids"),
+        pytest.param({"version": 5}, id="version"),
     ],
 )
 def test_tampered_itemsets(home: Path, tmp_path: Path, change: dict[str, Any]) -> None:

@@ -75,8 +75,8 @@ COMMANDS = {
         COMPILED,
     ),
     "ask": (["ask", "{}/reports.parquet", "--itemset", "1", "--rule", "2 => 3"], COMPILED),
-    "rules": (["rules", "{}/itemsets.parquet", "--min-confidence", "10%", "-o", "{}/r.parquet", "--force"], NUMBERS),
-    "page": (["page", "{}/itemsets.parquet", "-o", "{}/page.html", "--force"], NUMBERS),
+    "rules": (["rules", "{}/itemsets.parquet", "--min-confidence", "10%", "-o", "{}/r.parquet", "--force"], COMPILED),
+    "page": (["page", "{}/itemsets.parquet", "-o", "{}/page.html", "--force"], COMPILED),
     "inspect": (["inspect", "{}/plan.json"], {"numpy"} | SCIPY),  # how surely forged answers about sizes are noticed
     "numeric randomize": (
         ["numeric", "randomize", "{}/people.csv", "--plan", "{}/table.json", "-o", "{}/released.parquet", "--force"],

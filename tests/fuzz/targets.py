@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from naive import fixed_plan, items_plan, small_plan
 
-from assocpriv import mine, read_baskets
+from assocpriv import association_rules, mine, read_baskets
 from assocpriv.auditing.recompute_tables import read_guided, read_table
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.guided import GuidedRecord, randomize_guided
@@ -314,7 +314,7 @@ def report_file_seeds() -> list[bytes]:
 
 def _run_table(ending: str) -> Callable[[bytes], bool]:
     def run(data: bytes) -> bool:
-        """A file of mined itemsets: refused, or written and read again as the same table."""
+        """A file of mined itemsets: refused, or written and read again as the same table, with rules or none."""
         path = written(data, f"table{ending}")
         frame = accepted(lambda: read_itemsets(path))
         if frame is None:
@@ -323,8 +323,9 @@ def _run_table(ending: str) -> Callable[[bytes], bool]:
         again = read_itemsets(folder() / f"again{ending}")
         assert len(again) == len(frame)
         assert again["itemsets"].tolist() == frame["itemsets"].tolist()
-        assert again["count"].tolist() == frame["count"].tolist()
+        assert again["posterior"].tolist() == frame["posterior"].tolist()
         assert again.attrs.keys() == frame.attrs.keys()
+        accepted(lambda: association_rules(frame, light=True))
         return True
 
     return run
@@ -334,11 +335,11 @@ def _table_seeds(ending: str) -> Callable[[], list[bytes]]:
     def seeds() -> list[bytes]:
         """Return mined tables, one of them of reports of a fixed size, one empty."""
         entropy, found = SeededEntropy(1), []
-        for plan, support in [(plans()[0], "30%"), (plans()[3], "30%"), (plans()[0], "1%")]:
+        for plan, support in [(plans()[0], "30%"), (plans()[3], "30%"), (plans()[0], "100%")]:
             client = Randomizer(plan)
             reports = [client.randomize([0, 1], entropy=entropy) for _ in range(1000)]
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that so few reports decide little
+                warnings.simplefilter("ignore")  # that so few reports tell little
                 frame = mine(Reports.from_bytes(reports, plan), support)
             assert bool(len(frame)) == (support == "30%")
             write_itemsets(frame, folder() / f"seed{ending}", force=True)

@@ -152,21 +152,23 @@ def test_the_page_leads_with_the_answer(collection: Collection, commands: Comman
         assert 'http-equiv="refresh"' in first
         text = visitor.get_computed("/admin").text
         assert 'http-equiv="refresh"' not in text
-        assert text.index("5,000 reports") < text.index("Can be told now: single items from 1.00%") < text.index("<h2")
+        found = text.index("1 itemset of a support of 2.000% or more, the least")
+        assert text.index("5,000 reports") < found < text.index("<h2")
+        assert "; about 0.1 of them may be below it; 1 more is likely, but less sure.</p>" in text
         assert "5% likely" in text
         assert "ε at most 2.945" in text
-        assert re.search("<bdi>milk</bdi>.*<td>yes\n", text)
-        assert re.search("<bdi>bread</bdi>.*<td>may be chance\n", text)
-        assert "<td>0.000%<td>27.00%<td" in text
-        assert "<td>40.8%<td>100.0%<td" in text
+        assert re.search("<bdi>milk</bdi>.*<td>0.000%<td>27.00%<td.*<td>yes\n", text)
+        assert "<bdi>bread</bdi><td>1" not in text  # not listed
+        assert text.count("<td>40.8%<td>100.0%<td") == 1
+        assert "1 rule of a confidence of 50% or more, about 0.1 of them expected to be false" in text
         for drawn in ("Supports by itemset size", "Rules by support", "Rules as arrows"):
             assert f'aria-label="{drawn}' in text
-        assert '<path d="M0 8h160M148 3v10"/>' in text  # from below 0 to .27, the estimate .25
+        assert '<path d="M0 8h160M148 3v10"/>' in text  # from 0 to .27, the mean .25
         assert "style=" not in text  # the page's policy would forbid it
         assert "Nothing speaks against these reports" in text
         wanted = visitor.get_computed("/admin?support=1%25&confidence=60%25").text
-        assert "pairs 9,000 reports, triples more reports than anybody has. When: never under this plan." in wanted
-        assert "9,000" in wanted
+        assert "less sure. Not sharp enough yet to tell all of them. It takes, for pairs 9,000 reports" in wanted
+        assert "triples more reports than anybody has. When: never under this plan." in wanted
         collection.reports = 0
         assert "None has come so far" in visitor.get("/admin?support=2%25").text
     ran = [words[0] for words in commands.ran]
@@ -174,16 +176,14 @@ def test_the_page_leads_with_the_answer(collection: Collection, commands: Comman
     assert commands.ran[4][-2:] == ["--discover", "1%"]
 
 
-def test_what_cannot_be_decided_is_said(collection: Collection, commands: Commands) -> None:
-    """Instead of an empty table: how many reports it takes."""
-    commands.status = "undecidable"
+def test_nothing_listed_is_said(collection: Collection, commands: Commands) -> None:
+    """Instead of an empty table."""
+    commands.listed = False
     with Visitor(collection.page()) as visitor:
         log_in(visitor)
-        text = visitor.get_computed("/admin?support=1%25").text
-        assert re.search(
-            "To tell 1% it takes about 4,000 reports for single items,\\s+9,000 reports for pairs.</p>", text
-        )
-        assert "Nothing can be decided yet at this support." in text
+        text = visitor.get_computed("/admin?support=2%25").text
+        assert "0 itemsets of a support of 2% or more; 2 are likely, but less sure. Not sharp enough" in text
+        assert "None is listed." in text
         assert "Plan the next round" not in text
 
 
@@ -279,8 +279,8 @@ def test_a_failing_step_is_told(collection: Collection, commands: Commands, monk
     with Visitor(collection.page()) as visitor:
         log_in(visitor)
         text = visitor.get_computed("/admin").text
-        assert "no &lt;b&gt;reports&lt;/b&gt; to read" in text
-        assert "Can be told now" in text
+        assert '<p class="wrong">no &lt;b&gt;reports&lt;/b&gt; to read.' in text
+        assert "How sharp is it?" in text
 
 
 class SlowCommands:

@@ -18,9 +18,9 @@ from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.expected import Sizes, expected_error
 from assocpriv.planning.shortlist import refine, short_catalogue
 from assocpriv.plans.names import Names
-from assocpriv.plans.operator import Operator
 from assocpriv.promise.errors import AssocprivError, EstimateError, PlanError
 from assocpriv.records.baskets import Baskets
+from assocpriv.server.itemsets import COLUMNS, MiningFacts, SizeFacts, with_facts
 from assocpriv.simulation.enumeration import SeededEntropy
 
 PROMISE = ap.Breach("5%", "50%")
@@ -28,44 +28,28 @@ NAMES = [f"i{place:02}" for place in range(40)]
 PLAN = planned(NAMES, 4, PROMISE, itemset_size=2)
 
 
-def table(rows, plan="a", *, reports=1000, population=True, m=3, **more):
-    """Return a mined table of {names: (support, standard error)} with made-up counts."""
-    frame = pd.DataFrame(
-        {
-            "support": [support for support, _ in rows.values()],
-            "itemsets": pd.Series([frozenset(names) for names in rows], dtype=object),
-            "std_error": [error for _, error in rows.values()],
-            "ci_low": 0.0,
-            "ci_high": 1.0,
-            "length": [len(names) for names in rows],
-            "frequent": True,
-            "count": [
-                int(np.nan_to_num(support) * reports) + place for place, (support, _) in enumerate(rows.values())
-            ],
-        }
-    )
-    frame.attrs["assocpriv"] = {
-        "format": "assocpriv-itemsets", "version": 3, "plan_id": plan * 64, "reports": reports, "transaction_size": m,
-        "population": population, "min_support": 0.01, "confidence_level": 0.95, "itemset_size": 2, "levels": [],
-        "operator": Operator(1, 1, 1, 3, (1, 7)).to_json(), **more,
-    }  # fmt: skip
-    return frame
+def mined(supports, *plans, sizes=None):
+    """Return a table of {names: support} that was mined with plans, PLAN by default."""
+    plans = plans or (PLAN,)
+    own = {
+        "support": np.array(list(supports.values()), dtype=float),
+        "itemsets": pd.Series([frozenset(names) for names in supports], dtype=object),
+        "length": [len(names) for names in supports],
+        "listed": True,
+        "posterior": " ".join(["1.0"] * 9),
+    }
+    ids, m = [plan.plan_id for plan in plans], plans[0].items.transaction_size
+    facts = MiningFacts(ids, m, 1000, 0.01, 0.95, [[len(supports)] * 2], sizes is not None, [], sizes=sizes)
+    return with_facts(pd.DataFrame(dict.fromkeys(COLUMNS, 0.0) | own, columns=COLUMNS), facts)
 
 
-def mined(rows, plan=PLAN, **more):
-    """Return a table mined with a plan."""
-    frame = table(rows, m=plan.items.transaction_size, **more)
-    frame.attrs["assocpriv"]["plan_id"] = plan.plan_id
-    return frame
-
-
-def singles(supports, error=1e-4):
-    """Return rows of single items, the first names with these supports."""
-    return {(name,): (support, error) for name, support in zip(NAMES, supports, strict=False)}
+def singles(supports):
+    """Return the first names, each by itself, with these supports."""
+    return {(name,): support for name, support in zip(NAMES, supports, strict=False)}
 
 
 FALLING = [0.5 - 0.01 * place for place in range(40)]
-PAIRS = {("i00", "i01"): (0.3, 0.01), ("i01", "i02"): (0.25, 0.01), ("i00", "i02"): (0.05, 0.01)}
+PAIRS = {("i00", "i01"): 0.3, ("i01", "i02"): 0.25, ("i00", "i02"): 0.05}
 
 
 # ---- the promise
@@ -133,25 +117,21 @@ def test_catalogues_that_are_short_already() -> None:
 
 def test_the_mean_size_that_reports_tell_is_taken() -> None:
     """Where the table has the mean size of baskets, the share of what is bought is by that."""
-    sizes = {"answers": 50, "mean": 20.0, "undoing": {"1": [2.0, 0.1], "2": [4.0, 0.2]}}
-    rows = singles(FALLING)
-    frame = mined(rows, sizes=sizes)
-    whole = [2 * support for support, _ in rows.values()]
-    frame = frame.assign(whole_support=whole, whole_std_error=0.01, model_error=0.1)
-    frame.attrs = mined(rows, sizes=sizes).attrs
-    made = refine(frame, PLAN, best=8)
-    # a support is at most 1
-    assert made.short.share == pytest.approx(
-        sum(min(2 * support, 1) for support in FALLING[:8]) / Sizes.usual(40, 20).mean
-    )
+    made = refine(mined(singles(FALLING), sizes=SizeFacts(50, 20.0, {"1": [2.0, 0.1]})), PLAN, best=8)
+    assert made.short.share == pytest.approx(sum(FALLING[:8]) / Sizes.usual(40, 20).mean)
 
 
-def test_supports_below_nothing_plan_the_least() -> None:
-    """Where noise puts the supports of all items below 0, a plan still comes of it, which does not pay."""
-    made = refine(mined(singles([-0.1, -0.2, -0.3])), PLAN)
+def test_where_nothing_was_found_the_least_is_assumed() -> None:
+    """Where the supports of all items are 0, a plan still comes of it."""
+    made = refine(mined(singles([0.0] * 3)), PLAN)
     assert made.plan.n_items == 3
     assert made.short.share == 0.01
-    assert not made.short.pays or made.short.gain >= 2
+
+
+def test_one_of_several_plans_is_followed() -> None:
+    """A table may have been mined with other plans' reports too."""
+    other = planned(NAMES[:2], 2, ap.Breach("5%", "20%"), itemset_size=2)
+    assert refine(mined(singles(FALLING), other, PLAN), PLAN, best=8).plan.promise == PROMISE
 
 
 # ---- the view
@@ -165,7 +145,7 @@ def test_a_taxonomy_goes_along_and_means_the_same() -> None:
         left_out=("yogurt",),
     )
     first = planned(["bread", "dairy", "milk"], 2, PROMISE, names=rules, itemset_size=2)
-    rows = {("bread",): (0.4, 0.001), ("dairy",): (0.3, 0.001), ("milk",): (0.01, 0.001)}
+    rows = {("bread",): 0.4, ("dairy",): 0.3, ("milk",): 0.01}
     made = refine(mined(rows, first), first, best=2)
     assert list(made.plan.catalogue) == ["bread", "dairy"]
     for names in (["brie"], ["milk"], ["skim"], ["yogurt"], ["bread", "skim"], ["dairy", "skim", "brie"]):
@@ -181,10 +161,10 @@ def test_a_taxonomy_goes_along_and_means_the_same() -> None:
 @pytest.mark.parametrize(
     ("rows", "best", "wrong"),
     [
-        ({("i00",): (0.5, 0.1)}, 8, "needs 2 single items, the table has 1"),
+        ({("i00",): 0.5}, 8, "needs 2 single items, the table has 1"),
         ({}, 8, "needs 2 single items, the table has 0"),
-        ({("i00", "i01"): (0.5, 0.1)}, 8, "needs 2 single items, the table has 0"),
-        ({("x",): (0.5, 0.1), ("y",): (0.5, 0.1)}, 8, "names items that its plan does not have"),
+        ({("i00", "i01"): 0.5}, 8, "needs 2 single items, the table has 0"),
+        ({("x",): 0.5, ("y",): 0.5}, 8, "names items that the plan does not have"),
         (singles(FALLING), 1, "best must be"),
     ],
 )
@@ -223,27 +203,22 @@ def test_other_people_tell_more_of_the_shortlist(rng: np.random.Generator) -> No
         Baskets.from_sets([map(str, np.flatnonzero(row)) for row in half], ap.Catalogue.numbered(60))
         for half in (held[:30_000], held[30_000:])
     )
-    plan = planned(60, 5, PROMISE, itemset_size=2, reports=30_000)
+    plan = planned(60, 5, PROMISE, itemset_size=2, reports=30_000, sizes="auto")
     reports = reports_of(first_people, plan, 1)
     found = ap.mine(reports, "15%", max_itemset=1)
     made = refine(found, plan, best=8, reports=30_000).plan
     assert set(map(str, range(6))) <= set(made.catalogue)
     assert made.n_items < 20
-    before, after = (
-        ap.ask(each, [["0", "1"]], population=True).iloc[0] for each in (reports, reports_of(others, made, 2))
-    )
-    assert after["std_error"] < 0.95 * before["std_error"]
-    # what sampling to M items loses of a third is little here
-    assert abs(after["support"] - 0.3) < Z_LIMIT * after["std_error"] + 0.02
+    before, after = (ap.ask(each, [["0", "1"]]).iloc[0] for each in (reports, reports_of(others, made, 2)))
+    assert after["unbiased_error"] < 0.95 * before["unbiased_error"]
+    assert abs(after["support"] - 0.3) < Z_LIMIT * after["std_error"]
 
 
 def test_almost_no_privacy_loss_tells_nothing(tmp_path: Path) -> None:
     """Where γ is just above 1 a plan for the next round says that nothing can be discovered."""
     first = planned(NAMES, 2, ap.Breach("5%", "5.01%"), itemset_size=2)
     ap.write_plan(first, tmp_path / "p.json")
-    frame = mined(singles([0.3] * 3), first)
-    frame.attrs["assocpriv"] |= {"operator": first.items.operator.to_json()}
-    ap.write_itemsets(frame, tmp_path / "t.json")
+    ap.write_itemsets(mined(singles([0.3] * 3), first), tmp_path / "t.json")
     arguments = ["refine", tmp_path / "t.json", "--plan", tmp_path / "p.json", "-o", tmp_path / "q.json"]
     result = CliRunner().invoke(main, [*map(str, arguments)])
     assert result.exit_code == 0, result.output

@@ -46,7 +46,7 @@ def test_public_functions_take_numpys_numbers(whole: type) -> None:
     assert plan.plan_id == ap.plan(12, promise=WEAK, mean_size=2, **names).plan_id
     settings = QuestSettings(n_baskets=whole(50), n_items=whole(12), mean_size=np.float32(2), seed=whole(1))
     assert settings == QuestSettings(n_baskets=50, n_items=12, mean_size=2, seed=1)
-    baskets = [{whole(1), whole(2)}] * 2000
+    baskets = [{whole(1), whole(2)}] * 6000
     reports = ap.randomize(baskets, plan)
     assert len(ap.mine(reports, top=whole(2), max_itemset=whole(1), certain=None)) >= 1
     assert ap.simulate(baskets, plan, np.float64(0.5), max_itemset=whole(1), seed=whole(3)).itemsets is not None
@@ -63,7 +63,7 @@ def test_public_functions_take_numpys_numbers(whole: type) -> None:
 @pytest.mark.parametrize("given", ["95%", "0.95", "19/20", 0.95, np.float64(0.95), Fraction(19, 20)])
 def test_confidence_levels_are_probabilities(given: "str | float") -> None:
     """A confidence level may be written as any probability, and is the same number."""
-    assert ErrorOptions(given) == ErrorOptions(0.95, False)
+    assert ErrorOptions(given) == ErrorOptions(0.95)
     assert type(ErrorOptions(given).confidence_level) is float
 
 

@@ -557,7 +557,7 @@ def test_paths_that_loop_and_empty_files(tmp_path: Path, caplog: pytest.LogCaptu
         ap.catalogue(path)
 
 
-@pytest.mark.filterwarnings("ignore:(itemsets of|nothing was found)")  # what few reports cannot decide
+@pytest.mark.filterwarnings("ignore:.* reports tell little")
 def test_functions_take_what_the_error_of_a_frame_says() -> None:
     """A frame that may mean several things is read by every function, with the words of its error."""
     frame = pd.DataFrame([("mon", row, name) for row, names in enumerate(SIGN_SETS) for name in sorted(names)])

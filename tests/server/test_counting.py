@@ -7,6 +7,8 @@ from time import monotonic, sleep
 import naive
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports, read_reports, write_reports
@@ -16,7 +18,16 @@ from assocpriv.plans.question import Question
 from assocpriv.plans.sizes_view import SizesView
 from assocpriv.records.baskets import Baskets
 from assocpriv.server import bitmaps, counting
-from assocpriv.server.counting import Answers, LocalBackend, LocalCounter, Part, part_size
+from assocpriv.server.counting import (
+    Answers,
+    LocalBackend,
+    LocalCounter,
+    Part,
+    count_candidates,
+    count_subsets,
+    find_itemsets,
+    part_size,
+)
 from assocpriv.simulation.enumeration import SeededEntropy
 
 LEAST = 64 * 64  # reports in the smallest batch
@@ -271,6 +282,46 @@ def test_an_error_in_a_part_is_not_swallowed():
 
     with pytest.raises(OverflowError, match="part 0"):
         add_up(count, range(5), 1)
+
+
+# ---- itemsets and their subsets
+
+
+def sorted_rows(itemsets, k):
+    """Return itemsets as an array in lexicographic order."""
+    return np.array(sorted(itemsets), dtype=np.int64).reshape(-1, k)
+
+
+# with ids near 2^20 a row of four is a number above 2^63, so numbers without a limit are used
+@given(st.data(), st.integers(1, 5), st.sampled_from([5, 2**20 - 1, 2**40]))
+def test_find_itemsets_is_a_search_from_start_to_end(data, k, largest_id):
+    """Every wanted itemset is found where it stands, others give -1, also where rows outgrow 63 bits."""
+    some_id = st.sampled_from([0, 1, 2, largest_id - 1, largest_id])
+    row = st.tuples(*[some_id] * k)
+    known = sorted(data.draw(st.sets(row, max_size=12)))
+    wanted = data.draw(st.lists(st.one_of(row, st.sampled_from(known)) if known else row, max_size=12))
+    places = find_itemsets(sorted_rows(known, k), np.array(wanted, dtype=np.int64).reshape(-1, k))
+    assert places.dtype == np.int64
+    assert places.tolist() == [known.index(row) if row in known else -1 for row in wanted]
+
+
+def test_find_itemsets_around_63_bits():
+    """The largest base whose numbers fit 63 bits and the next ones give the same places."""
+    for base in (2**21 - 1, 2**21, 2**21 + 1, 2**22):  # base³ is below 2^63, equal to it, above
+        known = sorted_rows([(0, 0, base - 1), (0, 1, 0), (base - 1,) * 3], 3)
+        wanted = np.array([[base - 1] * 3, [0, 1, 0], [0, 0, base - 2]], dtype=np.int64)
+        assert find_itemsets(known, wanted).tolist() == [2, 1, -1]
+
+
+def test_sums_over_subsets_follow_from_those_of_smaller_itemsets(rng):
+    """One count of each itemset beside what is known of its subsets gives the sums that counting all subsets gives."""
+    plan = PLANS["bch"]
+    source, known = LocalBackend.of(Reports(plan, random_reports(rng, plan, 500))).open(), None
+    for k in (1, 2, 3):
+        itemsets = some_itemsets(plan, k)
+        known = count_candidates(source, itemsets, known)
+        assert known.sums.tolist() == count_subsets(source, itemsets).sums().tolist()
+        assert (known.sums[:, 0] == 500).all()
 
 
 # ---- several questions

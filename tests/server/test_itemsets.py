@@ -1,21 +1,144 @@
-"""Tables of itemsets as other programs have them: the same itemsets, counts and measures."""
+"""Tables of itemsets at rest, whole or tampered with; and as other programs have them."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
 import pytest
 from planned import planned
 
 import assocpriv as ap
 from assocpriv import to_arules, to_efficient_apriori, to_frame, write_fimi, write_spmf
+from assocpriv.server.itemsets import mining_facts, read_itemsets, write_itemsets
+
+SUFFIXES = [".parquet", ".csv", ".json"]
 
 
 @pytest.fixture(scope="module")
-def mined() -> pd.DataFrame:
-    """A table of names and of subsets that noise pushed below."""
+def reports() -> ap.Reports:
+    """Reports of 12,000 people."""
     plan = planned(["tea", "milk", "rye", "egg"], 3, ap.Breach("5%", "90%"))
-    return ap.mine(ap.randomize([{"tea", "milk"}, {"rye"}, {"tea", "milk", "egg"}] * 4000, plan), "20%")
+    return ap.randomize([{"tea", "milk"}, {"rye"}, {"tea", "milk", "egg"}] * 4000, plan)
+
+
+@pytest.fixture(scope="module")
+def mined(reports: ap.Reports) -> pd.DataFrame:
+    """A table of names, of which some are not listed."""
+    table = ap.mine(reports, "20%")
+    table["listed"] &= table["itemsets"] != frozenset({"tea", "milk", "egg"})
+    return table
+
+
+# ---- files
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("kind", ["some", "none", "certain", "none certain", "two plans"])
+def test_files_keep_all(reports: ap.Reports, tmp_path: Path, suffix: str, kind: str) -> None:
+    """Every format keeps columns, their order and types, values to the last bit, and the facts.
+
+    Of two plans, one does not ask about everything: what it does not tell has an infinite error.
+    """
+    given: Any = reports
+    if kind == "two plans":
+        other = planned(["tea", "fig"], 2, ap.Breach("5%", "90%"))
+        given = [reports, ap.randomize([{"tea"}, {"fig"}] * 4000, other)]
+    table = ap.mine(given, "90%" if "none" in kind else "20%", certain="95%" if "certain" in kind else None)
+    assert (len(table) == 0) == ("none" in kind)
+    assert np.isinf(table["sampled_error"]).any() == (kind == "two plans")
+    write_itemsets(table, tmp_path / f"i{suffix}")
+    again = read_itemsets(tmp_path / f"i{suffix}")
+    pd.testing.assert_frame_equal(again, table, check_exact=True)
+    assert mining_facts(again) == mining_facts(table)
+    assert read_itemsets(tmp_path / f"i{suffix}", light=True).to_pandas().equals(table)
+
+
+def _set(*path: Any) -> Callable[[Any], None]:
+    *where, last, value = path
+
+    def change(content: Any) -> None:
+        for step in where:
+            content = content[step]
+        content[last] = value
+
+    return change
+
+
+TAMPERED = {
+    "other format": _set("format", "x"),
+    "other version": _set("version", 3),
+    "no plans": _set("plan_ids", []),
+    "plans no text": _set("plan_ids", [1]),
+    "no reports": _set("reports", 0),
+    "reports text": _set("reports", "many"),
+    "support above 1": _set("min_support", 1.5),
+    "level true": _set("confidence_level", True),
+    "counted one number": _set("counted", [[4], [6]]),
+    "whole text": _set("whole", "yes"),
+    "sizes without undoing": _set("sizes", {"answers": 3, "mean": 2.0}),
+    "certain level": _set("certain", "level", 2.0),
+    "certain by": _set("certain", "by", "me"),
+    "fewer hypotheses than rows": _set("certain", "hypotheses", 1),
+    "empty itemset": _set("itemsets", 0, "itemset", []),
+    "itemset of numbers": _set("itemsets", 0, "itemset", [3]),
+    "itemset twice": lambda c: c["itemsets"][0].update(itemset=c["itemsets"][1]["itemset"]),
+    "other length": _set("itemsets", 0, "length", 2),
+    "support above all": _set("itemsets", 0, "support", 1.01),
+    "interval below 0": _set("itemsets", 0, "ci_low", -0.1),
+    "probability above 1": _set("itemsets", 0, "probability", 1.5),
+    "no support": _set("itemsets", 0, "support", None),
+    "no error": _set("itemsets", 0, "std_error", None),
+    "support text": _set("itemsets", 0, "support", "much"),
+    "listed a number": _set("itemsets", 0, "listed", 2),
+    "no listed": lambda c: [row.pop("listed") for row in c["itemsets"]],
+    "posterior words": _set("itemsets", 0, "posterior", "a b c"),
+    "posterior not finite": _set("itemsets", 0, "posterior", " ".join(["nan"] * 9)),
+    "posterior short": lambda c: [row.update(posterior="1.0 0.2 0.1") for row in c["itemsets"]],
+    "p-value above 1": _set("itemsets", 0, "p_value", 1.5),
+    "p-value below 0": _set("itemsets", 0, "p_value", -0.1),
+}
+
+
+@pytest.fixture(scope="module")
+def content(reports: ap.Reports, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A table with what is certain, as JSON."""
+    path = tmp_path_factory.mktemp("itemsets") / "i.json"
+    write_itemsets(ap.mine(reports, "20%", certain="95%"), path)
+    return path.read_text()
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_tampered_tables(content: str, tmp_path: Path, name: str) -> None:
+    """Facts and values that no mining could have written are refused, and the file is named."""
+    changed = json.loads(content)
+    TAMPERED[name](changed)
+    (tmp_path / "i.json").write_text(json.dumps(changed))
+    with pytest.raises(ap.AssocprivError, match=r"i\.json is not a file of mined itemsets") as refused:
+        read_itemsets(tmp_path / "i.json")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_of_others(tmp_path: Path, suffix: str) -> None:
+    """What is no table is refused in every format; what is not there, too."""
+    (tmp_path / f"strange{suffix}").write_text({".csv": "a,b\n1,2\n", ".json": '{"a": 1}', ".parquet": "PAR1"}[suffix])
+    for name, said in (("strange", "is not a file of mined itemsets"), ("none", "cannot read")):
+        with pytest.raises(ap.AssocprivError, match=f"{name}{suffix}.*{said}|{said}.*{name}{suffix}"):
+            read_itemsets(tmp_path / f"{name}{suffix}")
+
+
+def test_reports_are_no_itemsets(reports: ap.Reports, tmp_path: Path) -> None:
+    """Reports are refused with what to do with them."""
+    reports.write(tmp_path / "r.parquet")
+    with pytest.raises(ap.AssocprivError, match="mine them first"):
+        read_itemsets(tmp_path / "r.parquet")
+
+
+# ---- other programs
 
 
 def test_frames_of_other_libraries(mined: pd.DataFrame) -> None:
@@ -49,7 +172,7 @@ def test_files_of_spmf_and_fimi(mined: pd.DataFrame, tmp_path: Path) -> None:
         write(mined, tmp_path / "found.txt", force=True)
         lines = (tmp_path / "found.txt").read_text().splitlines()
         found = [line.rstrip(")").split(mark) for line in lines]
-        wanted = mined[mined["frequent"]]
+        wanted = mined[mined["listed"]]
         assert [items.split() for items, _ in found] == [sorted(each) for each in wanted["itemsets"]]
         assert [int(count) for _, count in found] == (wanted["support"] * 12_000).round().clip(0).astype(int).tolist()
     spaced = mined.assign(itemsets=[frozenset({"green tea"})] * len(mined))
@@ -60,7 +183,7 @@ def test_files_of_spmf_and_fimi(mined: pd.DataFrame, tmp_path: Path) -> None:
 
 
 def test_rules_as_arules_writes_them(mined: pd.DataFrame) -> None:
-    """Sides in braces, coverage is the antecedent's support; errors come last."""
+    """Sides in braces, coverage is the antecedent's support; the ends of intervals come last."""
     rules = ap.association_rules(mined, "10%")
     table = to_arules(rules)
     assert list(table.columns[:5]) == ["rules", "support", "confidence", "coverage", "lift"]
@@ -68,7 +191,10 @@ def test_rules_as_arules_writes_them(mined: pd.DataFrame) -> None:
         f"{{{','.join(sorted(rules['antecedents'].iloc[0]))}}} => {{{','.join(sorted(rules['consequents'].iloc[0]))}}}"
     )
     assert table["coverage"].tolist() == rules["antecedent support"].tolist()
-    assert table.columns[-1].endswith("_std_error")
+    for name in table.columns[5:]:
+        assert table[name].tolist() == rules[name].tolist()
+    ends = ["confidence_ci_low", "confidence_ci_high", "lift_ci_low", "lift_ci_high"]
+    assert list(table.columns[5:]) == ends
 
 
 def test_itemsets_are_no_rules(mined: pd.DataFrame, tmp_path: Path) -> None:

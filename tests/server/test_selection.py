@@ -1,9 +1,5 @@
 """Filters and orders of itemsets and rules: what is shown changes, what is claimed does not."""
 
-import re
-from dataclasses import replace
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,12 +7,12 @@ from planned import planned
 from quiet import mine
 
 import assocpriv as ap
-from assocpriv import answer, association_rules
+from assocpriv import association_rules
 from assocpriv.client.bulk import randomize_chunks
+from assocpriv.files.itemsets import LightFrame
 from assocpriv.promise.errors import EstimateError
-from assocpriv.server.itemsets import describe_undecided, mining_facts
-from assocpriv.server.selection import METRICS, ItemsetFilter, RuleFilter, read_sizes, redundant
-from assocpriv.show.itemsets import answer_lines, itemset_lines, mined_record, rule_lines
+from assocpriv.server.selection import METRICS, ItemsetFilter, read_sizes, redundant, rows_to_show
+from assocpriv.show.itemsets import itemset_lines, mined_record, rule_lines
 from assocpriv.show.terminal import fitted
 from assocpriv.simulation.enumeration import SeededEntropy
 
@@ -72,10 +68,7 @@ def test_filters_are_those_of_pandas(itemsets: pd.DataFrame) -> None:
         assert sides(chosen) == sides(rules[mask])
         assert chosen.attrs["assocpriv"]["hidden"] == len(rules) - len(chosen)
     for metric in METRICS:
-        least = float(rules[metric].median())
-        chosen = association_rules(itemsets, 0.2, metric=metric, min_threshold=least, sort=metric)
-        assert sorted(map(str, sides(chosen))) == sorted(map(str, sides(rules[rules[metric] >= least])))
-        assert chosen[metric].is_monotonic_decreasing
+        assert association_rules(itemsets, 0.2, sort=metric)[metric].is_monotonic_decreasing
 
 
 def test_redundant_rules_are_those_that_a_smaller_antecedent_predicts(itemsets: pd.DataFrame) -> None:
@@ -93,99 +86,51 @@ def test_redundant_rules_are_those_that_a_smaller_antecedent_predicts(itemsets: 
     assert sides(association_rules(itemsets, 0.2, prune=True)) == sides(rules[~np.array(naive)])
 
 
-def test_a_filter_does_not_change_what_is_certain(itemsets: pd.DataFrame) -> None:
-    """Rules keep their p-values and marks, all hypotheses count, and the claim is one of all that are certain."""
-    rules = association_rules(itemsets, 0.5, certain="95%")
-    few = association_rules(itemsets, 0.5, certain="95%", consequent=["11"], metric="lift", min_threshold=1.1)
-    assert 0 < few["certain"].sum() < rules["certain"].sum()
-    claims = [each.attrs["assocpriv"]["certain"] for each in (rules, few)]
-    assert claims[0] == claims[1]
-    assert claims[0]["found"] == rules["certain"].sum()
-    known = dict(zip(sides(rules), rules[["p_value", "certain"]].to_numpy(), strict=True))
-    for pair, row in zip(sides(few), few[["p_value", "certain"]].to_numpy(), strict=True):
-        assert known[pair].tolist() == row.tolist()
+def test_a_filter_does_not_change_what_is_claimed(itemsets: pd.DataFrame) -> None:
+    """Rules keep their probabilities and marks, heads count all of them, and so does what is said of certain ones."""
+    rules = association_rules(itemsets, 0.5)
+    few = association_rules(itemsets, 0.5, consequent=["11"])
+    claims = ["probability", "listed", "sure"]
+    known = dict(zip(sides(rules), rules[claims].to_numpy().tolist(), strict=True))
+    assert 0 < few["listed"].sum() < rules["listed"].sum()
+    assert [known[pair] for pair in sides(few)] == few[claims].to_numpy().tolist()
     text = rule_lines(few, 50)
-    assert f"hidden by the filters: {len(rules) - len(few)} rows" in text
-    assert f"of all {claims[0]['found']}, of which {few['certain'].sum()} are shown" in text[-1]
+    assert text[0].startswith(f"{rules['listed'].sum()} rules of a confidence of 50% or more")
+    assert text[-1] == f"hidden by the filters: {len(rules) - len(few)} rows"
     marked = itemset_lines(itemsets, 99, ItemsetFilter(contains=["11"]))
-    assert f"certain, {itemsets['certain'].sum()} of" in marked[-1]
-    assert "are shown" in marked[-1]
+    starred = [line for line in marked if "  * " in line]
+    assert 0 < len(starred) < itemsets["certain"].sum()
+    assert marked[-1].startswith(f"*: certain, {itemsets['certain'].sum()} of")
 
 
-def test_every_size_has_its_share_of_few_rows(reports: ap.Reports) -> None:
+def test_every_size_has_its_share_of_few_rows(itemsets: pd.DataFrame) -> None:
     """Where there is room for few rows, each size has as many as the others, the largest of its own, by turns."""
-    table = mine(reports, "2%")
-    numbers = table[table["frequent"]]["length"].value_counts()
+    numbers = itemsets[itemsets["listed"]]["length"].value_counts()
     assert numbers[1] > 6
     assert {2, 3} <= set(numbers.index)
-    shown = [row.count(",") + 1 for row in itemset_lines(table, 6) if row.strip()[0].isdigit()]
+    lines = itemset_lines(itemsets, 6)
+    shown = [row.count(",") + 1 for row in lines if row.strip()[0].isdigit()]
     assert len(shown) == 6
     assert all(shown.count(k) >= min(2, numbers[k]) - (len(numbers) > 3) for k in numbers.index)
-    assert "more single items" in itemset_lines(table, 6)[-1]
-    names = [row.rsplit("  ", 1)[1] for row in itemset_lines(table, 99, ItemsetFilter(size=1, sort="name"))[1:-1]]
+    assert any(f"{numbers[1] - shown.count(1)} more single items" in line for line in lines)
+    names = [row.split()[-1] for row in itemset_lines(itemsets, 99, ItemsetFilter(size=1, sort="name"))[1:-2]]
+    assert len(names) == numbers[1]
     assert names == sorted(names, key=int)
-    record = mined_record(table, ItemsetFilter(contains=["11"], size="2.."))
-    assert record["hidden"] == len(table) - len(record["itemsets"])
+    record = mined_record(itemsets, ItemsetFilter(contains=["11"], size="2.."))
+    assert record["hidden"] == len(itemsets) - len(record["itemsets"])
     assert all("11" in row["itemset"] and len(row["itemset"]) >= 2 for row in record["itemsets"])
 
 
-def test_advised_supports_are_rounded_so_that_they_show_what_is_said(itemsets: pd.DataFrame) -> None:
-    """The largest estimate is rounded down and what can be believed up; where nothing can be, that is what is said."""
-    facts = mining_facts(itemsets)
-
-    def said(largest: float, needed: float) -> str:
-        least = max(0.5, 2 * largest)
-        level = replace(facts.levels[0], std_error=0.0, min_support=least, level_discoverable_support=needed)
-        return describe_undecided(replace(facts, levels=(level,), largest_estimate=largest))[0]
-
-    assert "is 19.2%: try at most that; estimates can be believed from 10.5% on" in said(0.19279, 0.10401)
-    assert "is 0.0123%: try at most that; estimates can be believed from 0.00457% on" in said(0.00012399, 0.0000456001)
-    assert "is 9.99%, and estimates can be believed from 10.1% on: to find more, collect" in said(0.09999, 0.10001)
-    for needed in (1.2749, np.inf):
-        assert "is -0.124%, and these reports show no support below 100%: collect more" in said(-0.001234, needed)
-
-
-@pytest.mark.parametrize("given", ["٣", "1_0", True, "nan", "inf", "two", "", pytest.param(10**5000, id="long")])
-def test_a_threshold_is_a_plain_number(given: object) -> None:
-    """What Python would read as a number but people do not write as one is refused; percentages have no limit."""
-    with pytest.raises(EstimateError, match="the least value of the metric must be a number such as"):
-        RuleFilter("lift", given)  # type: ignore[arg-type]
-    rules = pd.DataFrame({
-        "antecedents": [frozenset("a"), frozenset("b")], "consequents": [frozenset("c")] * 2, "lift": [1.1, 1.3]
-    })  # fmt: skip
-    for same in ("120%", 1.2, "1.2", "6/5", np.float64(1.2)):
-        assert len(RuleFilter("lift", same).select(rules)) == 1
-    assert len(RuleFilter("lift", -1).select(rules)) == 2
-
-
-@pytest.mark.filterwarnings("ignore:itemsets of")
-def test_finding_nothing_says_which_support_to_try(reports: ap.Reports) -> None:
-    """The largest estimate and the support that can be believed are said, and that support finds something."""
-    with pytest.warns(UserWarning, match="nothing was found; the largest estimate of a single item is 3") as warned:
-        assert not len(ap.mine(reports, "0.001%"))
-    said = str(next(each.message for each in warned if "nothing was found" in str(each.message)))
-    support = said.rsplit("try ", 1)[1].split(",", maxsplit=1)[0]
-    assert len(ap.mine(reports, support))
-    with pytest.warns(UserWarning, match="try at most that") as warned:
-        assert not len(ap.mine(reports, "90%"))
-    said = str(next(each.message for each in warned if "nothing was found" in str(each.message)))
-    assert len(ap.mine(reports, re.findall(r"[0-9.]+%", said)[0]))
-    few = ap.Reports(reports.plan, reports.packed[:20])
-    with pytest.warns(UserWarning, match="collect more reports"):
-        assert not len(ap.mine(few, "1%", max_itemset=1))
-
-
-def test_what_is_not_told_from_nobody_has_no_confidence_in_the_text(reports: ap.Reports) -> None:
-    """Confidence and lift are dashes where antecedent or rule may be nobody's; estimates stay in the table."""
-    few = ap.Reports(reports.plan, reports.packed[:300])
-    rules = [([str(a)], [str(b)]) for a, b in combinations(range(4, 12), 2)] + [(["1"], ["2"])]
-    answers = answer(few, [], rules)
-    lines = answer_lines(answers)
-    rows = [line for line in lines if "→" in line]
-    assert any("—        —" in line for line in rows)
-    assert not any("%" in line.split("—")[0] and "-" in line.split("  ")[0] for line in rows)
-    assert sum("not told from nobody" in line for line in lines) in (1, 2)
-    assert "—        —" not in answer_lines(answer(reports, [], rules[-1:]))[2]
+def test_what_is_listed_stands_first(itemsets: pd.DataFrame) -> None:
+    """Of each size what is listed comes before what is not, larger supports before smaller ones."""
+    frame = LightFrame.of(itemsets).assign(listed=itemsets["support"].rank().to_numpy() % 2 == 0)
+    shown = frame.take(rows_to_show(frame, ItemsetFilter(), len(frame)))
+    assert len(shown) == len(frame)
+    for k in (1, 2):
+        keys = list(zip(shown["listed"], shown["support"], strict=True))
+        own = [key for key, length in zip(keys, shown["length"], strict=True) if length == k]
+        assert {key[0] for key in own} == {True, False}
+        assert own == sorted(own, reverse=True)
 
 
 def test_long_names_are_whole_in_a_pipe_and_fit_a_terminal() -> None:
@@ -210,18 +155,11 @@ def test_rules_of_no_table_are_a_type_error_that_says_what_to_pass(wrong: object
             ap.refine(wrong, plan)  # type: ignore[arg-type]
 
 
-def test_no_rule_has_its_reason(reports: ap.Reports, itemsets: pd.DataFrame) -> None:
-    """Where no rule is left, the table says why: no pairs, a name that none holds, or a threshold above all."""
-    singles = itemsets[itemsets["length"] == 1]
-    table = itemsets[itemsets["itemsets"].isin([frozenset(["1"]), frozenset(["11"]), frozenset(["1", "11"])])]
-    largest = association_rules(table)["confidence"].max()
-    for rows, arguments, why in (
-        (singles, {}, "the table has no itemset of two items or more"),
-        (itemsets, {"contains": ["nosuch"]}, "no itemset of the table has 'nosuch'"),
-        (table, {"min_confidence": (1 + largest) / 2}, f"the largest confidence is {largest:.1%}"),
-    ):
-        assert association_rules(rows, **arguments).attrs["assocpriv"]["none"].startswith(why)
-    assert "none" not in association_rules(table, largest).attrs.get("assocpriv", {})
+def test_names_that_nothing_holds_are_told(reports: ap.Reports, itemsets: pd.DataFrame) -> None:
+    """A name that no itemset has is the reason for no rule; one that is not in the plan is refused."""
+    none = association_rules(itemsets, contains=["nosuch"]).attrs["assocpriv"]["none"]
+    assert none.startswith("no itemset of the table has 'nosuch'")
+    other = planned(["nosuch", "tea"], 1, ap.Breach("5%", "50%"))
     with pytest.raises(EstimateError, match="'nosuch' is not in the plan's catalogue"):
-        ItemsetFilter(["nosuch"]).check(reports.plan)
-    ItemsetFilter(["11", 3]).check(reports.plan)
+        ItemsetFilter(["nosuch"]).check([reports.plan])
+    ItemsetFilter(["11", 3, "nosuch"]).check([reports.plan, other])

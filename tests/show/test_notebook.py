@@ -24,29 +24,31 @@ MOST = 10_000  # letters
 
 @pytest.fixture(scope="module")
 def mined() -> pd.DataFrame:
-    """Itemsets of hostile names, and of more items than are shown; too few reports to tell all of them."""
+    """Itemsets of hostile names, and of more items than are shown."""
     names = [*HOSTILE, *map(str, range(20))]
     plan = planned(names, 2, ap.Breach("5%", "50%"))
     rng = np.random.default_rng(4)
     baskets = [[names[at], names[(at + 1) % 27]] for at in (rng.integers(27, size=40_000) ** 2 // 27).tolist()]
-    with pytest.warns(UserWarning, match="uncertain"):
-        return ap.mine(ap.randomize(baskets, plan), 0.02)
+    return ap.mine(ap.randomize(baskets, plan), 0.02)
 
 
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ({"top": 2}, "the 2 largest estimates of"),
-        ({"min_support": "auto"}, "minimum support the lowest at which finds can be believed, from"),
-        ({"min_support": "40%"}, "minimum support 40.00%"),
+        ({"top": 2}, "the 2 largest supports; "),
+        ({}, "% or more, the least that is likely to be told from noise"),
+        ({"min_support": "40%"}, "itemsets of a support of 40% or more; about none of them may be below it"),
     ],
 )
 def test_a_mined_table_says_what_it_was_asked(wanted: dict[str, Any], said: str) -> None:
-    """No minimum support where none was given; and what supports are shares of."""
+    """The minimum support, given or found, or how many; what supports are shares of; that few reports tell little."""
     plan = planned(4, 2, ap.Breach("5%", "90%"))
-    text = html_of(ap.mine(ap.randomize([{"0", "1"}, {"1", "2"}] * 4000, plan), **wanted))
+    with pytest.warns(UserWarning, match="tell little"):
+        found = ap.mine(ap.randomize([{"0", "1"}, {"1", "2"}] * 2000, plan), **wanted)
+    text = html_of(found)
     assert said in text
     assert "supports are those within at most 2 sampled items" in text
+    assert "4,000 reports tell little" in text
 
 
 def html_of(thing: Any) -> str:
@@ -59,13 +61,12 @@ def html_of(thing: Any) -> str:
 
 
 def test_a_mined_table_shows_its_finds(mined: pd.DataFrame) -> None:
-    """The first rows with intervals, how many are left out, and what cannot be decided; a selection does so too."""
+    """The first rows with intervals, and how many are left out; a selection does so too."""
     text = html_of(mined)
     for row in mined.head(15).to_dict("records"):
         assert share(row["support"]) in text
     assert f"… and {len(mined) - 15} more" in text
     assert "40,000 reports" in text
-    assert "itemsets of 1: uncertain" in text
     assert "… and" not in html_of(mined.head(3))
     assert len(mined[mined["length"] == 1]._repr_html_()) > 100
     assert isinstance(mined, pd.DataFrame)
@@ -79,11 +80,15 @@ def test_what_is_no_such_table_any_more_is_shown_by_pandas(mined: pd.DataFrame) 
 
 
 def test_rules_show_confidence_with_its_interval(mined: pd.DataFrame) -> None:
-    """A row a rule."""
+    """A row a rule, and whether it is sure; of a whole table also how many are expected to be false."""
     rules = ap.association_rules(mined, 0.01)
     text = html_of(rules)
-    assert f"{min(rules['confidence'].iloc[0], 1):.1%}" in text
-    assert "who has" in text
+    first = rules.iloc[0]
+    assert f"{first['confidence']:.1%}{first['confidence_ci_low']:.1%} to {first['confidence_ci_high']:.1%}" in text
+    assert f"{rules['listed'].sum()} rules of a confidence of 1% or more, about" in text
+    assert "expected to be false" not in html_of(rules.head(3))
+    assert rules["sure"].iloc[0]
+    assert "yes" in text
 
 
 def test_plans_say_what_they_promise() -> None:

@@ -25,12 +25,13 @@ from planned import planned
 
 import assocpriv as ap
 from assocpriv import numeric
+from assocpriv.files.itemsets import LightFrame
 from assocpriv.files.tree_models import read_tree
-from assocpriv.planning.discovery import foresee
 from assocpriv.plans.tree_model import tree_lines
 from assocpriv.promise.errors import EstimateError, FileError, PlanError
 from assocpriv.show.charts import Edge, Point, Strip, graph, matrix, scatter, strips
-from assocpriv.show.figures import number, share
+from assocpriv.show.figures import number
+from assocpriv.show.itemsets import derived_lines
 from assocpriv.show.pages import page, write_page
 from assocpriv.show.sheets import Line, tree_page
 from bench.speed.pages import large_table
@@ -75,27 +76,31 @@ class Tags(HTMLParser):
 
 
 def test_it_answers_first(hostile: tuple[pd.DataFrame, Any]) -> None:
-    """What was found stands before anything else; the promise, noise and what more people would show follow."""
+    """What was found stands before anything else, with how many may be false; how sure it is and the promise follow."""
     frame, plan = hostile
     text = page(frame, plan, min_confidence="20%")
-    sure = text.count("<td>yes\n")
-    assert f"20,000 reports show {sure} itemset" in text
-    assert sure > 3
-    for said in ("5% likely", "90% likely", "γ is at most", "4 × as many", "twice the ε", plan.plan_id):
+    listed = int(frame["listed"].sum())
+    assert f"20,000 reports show {listed} itemsets of a support of 5% or more; about " in text
+    itemsets, rules = text.split('<table id="rules-table"')
+    assert itemsets.count("<td>yes\n") == listed > 3
+    derived = ap.association_rules(frame, "20%")
+    assert f"{derived['listed'].sum()} rules of a confidence of 20% or more, about " in text
+    assert rules.count("<td>yes\n") == derived["sure"].sum() > 3
+    for said in ("5% likely", "90% likely", "γ is at most", plan.plan_id):
         assert said in text
     headings = re.findall(r"<h2[^>]*>(?:<span[^>]*></span>)?([^<]+)", text)
-    assert [each.split()[0] for each in headings] == ["What", "What", "Which", "Is", "How", "May"]
+    assert [each.split()[0] for each in headings] == ["What", "How", "Which", "Is", "May"]
 
 
 def test_figures_are_the_tables(hostile: tuple[pd.DataFrame, Any]) -> None:
-    """Every frequent itemset is a row with its estimate and interval, the surest first."""
+    """Every itemset is a row with its support and interval."""
     frame, _ = hostile
     text = page(frame)
     rows = re.findall(r'<tr><th scope="row">.*?<td>(\d+)<td>([\d.]+)%<td>([\d.]+)%<td>([\d.]+)%', text)
-    wanted = frame.loc[frame["frequent"], ["length", "support", "ci_low", "ci_high"]] * [1, 100, 100, 100]
+    wanted = frame[["length", "support", "ci_low", "ci_high"]] * [1, 100, 100, 100]
     assert len(wanted) == len(rows)
     found = np.array(rows, dtype=float)
-    assert np.sort(found, axis=0) == pytest.approx(np.sort(wanted.to_numpy().clip(0, 100), axis=0), abs=0.0051)
+    assert np.sort(found, axis=0) == pytest.approx(np.sort(wanted.to_numpy(), axis=0), abs=0.0051)
 
 
 def test_no_name_breaks_it(hostile: tuple[pd.DataFrame, Any]) -> None:
@@ -108,7 +113,7 @@ def test_no_name_breaks_it(hostile: tuple[pd.DataFrame, Any]) -> None:
     assert not {name for name in parsed.attributes if name.startswith("on")}
     shown = "".join(parsed.data)
     for name in HOSTILE:
-        if any(name in itemset for itemset in frame.loc[frame["frequent"], "itemsets"]):
+        if any(name in itemset for itemset in frame["itemsets"]):
             assert name[:40] in shown
     assert "x" * 100 not in text
     assert max(map(len, text.splitlines())) < 100_000
@@ -119,58 +124,34 @@ def test_a_page_is_small() -> None:
     assert len(page(large_table(1_000, 200)).encode()) < 300_000
     text = page(large_table(5_000, 1_000))
     assert len(text.encode()) < 300_000
-    told = re.search(r"show ([\d,]+) itemsets for sure; ([\d,]+) more may be chance", text)
-    assert told
-    assert sum(int(each.replace(",", "")) for each in told.groups()) == 5_000
-    assert "the 1000 surest, 4,000 more are in the table" in text
+    assert "show 5,000 itemsets of a support" in text
+    assert "the 1,000 largest, 4,000 more are in the table" in text
     assert re.search(r"the 250 surest, [\d,]+ more are left out", text)
 
 
 def test_nothing_found(hostile: tuple[pd.DataFrame, Any]) -> None:
-    """A table without a find says so, and what could have been seen."""
+    """A table in which nothing is listed says so."""
     _, plan = hostile
-    baskets = [{name} for name in ("milk", "bread", "tea") * 700]
+    baskets = [{name} for name in ("milk", "bread", "tea") * 2_000]
     text = page(ap.mine(ap.randomize(baskets, plan), 0.9, max_itemset=2), plan)
-    assert re.search(r"From 2,100 reports nothing was found; the largest estimate of a single item is \d", text)
-    assert "No itemset of the wanted support was found" in text
+    assert "6,000 reports show 0 itemsets of a support of 90% or more." in text
+    assert "No itemset is likely to have the wanted support" in text
 
 
-def test_too_small_a_support() -> None:
-    """What more people would show is what the plan foresees, of all itemsets there are; it says which support to ask.
-
-    A page that counted one candidate foresaw single items from half of that.
-    """
-    plan = planned(items=1000, transaction_size=3, promise=ap.Breach("5%", "50%"))
-    text = page(ap.mine(ap.randomize([[0, 1], [2]] * 5_000, plan), 0.001), plan)
-    assert re.search(r"estimates can be believed from [\d.]+% on: try", text)
-    assert "too small a support was asked for" in text
-    assert "Asked for: itemsets with a support of 0.100% or more" in text
-    times = [foresee(plan, times * 10_000).discoverable.level for times in (2, 4, 10)]
-    for size, name in ((1, "single items"), (2, "pairs"), (3, "triples")):
-        row = "".join(f'<td class="number">{share(level[size])}</td>' for level in times)
-        assert re.search(rf'<th scope="row">{name}</th><td class="number">[^<]*</td>{row}</tr>', text), name
-
-
-def test_an_estimate_beyond_everybody() -> None:
-    """Noise may say more than 100%: that is shown as the table has it, and not as none."""
-    plan = planned(["milk", "bread"], 2, PROMISE)
-    for _ in range(40):
-        frame = ap.mine(ap.randomize([["milk"]] * 400, plan), "50%")
-        if frame["support"].iloc[0] > 1:
-            break
-    else:
-        pytest.fail("40 tables of what everybody has, none beyond 100%: a chance of 1e-12")
-    assert f"<td>{100 * frame['support'].iloc[0]:.2f}%<td>" in page(frame)
-
-
-def test_what_is_certain_is_called_so() -> None:
-    """With a level of certainty the page says which support is claimed at which level, not what is chance."""
-    plan = planned(["milk", "bread", "tea"], 2, PROMISE)
-    reports = ap.randomize([["milk"], ["bread"]] * 9_000 + [["milk", "tea"]] * 2_000, plan)
-    text = page(ap.mine(reports, "9.5%", certain="95%", confidence_level="99%"), plan, min_confidence="5%")
-    assert re.search(r"14,000 reports show \d+ itemsets with a support of 9.50% or more, at 95%", text)
-    assert "may be chance" not in text
-    assert "intervals of about 99%" in text
+def test_nothing_is_beyond_everybody_and_intervals_are_as_asked() -> None:
+    """What everybody has: no share above 100%; the level of intervals that was asked for is said, as text too."""
+    plan = planned(["milk", "bread", "tea"], 3, PROMISE)
+    frame = ap.mine(ap.randomize([["milk", "bread"]] * 6_000, plan), "50%", confidence_level="99%")
+    text = page(frame)
+    shares = [float(each) for each in re.findall(r"<td>([\d.]+)%", text)]
+    assert len(shares) == 3 * 3 + 2 * 4
+    assert max(shares) <= 100
+    assert len(re.findall("intervals of 99%", text)) == 2
+    rules = ap.association_rules(frame, light=True)
+    lines = derived_lines(LightFrame.of(frame), rules, 9)
+    assert "99% interval" in lines[-3]
+    for line, row in zip(lines[-2:], rules.to_dict(), strict=True):
+        assert line.split()[:2] == [f"{row['confidence']:.1%}", f"{row['confidence_ci_low']:.1%}–"]
 
 
 def test_long_names_leave_fewer_rows() -> None:
@@ -180,7 +161,7 @@ def test_long_names_leave_fewer_rows() -> None:
     wide.attrs = table.attrs
     text = page(wide)
     assert len(text.encode()) < 300_000
-    shown = int(re.search(r"the ([\d,]+) surest, ([\d,]+) more are in the table", text).group(1))
+    shown = int(re.search(r"the ([\d,]+) largest, ([\d,]+) more are in the table", text).group(1))
     assert 50 < shown < 1000
     assert text.count('<tr><th scope="row"><bdi>') == shown
 
@@ -201,14 +182,14 @@ def test_bad_input(hostile: tuple[pd.DataFrame, Any], tmp_path: Path) -> None:
 
 
 def test_charts_of_odd_numbers() -> None:
-    """Estimates may be negative, above 1 or unknown; a chart of nothing is nothing."""
+    """Supports may be nothing or all; a chart of nothing is nothing, names are text."""
     assert strips([]) == scatter([]) == graph([], []) == ""
-    assert strips([Strip("pairs", [], [], None)]) == ""
-    drawn = strips([Strip("pairs", [-0.1, 1.4, 1e-9], [True, False, True], 0.02), Strip("triples", [], [], None)])
-    assert "nan" not in drawn + scatter([Point(0.1, 1.7, float("nan"), "a → b"), Point(-1, 0.2, 1, "c")])
+    assert strips([Strip("pairs", [], [], 0.0)]) == ""
+    drawn = strips([Strip("pairs", [0.0, 1.0, 1e-9], [True, False, True], 0.02), Strip("triples", [], [], 0.02)])
+    assert "nan" not in drawn + scatter([Point(0.1, 1.0, 3.0, "a → b"), Point(0, 0.2, 1, "c")])
     assert matrix([], [], []) == ""
-    assert matrix(["<a>"], ["b"], [Edge(0, 0, 1.7, float("nan"), "<a>")]).count("&lt;a&gt;") == 2
-    assert graph(["<a>", "b"], [Edge(0, 1, 2.0, 3.0, "<a>")]).count("&lt;a&gt;") == 2
+    assert matrix(["<a>"], ["b"], [Edge(0, 0, 1.0, 3.0, "<a>")]).count("&lt;a&gt;") == 2
+    assert graph(["<a>", "b"], [Edge(0, 1, 1.0, 3.0, "<a>")]).count("&lt;a&gt;") == 2
 
 
 def test_chromium_shows_the_page(hostile: tuple[pd.DataFrame, Any], tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from assocpriv.plans.question import Question
 from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PrivacyLimitError
-from assocpriv.server.supports import Respondents, covariance, estimate_supports
+from assocpriv.server.supports import Respondents, estimate_supports
 from assocpriv.simulation.enumeration import distribution
 
 Law = dict[bytes, Fraction]
@@ -237,28 +237,6 @@ def test_variances_of_two_reports(name: str) -> None:
     assert (mean, variance) == (Fraction(1, 2), estimated)
     mean, variance, estimated = moments(mixed, mixed, "population_variance")
     assert (mean, variance) == (Fraction(1, 2), estimated)
-
-
-def test_covariances_of_one_report() -> None:
-    """E of the covariance estimate is the covariance of the estimates of A, C and A ∪ C, given the transaction."""
-    plan = make(4, 2, OPERATORS["m2"], "bch")
-    model = SupportModel.of(plan.items.operator)
-    members = {"a": [1, 0], "c": [0, 1], "b": [1, 1]}
-    for transaction in [{0, 1}, {0}, {2, 3}]:
-        shown = shown_law(plan, law_of(plan, transaction))
-        for left, right in combinations(members, 2):
-            joint = estimated = one = other = 0.0
-            for items, p in shown.items():
-                counts = np.array([[1, 0 in items, 1 in items, {0, 1} <= items]], dtype=np.int64)
-                z = [_value(model, members[name], counts) for name in (left, right)]
-                joint, one, other = joint + float(p) * z[0] * z[1], one + float(p) * z[0], other + float(p) * z[1]
-                arguments = (counts, Respondents(1, model), members[left], members[right])
-                estimated += float(p) * float(covariance(*arguments, population=False)[0])
-            assert estimated == pytest.approx(joint - one * other, abs=1e-9)
-
-
-def _value(model: SupportModel, member: list[int], counts: np.ndarray) -> float:
-    return float(counts[0] @ np.array([float(w) for w in model.moment_weights(member)]))
 
 
 @pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)

@@ -480,10 +480,10 @@ def test_the_whole_way(rng, tmp_path):
     assert len(reports) == n_reports
     found = mine(reports, "15%")
     names = {frozenset(str(item) for item in chosen) for chosen in likely.tolist()}
-    assert names <= set(found.loc[found["frequent"], "itemsets"])
+    assert names <= set(found.loc[found["listed"], "itemsets"])
     itemsets = [sorted(map(int, itemset)) for itemset in found["itemsets"]]
     truth = np.array([naive.count_itemset(baskets, itemset) / n_reports for itemset in itemsets])
-    assert (np.abs(found["support"] - truth) < fit.Z_LIMIT * found["std_error"]).all()
+    assert (np.abs(found["unbiased"] - truth) < fit.Z_LIMIT * found["unbiased_error"]).all()
 
     rho = Fraction(plan.items.fixed.report_size, plan.items.padded_items)
     bits = 8
@@ -500,7 +500,7 @@ def test_the_whole_way(rng, tmp_path):
             int(counter.count(np.array(list(combinations(itemset, j)), dtype=np.int64)).sum()) for j in range(1, k + 1)
         ]
         estimate = estimate_supports(np.array([sums], dtype=np.int64), wrong)
-        worst = max(worst, float(abs(estimate.support[0] - true) / estimate.std_error(population=False)[0]))
+        worst = max(worst, float(abs(estimate.support[0] - true) / estimate.std_error()[0]))
     assert worst > 2 * fit.Z_LIMIT
 
 

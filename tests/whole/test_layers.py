@@ -53,7 +53,8 @@ LATE = {
 }  # fmt: skip
 LATE_IN = {
     "cli.main": {"traceback"},  # only where something broke
-    "cli.options": {"difflib", "resource"},  # only where a name is wrong; Windows has none
+    # only where a name is wrong; Windows has none; --help does not need it
+    "cli.options": {"difflib", "resource", "files.reports"},
     "kernels.compiling": {"hashlib"},  # --help does not need it
     # --help loads it, and neither of these
     "kernels.parallel": {"numpy", "psutil"},
@@ -68,7 +69,6 @@ LATE_IN = {
     "plans.kind": {"plans.published"},
     # plans are made, and say what forged reports do to them, without the miner
     "planning.sizes": {"server.crafted"},
-    "server.crafted": {"server.apriori", "server.ask"},
     # of files it may import nothing, so not what loads pyarrow late
     "spark.session": {"pyarrow"},
 }

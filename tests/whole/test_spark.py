@@ -38,7 +38,7 @@ from assocpriv.server.spark import SparkReports
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.spark import connect, mine, randomize, read_reports, reports_of, session
 
-pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")  # what few reports cannot decide
+pytestmark = pytest.mark.filterwarnings("ignore:.* reports tell little")
 
 PROMISE = ap.Breach("5%", "99%")  # weak, so that few reports tell much
 N_ITEMS = 200
@@ -127,13 +127,16 @@ def assert_same(one: pd.DataFrame, other: pd.DataFrame) -> None:
     assert one.attrs == other.attrs
 
 
-def test_tables_are_the_same(spark: Any, folder: Path) -> None:
-    """What is mined of files, with tests, and of a DataFrame, and what is asked."""
+def test_tables_are_the_same(spark: Any, folder: Path, tmp_path: Path) -> None:
+    """What is mined of files, with tests, of two plans, and of a DataFrame, and what is asked."""
     plan, files = ap.read_reports(folder).plan, read_reports(folder, spark)
-    assert_same(ap.mine(files, 0.1, certain="95%"), ap.mine(folder, 0.1, certain="95%"))
+    assert_same(ap.mine(files, certain="95%"), ap.mine(folder, certain="95%"))
     assert_same(ap.ask(files, [["0"], ["2", "1"]]), ap.ask(folder, [["0"], ["2", "1"]]))
+    ap.randomize([{"0", "1"}, {"2"}] * 200, planned(["2", "1", "0"], 2, PROMISE)).write(tmp_path / "other.parquet")
+    both = [folder, tmp_path / "other.parquet"]
+    assert_same(mine(both, spark=spark, max_itemset=1), ap.mine(both, max_itemset=1))
     frame = spark.read.parquet(str(folder)).repartition(3).toDF("till.report")
-    assert_same(mine(frame, plan, 0.1, column="till.report"), ap.mine(folder, 0.1))
+    assert_same(mine(frame, plan, column="till.report"), ap.mine(folder))
     with pytest.raises(EstimateError, match="rows of a DataFrame have none"):
         mine(frame, plan, 0.1, column="till.report", certain="95%")
 

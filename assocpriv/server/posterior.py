@@ -1,0 +1,345 @@
+"""Supports of whole baskets, and how sure they are, from all reports of one or several collections.
+
+What reports estimate without bias (supports.py) is noisy, and the largest of many noisy estimates are too large. So a
+support is told by its posterior, under priors that are fitted to the same reports. Step by step:
+
+1. An estimate s' ± e within sampled items becomes one of whole baskets (undoing.py), x = F s' with variance
+   (F e)² + (τ m)²; F and τ are had at the posterior mean m, never at the noisy s'. Of several collections the x are
+   averaged by their inverse variances.
+2. Items: the prior is a mixture of uniforms U(0, a). Items and their leans are told in turn.
+3. Pairs: a guess g says how often two items would meet if baskets of each size took items by chance, and the lesser
+   item's support u is a bound; the prior is a mixture of uniforms between multiples of g and parts of the way to u.
+4. Larger itemsets: as pairs, with g the least over two items i, j of s(A∖i) s(A∖j) / s(A∖ij).
+5. A support is at most that of the least subset, whose error moves the bound and with it the guess: the nodes of
+   mixtures.py. At the end means are lowered to that of the least subset.
+
+What the law of sizes leaves unsure is common to all itemsets of a size; each has its share of it (``common``).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.server.counting import find_itemsets
+from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, Mixtures, fit_weights, posterior, seen_in
+from assocpriv.server.undoing import FIRST_LEAN, THETA, Curve, fit_leans
+from assocpriv.server.waves import Seen, Waves
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_LEAST_VARIANCE, _LEAST_PRECISION = 1e-18, 1e-12
+_BLOCK = 1 << 13  # itemsets at a time, where much is made of each
+_PASSES, _ITEM_PARTS, _ITEM_STEPS = 4, 40, 300
+_SET_STEPS, _SET_PSEUDO, _STRATA_FROM = 200, 10.0, 300
+_PAIR_WEIGHTS = np.array([3.0, 2.0, 2.5, 0.8, 1.0, 0.5, 0.5])
+_LARGER_WEIGHTS = np.array([1.0, 0.3, 0.3, 1.5, 3.0])
+
+
+# ---- what is told
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Itemsets of one size, int64 (itemsets, k) with increasing ids, and what is told of them.
+
+    Attributes:
+        parents: rows, in the level of one item less, of the sets without each of the items, int64 (itemsets, k).
+        sums: of each wave C_0 … C_k.
+        within: of each wave S_0 … S_k (waves.py), as they are thought to be.
+        told: posteriors; ``support`` and ``error`` are their means and standard deviations.
+        unbiased, noise: estimates before any prior, in whole baskets, and their standard errors.
+        common: the relative error that they share with all others of their size.
+        sampled, sampled_error: unbiased estimates within sampled items, of the first wave, and their standard errors.
+    """
+
+    itemsets: Ints
+    parents: Ints
+    sums: list[Ints]
+    within: list[Floats]
+    told: Mixtures
+    support: Floats
+    error: Floats
+    unbiased: Floats
+    noise: Floats
+    common: Floats
+    sampled: Floats
+    sampled_error: Floats
+
+    def __len__(self) -> int:
+        return len(self.itemsets)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What is known of itemsets of one size before anything is told of them: their rows and counts, and estimates.
+
+    ``subsets`` are S_0 … S_k of each wave but for the last.
+    """
+
+    itemsets: Ints
+    parents: Ints
+    sums: list[Ints]
+    seen: list[Seen]
+    subsets: list[Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """Estimates in whole baskets, before any prior: values, variances, and the error that is common to all.
+
+    ``factors`` and ``errors`` are of each wave F, and the standard error within sampled items.
+    """
+
+    x: Floats
+    variance: Floats
+    common: Floats
+    factors: list[Floats]
+    errors: list[Floats]
+
+
+# ---- reading
+
+
+class Reading:
+    """What waves tell of all items, and of larger itemsets when asked."""
+
+    def __init__(self, waves: Waves) -> None:
+        self.waves, self.n_items = waves.waves, len(waves.catalogue)
+        self._leans = [np.zeros(self.n_items) for _ in self.waves]
+        self._deviations = [np.full(self.n_items, FIRST_LEAN) for _ in self.waves]
+        self._curves: dict[tuple[int, int], Curve] = {}
+        self.items = self._read_items()
+
+    def _curve(self, number: int, k: int) -> Curve:
+        if (number, k) not in self._curves:
+            wave = self.waves[number]
+            self._curves[number, k] = Curve.of(wave.law, wave.transaction_size, k)
+        return self._curves[number, k]
+
+    def _evidence(self, shown: _Shown, means: Floats) -> _Evidence:
+        """Return estimates in whole baskets, the sampling undone and errors had at these supports."""
+        k, zero = shown.itemsets.shape[1], np.zeros(len(means))
+        values, precisions, commons, all_factors, errors = zero, zero, zero, [], []
+        for number, (wave, seen) in enumerate(zip(self.waves, shown.seen, strict=True)):
+            if wave.itemset_size < k:
+                all_factors.append(zero + 1.0)
+                errors.append(zero + np.inf)
+                continue
+            leans = self._leans[number][shown.itemsets].mean(axis=1)
+            deviations = np.sqrt((self._deviations[number][shown.itemsets] ** 2).sum(axis=1)) / k
+            curve = self._curve(number, k)
+            factors, unsure = curve.undo(means, leans, deviations)
+            variance = wave.variances(np.column_stack([shown.subsets[number], means / factors]))
+            precision = seen.asked / np.maximum(factors**2 * variance + (unsure * means) ** 2, _LEAST_VARIANCE)
+            values = values + precision * factors * seen.support
+            precisions = precisions + precision
+            commons = commons + (precision * curve.error) ** 2
+            all_factors.append(factors)
+            errors.append(np.where(seen.asked, np.sqrt(variance), np.inf))
+        precisions = np.maximum(precisions, _LEAST_PRECISION)
+        return _Evidence(values / precisions, 1 / precisions, np.sqrt(commons) / precisions, all_factors, errors)
+
+    def _shown(self, itemsets: Ints, parents: Ints, sums: list[Ints], smaller: list[Floats]) -> _Shown:
+        k = itemsets.shape[1]
+        subsets = [sum(each[column] for column in parents.T) / (k - np.arange(k)) for each in smaller]
+        seen = [wave.seen(itemsets, each) for wave, each in zip(self.waves, sums, strict=True)]
+        return _Shown(itemsets, parents, sums, seen, subsets)
+
+    # ---- items
+
+    def _read_items(self) -> Level:
+        itemsets = np.arange(self.n_items, dtype=np.int64)[:, None]
+        parents = np.zeros((self.n_items, 1), dtype=np.int64)
+        sums = [wave.item_sums() for wave in self.waves]
+        small = [wave.seen_small() if wave.itemset_size > 1 else None for wave in self.waves]
+        shown = self._shown(itemsets, parents, sums, [np.ones((1, 1)) for _ in self.waves])
+        means = np.clip(shown.seen[0].support, 0.0, 1.0)
+        for left in reversed(range(_PASSES)):
+            evidence = self._evidence(shown, means)
+            told = _item_posteriors(evidence)
+            means = told.mean
+            for number, told_small in enumerate(small if left else ()):
+                if told_small is not None:
+                    self._read_leans(number, *told_small, means, told.variance)
+        return _level(shown, evidence, told, means)
+
+    def _read_leans(self, number: int, small: Seen, dummy: float, means: Floats, variances: Floats) -> None:
+        """Tell of each item how many of its holders have small baskets."""
+        wave, curve, asked = self.waves[number], self._curve(number, 1), np.flatnonzero(small.asked)
+        leans, deviations = self._leans[number], self._deviations[number]
+        supports = means[asked]
+        factors, shares = curve.undo(supports, leans[asked], deviations[asked])[0], curve.share_small(supports)
+        within = supports / factors
+        errors = np.sqrt(wave.variances(np.column_stack([np.ones(len(asked)), within + dummy, shares * within])))
+        found = fit_leans(shares, within, variances[asked] / factors**2, small.support[asked], errors)
+        leans[asked], deviations[asked] = found
+
+    @cached_property
+    def _by_size(self) -> Floats:
+        """The probability that a basket of each size holds an item, times √P(size), float64 (items, sizes ≥ 2)."""
+        law, curve, supports = self.waves[0].law, self._curve(0, 1), self.items.support
+        theta = np.interp(supports, curve.supports, THETA)
+        holding = -np.expm1(np.log1p(-theta)[:, None] * law.sizes)
+        is_small = law.sizes < self.waves[0].transaction_size
+        small = curve.small_holders(supports, self._leans[0])
+        for chosen, wanted in ((is_small, small), (~is_small, supports - small)):
+            total = holding[:, chosen] @ law.shares[chosen]
+            holding[:, chosen] *= np.divide(wanted, total, out=np.zeros(len(total)), where=total > 0)[:, None]
+        several = law.sizes >= 2
+        return np.asarray(np.minimum(holding, 1.0)[:, several] * np.sqrt(law.shares[several]))
+
+    # ---- larger itemsets
+
+    def asked(self, itemsets: Ints) -> Ints:
+        """Leave those that some wave was asked about as a whole."""
+        return itemsets[np.any([wave.asks(wave.entries[itemsets]) for wave in self.waves], axis=0)]
+
+    def read(self, itemsets: Ints, levels: Sequence[Level], known: Level | None = None) -> Level:
+        """Return what is told of itemsets of k ≥ 2 items, given the levels of 1 … k − 1 items.
+
+        Itemsets are int64 (itemsets, k) in lexicographic order. What is ``known`` already is not counted again.
+        """
+        k, smaller = itemsets.shape[1], levels[-1]
+        parents = [find_itemsets(smaller.itemsets, np.delete(itemsets, dropped, axis=1)) for dropped in range(k)]
+        shown = self._counted(itemsets, np.column_stack(parents), smaller, known)
+        prior = self._prior(shown, smaller, levels[-2] if k > 2 else None)
+        means = prior.guess
+        for turn in range(2):
+            evidence = self._evidence(shown, means)
+            told = prior.posteriors(evidence, prior.weights, fitted=turn == 1)
+            means = told.mean
+        lowered = np.minimum(means, smaller.support[shown.parents].min(axis=1))
+        return _level(shown, evidence, told.moved(lowered - means), lowered)
+
+    def _counted(self, itemsets: Ints, parents: Ints, smaller: Level, known: Level | None) -> _Shown:
+        places = np.full(len(itemsets), -1) if known is None else find_itemsets(known.itemsets, itemsets)
+        new, sums = places < 0, []
+        for number, wave in enumerate(self.waves):
+            each = np.empty((len(itemsets), itemsets.shape[1] + 1), dtype=np.int64)
+            each[new] = wave.sums(itemsets[new], parents[new], smaller.sums[number])
+            if known is not None:
+                each[~new] = known.sums[number][places[~new]]
+            sums.append(each)
+        return self._shown(itemsets, parents, sums, smaller.within)
+
+    def read_again(self, itemsets: Sequence[Ints], known: Sequence[Level]) -> list[Level]:
+        """Return what is told of all items, and of given itemsets of 2, 3, … items, closed under taking subsets."""
+        levels = [self.items]
+        for k, rows in enumerate(itemsets[1:], start=2):
+            levels.append(self.read(rows, levels, known[k - 1] if len(known) >= k else None))
+        return levels
+
+    def _prior(self, shown: _Shown, smaller: Level, smallest: Level | None) -> "_Prior":
+        itemsets, parents = shown.itemsets, shown.parents
+        k, supports = itemsets.shape[1], smaller.support[parents]
+        least = supports.argmin(axis=1)
+        rows = np.arange(len(itemsets))
+        bound, error = supports[rows, least], smaller.error[parents[rows, least]]
+        spread = np.sqrt((smaller.error[parents] ** 2).sum(axis=1))
+        if smallest is None:
+            guess = _together(self._by_size, itemsets)
+            low = np.maximum(supports.sum(axis=1) - 1 - spread, 0.0)
+        else:
+            guess, low = np.full(len(itemsets), np.inf), np.zeros(len(itemsets))
+            for i, j in combinations(range(k), 2):
+                both = smallest.support[smaller.parents[parents[:, i], j - 1]]
+                guess = np.minimum(guess, supports[:, i] * supports[:, j] / np.maximum(both, 1e-12))
+                low = np.maximum(low, supports[:, i] + supports[:, j] - both - 2 * spread)
+        guess = np.minimum(guess, bound)
+        return _Prior(np.maximum(guess, 1e-12), bound, error, np.minimum(low, guess), k == 2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prior:
+    """Guesses, upper bounds with their errors, lower bounds, float64 (itemsets,)."""
+
+    guess: Floats
+    bound: Floats
+    error: Floats
+    low: Floats
+    pairs: bool
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of the parts before anything is fitted."""
+        weights = _PAIR_WEIGHTS if self.pairs else _LARGER_WEIGHTS
+        return np.asarray(weights / weights.sum())
+
+    def intervals(self) -> tuple[Floats, Floats]:
+        """Return the ends of the uniform parts, float64 (itemsets, nodes, parts)."""
+        bound = np.maximum(self.bound[:, None] + NODES * self.error[:, None], 1e-9)
+        g = np.minimum(self.guess[:, None] * bound / np.maximum(self.bound, 1e-9)[:, None], 0.999 * bound)
+        low, zero = np.minimum(self.low[:, None], g), np.zeros_like(g)
+        room = bound - g
+        parts = (
+            [(0.87 * g, 1.15 * g), (zero, g), (0.7 * g, g), (g, 1.5 * g), (g, g + 0.1 * room), (g, bound),
+             (g + 0.6 * room, bound)]
+            if self.pairs
+            else [(0.9 * g, 1.1 * g), (low, g), (low + 0.6 * (g - low), g), (g, g + 0.2 * room), (g, bound)]
+        )  # fmt: skip
+        ends = [
+            np.clip(np.stack(each, axis=2), low[:, :, None], bound[:, :, None]) for each in zip(*parts, strict=True)
+        ]
+        return ends[0], ends[1]
+
+    def _parts(self, evidence: _Evidence) -> tuple[Floats, Floats, Floats]:
+        """Return log densities, means and variances of the parts, float64 (itemsets, nodes, parts), block by block."""
+        low, high = self.intervals()
+        found = tuple(np.empty(low.shape) for _ in range(3))
+        for start in range(0, len(low), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            x, sd = evidence.x[rows, None, None], np.sqrt(evidence.variance)[rows, None, None]
+            for whole, part in zip(found, seen_in(x, sd, low[rows], high[rows]), strict=True):
+                whole[rows] = part
+        found[0][:] += np.log(NODE_WEIGHTS)[:, None]
+        return found[0], found[1], found[2]
+
+    def posteriors(self, evidence: _Evidence, weights: Floats, *, fitted: bool) -> Mixtures:
+        """Return posteriors, with the weights of the parts fitted or as they are given."""
+        density, means, variances = self._parts(evidence)
+        by_row = np.tile(weights, (len(self.guess), 1))
+        if fitted and len(by_row):
+            top = density.max(axis=(1, 2), keepdims=True)
+            likely = np.exp(density - top).sum(axis=1)
+            overall = fit_weights(likely, weights, _SET_PSEUDO, _SET_STEPS)
+            by_row[:] = overall
+            if len(likely) > _STRATA_FROM:
+                common = self.guess >= np.quantile(self.guess, 0.9)
+                for stratum in (common, ~common):
+                    by_row[stratum] = fit_weights(likely[stratum], overall, _SET_PSEUDO, _SET_STEPS)
+        shape = len(self.guess), density.shape[1] * density.shape[2]
+        flat = [each.reshape(shape) for each in (density, means, variances)]
+        told = posterior(flat[0], np.tile(by_row, (1, len(NODES))), flat[1], flat[2])
+        return told.wider(evidence.common)
+
+
+def _together(by_size: Floats, pairs: Ints) -> Floats:
+    """Return how often two items would meet by chance, float64 (pairs,)."""
+    parts = [pairs[start : start + _BLOCK] for start in range(0, len(pairs), _BLOCK)]
+    return np.concatenate([np.empty(0), *((by_size[part[:, 0]] * by_size[part[:, 1]]).sum(axis=1) for part in parts)])
+
+
+def _level(shown: _Shown, evidence: _Evidence, told: Mixtures, support: Floats) -> Level:
+    within = [
+        np.column_stack([subsets, support / factors])
+        for subsets, factors in zip(shown.subsets, evidence.factors, strict=True)
+    ]
+    return Level(
+        shown.itemsets, shown.parents, shown.sums, within, told, support, np.sqrt(told.variance), evidence.x,
+        np.sqrt(evidence.variance), evidence.common, shown.seen[0].support, evidence.errors[0],
+    )  # fmt: skip
+
+
+def _item_posteriors(evidence: _Evidence) -> Mixtures:
+    """Return the posteriors of items, whose prior is a mixture of uniforms from 0 on."""
+    x, sd = evidence.x[:, None], np.sqrt(evidence.variance)[:, None]
+    ends = np.geomspace(min(max(float(sd.min()) / 8, 1e-5), 0.5), 1.0, _ITEM_PARTS)
+    density, means, variances = seen_in(x, sd, np.zeros_like(ends), ends)
+    start = np.full(_ITEM_PARTS, 1 / _ITEM_PARTS)
+    likely = np.exp(density - density.max(axis=1, keepdims=True))
+    weights = fit_weights(likely, start, 1.0, _ITEM_STEPS)
+    return posterior(density, weights, means, variances).wider(evidence.common)

@@ -1,0 +1,49 @@
+"""Draws from the posterior: the table's means, errors and subsets, and what all itemsets share."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from planned import planned
+
+import assocpriv as ap
+from assocpriv.promise.errors import EstimateError
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    """Return what is mined of baskets of which half hold more items than are sampled."""
+    plan = planned(list("abcdefgh"), 2, ap.Breach("1%", "90%"), reports=20_000, sizes="10%")
+    rng = np.random.default_rng(1)
+    baskets = [["a", "b", "c", "d"][: 2 + 2 * int(rng.random() < 0.5)] for _ in range(20_000)]
+    return ap.mine(ap.randomize(baskets, plan), top=12)
+
+
+def test_draws_are_the_tables(table: pd.DataFrame) -> None:
+    """Means and deviations are the table's; no itemset is drawn above one of its subsets; a seed repeats them."""
+    drawn = ap.draws(table, 4_000, seed=3)
+    assert list(drawn.columns) == table["itemsets"].tolist()
+    assert drawn.to_numpy().mean(axis=0) == pytest.approx(table["support"].to_numpy(), abs=0.02)
+    wide = table["support"].between(0.3, 0.9).to_numpy()
+    assert drawn.to_numpy().std(axis=0)[wide] == pytest.approx(table["std_error"].to_numpy()[wide], rel=0.35)
+    for names in table["itemsets"]:
+        for name in names if len(names) > 1 else ():
+            assert (drawn[names] <= drawn[names - {name}]).all()
+    assert drawn.equals(ap.draws(table, 4_000, seed=3))
+    assert not drawn.equals(ap.draws(table, 4_000, seed=4))
+
+
+def test_the_common_error_moves_all_together(table: pd.DataFrame) -> None:
+    """Supports of items that share no reports' noise still go together, by the law of sizes; apart they would not."""
+    drawn = ap.draws(table, 4_000, seed=5)
+    c, d = drawn[frozenset("c")], drawn[frozenset("d")]
+    rows = table.set_index("itemsets").loc[[frozenset("c"), frozenset("d")]]
+    shares = (rows["common_error"] * rows["support"] / rows["std_error"]).to_numpy()
+    assert shares.min() > 0.2
+    assert np.corrcoef(c, d)[0, 1] == pytest.approx(shares.prod(), abs=0.06)  # 4 deviations of 4,000 draws
+
+
+@pytest.mark.parametrize(("count", "seed"), [(0, 1), (1.5, 1), (3, -1), (3, "x")])
+def test_bad_wishes(table: pd.DataFrame, count: object, seed: object) -> None:
+    """A number of draws from 1, a seed from 0."""
+    with pytest.raises(EstimateError, match="draws"):
+        ap.draws(table, count, seed=seed)

@@ -1,0 +1,62 @@
+"""The search for itemsets: candidates against trying all, the likeliest first, what the memory does not hold."""
+
+from itertools import combinations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from planned import planned
+from quiet import mine
+
+from assocpriv.promise.breaches import Breach
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.itemsets import describe_limits, mining_facts
+from assocpriv.server.search import join_candidates, likeliest_pairs
+from assocpriv.simulation.simulate import simulate
+
+itemsets_of_two = st.sets(st.sampled_from(list(combinations(range(6), 2))))
+itemsets_of_three = st.sets(st.sampled_from(list(combinations(range(6), 3))))
+
+
+@given(st.one_of(itemsets_of_two, itemsets_of_three, st.sets(st.tuples(st.integers(0, 5)))), st.integers(1, 3))
+def test_candidates_are_all_itemsets_whose_subsets_are_given(given_sets, fallback):
+    """The join and prune leave exactly the itemsets all of whose subsets one smaller are there, in order."""
+    k = len(next(iter(given_sets))) if given_sets else fallback
+    wanted = [c for c in combinations(range(6), k + 1) if all(s in given_sets for s in combinations(c, k))]
+    candidates = join_candidates(np.array(sorted(given_sets), dtype=np.int64).reshape(-1, k))
+    assert candidates.shape == (len(wanted), k + 1)
+    assert list(map(tuple, candidates.tolist())) == wanted
+
+
+def test_the_likeliest_pairs_come_first(rng):
+    """Half of the pairs are those of the largest products, half those of the largest lesser supports; or all there are.
+
+    About so many of each half: as many as t items have for the lesser supports, ties of products left out.
+    """
+    supports = rng.permutation(1.0 / np.arange(1, 61) ** 2)
+    items = np.sort(rng.choice(60, 40, replace=False))
+    every = list(combinations(items.tolist(), 2))
+    for count in (30, 200, 600):
+        pairs = list(map(tuple, likeliest_pairs(items, supports, count).tolist()))
+        assert pairs == sorted(set(pairs))
+        for key in (lambda a, b: supports[a] * supports[b], lambda a, b: min(supports[a], supports[b])):
+            best = sorted(every, key=lambda pair, key=key: -key(*pair))[: int(0.8 * count / 2)]
+            assert set(best) <= set(pairs)
+        assert len(pairs) <= count
+    assert list(map(tuple, likeliest_pairs(items, supports, len(every)).tolist())) == every
+
+
+def test_the_memory_limits_the_candidates():
+    """Of more itemsets than the memory holds the likeliest are counted, and it is said that others were not."""
+    plan = planned(12, 3, Breach("1%", "99%"), itemset_size=3)
+    baskets = Baskets.from_sets([range(12)] * 100_000 + [[0, 1, 2]] * 100_000, plan.catalogue)
+    reports = simulate(baskets, plan, 0.9, seed=1).reports
+    facts = mining_facts(mine(reports, "1%"))
+    assert facts.counted == [[12, 12], [66, 66], [220, 220]]
+    assert describe_limits(facts) == []
+    few = mine(reports, "1%", memory_bytes=800_000)  # a quarter holds some 90
+    counted, possible = mining_facts(few).counted[2]
+    assert 0 < counted < 100 < possible == 220
+    assert frozenset("012") in set(few["itemsets"])
+    (said,) = describe_limits(mining_facts(few))
+    assert said.startswith(f"{counted} of 220 possible triples were counted")

@@ -1,0 +1,100 @@
+"""Waves: variances by what supports are, the law of sizes from one collection, collections of several plans."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from planned import planned
+
+import assocpriv as ap
+from assocpriv.client.bulk import randomize_chunks
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.promise.errors import EstimateError
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.counting import LocalBackend, count_subsets
+from assocpriv.server.itemsets import mining_facts
+from assocpriv.server.waves import FirstCounts, Waves, law_of_sizes, told_together
+from assocpriv.simulation.enumeration import SeededEntropy
+
+WEAK = ap.Breach("0.1%", "90%")
+N_ITEMS, M = 200, 4
+
+
+def collection(count: int, sizes: str | None = "5%", share: float = 0.3, seed: int = 1) -> tuple[ap.Reports, Baskets]:
+    """Return reports of baskets of two items, and of a share of them of twelve, all drawn from 200 alike."""
+    rng = np.random.default_rng(seed)
+    held = np.where(rng.random(count) < share, 12, 2)
+    chosen = rng.random((count, N_ITEMS)).argpartition(12, axis=1)[:, :12]
+    items = np.concatenate([np.sort(row[:size]) for row, size in zip(chosen, held, strict=True)])
+    baskets = Baskets(Catalogue.numbered(N_ITEMS), np.append(0, np.cumsum(held)), items)
+    plan = planned(N_ITEMS, M, WEAK, reports=count, itemset_size=2, sizes=sizes)
+    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(seed + 1))
+    return ap.Reports(plan, np.concatenate([chunk.packed for chunk in chunks])), baskets
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_variances_are_those_of_the_operator(k: int) -> None:
+    """With known shares of transactions that hold 0 … k of the items, the variance is E Z² − (E Z)² of one report."""
+    plan = planned(30, 5, ap.Breach("5%", "50%"))
+    reports = ap.Reports(plan, np.zeros((100, plan.report_bytes), dtype=np.uint8))
+    (wave,) = Waves.of([LocalBackend.of(reports)], 3).waves
+    shares = np.arange(1, k + 2) / sum(range(1, k + 2))  # of those that hold 0 … k, any of them alike
+    sums = np.array([[sum(shares[held] * len(list(combinations(range(held), j))) for held in range(k + 1))
+                      for j in range(k + 1)]])  # fmt: skip
+    row, transition = (np.array(each, dtype=np.float64) for each in (wave.model.row(k), wave.model.transition(k)))
+    seen = transition @ shares
+    assert row @ seen == pytest.approx(shares[k])
+    assert wave.variances(sums)[0] == pytest.approx((row**2 @ seen - shares[k] ** 2) / 100, rel=1e-12)
+
+
+def test_one_collection_tells_the_law_of_sizes() -> None:
+    """The mean size is told, and with it supports of whole baskets; within sampled items they are far below."""
+    reports, baskets = collection(40_000)
+    law, answers = law_of_sizes(LocalBackend.of(reports))
+    assert 1_500 < answers < 2_500
+    assert abs(law.mean / baskets.sizes.mean() - 1) < 0.1
+    table = ap.mine(reports, top=100, max_itemset=1)
+    facts, truth = mining_facts(table), baskets.sizes.mean() / N_ITEMS
+    assert facts.whole
+    assert facts.sizes is not None
+    _, error = facts.sizes.undoing["1"]
+    assert abs(table["support"].mean() / truth - 1) < 3 * error + 0.02
+    assert table["sampled"].mean() < 0.75 * truth
+
+
+def test_who_asks_nobody_about_sizes_tells_sampled_ones() -> None:
+    """A plan without the question, classes that begin beyond M, and no answers tell supports within sampled items."""
+    for sizes in (None, "5%"):
+        reports, _ = collection(6_000, sizes)
+        plan = reports.plan.as_a(ap.Plan)
+        assert Waves.of([LocalBackend.of(reports)], 2).whole == (sizes is not None)
+    view = ap.SizesView(tuple(bound + 1 for bound in plan.size_bounds))
+    assert replace(plan, questions=(plan.items, replace(plan.questions[1], view=view))).sizes is None
+    nobody = ap.Reports(reports.plan, reports.packed[reports.packed[:, 0] == 0])
+    law, answers = law_of_sizes(LocalBackend.of(nobody))
+    assert answers == 0
+    assert law.sizes.max() == M
+    assert law.shares @ (law.sizes == M) == pytest.approx(0.3, abs=0.1)
+
+
+def test_no_reports_are_refused() -> None:
+    """Of nothing nothing is told."""
+    plan = planned(30, 5, ap.Breach("5%", "50%"))
+    with pytest.raises(EstimateError, match="no reports"):
+        ap.mine(ap.Reports(plan, np.zeros((0, plan.report_bytes), dtype=np.uint8)))
+
+
+def test_covariances_are_those_of_what_is_shown() -> None:
+    """Variances are those that supports have, for the population; dummies, which are nested, go together."""
+    reports, _ = collection(4000, share=0.6)
+    source, dummies = LocalBackend.of(reports).open(), np.arange(N_ITEMS, N_ITEMS + M)
+    first = FirstCounts.of(source[0], N_ITEMS, M, pairs=True)
+    supports, covariances = told_together(first.dummies, source[0].n_reports, source[1])
+    estimates, n = count_subsets(source, dummies[:, None]).estimates(), source[0].n_reports
+    assert supports == pytest.approx(estimates.support.astype(np.float64))
+    assert np.diag(covariances) * n / (n - 1) == pytest.approx(estimates.population_variance.astype(np.float64))
+    assert covariances == pytest.approx(covariances.T)
+    assert np.linalg.eigvalsh(covariances).min() > 0
+    true = np.array([0.4, 0.4, 0, 0])  # two items are fewer than four and than three, not than two
+    assert (np.abs(supports - true) < 5 * np.sqrt(np.diag(covariances))).all()
