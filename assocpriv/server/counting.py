@@ -193,9 +193,8 @@ class ItemsetCounter(ABC):
         """Return C_0 … C_k, int64 (itemsets, k + 1), from those of the (k−1)-subsets and one count of each itemset."""
         k = itemsets.shape[1]
         sums = np.zeros((len(itemsets), k + 1), dtype=np.int64)
-        for dropped in range(k):
-            sums[:, :k] += smaller.sums[find_itemsets(smaller.itemsets, np.delete(itemsets, dropped, axis=1))]
-        sums[:, :k] //= k - np.arange(k)  # exact: every subset of j items was met k − j times
+        parents = [find_itemsets(smaller.itemsets, np.delete(itemsets, dropped, axis=1)) for dropped in range(k)]
+        sums[:, :k] = add_subsets(smaller.sums, np.column_stack(parents))
         if len(itemsets) and self.n_reports:
             sums[:, k] = self.count(itemsets)
         return sums
@@ -252,6 +251,17 @@ def count_subsets(source: Source, itemsets: Ints) -> CountedSubsets:
     """Count all subsets of itemsets of one size: different item ids, int64 (itemsets, k), in any order."""
     counter, model = source
     return CountedSubsets(Respondents(counter.n_reports, model), counter.subsets(itemsets))
+
+
+def add_subsets(smaller: NDArray[Any], parents: Ints) -> NDArray[Any]:
+    """Return sums over subsets of 0 … k − 1 items, (itemsets, k), given those of the sets that lack one item each.
+
+    ``parents`` are the rows of these, int64 (itemsets, k). Every subset of j items is met k − j times: of counts the
+    division is exact.
+    """
+    k = parents.shape[1]
+    total = np.sum([smaller[column] for column in parents.T], axis=0)
+    return np.asarray(total // (k - np.arange(k)) if total.dtype.kind == "i" else total / (k - np.arange(k)))
 
 
 def find_itemsets(known: Ints, wanted: Ints) -> Ints:

@@ -8,6 +8,7 @@ are themselves uncertain, the prior is written down for a few values of what the
 Source: Stephens, False discovery rates: a new deal, Biostatistics 18 (2017): unimodal priors as mixtures of uniforms.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,12 +66,7 @@ class Mixtures:
 
     def quantiles(self, chance: float) -> Floats:
         """Return what each support is below with this probability, cut to [0, 1], float64 (supports,)."""
-        low, high = np.zeros(len(self.means)), np.ones(len(self.means))
-        for _ in range(_BISECTIONS):
-            middle = (low + high) / 2
-            below = self.above(middle) > 1 - chance
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return (low + high) / 2
+        return quantiles_of(self.above, chance, np.zeros(len(self.means)), np.ones(len(self.means)))
 
     def intervals(self, level: float) -> Floats:
         """Return intervals that hold each support with this probability or more, float64 (supports, 2).
@@ -95,6 +91,15 @@ class Mixtures:
         shares = weights / np.maximum(total, 1e-300)[:, :, None]
         mean = (shares * means).sum(axis=2)
         return Mixtures(total, mean, (shares * (variances + (means - mean[:, :, None]) ** 2)).sum(axis=2))
+
+
+def quantiles_of(above: Callable[[Floats], Floats], chance: float, low: Floats, high: Floats) -> Floats:
+    """Return what is exceeded with a probability of 1 − chance, float64 (n,), between two ends, by bisection."""
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        reached = above(middle) > 1 - chance
+        low, high = np.where(reached, middle, low), np.where(reached, high, middle)
+    return (low + high) / 2
 
 
 def chances(weights: Floats, scores: Floats) -> Floats:
@@ -143,5 +148,5 @@ def fit_weights(densities: Floats, start: Floats, pseudo: float, steps: int) -> 
 def posterior(densities: Floats, weights: Floats, means: Floats, variances: Floats) -> Mixtures:
     """Return posteriors of parts, all float64 (supports, parts); logarithms of ``densities``, prior ``weights``."""
     log = densities + np.log(np.maximum(weights, 1e-300))
-    chances = np.exp(log - log.max(axis=1, keepdims=True))
-    return Mixtures(chances / chances.sum(axis=1, keepdims=True), means, variances)
+    shares = np.exp(log - log.max(axis=1, keepdims=True))
+    return Mixtures(shares / shares.sum(axis=1, keepdims=True), means, variances)

@@ -24,7 +24,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.server.counting import find_itemsets
+from assocpriv.server.counting import add_subsets, find_itemsets
 from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, Mixtures, fit_weights, posterior, seen_in
 from assocpriv.server.undoing import FIRST_LEAN, THETA, Curve, fit_leans
 from assocpriv.server.waves import Seen, Waves
@@ -144,8 +144,7 @@ class Reading:
         return _Evidence(values / precisions, 1 / precisions, np.sqrt(commons) / precisions, all_factors, errors)
 
     def _shown(self, itemsets: Ints, parents: Ints, sums: list[Ints], smaller: list[Floats]) -> _Shown:
-        k = itemsets.shape[1]
-        subsets = [sum(each[column] for column in parents.T) / (k - np.arange(k)) for each in smaller]
+        subsets = [add_subsets(each, parents) for each in smaller]
         seen = [wave.seen(itemsets, each) for wave, each in zip(self.waves, sums, strict=True)]
         return _Shown(itemsets, parents, sums, seen, subsets)
 
@@ -210,7 +209,7 @@ class Reading:
         means = prior.guess
         for turn in range(2):
             evidence = self._evidence(shown, means)
-            told = prior.posteriors(evidence, prior.weights, fitted=turn == 1)
+            told = prior.posteriors(evidence, fitted=turn == 1)
             means = told.mean
         lowered = np.minimum(means, smaller.support[shown.parents].min(axis=1))
         return _level(shown, evidence, told.moved(lowered - means), lowered)
@@ -298,9 +297,9 @@ class _Prior:
         found[0][:] += np.log(NODE_WEIGHTS)[:, None]
         return found[0], found[1], found[2]
 
-    def posteriors(self, evidence: _Evidence, weights: Floats, *, fitted: bool) -> Mixtures:
-        """Return posteriors, with the weights of the parts fitted or as they are given."""
-        density, means, variances = self._parts(evidence)
+    def posteriors(self, evidence: _Evidence, *, fitted: bool) -> Mixtures:
+        """Return posteriors, with the weights of the parts fitted or as they are before."""
+        (density, means, variances), weights = self._parts(evidence), self.weights
         by_row = np.tile(weights, (len(self.guess), 1))
         if fitted and len(by_row):
             top = density.max(axis=(1, 2), keepdims=True)

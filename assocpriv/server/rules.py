@@ -15,7 +15,7 @@ those within one in twenty are marked as sure. What is likely but not listed is 
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -29,7 +29,7 @@ from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting import find_itemsets
 from assocpriv.server.intervals import read_share
 from assocpriv.server.itemsets import ATTRIBUTE, mining_facts, parts_of
-from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, chances
+from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, chances, quantiles_of
 from assocpriv.server.search import LEAST_PROBABILITY, listed
 from assocpriv.server.selection import METRICS, RuleFilter
 
@@ -41,7 +41,6 @@ FALSE_RULES, SURE_RULES = 0.10, 0.05
 MIN_CONFIDENCE = "50%"
 _LEAST_SUPPORT, _LEAST_PART = 1e-6, 10  # of a support, and of its mean, that nodes go down to
 _LEAST_VARIANCE = 0.1  # of the larger itemset's, however much is common
-_BISECTIONS = 30
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _TAIL = 1e-4  # on either side, where there is nothing left to integrate
 _AT_ONCE = 1 << 15  # rules
@@ -193,7 +192,7 @@ class _Rules:
 
     def quantile(self, chance: float) -> Floats:
         """Return what each confidence is below with this probability, float64 (rules,)."""
-        return _quantile(self.above, chance, np.zeros(len(self)), np.ones(len(self)))
+        return quantiles_of(self.above, chance, np.zeros(len(self)), np.ones(len(self)))
 
     def mean(self) -> Floats:
         """Return the mean confidence, float64 (rules,): the integral of P(confidence ≥ q), which falls within ends."""
@@ -204,15 +203,6 @@ class _Rules:
 
     def __len__(self) -> int:
         return len(self.whole)
-
-
-def _quantile(above: Callable[[Floats], Floats], chance: float, low: Floats, high: Floats) -> Floats:
-    """Return what is exceeded with a probability of 1 − chance, between two ends, by bisection."""
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        reached = above(middle) > 1 - chance
-        low, high = np.where(reached, middle, low), np.where(reached, high, middle)
-    return (low + high) / 2
 
 
 def _likely(parts: Sequence[_Rules], threshold: float) -> list[_Rules]:
@@ -254,7 +244,7 @@ def rule_columns(rules: _Rules, table: _Table, level: float) -> dict[str, Floats
         each = [rules.above(np.minimum(lift * node, 1e9)) for node in consequents.T]
         return np.asarray(NODE_WEIGHTS @ np.array(each))
 
-    lifts = [_quantile(lift_above, tail, np.zeros(n), 1 / consequents.min(axis=1)) for tail in tails]
+    lifts = [quantiles_of(lift_above, tail, np.zeros(n), 1 / consequents.min(axis=1)) for tail in tails]
     supports = table.support[rules.whole], table.support[a], table.support[c]
     return _rule_metrics(*supports, rules.mean()) | dict(zip(INTERVALS, [*confidence, *lifts], strict=True))
 

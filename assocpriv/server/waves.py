@@ -21,7 +21,7 @@ from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.question import Question
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import EstimateError
-from assocpriv.server.counting import CountingBackend, ItemsetCounter, Part
+from assocpriv.server.counting import CountingBackend, ItemsetCounter, Part, add_subsets
 from assocpriv.server.size_law import SizeLaw, fit_size_law
 from assocpriv.server.supports import Respondents, estimate_supports
 
@@ -91,9 +91,7 @@ class Wave:
         """Return C_0 … C_k of itemsets, int64 (itemsets, k + 1), by those of the sets that lack one item each."""
         k = itemsets.shape[1]
         sums = np.zeros((len(itemsets), k + 1), dtype=np.int64)
-        for column in parents.T:
-            sums[:, :k] += smaller[column]
-        sums[:, :k] //= k - np.arange(k)  # exact: every subset of j items was met k − j times
+        sums[:, :k] = add_subsets(smaller, parents)
         entries = np.sort(self.entries[itemsets], axis=1)
         asked = np.flatnonzero(self.asks(entries))
         asked = asked[np.lexsort(entries[asked].T[::-1])]
