@@ -15,6 +15,7 @@ import logging
 import re
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -34,10 +35,11 @@ from assocpriv.plans.guided import GuidedPlan
 from assocpriv.promise.errors import AssocprivError, PlanError
 
 if TYPE_CHECKING:
-    from assocpriv.collect.keys import Keyring
+    from assocpriv.collect.keys import Keyring, SourceKey
     from assocpriv.plans.guidance import Guidance
 
 _BODY_SECONDS = 30.0  # in which a request must have come whole
+_SKIP_SECONDS = 5.0  # in which what comes with a refused request is let go by
 _COMING_BYTES = 128 << 20  # of requests that have not come whole
 _JSON = (b"content-type", b"application/json")
 _HEADERS_OF = {
@@ -126,12 +128,12 @@ class Service:
 
     async def _take(self, scope: Scope, receive: Receive) -> bytes:
         """Store what a request brings and return the answer's body; raises Refused."""
-        if scope["method"] != "POST":
-            raise Refused(405, "method", "reports are sent with POST")
-        headers = scope["headers"]
-        key = None if self._keys is None else self._keys.key_of(headers)
-        self._check(headers)
-        body, plan = await self._bodies.read(headers, receive), self._plan
+        try:
+            key = self._admit(scope)
+        except Refused:
+            await self._bodies.skip(scope["headers"], receive)
+            raise
+        body, plan = await self._bodies.read(receive), self._plan
         upload = read_upload(body, plan) if key is None else read_upload(body, plan, key.number, key.quota)
         result = await self._intake.submit(upload)
         if isinstance(result, Refused):
@@ -139,20 +141,29 @@ class Service:
         self.metrics.took(result, upload.count - result)
         return b'{"accepted": %d, "duplicates": %d}' % (result, upload.count - result)
 
-    def _check(self, headers: Headers) -> None:
-        """Check what a request says of its reports; raises Refused."""
-        named = content_type = b""
+    def _admit(self, scope: Scope) -> "SourceKey | None":
+        """Check what a request says before its reports, and return its key where keys are asked for; raises Refused."""
+        if scope["method"] != "POST":
+            raise Refused(405, "method", "reports are sent with POST")
+        headers = scope["headers"]
+        key = None if self._keys is None else self._keys.key_of(headers)
+        named = content_type = length = b""
         for name, value in headers:
             if name == b"assocpriv-plan":
                 named = value
             elif name == b"content-type":
                 content_type = value
+            elif name == b"content-length":
+                length = value
         if named != self._named:
             raise self._other_plan(named)
         if self._collection.closed:
             raise Refused(410, "closed", _CLOSED)
         if content_type.partition(b";")[0].strip().lower() != b"application/octet-stream":
             raise Refused(415, "content-type", "reports are sent as Content-Type: application/octet-stream")
+        if length and int(length) > MOST_BYTES:
+            raise _too_large()
+        return key
 
     def _other_plan(self, named: bytes) -> Refused:
         if len(named) != 64 or not all(digit in b"0123456789abcdef" for digit in named):
@@ -262,11 +273,18 @@ class _Bodies:
     def __init__(self) -> None:
         self.held = 0
 
-    async def read(self, headers: Headers, receive: Receive) -> bytes:
+    async def skip(self, headers: Headers, receive: Receive) -> None:
+        """Let go by what comes with a refused request: a proxy that finds the connection closed answers 502 instead."""
+        if any(name == b"expect" for name, _ in headers):  # who asks first sends nothing
+            return
+        left = 2 * MOST_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SKIP_SECONDS):
+                while left > 0 and (message := await receive()).get("more_body"):
+                    left -= len(message["body"])
+
+    async def read(self, receive: Receive) -> bytes:
         """Return a request's body; raises Refused where it is too large, or does not come."""
-        for name, value in headers:
-            if name == b"content-length" and int(value) > MOST_BYTES:
-                raise _too_large()
         task, late = cast("asyncio.Task[None]", asyncio.current_task()), False
 
         def end() -> None:

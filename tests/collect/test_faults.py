@@ -278,7 +278,7 @@ def test_slow_requests_are_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
     async def take() -> Any:
         with pytest.raises(service.Refused) as refused:
-            await service._Bodies().read([], never)
+            await service._Bodies().read(never)
         return refused.value
 
     refusal = asyncio.run(take())
@@ -300,7 +300,7 @@ def test_what_comes_slowly_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
 
         try:
-            return await bodies.read([], receive)
+            return await bodies.read(receive)
         except service.Refused as refused:
             return refused.status, refused.reason, bodies.held
 
