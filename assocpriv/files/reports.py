@@ -208,7 +208,8 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
     if not files and not unsealed:
         inbox = next((path for path in listed if any(file.is_file() for file in path.glob("[!.]*"))), None)
         hint = "" if inbox is None else f"; {gather_hint(inbox)}"
-        raise WireError(f"there are no report files (*.parquet) to read{hint}")
+        where = f"in {', '.join(map(str, listed))}" if listed else "to read"
+        raise WireError(f"there are no report files (*.parquet) {where}{hint}")
     if len(set(map(os.path.realpath, files))) != len(files):
         raise WireError("a report file is named twice; its reports would count twice")
     plan, total = _open(files[0]) if files else (open_epochs[0].plan, 0)
