@@ -16,7 +16,8 @@ support, is their weighted mean: where larger itemsets are beyond all hope, the 
 
 What is told is told of usual itemsets: single items in 5% of baskets, pairs in 3%, triples in 2%, others holding each
 item with 5%. Where the average item is in more than 5%, as in short catalogues, all of that is as many times more, ten
-at most. Where next to nothing could be told of these, it is told of itemsets twice as frequent, four times …
+at most. Where next to nothing could be told of these, it is told of pairs and larger ones twice as frequent, four times
+…: single items stay, as they are what is found where little is.
 
 How large baskets are nobody's reports tell beforehand. Usual are negative binomial sizes of shape 1.5, of mean 6
 where no other is known.
@@ -52,13 +53,13 @@ _HOPELESS = 1.0  # expected error from which on larger supports are looked at
 _LEFT, _DESIGN_WEIGHT = (0.03, 0.02, 0.015), 0.1
 
 
-def wanted_support(k: int) -> float:
-    """Return the usual support in whole baskets of an itemset of k items that is wanted.
+def wanted_support(k: int, scale: float = 1.0) -> float:
+    """Return the usual support in whole baskets of an itemset of k items that is wanted, larger ones ``scale`` times.
 
     >>> [round(wanted_support(k), 4) for k in (1, 2, 3)]
     [0.05, 0.03, 0.02]
     """
-    return _SUPPORTS[0] if k == 1 else _SUPPORTS[1] * _FALL ** (k - 2)
+    return _SUPPORTS[0] if k == 1 else scale * _SUPPORTS[1] * _FALL ** (k - 2)
 
 
 def design_objective(largest: int, frequency: float) -> MeanVariance:
@@ -176,10 +177,10 @@ def expected_errors(question: "Question", sizes: Sizes, reports: float, largest:
 
 
 def expected_error(question: "Question", sizes: Sizes, reports: float, k: int, scale: float = 1.0) -> ExpectedError:
-    """Return the expected error of a k-itemset ``scale`` times as frequent as usual."""
+    """Return the expected error of a k-itemset, one of several items ``scale`` times as frequent as usual."""
     factor, spread = sizes.undoing(question.transaction_size, k)
     frequency = sizes.frequency(question.n_items)
-    support = wanted_support(k) * frequency * scale
+    support = wanted_support(k, scale) * frequency
     noise = factor * math.sqrt(variance(question, k, support / factor, _OTHERS * frequency) / reports)
     return ExpectedError(support, noise, support * math.sqrt(_wrong(factor, spread)), factor)
 
@@ -223,7 +224,7 @@ def design_errors(
     undoing = {m: [sizes.undoing(m, k) for k in largest] for m in set(transaction_sizes.tolist())}
     factors, spreads = np.array([undoing[m] for m in transaction_sizes.tolist()]).transpose(2, 1, 0)
     for scale in _scales(frequency):
-        supports = np.array([wanted_support(k) for k in largest])[:, None] * frequency * scale
+        supports = np.array([wanted_support(k, scale) for k in largest])[:, None] * frequency
         errors = overall(list(factors**2 * moments.T / (reports * supports**2) + _wrong(factors, spreads)))
         if errors.min() <= _HOPELESS:
             break
@@ -231,5 +232,5 @@ def design_errors(
 
 
 def _scales(frequency: float) -> list[float]:
-    """Return how many times as frequent itemsets are looked at, one after the other."""
+    """Return how many times as frequent itemsets of several items are looked at, one after the other."""
     return [1.0, *(scale for scale in _LARGER if scale * frequency <= _MOST_FREQUENT)]

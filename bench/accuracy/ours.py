@@ -30,11 +30,11 @@ class PlanSettings:
     """
 
     transaction_size: int | None = None
-    itemset_size: int = 3
+    itemset_size: int = 5
     paper: bool = False
 
 
-PAPER = PlanSettings(5, paper=True)
+PAPER = PlanSettings(5, itemset_size=3, paper=True)
 
 
 def collect(

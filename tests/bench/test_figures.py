@@ -213,7 +213,7 @@ def test_tables_show_every_point(found):
 
 
 def test_the_picture_of_the_readme_is_drawn_by_the_code():
-    """The picture is what the kept rows give; every interval holds what the demo found true, or nearly."""
+    """The picture is what the kept rows give; intervals of 95% hold the truth: less than 11 of 14 once in 240 pictures."""
     with (KEPT.parent / "demo" / "demo.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     text = (KEPT.parent / "demo" / "demo.svg").read_text(encoding="utf-8")
@@ -222,4 +222,4 @@ def test_the_picture_of_the_readme_is_drawn_by_the_code():
     circles = root.findall(".//{http://www.w3.org/2000/svg}circle")
     assert len(circles) == len(rows) == picture.SHOWN
     inside = [float(row["ci_low"]) <= float(row["true_support"]) <= float(row["ci_high"]) for row in rows]
-    assert sum(inside) >= 12
+    assert sum(inside) >= 11

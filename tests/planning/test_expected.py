@@ -89,13 +89,13 @@ def test_the_variance_is_that_of_the_transition_matrix(k: int) -> None:
 
 
 def test_larger_itemsets_are_looked_at_where_usual_ones_are_beyond_hope() -> None:
-    """Supports are usual ones times 1, 2, 4 or 8: the least for which errors are below the supports."""
+    """Those of several items are usual ones times 1, 2, 4 or 8: the least for which errors are below the supports."""
     question, sizes = planned(200, 4, Breach("5%", "50%")).items, Sizes.usual(200, 5)
     scales = []
     for reports in (100, 3_000, 30_000, 10**6):
         found = expected_errors(question, sizes, reports, 3)
-        scales.append(found[2].support / wanted_support(2))
-        assert {each.support / wanted_support(k) for k, each in found.items()} == {scales[-1]}
+        scales.append(round(found[2].support / wanted_support(2)))
+        assert {k: each.support for k, each in found.items()} == {k: wanted_support(k, scales[-1]) for k in found}
     assert scales == sorted(scales, reverse=True)
     assert scales[0] == 8
     assert scales[-1] == 1
@@ -110,7 +110,7 @@ def test_usual_itemsets_of_few_items_are_more_frequent() -> None:
     assert each.support == 2 * wanted_support(2)
     told = variance(question, 2, each.support / each.factor, 0.1)
     assert each.noise == pytest.approx(each.factor * math.sqrt(told / 10_000))
-    scales = {expected_errors(question, law, n, 2)[1].support / 0.1 for n in (1, 10**7)}
+    scales = {expected_errors(question, law, n, 2)[2].support / each.support for n in (1, 10**7)}
     assert scales == {1, 4}  # eight times as frequent would be beyond ten times
 
 
