@@ -213,7 +213,7 @@ def test_tables_show_every_point(found):
 
 
 def test_the_picture_of_the_readme_is_drawn_by_the_code():
-    """The picture is what the kept rows give; intervals of 95% hold the truth: less than 11 of 14 once in 240 pictures."""
+    """The picture is what the kept rows give; its intervals of 95% hold the truth (less than 11 of 14 once in 240)."""
     with (KEPT.parent / "demo" / "demo.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     text = (KEPT.parent / "demo" / "demo.svg").read_text(encoding="utf-8")
