@@ -264,7 +264,9 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
               baskets done and baskets).
             - Of baskets: ``format``, ``separator``, ``header``, ``transaction_column``, ``item_column``, ``unknown``,
               ``repeats``, ``empty``, as of :func:`read_baskets`; a plan whose rules say so drops other names in any
-              case.
+              case. ``person`` (of files and tables with a line an item, a column that says whose a transaction is; by
+              name or number from 1) keeps as many baskets of each person as the plan promises reports, drawn by the
+              operating system's entropy; without it every basket counts as another person's.
             - Of tables: ``separator`` (of the cells of a CSV file), ``missing`` (a word, or several, for missing
               values; empty cells are such anyway, NaN and null of numbers), ``clip`` (move values outside a column's
               range to its ends).

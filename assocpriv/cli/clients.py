@@ -18,6 +18,7 @@ _MOST_BYTES = 1 << 24  # of a record
 @opt.plan_option
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Report file to write (Parquet).")
 @opt.basket_options
+@click.option("--person", metavar="NAME", help="Column that says whose a transaction is: as many of one as promised.")
 @opt.memory_option
 @opt.result_options
 def randomize(baskets: Path, plan_path: Path, output: Path, memory: int | None, force: bool, **reading: Any) -> None:
@@ -34,7 +35,7 @@ def randomize(baskets: Path, plan_path: Path, output: Path, memory: int | None, 
     progress = opt.Progress().stage("randomizing", in_bytes=True)
     done = ap.randomize(baskets, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
     opt.say(ap.show.outcomes.outcome_lines(done, plan))
-    written = f"{opt.counted(done.read.baskets, 'report')} of {opt.counted(plan.report_bytes, 'byte')} written"
+    written = f"{opt.counted(done.reported, 'report')} of {opt.counted(plan.report_bytes, 'byte')} written"
     opt.show_result(lambda: ap.show.outcomes.outcome_record(done, plan), lambda: [f"{written} to {output}"])
 
 

@@ -8,7 +8,7 @@ answered one question after the other.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets import SetDraws, kept_subsets, subsets_by_size
+from assocpriv.client.persons import keep_of_each
 from assocpriv.client.transactions import BasketCounts, transactions_of
 from assocpriv.files.reports import Reports, check_report_output, write_reports
 from assocpriv.kernels.compiling import randomizing_kernels, word_kernels
@@ -254,20 +255,13 @@ class BulkRandomizer:
         packed[:, 0], start, fitted = numbers, self.plan.number_bytes, []
         for number, answerer in enumerate(self._answerers):
             rows = np.flatnonzero(numbers == number)
-            offsets, entries = answerer.question.view.entries_of_many(*_some_of(baskets, rows))
+            asked = baskets.take(rows)
+            offsets, entries = answerer.question.view.entries_of_many(asked.offsets, asked.items)
             answers = answerer.answer(offsets, entries, words, entropy)
             packed[rows, start : start + answers.packed.shape[1]] = answers.packed
             words = answers.words
             fitted.append(answers.fitted)
         return RandomizedChunk(packed, tuple(fitted))
-
-
-def _some_of(baskets: Baskets, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return offsets and items of some transactions."""
-    sizes = baskets.sizes[rows]
-    offsets = np.append(0, np.cumsum(sizes))
-    places = np.repeat(baskets.offsets[rows] - offsets[:-1], sizes) + np.arange(offsets[-1])
-    return offsets, baskets.items[places]
 
 
 def numbers_below(
@@ -372,18 +366,24 @@ def randomize_records(
     memory_bytes: int | None = None,
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    person: str | int | None = None,
     **reading: Any,
 ) -> tuple[Reports | None, BasketCounts]:
     """Randomize many baskets with the operating system's entropy, into memory or a file, as assocpriv.randomize says.
 
-    Baskets are files, :class:`Baskets`, lists of sets or tables; ``reading`` are :class:`ReadOptions` by name.
+    Baskets are files, :class:`Baskets`, lists of sets or tables; ``reading`` are :class:`ReadOptions` by name. Where
+    the column ``person`` says whose each is, at most as many of one are kept as the plan promises reports.
     """
     if output is not None:
         check_report_output(output)
     memory = default_memory() if memory_bytes is None else memory_bytes
     in_file = is_file(baskets)
     told = {"memory_bytes": memory, "progress": progress} if in_file else {}
-    batches, read = transactions_of(baskets, plan, options_of(ReadOptions, reading | told))
+    options, people = options_of(ReadOptions, reading | told), None
+    batches, read = transactions_of(baskets, plan, options)
+    if person is not None:
+        kept = keep_of_each(baskets, person, plan.reports_per_person, replace(options, progress=None))
+        batches, people = map(kept.of, batches), kept.people
     sizes: Counter[int] = Counter()
 
     def counted() -> Iterator[Baskets]:
@@ -397,6 +397,6 @@ def randomize_records(
     packed = (chunk.packed for chunk in chunks)
     if output is not None:
         write_reports(packed, plan, output, force=force)
-        return None, BasketCounts(read(), sizes)
+        return None, BasketCounts(read(), sizes, people)
     reports = Reports(plan, np.concatenate([np.empty((0, plan.report_bytes), np.uint8), *packed]))
-    return reports, BasketCounts(read(), sizes)
+    return reports, BasketCounts(read(), sizes, people)

@@ -149,11 +149,18 @@ def stream_transactions(path: str | PathLike[str], plan: "Plan", options: ReadOp
 class BasketCounts:
     """What baskets come to as a plan's transactions: what was left out of them, and how many hold how many items.
 
-    ``sizes`` are of what the plan makes of baskets; they tell what sampling loses (planning/sampling_loss).
+    ``sizes`` are of what the plan makes of the baskets that are reported; they tell what sampling loses
+    (planning/sampling_loss). ``people`` is of how many persons they are, None where every basket counts as another's.
     """
 
     read: ReadCounts
     sizes: Counter[int]
+    people: int | None = None
+
+    @property
+    def reported(self) -> int:
+        """Baskets that are reported."""
+        return self.sizes.total()
 
     @property
     def empty(self) -> int:

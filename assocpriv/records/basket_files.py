@@ -133,12 +133,19 @@ def read_baskets(
             unusable items; empty baskets.
     """
     path = Path(path)
+    return sources.named_after(path, lambda: _assemble(read_cells(path, options), catalogue, options))
 
-    def read() -> tuple[Baskets, ReadCounts]:
-        cells = joined(_map_batches(lambda batch: batch, path, options, sources.Budget.within(None)))
-        return _assemble(cells, catalogue, options)
 
-    return sources.named_after(path, read)
+def read_cells(
+    path: str | os.PathLike[str], options: ReadOptions, memory_bytes: int | None = None, *, quiet: bool = False
+) -> Cells:
+    """Read a file's items whole, as it holds them; ``quiet`` of what had to be found out about it.
+
+    Raises:
+        BasketError: as :func:`read_baskets`, without the file's name, or beyond the memory.
+    """
+    budget = sources.Budget.within(memory_bytes)
+    return joined(_map_batches(lambda batch: batch, Path(path), options, budget, quiet=quiet))
 
 
 class BasketStream(Iterator[Baskets]):
@@ -259,7 +266,7 @@ def _with_tabs(path: Path, options: ReadOptions) -> ReadOptions:
 
 
 def _map_batches(
-    work: sources.Work[sources.Result], path: Path, options: ReadOptions, budget: sources.Budget
+    work: sources.Work[sources.Result], path: Path, options: ReadOptions, budget: sources.Budget, *, quiet: bool = False
 ) -> Iterator[sources.Result]:
     """Yield ``work`` of the cells of each batch of a file; the log is told what had to be found out about it."""
     if path.is_dir():
@@ -268,7 +275,8 @@ def _map_batches(
     form = options.format or _form_of(path, options)
 
     def tell(note: str) -> None:
-        _LOG.info("%s: %s", path.name, note)
+        if not quiet:
+            _LOG.info("%s: %s", path.name, note)
 
     if form in ("dat", "parquet") and (options.separator, options.header) != (None, None):
         raise BasketError(f"a {form} file has neither separator nor header; leave both out, or pass another format=")

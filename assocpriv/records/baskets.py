@@ -69,6 +69,13 @@ class Baskets:
             raise BasketError(f"a slice of baskets must have step 1, got {step}")
         return Baskets(self.catalogue, self.offsets[start : max(start, stop) + 1], self.items)
 
+    def take(self, rows: NDArray[np.int64]) -> "Baskets":
+        """Return some of the baskets, by their numbers, int64 (n,)."""
+        sizes = self.sizes[rows]
+        offsets = np.append(0, np.cumsum(sizes))
+        places = np.repeat(self.offsets[rows] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        return Baskets(self.catalogue, offsets, self.items[places])
+
     def __iter__(self) -> Iterator[frozenset[int]]:
         return (self[row] for row in range(len(self)))
 
@@ -140,7 +147,7 @@ class Baskets:
             BasketError: columns or cells that do not fit the layout; unknown, repeated or unusable names.
         """
         check_choices(format=format, unknown=unknown, repeats=repeats)
-        cells = _cells_of_frame(frame, format, transaction_column, item_column)
+        cells = table_cells(frame, format, transaction_column, item_column)
         return _baskets_of(cells, catalogue, unknown, repeats)
 
     def aligned(self, catalogue: Catalogue, *, unknown: str = "error") -> tuple["Baskets", int]:
@@ -175,7 +182,7 @@ def to_baskets(data: Any, **options: Any) -> Baskets:
     """
     if isinstance(data, Baskets):
         return data
-    return Baskets.from_frame(data, **options) if _is_frame(data) else Baskets.from_sets(data, **options)
+    return Baskets.from_frame(data, **options) if is_table(data) else Baskets.from_sets(data, **options)
 
 
 def named_baskets(
@@ -190,13 +197,13 @@ def named_baskets(
     """
     said = {name: value for name, value in (table or {}).items() if value is not None}
     check_choices(format=said.get("format", "auto"), unknown=unknown, repeats=repeats)
-    if said and (isinstance(data, Baskets) or not _is_frame(data)):
+    if said and (isinstance(data, Baskets) or not is_table(data)):
         raise BasketError(f"{' and '.join(said)} are said of tables; leave them out for baskets and lists of items")
     if isinstance(data, Baskets):
         return data
-    if _is_frame(data):
+    if is_table(data):
         asked = (said.get(name) for name in ("transaction_column", "item_column"))
-        cells = _cells_of_frame(data, said.get("format", "auto"), *asked)
+        cells = table_cells(data, said.get("format", "auto"), *asked)
     else:
         cells = _cells_of_sets(data)
     if catalogue is None and not len(cells.codes):
@@ -204,7 +211,7 @@ def named_baskets(
     return _baskets_of(cells, catalogue, unknown, repeats)
 
 
-def _is_frame(data: Any) -> bool:
+def is_table(data: Any) -> bool:
     """Tell a table from lists; TypeError for what cannot be either."""
     if isinstance(data, (str, bytes, os.PathLike)):
         raise TypeError("baskets must be a table or lists of items, got text or a path; use read_baskets for files")
@@ -286,7 +293,7 @@ def _name_of(item: object, row: int, position: int) -> str:
 # ---- tables
 
 
-def _cells_of_frame(frame: Any, layout: str, transaction: str | int | None, item: str | int | None) -> Cells:
+def table_cells(frame: Any, layout: str, transaction: str | int | None, item: str | int | None) -> Cells:
     """Read a pandas, polars or pyarrow table; arguments and what is raised are those of ``Baskets.from_frame``."""
     columns = _columns_of(frame)
     layout, places = _layout_and_places(columns, layout, transaction, item)

@@ -216,6 +216,7 @@ IMPORTS = {
     "client/baskets.py": {"Entropy"},
     "client/bulk.py": {"read_only", "SystemEntropy", "WordEntropy"},
     "client/guided.py": {"Entropy", "WordEntropy"},
+    "client/persons.py": {"SystemEntropy", "WordEntropy"},
     "client/ledger.py": {"Entropy", "SystemEntropy"},
     "client/spark.py": {"SystemEntropy"},
     "client/tables.py": {"Entropy", "read_only", "SystemEntropy", "WordEntropy"},

@@ -1,0 +1,109 @@
+"""Tests of client/persons: of one person as many baskets are reported as promised, each choice equally likely."""
+
+from collections import Counter
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from planned import planned
+
+import assocpriv as ap
+from assocpriv.client.persons import chosen, keep_of_each
+from assocpriv.promise.entropy import WordEntropy
+from assocpriv.promise.errors import BasketError
+from assocpriv.records.basket_files import ReadOptions
+from assocpriv.records.baskets import Baskets
+
+SALES = """receipt;card;item
+1;canary-a;tea
+2;canary-b;milk
+1;canary-a;milk
+3;canary-a;tea
+4;canary-a;milk
+5;canary-b;tea
+5;canary-b;milk
+"""
+PLAN = planned(["milk", "tea"], 2, ap.Breach("5%", "50%"))
+
+
+class Words(WordEntropy):
+    """Words that are given."""
+
+    def __init__(self, words: tuple[int, ...]) -> None:
+        self._words = words
+
+    def words(self, count: int) -> np.ndarray:
+        """Return the words, which must be so many."""
+        assert count == len(self._words)
+        return np.array(self._words, dtype=np.uint64)
+
+
+def sales(folder: Path, text: str = SALES) -> Path:
+    """Write a table with a line an item."""
+    path = folder / "sales.csv"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("most", [1, 2, 9])
+def test_every_choice_is_equally_likely(most: int) -> None:
+    """Of all orders of the words each subset of a person's baskets comes out equally often."""
+    whose = np.array([5, 2, 5, 5, 2])
+    found = Counter(tuple(chosen(whose, most, Words(order)).tolist()) for order in permutations(range(5)))
+    of_five, of_two = Counter[tuple[int, ...]](), Counter[tuple[int, ...]]()
+    for rows, times in found.items():
+        of_five[tuple(row for row in rows if whose[row] == 5)] += times
+        of_two[tuple(row for row in rows if whose[row] == 2)] += times
+    assert {len(rows) for rows in of_five} == {min(most, 3)}
+    assert set(of_five.values()) == ({120} if most >= 3 else {40})
+    assert set(of_two.values()) == ({60} if most == 1 else {120})
+
+
+@pytest.mark.parametrize("kind", ["file", "frame"])
+def test_the_baskets_of_a_person_are_kept_whole(kind: str, tmp_path: Path) -> None:
+    """Rows of a transaction may stand anywhere; what is kept are those very baskets."""
+    path = sales(tmp_path)
+    source = path if kind == "file" else pd.read_csv(path, sep=";", dtype=str)
+    said = {} if kind == "file" else {"transaction_column": "receipt", "item_column": "item"}
+    options = ReadOptions(**said)
+    kept = keep_of_each(source, "card", 1, options, Words((3, 1, 2, 0, 4)))
+    assert (kept.rows.tolist(), kept.baskets, kept.people) == ([1, 3], 5, 2)
+    baskets = ap.read_baskets(path)
+    assert [sorted(baskets.catalogue[item] for item in basket) for basket in kept.of(baskets)] == [["milk"], ["milk"]]
+    assert len(ap.randomize(source, PLAN, person="card", **said)) == 2
+    assert len(ap.randomize(source, PLAN, **said)) == 5
+
+
+def test_as_many_as_the_plan_promises_are_kept(tmp_path: Path) -> None:
+    """A plan of two reports a person takes two baskets of each, and says what it left out."""
+    twice = ap.plan(["milk", "tea"], ap.Breach("5%", "50%"), reports=1_000, reports_per_person=2)
+    done = ap.randomize(sales(tmp_path), twice, tmp_path / "reports.parquet", person="card")
+    assert (done.reported, done.people, done.read.baskets) == (4, 2, 5)
+    assert len(ap.read_reports(tmp_path / "reports.parquet")) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "said"),
+    [
+        (SALES.replace("1;canary-a;milk", "1;canary-b;milk"), "card", "1 transaction of several persons"),
+        (SALES.replace("1;canary-a;milk", "1;;milk"), "card", "1 row without a person"),
+        (SALES, "buyer", r"person= \(--person\)"),
+        ("1 2\n2 3\n", "card", "a line an item|no line has a comma"),
+        ("milk,tea\n1,0\n1,1\n", "tea", "of several persons"),
+    ],
+)
+def test_what_names_no_person_is_refused(text: str, column: str, said: str, tmp_path: Path) -> None:
+    """The error says what is wrong, never whose or what; nothing is written."""
+    with pytest.raises(BasketError, match=said) as told:
+        ap.randomize(sales(tmp_path, text), PLAN, tmp_path / "reports.parquet", person=column)
+    assert "canary" not in str(told.value)
+    assert not (tmp_path / "reports.parquet").exists()
+
+
+def test_baskets_in_memory_have_no_column_of_persons() -> None:
+    """Lists and Baskets do not say whose they are."""
+    for baskets in ([{"milk"}, {"tea"}], Baskets.from_sets([{"milk"}])):
+        with pytest.raises(BasketError, match="a line an item alone"):
+            ap.randomize(baskets, PLAN, person="card")
