@@ -5,9 +5,7 @@ operator does on the machine where a collection's folder is: status, what it hol
 become report files; set-aside, one source's reports out of it, or back; keys, who may send reports.
 """
 
-import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -94,44 +92,30 @@ def serve(
 @click.option(
     "--plan", "plan_paths", type=opt.PATH, multiple=True, required=True, help="The published plan; repeatable."
 )
-@click.option(
-    "-o", "--output", type=opt.OUTPUT, required=True, help="Folder to add to, made if missing; or new .parquet."
-)
-@click.option("--keep", is_flag=True, help="Leave the files where they are; the output must be new.")
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Folder of the collection, made if missing.")
+@_store_option
 @opt.json_option
-def gather(sources: tuple[Path, ...], plan_paths: tuple[Path, ...], output: Path, keep: bool) -> None:
+def gather(sources: tuple[Path, ...], plan_paths: tuple[Path, ...], output: Path, store: str | None) -> None:
     """Gather single reports from SOURCES into a collection that mine, ask, inspect and numeric
     reconstruct read.
 
     SOURCES are folders or files: each file is one report, as assocpriv report writes it. Files that are gathered are
-    removed, for the collection has their bytes; others are named and stay. Or - for standard input: reports one after
-    another.
+    removed, for the collection has their bytes; others are named and stay. A file that comes again under its name
+    counts once.
 
     \b
     Example:
       assocpriv gather inbox --plan plan.json -o collection
       assocpriv mine collection
     """
-    stream = Path("-") in sources
-    if stream and (len(sources) > 1 or keep):
-        raise click.UsageError("- is standard input, which stands alone, without --keep")
-    given: Any = _standard_input() if stream else sources
-    done = ap.gather(given, [ap.read_plan(path) for path in plan_paths], output, keep=keep, progress=opt.Progress())
+    plans = [ap.read_plan(path) for path in plan_paths]
+    done = ap.gather(sources, plans, output, store=store, progress=opt.Progress())
     failed = ap.show.collections.failure(done)
     if not failed or done.refused_count > 1:
         opt.warn(ap.show.collections.refused_lines(done))
     if failed:
         raise opt.WireError(failed)
-    opt.show_result(
-        lambda: ap.show.collections.gathered_record(done),
-        lambda: ap.show.collections.gathered_lines(done, removed=not keep and not stream),
-    )
-
-
-def _standard_input() -> Any:
-    if sys.stdin is None:  # closed by whoever started this
-        raise click.UsageError("standard input is closed; give the reports there, one after another")
-    return sys.stdin.buffer
+    opt.show_result(lambda: ap.show.collections.gathered_record(done), lambda: ap.show.collections.gathered_lines(done))
 
 
 @click.group(cls=opt.LazyGroup, homes=_HOMES)

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING
 
 from assocpriv.collect.keys import KEYS_FILE
 from assocpriv.collect.postgres import PostgresStore, PostgresUrl
-from assocpriv.collect.sealing import ASIDE_FOLDER, CLOSED_FILE, KEY_KEY, ids_files, is_closed, sealed_counts
+from assocpriv.collect.sealing import (
+    ASIDE_FOLDER,
+    CLOSED_FILE,
+    KEY_KEY,
+    ids_files,
+    is_closed,
+    names_key_file,
+    sealed_counts,
+)
 from assocpriv.collect.sqlite import EPOCH_REPORTS, SqliteStore
 from assocpriv.collect.store import LOCK_FILE, FolderLock, ReportStore
 from assocpriv.files.arrow import pq
@@ -105,8 +113,8 @@ def close_folder(folder: Path, store: str | None = None) -> int:
             with atomic_output(folder / CLOSED_FILE):
                 pass
             sync_folder(folder)
-        for path in ids_files(folder):
-            path.unlink()
+        for path in (*ids_files(folder), names_key_file(folder)):
+            path.unlink(missing_ok=True)
     return sealed
 
 
@@ -151,25 +159,9 @@ def _seal(opened: ReportStore) -> int:
 
 @contextmanager
 def _opened(folder: Path, store: str | None) -> Iterator[ReportStore]:
-    with _locked(folder):
-        opened = open_store(folder, read_plan(folder / PLAN_FILE), store)
-        try:
-            yield opened
-        finally:
-            opened.close()
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
     _check_folder(folder)
-    try:
-        lock = FolderLock.take(folder)
-    except FileError as error:
-        raise FileError(f"{error}; stop it for this, and start it again afterwards") from None
-    try:
-        yield
-    finally:
-        lock.release()
+    with locked_store(folder, read_plan(folder / PLAN_FILE), store) as opened:
+        yield opened
 
 
 def _check_folder(folder: Path) -> None:
@@ -193,6 +185,27 @@ def _is_served(folder: Path) -> bool:
 
 
 # ---- the store of a folder
+
+
+@contextmanager
+def locked_store(folder: Path, plan: "PublishedPlan", store: str | None = None) -> Iterator[ReportStore]:
+    """Give the store of a folder that nobody else uses meanwhile; a folder that is missing is made.
+
+    Raises:
+        FileError: it is in use; or as :func:`open_store`, and then of what was made nothing is left that is empty.
+        PlanError: as :func:`open_store`.
+    """
+    lock = FolderLock.take(folder)
+    try:
+        opened = open_store(folder, plan, store)
+    except BaseException:
+        lock.abandon()
+        raise
+    try:
+        yield opened
+    finally:
+        opened.close()
+        lock.release()
 
 
 def open_store(

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from assocpriv.collect.store import ReportStore, StoreFullError
-from assocpriv.collect.wire import Refused, Upload, refuse_malformed
+from assocpriv.collect.store import ReportStore, StoreFullError, take_in
+from assocpriv.collect.wire import Refused, Upload
 from assocpriv.promise.errors import AssocprivError
 
 if TYPE_CHECKING:
@@ -107,16 +107,13 @@ class Intake:
     def _store(self, uploads: list[Upload]) -> list[int | Refused]:
         began = time.perf_counter()
         try:
-            refused = refuse_malformed(uploads, self.plan)
-            good = [upload for upload, refusal in zip(uploads, refused, strict=True) if refusal is None]
-            stored = iter(self.store.add(good) if good else [])
+            return take_in(uploads, self.plan, self.store)
         except Exception as error:  # noqa: BLE001  # whatever it is, this thread has to go on
             _LOG.error("%s", error if isinstance(error, StoreFullError) else f"cannot store: {type(error).__name__}")
             message = "the collector cannot store now; send it again later"
             return [Refused(503, "full", message, retry_after=_RETRY_SECONDS)] * len(uploads)
         finally:
             self._observe(time.perf_counter() - began)
-        return [refusal if refusal is not None else next(stored) for refusal in refused]
 
     def _tell(self, group: list[_Waiting], size: int, results: list[int | Refused]) -> None:
         self.waiting_bytes -= size

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from assocpriv.collect.sealing import sealed_counts, sweep, write_sealed
 from assocpriv.collect.sqlite import prepare_folder
-from assocpriv.collect.store import StoreFullError, StoreStatus, accept
+from assocpriv.collect.store import NAMES_KEY_BYTES, StoreFullError, StoreStatus, accept
 from assocpriv.collect.wire import NO_KEY, Refused, Upload, ids_of, records_of
 from assocpriv.files.unsealed import ID_BYTES, new_mark, read_mark
 from assocpriv.promise.errors import FileError, PlanError
@@ -64,7 +64,8 @@ _LOG = logging.getLogger("assocpriv")
 _EPOCH = "epoch_"  # then a token: the table of an epoch that has ended
 _REPORTS = "CREATE TABLE IF NOT EXISTS reports(key int NOT NULL, count int NOT NULL, packed bytea NOT NULL)"
 _TABLES = (
-    "CREATE TABLE IF NOT EXISTS collection(plan text NOT NULL, home text NOT NULL, epochs bigint NOT NULL DEFAULT 0)",
+    "CREATE TABLE IF NOT EXISTS collection(plan text NOT NULL, home text NOT NULL, names_key bytea NOT NULL, "
+    "epochs bigint NOT NULL DEFAULT 0)",
     "CREATE TABLE IF NOT EXISTS ids(id uuid PRIMARY KEY)",
     _REPORTS,
     "CREATE TABLE IF NOT EXISTS used(key int PRIMARY KEY, count bigint NOT NULL)",
@@ -288,7 +289,8 @@ class PostgresStore:
         found = database.execute("SELECT plan, home FROM collection").fetchone()
         text = self.plan.canonical_json
         if found is None:
-            database.execute("INSERT INTO collection(plan, home) VALUES (%s, %s)", (text, self._mark.folder_id))
+            row = (text, self._mark.folder_id, secrets.token_bytes(NAMES_KEY_BYTES))
+            database.execute("INSERT INTO collection(plan, home, names_key) VALUES (%s, %s, %s)", row)
         elif found[0] != text:
             raise FileError(f"the schema {schema} of the database is of another plan; name another database")
         self.is_home = found is None or found[1] == self._mark.folder_id
@@ -412,6 +414,12 @@ class PostgresStore:
             raise FileError(
                 f"reports of this database are sealed into the folder of another front end, not into {self.folder}"
             )
+
+    def names_key(self) -> bytes:
+        """Return the secret of names, the same to all front ends; see the protocol."""
+        with self._reading.transaction() as database:
+            (key,) = database.execute("SELECT names_key FROM collection").fetchone() or (b"",)
+        return bytes(key)
 
     def close(self) -> None:
         """Let go of the server, and note in the folder how many reports are not sealed."""

@@ -11,6 +11,7 @@ Filters quadruple in size as ids are added: their number stays small, whatever t
 """
 
 import mmap
+import os
 import secrets
 import sqlite3
 import threading
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from assocpriv.collect import sealing
 from assocpriv.collect.keys import KEYS_FILE
-from assocpriv.collect.store import LOCK_FILE, StoreFullError, StoreStatus, accept
+from assocpriv.collect.store import LOCK_FILE, NAMES_KEY_BYTES, StoreFullError, StoreStatus, accept
 from assocpriv.collect.wire import Refused, Upload, ids_of, records_of
 from assocpriv.files import unsealed
 from assocpriv.files.atomic import atomic_output, sync_folder
@@ -218,6 +219,19 @@ class SqliteStore:
         """Return how many reports came with each key."""
         with self._guard:
             return dict(sum((epoch.by_key for epoch in (*self._ended, self._open)), self._sealed.copy()))
+
+    def names_key(self) -> bytes:
+        """Return the secret of names; see the protocol."""
+        path = sealing.names_key_file(self.folder)
+        try:
+            if not path.exists():
+                with atomic_output(path) as stream:
+                    os.fchmod(stream.fileno(), 0o600)
+                    stream.write(secrets.token_bytes(NAMES_KEY_BYTES))
+                sync_folder(path.parent)
+            return path.read_bytes()
+        except OSError as error:
+            raise FileError(f"cannot use {path}: {error.strerror or error}") from None
 
     def close(self) -> None:
         """Close the databases."""

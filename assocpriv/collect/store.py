@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.collect.wire import Refused, Upload
+from assocpriv.collect.wire import Refused, Upload, refuse_malformed
 from assocpriv.promise.errors import FileError, counted
 
 if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan
 
 LOCK_FILE = "lock"
+NAMES_KEY_BYTES = 32
 
 
 # ---- the store
@@ -80,8 +81,30 @@ class ReportStore(Protocol):
     def must_seal(self) -> bool:
         """Tell whether epochs have ended that are not sealed."""
 
+    def names_key(self) -> bytes:
+        """Return the secret by which names of files become submission ids, 32 bytes, drawn once for all time.
+
+        Raises:
+            FileError: it cannot be read or kept.
+        """
+
     def close(self) -> None:
         """Let go of the store; what was stored stays."""
+
+
+def take_in(uploads: Sequence[Upload], plan: "PublishedPlan", store: ReportStore) -> list[int | Refused]:
+    """Check uploads and store those that are well formed, in one commit; the one way into a collection.
+
+    Returns:
+        Of each upload how many of its reports are new, or why it was refused.
+
+    Raises:
+        StoreFullError: the disk refuses; nothing of the uploads is stored.
+    """
+    refused = refuse_malformed(uploads, plan)
+    good = [upload for upload, refusal in zip(uploads, refused, strict=True) if refusal is None]
+    stored = iter(store.add(good) if good else [])
+    return [refusal if refusal is not None else next(stored) for refusal in refused]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +206,9 @@ class FolderLock:
                 raise FileNotFoundError
         except OSError:
             os.close(file)
-            raise FileError(f"{folder} is served by another process; a folder has one collector") from None
+            raise FileError(
+                f"{folder} is in use by another process, which serves it or gathers into it; wait for it, or stop it"
+            ) from None
         return cls(folder, file, tuple(made))
 
     def abandon(self) -> None:

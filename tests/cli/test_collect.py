@@ -3,18 +3,14 @@
 import json
 import os
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from command_line import python, refused, run, run_json
 from planned import planned
 
 import assocpriv as ap
-from assocpriv.cli.main import main
 
 GOOD, BAD = bytes(2), bytes(3)  # reports of the plan have 2 bytes
 
@@ -62,14 +58,17 @@ def test_the_record(home: Path, inbox: Path, tmp_path: Path) -> None:
     result = run("gather", inbox, "--plan", home / "plan.json", "-o", tmp_path / "c", "--json")
     plan_id, path = ap.read_plan(home / "plan.json").plan_id, str(tmp_path / "c")
     assert json.loads(result.stdout) == {
-        "plan_id": plan_id, "gathered": 3, "reports": 3, "refused_count": 1,
+        "plan_id": plan_id, "gathered": 3, "repeated": 0, "reports": 3, "refused_count": 1,
         "refused": [{"file": str(inbox / "bad"), "reason": "has 3 bytes, where a report has 2"}],
-        "collections": [{"plan_id": plan_id, "path": path, "gathered": 3, "reports": 3}],
+        "collections": [{"plan_id": plan_id, "path": path, "gathered": 3, "repeated": 0, "reports": 3}],
     }  # fmt: skip
     assert result.stderr == f"warning: left where it is: {inbox / 'bad'} has 3 bytes, where a report has 2\n"
-    (inbox / "4.bin").write_bytes(GOOD)
-    again = run_json("gather", inbox, "--plan", home / "plan.json", "-o", tmp_path / "c")
-    assert (again["gathered"], again["reports"]) == (1, 4)
+    for name in ("0.bin", "4.bin"):
+        (inbox / name).write_bytes(GOOD)
+    again = run("gather", inbox, "--plan", home / "plan.json", "-o", tmp_path / "c", "--json")
+    record = json.loads(again.stdout)
+    assert (record["gathered"], record["repeated"], record["reports"]) == (1, 1, 4)
+    assert "warning: 1 file removed without counting: reports under their names were gathered before" in again.stderr
 
 
 def test_several_plans(home: Path, inbox: Path, tmp_path: Path) -> None:
@@ -122,33 +121,6 @@ def test_names_of_files_are_no_lines_of_ours(home: Path, tmp_path: Path) -> None
     left = f"{tmp_path / 'in'}/a?Error: b?[31m?"
     assert done.stderr == f"warning: left where it is: {left} has 3 bytes, where a report has 2\n"
     assert os.fsencode(json.loads(done.stdout)["refused"][0]["file"]).endswith(name)
-
-
-def test_keep(home: Path, inbox: Path, tmp_path: Path) -> None:
-    """With --keep the files stay, and it is not said that they are removed."""
-    said = run("gather", inbox, "--plan", home / "plan.json", "--keep", "-o", tmp_path / "c.parquet").stdout
-    assert "removed" not in said
-    assert len(list(inbox.iterdir())) == 4
-    assert "twice" in refused("gather", inbox, "--plan", home / "plan.json", "--keep", "-o", tmp_path / "c.parquet")
-
-
-def test_standard_input(home: Path, tmp_path: Path) -> None:
-    """A stream is gathered up to where it breaks off; it stands alone, and cannot be closed."""
-    arguments = ["gather", "-", "--plan", str(home / "plan.json"), "-o", str(tmp_path / "c")]
-    result = CliRunner().invoke(main, arguments, input=GOOD * 5 + b"x")
-    assert result.exit_code == 0, result.output
-    assert "5 reports gathered" in result.stdout
-    assert result.stderr == "warning: passed over: the stream ends within report 6, of which it has 1 of 2 bytes\n"
-    result = CliRunner().invoke(main, arguments, input=b"x")
-    assert result.exit_code == 1
-    assert "nothing was gathered; passed over: the stream ends within report 1" in result.stderr
-    assert "there was no report" in CliRunner().invoke(main, arguments, input=b"").stdout
-    assert "stands alone" in refused(*arguments, home, status=2)
-    assert "stands alone" in refused(*arguments, "--keep", status=2)
-    closed = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "assocpriv", *arguments]
-    done = subprocess.run(closed, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "standard input is closed" in done.stderr
 
 
 def commands_on(path: Path) -> list[list[Any]]:

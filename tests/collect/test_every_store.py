@@ -73,6 +73,18 @@ def test_each_id_counts_once(opened: Opened, folder: Path) -> None:
     assert (store.status().reports, found(store, folder)) == (14, list(range(14)))
 
 
+def test_files_are_gathered_into_either_store(folder: Path, url: str, tmp_path: Path) -> None:
+    """A file that comes again counts once, as the secret behind the ids of names outlives the run."""
+    (tmp_path / "inbox").mkdir()
+    for found in ((2, 0), (0, 2)):
+        for number in range(2):
+            (tmp_path / "inbox" / f"{number}").write_bytes(records([number])[16:])
+        done = ap.gather(tmp_path / "inbox", PLAN, folder, store=url)
+        assert (done.gathered, done.repeated) == found
+        assert collection_status(folder).sealed == 2
+    assert stored(folder) == [0, 1]
+
+
 def test_the_first_report_of_an_id_stays(opened: Opened, folder: Path) -> None:
     """An id that comes with other bytes is a duplicate, in the same request too."""
     store = opened()

@@ -232,7 +232,8 @@ def test_a_folder_has_one_collector(collector: Collector, forks: Forks) -> None:
     """A second one is refused and changes nothing; when the first is killed, another may take the folder at once."""
     second = Collector(forks, collector.home)
     assert not second.start()
-    assert second.stderr == f"Error: {second.data} is served by another process; a folder has one collector\n"
+    why = "is in use by another process, which serves it or gathers into it; wait for it, or stop it"
+    assert second.stderr == f"Error: {second.data} {why}\n"
     assert collector.send(records(range(3)))[1] == {"accepted": 3, "duplicates": 0}
     collector.end(signal.SIGKILL)
     with second:

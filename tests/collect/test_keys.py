@@ -186,7 +186,7 @@ def test_an_open_collection_says_so_until_it_is_closed(tmp_path: Path) -> None:
         assert (status["keys"], status["open"]) == (False, True)
         assert visitor.get("/plan").headers["assocpriv-keys"] == "none"
         for operate in (seal_collection, close_collection, lambda data: set_aside(data, 1)):
-            with pytest.raises(FileError, match=r"is served by another process.*stop it for this"):
+            with pytest.raises(FileError, match=r"is in use by another process"):
                 operate(folder)
         assert collection_status(folder).served
     assert close_collection(folder) == 1

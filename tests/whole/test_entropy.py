@@ -229,7 +229,7 @@ IMPORTS = {
 # who may draw from the system besides: names of files, ids of submissions, keys, sessions, pauses before retries, the
 # deal of an audit
 SYSTEM = {
-    "auditing/exact_draws.py", "client/ledger.py", "client/sending.py", "client/spark.py", "collect/gather.py",
+    "auditing/exact_draws.py", "client/ledger.py", "client/sending.py", "client/spark.py",
     "collect/keys.py", "collect/postgres.py", "collect/sealing.py", "collect/sqlite.py", "files/atomic.py",
     "files/unsealed.py", "pages/operator.py", "promise/entropy.py",
 }  # fmt: skip

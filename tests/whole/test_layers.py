@@ -163,7 +163,7 @@ def test_folders_load_nothing(folder: str) -> None:
         ("server.rules", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
         ("planning.baskets", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
         ("collect.gather", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
-        ("client.ledger", "from assocpriv.collect.gather import Batch", {"collect.gather"}),
+        ("client.ledger", "from assocpriv.collect.gather import gather", {"collect.gather"}),
         ("planning.baskets", "from assocpriv.client.ledger import Ledger", {"client.ledger"}),
         ("client.bulk", "from assocpriv.server import supports", {"server.supports"}),
         ("simulation.simulate", "from assocpriv.show import plans", {"show.plans"}),
