@@ -139,6 +139,7 @@ def make_service(
 def _need_extra() -> None:
     try:
         import jinja2  # noqa: F401
+        import prometheus_client  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:

@@ -1,6 +1,7 @@
 """Metrics of a collector since it started, in Prometheus' text format.
 
-No label is of a person. How fast reports come is measured in memory: when what arrived is stored nowhere.
+No label is of a person. How fast reports come is measured in memory: when what arrived is stored nowhere. Counters are
+plain numbers, of which prometheus-client makes the text: its own counters would tell when each began.
 """
 
 import shutil
@@ -8,9 +9,13 @@ import threading
 import time
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds of a commit
 _WINDOW_SECONDS = 24 * 3600.0
@@ -32,41 +37,40 @@ class Load:
     waiting_bytes: int
     folder: Path
 
-    def to_lines(self) -> list[str]:
-        """Return gauges; sizes are of all files in the folder."""
-        return [
-            *_one("reports", "gauge", "Reports in the collection.", self.reports),
-            *_one("epochs_sealed", "gauge", "Epochs that are sealed.", self.epochs_sealed),
-            *_one(
-                "epochs_waiting",
-                "gauge",
-                "Epochs that ended and are not sealed; more than one: sealing fails.",
-                self.epochs_waiting,
-            ),
-            *_one("queue_depth", "gauge", "Requests that wait for the disk.", self.queue_depth),
-            *_one("waiting_bytes", "gauge", "Bytes of requests that are not answered.", self.waiting_bytes),
-            *_one("store_bytes", "gauge", "Bytes of all files of the collection.", _bytes_in(self.folder)),
-            *_one("disk_free_bytes", "gauge", "Bytes free on their disk.", shutil.disk_usage(self.folder).free),
-        ]
+    def gauges(self) -> Iterator[Metric]:
+        """Yield gauges; sizes are of all files in the folder."""
+        free = shutil.disk_usage(self.folder).free
+        for name, text, value in (
+            ("reports", "Reports in the collection.", self.reports),
+            ("epochs_sealed", "Epochs that are sealed.", self.epochs_sealed),
+            ("epochs_waiting", "Epochs ended and not sealed; more than one: sealing fails.", self.epochs_waiting),
+            ("queue_depth", "Requests that wait for the disk.", self.queue_depth),
+            ("waiting_bytes", "Bytes of requests that are not answered.", self.waiting_bytes),
+            ("store_bytes", "Bytes of all files of the collection.", _bytes_in(self.folder)),
+            ("disk_free_bytes", "Bytes free on their disk.", free),
+        ):
+            yield GaugeMetricFamily(f"assocpriv_{name}", text, value)
 
 
-class Metrics:
+class Metrics(Collector):
     """Counters; uploads are counted on the event loop, commits in the threads that make them."""
 
-    def __init__(self) -> None:
-        self.accepted = self.duplicates = 0
-        self.refusals: Counter[str] = Counter()
+    def __init__(self, load: Callable[[], Load]) -> None:
+        """Count from 0; ``load`` is asked whenever metrics are."""
+        self._load = load
+        self._accepted = self._duplicates = 0
+        self._refusals: Counter[str] = Counter()
         self._buckets, self._seconds = [0] * (len(_BOUNDS) + 1), 0.0
         self._guard = threading.Lock()
 
     def took(self, accepted: int, duplicates: int) -> None:
         """Count the reports of an upload."""
-        self.accepted += accepted
-        self.duplicates += duplicates
+        self._accepted += accepted
+        self._duplicates += duplicates
 
     def refused(self, reason: str) -> None:
         """Count a request that was refused."""
-        self.refusals[reason] += 1
+        self._refusals[reason] += 1
 
     def committed(self, seconds: float) -> None:
         """Count a commit."""
@@ -74,29 +78,19 @@ class Metrics:
             self._buckets[bisect_left(_BOUNDS, seconds)] += 1
             self._seconds += seconds
 
-    def text(self, load: Load) -> str:
-        """Return everything in Prometheus' text format, 0.0.4."""
+    def collect(self) -> Iterator[Metric]:
+        """Yield everything that is measured, as prometheus-client has it."""
+        yield CounterMetricFamily("assocpriv_reports_accepted", "Reports stored since the start.", self._accepted)
+        yield CounterMetricFamily("assocpriv_reports_duplicate", "Reports that were stored before.", self._duplicates)
+        refused = CounterMetricFamily("assocpriv_requests_refused", "Requests refused, by reason.", labels=["reason"])
+        for reason, count in sorted(self._refusals.items()):
+            refused.add_metric([reason], count)
+        yield refused
+        yield from self._load().gauges()
         with self._guard:
-            buckets, seconds = list(self._buckets), self._seconds
-        lines = [
-            *_one("reports_accepted_total", "counter", "Reports stored since the start.", self.accepted),
-            *_one("reports_duplicate_total", "counter", "Reports that were stored before.", self.duplicates),
-            *_head("requests_refused_total", "counter", "Requests refused, by reason."),
-            *(
-                f'assocpriv_requests_refused_total{{reason="{reason}"}} {n}'
-                for reason, n in sorted(self.refusals.items())
-            ),
-            *load.to_lines(),
-            *_head("commit_seconds", "histogram", "Seconds that commits took."),
-        ]
-        total = 0
-        for bound, count in zip([*map(str, _BOUNDS), "+Inf"], buckets, strict=True):
-            total += count
-            lines.append(f'assocpriv_commit_seconds_bucket{{le="{bound}"}} {total}')
-        return (
-            "\n".join([*lines, f"assocpriv_commit_seconds_sum {seconds!r}", f"assocpriv_commit_seconds_count {total}"])
-            + "\n"
-        )
+            totals, seconds = list(accumulate(self._buckets)), self._seconds
+        buckets = list(zip([*map(str, _BOUNDS), "+Inf"], totals, strict=True))
+        yield HistogramMetricFamily("assocpriv_commit_seconds", "Seconds that commits took.", buckets, seconds)
 
 
 def _bytes_in(folder: Path) -> int:
@@ -108,14 +102,6 @@ def _bytes_in(folder: Path) -> int:
         except OSError:
             continue
     return total
-
-
-def _head(name: str, kind: str, text: str) -> list[str]:
-    return [f"# HELP assocpriv_{name} {text}", f"# TYPE assocpriv_{name} {kind}"]
-
-
-def _one(name: str, kind: str, text: str, value: int) -> list[str]:
-    return [*_head(name, kind, text), f"assocpriv_{name} {value}"]
 
 
 # ---- the rate of reports

@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from prometheus_client import generate_latest
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -98,7 +99,7 @@ class Service:
         self._guidance = (
             PublishedGuidance(collection.folder, self._plan) if isinstance(self._plan, GuidedPlan) else None
         )
-        self.metrics, self._bodies = Metrics(), _Bodies()
+        self.metrics, self._bodies = Metrics(self._load), _Bodies()
         self._rest = self._routes()
         self._for_devices = _shared_with(self._answer_device, origins)
 
@@ -232,7 +233,7 @@ class Service:
         return JSONResponse(await asyncio.to_thread(self.status), headers={"cache-control": "no-store"})
 
     async def _get_metrics(self, _: Request) -> Response:
-        text = self.metrics.text(await asyncio.to_thread(self._load))
+        text = await asyncio.to_thread(generate_latest, self.metrics)
         return Response(text, media_type="text/plain; version=0.0.4")
 
     def _load(self) -> Load:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from assocpriv.collect.metrics import Load, Metrics
@@ -12,7 +13,7 @@ def test_metrics_are_what_prometheus_reads(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(10))
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "b").write_bytes(bytes(5))
-    metrics = Metrics()
+    metrics = Metrics(lambda: Load(41, 3, 1, 2, 99, tmp_path))
     metrics.took(5, 2)
     metrics.took(1, 0)
     metrics.refused("busy")
@@ -20,7 +21,7 @@ def test_metrics_are_what_prometheus_reads(tmp_path: Path) -> None:
     metrics.refused("no-plan")
     for seconds in (0.0005, 0.001, 0.03, 9.0):
         metrics.committed(seconds)
-    text = metrics.text(Load(41, 3, 1, 2, 99, tmp_path))
+    text = generate_latest(metrics).decode()
     families = {family.name: family for family in text_string_to_metric_families(text)}
     values = {
         (sample.name, *sample.labels.values()): sample.value for each in families.values() for sample in each.samples
