@@ -11,10 +11,10 @@ import os
 import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,6 @@ _EPOCH_KEY = b"assocpriv.epoch"  # its token: files of equal reports differ, so 
 _IDS_ENDING = ".ids"
 CLOSED_FILE = "closed"  # in a folder whose collection has ended
 _BESIDE = ("-wal", "-shm")
-_ENDING = ".parquet"
 _NO_DATE = 946_684_800  # 2000-01-01, seconds
 
 
@@ -135,8 +134,11 @@ def sealed_counts(folder: Path, unsealed: Collection[str]) -> tuple[Counter[int]
         WireError: a damaged file.
     """
     counts, tokens = Counter[int](), set[str]()
-    for path in _report_files(folder):
-        footer = _footer_of(path)
+    for path in folder.glob("[!.]*.parquet"):
+        try:
+            footer = pq.read_metadata(path)
+        except parquet_errors() as error:
+            raise WireError(f"{path} is damaged ({type(error).__name__}); move it out of the collection") from None
         metadata, token = footer.metadata or {}, path.stem.partition("-")[0]
         if PLAN_KEY in metadata and token not in unsealed:  # else a table of what was found
             counts[int(metadata.get(KEY_KEY, b"0"))] += footer.num_rows
@@ -175,15 +177,3 @@ def _without_date(path: Path) -> None:
     """Give a file a time of modification that tells nothing."""
     with suppress(OSError):
         os.utime(path, (_NO_DATE, _NO_DATE))
-
-
-def _report_files(folder: Path) -> Iterator[Path]:
-    return folder.glob(f"[!.]*{_ENDING}")
-
-
-def _footer_of(file: Path) -> Any:
-    """Return the metadata of a report file, as pyarrow has them; WireError if it is damaged."""
-    try:
-        return pq.read_metadata(file)
-    except parquet_errors() as error:
-        raise WireError(f"{file} is damaged ({type(error).__name__}); move it out of the collection") from None

@@ -3,19 +3,18 @@
 A group of uploads is one row of an append-only table and one commit, in WAL mode with synchronous=FULL.
 Ids are compared in memory: a table with the ids as its key writes a page for every report, and takes 10 times as long
 (bench/README.md). So the ids of an open epoch are held in memory, 110 bytes each; those of sealed ones are in sorted
-files, behind a filter of 2 bytes each, which answers for almost all.
+files, behind a filter of 2 bytes each, which answers for almost all. Against a table WITHOUT ROWID of ids that are
+sealed, 1,000 new ones take a sixth to a tenth of the time, and sealing a fifth; a single one takes .2 ms longer.
 
 A filter of Bloom (1970) says of an id that it is new, for certain, or that the files must be asked, which happens to
 one new id in a thousand. Its bits hang on a salt drawn when it is made, so nobody can choose ids that fill it.
 Filters quadruple in size as ids are added: their number stays small, whatever that of the epochs.
 """
 
-import mmap
 import os
 import secrets
 import sqlite3
 import threading
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -47,6 +46,7 @@ _BEFORE = {LOCK_FILE, KEYS_FILE, "admin-token", unsealed.OPEN_FOLDER, unsealed.I
 _BITS_AN_ID = 16
 _PROBES = np.arange(6, dtype=np.uint64)  # with 16 bits an id: .1% of new ids are looked for in the files
 _FIRST = 2  # which a tenth of new ids pass: the other probes are for these alone
+_AT_A_TIME = 1 << 16  # ids that a filter takes in
 _FEWEST = 1 << 20  # ids that the first filter is made for
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -309,7 +309,7 @@ class KnownIds:
 
     def __init__(self, paths: Iterable[Path] = ()) -> None:
         self._filters: tuple[_Filter, ...] = ()
-        self._files: tuple[_SortedIds, ...] = ()
+        self._files: tuple[NDArray[np.bytes_], ...] = ()
         self._names: set[str] = set()
         for path in paths:
             self.add(path)
@@ -318,17 +318,21 @@ class KnownIds:
         return sum(map(len, self._files))
 
     def add(self, path: Path) -> None:
-        """Take in a file of sorted ids, once.
+        """Take in a file of sorted ids, once; it is read where it is looked at.
 
         Raises:
             FileError: it holds no whole number of ids.
         """
         if path.name in self._names:
             return
-        file = _SortedIds(path)
+        try:
+            file = np.asarray(np.memmap(path, dtype=f"S{unsealed.ID_BYTES}", mode="r"))
+        except ValueError:
+            raise FileError(f"{path} is damaged: submission ids have {unsealed.ID_BYTES} bytes each") from None
         self._names.add(path.name)
         self._files += (file,)  # before the filter says that it must be asked
-        for block in file.blocks(1 << 16):
+        for start in range(0, len(file), _AT_A_TIME):
+            block = file[start : start + _AT_A_TIME].view(np.uint8).reshape(-1, unsealed.ID_BYTES)
             if not self._filters or self._filters[-1].count + len(block) > self._filters[-1].room:
                 room = 4 * self._filters[-1].room if self._filters else _FEWEST
                 self._filters += (_Filter(room),)
@@ -336,17 +340,17 @@ class KnownIds:
 
     def find(self, ids: NDArray[np.uint8]) -> set[int]:
         """Return the positions, among ids (n, 16), of those that are known."""
-        if not self._files:
-            return set()
         maybe = np.zeros(len(ids), dtype=np.bool_)
         for each in self._filters:
             maybe |= each.may_have(ids)
-        found = set()
-        for position in np.flatnonzero(maybe).tolist():
-            wanted = ids[position].tobytes()
-            if any(wanted in file for file in self._files):
-                found.add(position)
-        return found
+        places = np.flatnonzero(maybe)
+        wanted = (
+            ids[places].view(f"S{unsealed.ID_BYTES}").ravel()
+        )  # all are as long: numpy's end of a text is no matter
+        found = np.zeros(len(places), dtype=np.bool_)
+        for file in self._files:
+            found |= file[np.minimum(np.searchsorted(file, wanted), len(file) - 1)] == wanted
+        return set(places[found].tolist())
 
 
 class _Filter:
@@ -389,30 +393,3 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
-
-
-class _SortedIds(Sequence[bytes]):
-    """A file of sorted ids, read where it is looked at."""
-
-    def __init__(self, path: Path) -> None:
-        with path.open("rb") as file:
-            size = path.stat().st_size
-            if not size or size % unsealed.ID_BYTES:
-                raise FileError(f"{path} is damaged: submission ids have {unsealed.ID_BYTES} bytes each")
-            self.content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-
-    def __len__(self) -> int:
-        return len(self.content) // unsealed.ID_BYTES
-
-    def __getitem__(self, position):  # type: ignore[no-untyped-def]
-        return self.content[position * unsealed.ID_BYTES : (position + 1) * unsealed.ID_BYTES]
-
-    def __contains__(self, wanted: object) -> bool:
-        place = bisect_left(self, wanted)
-        return place < len(self) and self[place] == wanted
-
-    def blocks(self, size: int) -> Iterable[NDArray[np.uint8]]:
-        """Yield the ids, uint8 (≤ size, 16)."""
-        for start in range(0, len(self), size):
-            block = self.content[start * unsealed.ID_BYTES : (start + size) * unsealed.ID_BYTES]
-            yield np.frombuffer(block, dtype=np.uint8).reshape(-1, unsealed.ID_BYTES)

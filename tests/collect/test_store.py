@@ -118,7 +118,7 @@ def test_sealing_goes_on_after_it_failed(folder: Path, monkeypatch: pytest.Monke
             raise OSError(24, "Too many open files")
         return now(*arguments, **options)
 
-    monkeypatch.setattr(sqlite.mmap, "mmap", mapped)
+    monkeypatch.setattr(mmap, "mmap", mapped)
     sent = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
     with Visitor(make_service(PLAN, folder, epoch_reports=1, admin=False)) as visitor:
         taken = [visitor.post("/reports", records([0]), **sent).status == 200]
