@@ -276,7 +276,8 @@ def prepare_folder(folder: Path, plan: "PublishedPlan") -> None:
             if theirs != plan.plan_id:
                 raise FileError(f"{folder} collects reports of plan {theirs[:12]}; name another folder")
         else:
-            if any(each.name not in _BEFORE for each in folder.iterdir()):
+            unfinished = f".{unsealed.PLAN_FILE}.*.part"  # of a process that was killed at this very place
+            if any(each.name not in _BEFORE and not each.match(unfinished) for each in folder.iterdir()):
                 raise FileError(f"{folder} holds files, and is no collector's folder; name a new one")
             with atomic_output(known) as stream:
                 stream.write(plan.canonical_json.encode("ascii"))

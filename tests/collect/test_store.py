@@ -170,6 +170,15 @@ def test_malformed_reports_are_named(folder: Path) -> None:
     assert refused[1].to_json()["ids"] == [bad[:16].hex()]
 
 
+def test_a_crash_while_a_folder_is_made(folder: Path) -> None:
+    """Half a plan, as a kill leaves it in a new folder, is no file of somebody else's: the next start removes it."""
+    folder.mkdir()
+    (folder / "lock").touch()
+    (folder / ".plan.json.01ab23cd.part").write_bytes(b"{")
+    SqliteStore(folder, PLAN).close()
+    assert sorted(each.name for each in folder.iterdir()) == ["ids", "lock", "open", "plan.json"]
+
+
 def test_folders_that_are_something_else(folder: Path, tmp_path: Path) -> None:
     """A folder of another plan, with other files, or with a damaged database is refused by name."""
     SqliteStore(folder, PLAN).close()
