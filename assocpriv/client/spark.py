@@ -21,7 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from assocpriv.client.bulk import randomize_chunks
+from assocpriv.client.persons import chosen
 from assocpriv.client.transactions import NameReader
 from assocpriv.files.arrow import pa
 from assocpriv.files.atomic import sync_folder
@@ -41,11 +44,17 @@ _BASKET = "basket"
 
 
 def randomize_frame(
-    frame: "DataFrame", plan: "Plan", output: Path, columns: tuple[str, str | None], unknown: str, repeats: str
+    frame: "DataFrame",
+    plan: "Plan",
+    output: Path,
+    columns: tuple[str, str | None, str | None],
+    unknown: str,
+    repeats: str,
 ) -> Counter[int]:
     """Write the reports of all baskets into a new folder; return how many transactions there are of each size.
 
-    ``columns`` are that of items, and that of transactions; without the latter each row is a basket, an array of items.
+    ``columns`` are that of items, that of transactions and that of persons. Without transactions each row is a basket,
+    an array of items. With persons as many baskets of each are reported as the plan promises.
 
     Raises:
         BasketError: no such column, one of another type, no basket, or one that does not fit the plan; nothing is
@@ -59,7 +68,8 @@ def randomize_frame(
     staging = output.with_name(f".{output.name}.{secrets.token_hex(8)}.part")
     try:
         staging.mkdir()
-        task = partial(_randomize_task, plan, unknown, repeats, staging.resolve())
+        most = None if columns[2] is None else plan.reports_per_person
+        task = partial(_randomize_task, plan, unknown, repeats, staging.resolve(), most)
         answers = run(baskets, task, "name string, sizes string", quote=False)
         if not answers:
             raise BasketError("the DataFrame holds no baskets; check that it is the right one")
@@ -74,22 +84,39 @@ def randomize_frame(
     return sizes
 
 
-def _baskets_of(frame: "DataFrame", item_column: str, transaction_column: str | None) -> "DataFrame":
-    """Return a DataFrame of a basket a row, null where a transaction has no name."""
+def _baskets_of(
+    frame: "DataFrame", item_column: str, transaction_column: str | None, person_column: str | None
+) -> "DataFrame":
+    """Return a DataFrame of a basket a row, null where a transaction has no name.
+
+    With persons a row has all baskets of one, and is null where a transaction is nobody's or of several.
+    """
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as sql
 
     if item_column == transaction_column:
         raise BasketError("transaction and item must be two different columns")
+    if person_column is not None and transaction_column is None:
+        raise BasketError("whose a basket is can be said of rows of one item each alone; name transaction_column, too")
     try:
         item = column_of(frame, item_column)
         if transaction_column is None:
             baskets = frame.select(item.cast("array<string>").alias(_BASKET))
         else:
-            rows = frame.select(column_of(frame, transaction_column).alias("who"), item.cast("string").alias("item"))
+            whose = sql.lit(0) if person_column is None else column_of(frame, person_column)
+            who, item = column_of(frame, transaction_column).alias("who"), item.cast("string").alias("item")
             items = sql.collect_list(sql.struct("item"))["item"]  # nulls as well, which it would leave out otherwise
-            baskets = rows.groupBy("who").agg(items.alias(_BASKET))
-            baskets = baskets.select(sql.when(sql.isnotnull("who"), baskets[_BASKET]).alias(_BASKET))
+            is_one = (sql.min("whose") == sql.max("whose")) & (sql.count("whose") == sql.count(sql.lit(1)))
+            baskets = (
+                frame.select(who, whose.alias("whose"), item)
+                .groupBy("who")
+                .agg(items.alias(_BASKET), sql.when(is_one, sql.min("whose")).alias("whose"))
+                .select(sql.when(sql.isnotnull("who"), sql.col(_BASKET)).alias(_BASKET), "whose")
+            )
+            if person_column is not None:
+                of_each = sql.collect_list(sql.struct(_BASKET))[_BASKET]
+                baskets = baskets.groupBy("whose").agg(of_each.alias(_BASKET))
+            baskets = baskets.select(sql.when(sql.isnotnull("whose"), sql.col(_BASKET)).alias(_BASKET))
         _ = baskets.schema  # Spark Connect would look at its columns later
     except PySparkException as error:  # of columns and types; no row has been read yet
         raise BasketError(f"the DataFrame cannot be taken as baskets: {str(error).partition(chr(10))[0]}") from None
@@ -117,30 +144,46 @@ def _discard(staging: Path) -> None:
 # ---- in tasks
 
 
-def _randomize_task(plan: "Plan", unknown: str, repeats: str, staging: Path, batches: Iterator[Any]) -> Iterator[Any]:
-    """Write the reports of a task's baskets to a file of its own, and yield its name and the transactions' sizes."""
+def _randomize_task(
+    plan: "Plan", unknown: str, repeats: str, staging: Path, most: int | None, batches: Iterator[Any]
+) -> Iterator[Any]:
+    """Write the reports of a task's baskets to a file of its own, and yield its name and the transactions' sizes.
+
+    With ``most`` a row of the batches has all baskets of a person, of whom so many are reported.
+    """
     if not staging.is_dir():
         raise FileError("the output's folder is not where Spark's tasks run; name one that they and this share")
     sizes: Counter[int] = Counter()
     name = f"{secrets.token_hex(16)}.parquet"
-    chunks = randomize_chunks(_transactions(plan, unknown, repeats, batches, sizes), plan, entropy=SystemEntropy())
+    columns = (batch.column(0) for batch in batches)
+    if most is not None:
+        columns = (_of_each_person(column, most) for column in columns)
+    chunks = randomize_chunks(_transactions(plan, unknown, repeats, columns, sizes), plan, entropy=SystemEntropy())
     if write_reports((chunk.packed for chunk in chunks), plan, staging / name):
         yield pa.RecordBatch.from_pylist([{"name": name, "sizes": json.dumps(sizes)}])
 
 
+def _of_each_person(people: Any, most: int) -> Any:
+    """Return an Arrow array of at most ``most`` baskets of each person, of an array of lists of baskets."""
+    if people.null_count:
+        raise BasketError("the DataFrame has transactions without a person, or of several; leave them out")
+    whose = np.repeat(np.arange(len(people)), np.diff(people.offsets.to_numpy()))
+    return people.flatten().take(pa.array(chosen(whose, most, SystemEntropy())))
+
+
 def _transactions(
-    plan: "Plan", unknown: str, repeats: str, batches: Iterator[Any], sizes: Counter[int]
+    plan: "Plan", unknown: str, repeats: str, columns: Iterator[Any], sizes: Counter[int]
 ) -> Iterator[Baskets]:
-    """Yield the transactions of Arrow batches, and count their sizes."""
+    """Yield the transactions of Arrow arrays of baskets, and count their sizes."""
     reader, said = NameReader(plan, unknown=unknown), {"format": "list", "item_column": _BASKET}
-    for batch in batches:
-        if batch.column(0).null_count:
+    for column in columns:
+        if column.null_count:
             raise BasketError("the DataFrame has rows without a basket or without a transaction; leave them out")
-        table = pa.table({_BASKET: batch.column(0)})
+        table = pa.table({_BASKET: column})
         try:
             named = named_baskets(table, reader.names, unknown=reader.unknown, repeats=repeats, table=said)
             found, _ = reader.transactions(named)
         except BasketError as error:
-            raise BasketError(f"among {counted(batch.num_rows, 'basket')} that a task got at once: {error}") from None
+            raise BasketError(f"among {counted(len(column), 'basket')} that a task got at once: {error}") from None
         sizes.update(count_sizes(found))
         yield found

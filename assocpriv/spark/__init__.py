@@ -144,6 +144,7 @@ def randomize(
     *,
     item_column: str = "items",
     transaction_column: str | None = None,
+    person: str | None = None,
     unknown: str = "error",
     repeats: str = "error",
 ) -> int:
@@ -158,6 +159,8 @@ def randomize(
         output: the folder, which every task must be able to write by this path.
         item_column: a column of arrays of names, or with ``transaction_column`` of names: strings or whole numbers.
         transaction_column: which basket a row's item belongs to.
+        person: with ``transaction_column``, whose a transaction is: as many of each person are reported as the plan
+            promises, drawn by the operating system's entropy. Without it every basket counts as another person's.
         unknown: ``error``, or ``drop`` to leave out names that the plan does not know.
         repeats: ``error``, or ``merge`` to count a name once that a basket repeats.
 
@@ -184,6 +187,6 @@ def randomize(
     from assocpriv.plans.baskets import Plan
 
     chosen = read_plan(plan, Plan) if isinstance(plan, str | Path) else Plan.of(plan)
-    sizes = randomize_frame(baskets, chosen, Path(output), (item_column, transaction_column), unknown, repeats)
+    sizes = randomize_frame(baskets, chosen, Path(output), (item_column, transaction_column, person), unknown, repeats)
     warn_of_sampling(sizes, chosen)
     return sizes.total()

@@ -236,14 +236,25 @@ def test_transactions_of_rows_are_whole(spark: Any, tmp_path: Path) -> None:
     rows = [(f"person {who}", item) for item in range(3) for who in range(60)]
     frame = spark.createDataFrame(rows, "`a.who` string, `what``s` int").repartition(5)
     plan = planned(3, 3, ap.Breach("5%", "60%"), itemset_size=1, reports=1000)
-    sizes = client.randomize_frame(frame, plan, tmp_path / "reports", ("what`s", "a.who"), "error", "error")
+    sizes = client.randomize_frame(frame, plan, tmp_path / "reports", ("what`s", "a.who", None), "error", "error")
     assert sizes == Counter({3: 60})
+
+
+def test_of_each_person_as_many_are_reported_as_promised(spark: Any, tmp_path: Path) -> None:
+    """A person's transactions come together wherever their rows lie; each that is reported is whole."""
+    rows = [(bon, f"person {bon % 20}", item) for item in range(3) for bon in range(60)]
+    frame = spark.createDataFrame(rows, "bon int, card string, items int").repartition(5)
+    for most in (1, 2, 9):
+        plan = ap.plan(3, ap.Breach("5%", "60%"), itemset_size=1, reports=1000, reports_per_person=most)
+        columns = ("items", "bon", "card")
+        sizes = client.randomize_frame(frame, plan, tmp_path / f"reports{most}", columns, "error", "error")
+        assert sizes == Counter({3: 20 * min(most, 3)})
 
 
 def attempt(plan: ap.Plan, staging: Path) -> bytes:
     """What an attempt at a task of 200 baskets writes."""
     batch = pa.record_batch({"basket": [["1"]] * 200})
-    (row,) = next(client._randomize_task(plan, "error", "error", staging, iter([batch]))).to_pylist()
+    (row,) = next(client._randomize_task(plan, "error", "error", staging, None, iter([batch]))).to_pylist()
     return next(ap.read_reports(staging / row["name"]).batches(1000)).tobytes()
 
 
@@ -285,6 +296,19 @@ BAD: dict[str, tuple[str, list[Any], dict[str, Any], str]] = {
     "no transaction": ("who int, items string", [(None, CANARY)], {"transaction_column": "who"}, "without a trans"),
     "no baskets": ("items array<string>", [], {}, "holds no baskets"),
     "one column for both": ("items string", [("1",)], {"transaction_column": "items"}, "two different columns"),
+    "no person": (
+        "bon int, card string, items string",
+        [(1, None, "1"), (2, CANARY, "1")],
+        {"transaction_column": "bon", "person": "card"},
+        "without a person, or of several",
+    ),
+    "several persons": (
+        "bon int, card string, items string",
+        [(1, CANARY, "1"), (1, "b", "2")],
+        {"transaction_column": "bon", "person": "card"},
+        "without a person, or of several",
+    ),
+    "persons of whole baskets": ("items array<string>", [(["1"],)], {"person": "items"}, "name transaction_column"),
     "an unknown choice": ("items array<string>", [(["1"],)], {"unknown": "ignore"}, "unknown must be one of"),
 }
 
