@@ -181,36 +181,31 @@ def foresee(plan: PublishedPlan, reports: int) -> Any:
 
 
 def read_baskets(
-    path: str | PathLike[str],
+    path: "str | PathLike[str] | Sequence[str | PathLike[str]]",
     *,
-    format: str | None = None,  # noqa: A002 -- the command line's --format
-    separator: str | None = None,
-    header: bool | None = None,
-    transaction_column: str | int | None = None,
-    item_column: str | int | None = None,
+    layout: str | None = None,
     catalogue: "Catalogue | None" = None,
     unknown: str = "error",
     repeats: str = "error",
     empty: str = "error",
     progress: Callable[[int, int], None] | None = None,
 ) -> "Baskets":
-    r"""Read a file of baskets.
+    r"""Read a file of baskets, or several together.
 
-    What is not said of a CSV file's layout is found out from its first lines, or refused where these may mean several
-    things; the logger ``assocpriv`` is told what was understood, at the level INFO. docs/cli.md has the rules.
+    What is not said of a file's layout is found out from its first lines, or refused where these may mean several
+    things; the logger ``assocpriv`` is told what was understood, at the level INFO, in words that ``layout`` takes.
+    docs/cli.md has the rules.
 
     Args:
-        path: the file; a name that ends in .gz is decompressed.
-        format: "dat" (a line of item numbers a basket, blanks between), "basket" (CSV, a line of names a
-            basket), "long" (CSV, a line an item of a transaction, blank lines ignored), "onehot" (CSV with a header,
-            a column an item, cells 1 and 0 or t and f), "parquet" (long, or a column of lists). By default .dat and
-            .txt are dat, .parquet and .pq are parquet, and .csv and .tsv show it themselves.
-        separator: of the cells: "," ";" "|" "tab" or "blank".
-        header: whether line 1 names columns.
-        transaction_column: of the long layout, by name or number from 1; of onehot, the column that is no item.
-        item_column: of the long layout, or the column of lists, by name or number from 1.
+        path: the file: text, Parquet or .xlsx (its first sheet; extra ``xlsx``); a name that ends in .gz is
+            decompressed. Of several the lines of one transaction id are one basket, in whichever they stand.
+        layout: its words, the kind first: "lines" (a line of names a basket), "dat" (a line of item numbers a basket,
+            blanks between), "long" (a line or row an item; returned items, of a quantity below zero, are left out),
+            "one-hot" (a column an item, cells 1 and 0 or t and f), "list" (of Parquet, a column of lists); then
+            ``transaction=`` ``item=`` ``quantity=`` (columns by name or number from 1; of lines and one-hot
+            ``transaction`` is no item), ``separator=`` (, ; | tab blank), ``header=yes`` or ``no``, ``encoding=``.
         catalogue: the items there may be, looked up by name: the number 7 is the name "7". By default
-            0 … the largest number for dat (the distinct ones beyond 2^20), the columns for onehot, otherwise the
+            0 … the largest number for dat (the distinct ones beyond 2^20), the columns for one-hot, otherwise the
             sorted names.
         unknown: "error", or "drop" to leave out items that are not in the catalogue.
         repeats: "error", or "merge" to count an item that a basket repeats once.
@@ -221,7 +216,7 @@ def read_baskets(
         The baskets in the order of the file; those of the long layout by first appearance.
 
     Raises:
-        BasketError: a file that cannot be read, is not of the format or may be of several; unknown, repeated, missing
+        BasketError: a file that cannot be read, is not of the layout or may be of several; unknown, repeated, missing
             or unusable items; empty baskets.
 
     >>> from pathlib import Path
@@ -229,15 +224,12 @@ def read_baskets(
     >>> import assocpriv as ap
     >>> file = Path(mkdtemp(), "shop.csv")
     >>> _ = file.write_text("milk,tea\nmilk\n")
-    >>> ap.read_baskets(file, format="basket")
+    >>> ap.read_baskets(file, layout="lines")
     Baskets(2 baskets over 2 items)
     """
     from assocpriv.records import basket_files
 
-    options = basket_files.ReadOptions(
-        format, unknown, repeats, empty, progress=progress, separator=separator, header=header,
-        transaction_column=transaction_column, item_column=item_column,
-    )  # fmt: skip
+    options = basket_files.ReadOptions(layout, unknown, repeats, empty, progress=progress)
     return basket_files.read_baskets(path, catalogue, options)[0]
 
 
@@ -252,8 +244,9 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
             repeated but those that the plan drops as unknown, any number of them, also none (``set()``, as an
             empty list has no basket); of a plan of a table a dictionary, {"age": 34}; of a guided plan a
             :class:`assocpriv.guided.GuidedRecord`.
-            **Many** are :class:`Baskets`, a list of sets, a pandas, polars or pyarrow table, or the name of a file,
-            which is read batch by batch; of a guided plan also the path of a folder in which records wait.
+            **Many** are :class:`Baskets`, a list of sets, a pandas, polars or pyarrow table, the name of a file,
+            which is read batch by batch, or a list of ``Path`` (of a plan of baskets, a transaction id is one basket in
+            all of them); of a guided plan also the path of a folder in which records wait.
         plan: the published plan.
         output: of many records, a report file to write (.parquet or .pq; of a guided plan also .jsonl); it appears
             whole or not at all.
@@ -262,11 +255,11 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
             - Of all kinds: ``memory_bytes`` (what reading may hold at a time; a quarter of the free memory by default),
               ``force`` (replace an existing file), ``progress`` (called with bytes read and bytes of the file, or with
               baskets done and baskets).
-            - Of baskets: ``format``, ``separator``, ``header``, ``transaction_column``, ``item_column``, ``unknown``,
-              ``repeats``, ``empty``, as of :func:`read_baskets`; a plan whose rules say so drops other names in any
-              case. ``person`` (of files and tables with a line an item, a column that says whose a transaction is; by
-              name or number from 1) keeps as many baskets of each person as the plan promises reports, drawn by the
-              operating system's entropy; without it every basket counts as another person's.
+            - Of baskets: ``layout``, ``unknown``, ``repeats``, ``empty``, as of :func:`read_baskets`; a plan whose
+              rules say so drops other names in any case. ``person`` (of files and tables with a
+              line an item, a column that says whose a transaction is; by name or number from 1) keeps as many baskets
+              of each person as the plan promises reports, drawn by the operating system's entropy; without it every
+              basket counts as another person's.
             - Of tables: ``separator`` (of the cells of a CSV file), ``missing`` (a word, or several, for missing
               values; empty cells are such anyway, NaN and null of numbers), ``clip`` (move values outside a column's
               range to its ends).
@@ -662,8 +655,8 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
         min_support: of baskets, as for :func:`mine`.
         options: ``max_itemset`` (the plan's ``itemset_size`` by default), ``seed`` (makes the run
             repeatable; the operating system's entropy by default), ``progress`` (called with what is done, done and
-            total), and how baskets are read: ``format``, ``separator``, ``header``, ``transaction_column``,
-            ``item_column``, ``unknown``, ``repeats``, ``empty``, as of :func:`read_baskets`.
+            total), and how baskets are read: ``layout``, ``unknown``, ``repeats``, ``empty``, as of
+            :func:`read_baskets`.
 
     Returns:
         ``itemsets`` with their ``true_support`` (of whole baskets where these are told), ``missed`` ones,

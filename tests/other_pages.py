@@ -84,7 +84,7 @@ def _suppressed(folder: Path, files: dict[str, Path], table: pd.DataFrame) -> No
     (folder / "baskets.csv").write_text("\n".join(baskets) + "\n")
     for name, source, templates, options in (
         ("cells", "table.csv", "cells.toml", ()),
-        ("items", "baskets.csv", "items.toml", ("--format", "basket")),
+        ("items", "baskets.csv", "items.toml", ("--layout", "lines")),
     ):
         out = folder / f"{name}-released.csv"
         run(

@@ -14,24 +14,26 @@ _MOST_BYTES = 1 << 24  # of a record
 
 
 @click.command()
-@click.argument("baskets", type=opt.PATH)
+@click.argument("baskets", type=opt.PATH, nargs=-1, required=True)
 @opt.plan_option
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Report file to write (Parquet).")
 @opt.basket_options
 @click.option("--person", metavar="NAME", help="Column that says whose a transaction is: as many of one as promised.")
 @opt.memory_option
 @opt.result_options
-def randomize(baskets: Path, plan_path: Path, output: Path, memory: int | None, force: bool, **reading: Any) -> None:
+def randomize(
+    baskets: tuple[Path, ...], plan_path: Path, output: Path, memory: int | None, force: bool, **reading: Any
+) -> None:
     """Randomize BASKETS: the clients' side, in bulk, with the operating system's entropy.
 
-    Files of any size are read, randomized and written batch by batch.
+    Files of any size are read, randomized and written batch by batch. In several a transaction id is one basket.
 
     \b
     Example:
       assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
     """
     plan = ap.read_plan(plan_path, ap.Plan)
-    opt.check_writable(output, force=force, inputs=[baskets, plan_path])
+    opt.check_writable(output, force=force, inputs=[*baskets, plan_path])
     progress = opt.Progress().stage("randomizing", in_bytes=True)
     done = ap.randomize(baskets, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
     opt.say(ap.show.outcomes.outcome_lines(done, plan))

@@ -30,7 +30,6 @@ from assocpriv.show.terminal import can_draw, decorated, fitted, harmless, has_c
 
 _VERBOSITY = "assocpriv.verbosity"
 _AS_JSON = "assocpriv.as_json"  # where show_result looks
-LAYOUT = ("format", "separator", "header", "transaction_column", "item_column")
 LEAST_SUPPORT = "Least support, as 2% or 0.02.  [default: the least that is likely to be told from noise]"
 ROWS = 50  # shown as text
 _SEPARATORS = (",", ";", "|", "tab", "blank")
@@ -378,25 +377,14 @@ memory_option = click.option(
 separator_option = click.option(
     "--separator", metavar="CHAR", callback=_to_separator, help="Of cells: , ; | tab or blank."
 )
-layout_options = joined(
-    click.option(
-        "--format",
-        type=click.Choice(["dat", "basket", "long", "onehot", "parquet"]),
-        help="Of the baskets: lines of item numbers, CSV with a basket a line, with transaction and item columns, or "
-        "with a column an item, Parquet.  [default: by extension and first lines]",
-    ),
-    separator_option,
-    click.option(
-        "--header",
-        type=click.Choice(["yes", "no"]),
-        callback=lambda _context, _option, word: None if word is None else word == "yes",
-        help="Whether line 1 names columns.",
-    ),
-    click.option("--transaction-column", metavar="NAME", help="Column of transactions, by name or number from 1."),
-    click.option("--item-column", metavar="NAME", help="Column of items, by name or number from 1."),
+layout_option = click.option(
+    "--layout",
+    metavar="WORDS",
+    help="Of the baskets, as read as: shows it: 'long transaction=receipt item=product separator=; header=no', "
+    "one-hot, lines, dat or list.  [default: by the first lines]",
 )
 basket_options = joined(
-    layout_options,
+    layout_option,
     choice("--unknown", ["error", "drop"], "Items outside the catalogue."),
     choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
     choice("--empty", ["error", "keep"], "Empty baskets."),

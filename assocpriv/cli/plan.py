@@ -51,7 +51,7 @@ _rare_options = opt.rare(
     ),
     opt.choice("--others", ["error", "drop"], "What clients do with names that lead to no item."),
     click.option("--paper", is_flag=True, help="The choice of the 2003 paper for this --transaction-size."),
-    opt.layout_options,
+    opt.layout_option,
     opt.force_option,
 )
 
@@ -63,7 +63,7 @@ _rare_options = opt.rare(
 @click.option("--best", type=opt.WholeRange(1), help="Only so many names, those in most baskets or sold most.")
 @click.option("--sales", type=opt.PATH, help="A list of sales in place of BASKETS: CSV, in each line a name, how many.")
 @click.option("--check", type=opt.PATH, help="Check this catalogue instead, against BASKETS if there are any.")
-@opt.layout_options
+@opt.layout_option
 @opt.result_options
 def catalogue(
     baskets: tuple[Path, ...],
@@ -73,7 +73,7 @@ def catalogue(
     sales: Path | None,
     check: Path | None,
     force: bool,
-    **layout: Any,
+    layout: str | None,
 ) -> None:
     """Make a catalogue, the names of all items, of BASKETS that may be looked at, or of a list of sales.
 
@@ -94,7 +94,7 @@ def catalogue(
     if output is not None:
         opt.check_writable(output, force=force, inputs=[*baskets, *([] if sales is None else [sales])])
     if sales is not None:
-        opt.refuse_given((*opt.LAYOUT,), "says how BASKETS are written; a list of sales is CSV")
+        opt.refuse_given(("layout",), "says how BASKETS are written; a list of sales is CSV")
         draft = ap.best_sold(sales, best, min_count)
     else:
         draft = ap.draft_catalogue(baskets, min_count, layout, opt.Progress().stage("reading"), best=best)
@@ -107,7 +107,7 @@ def catalogue(
     )
 
 
-def _check(path: Path, baskets: tuple[Path, ...], layout: dict[str, Any]) -> None:
+def _check(path: Path, baskets: tuple[Path, ...], layout: str | None) -> None:
 
     checked = ap.check_catalogue(ap.read_catalogue(path))
     use = ap.try_catalogue(checked.catalogue, baskets, layout, opt.Progress().stage("reading")) if baskets else None
@@ -152,8 +152,7 @@ def plan(output: Path | None, force: bool, **options: Any) -> None:
     items, rules = names.read(options["others"])
     known = {name: options[name] for name in _KNOWN} | {"names": rules}
     if options["like"] is not None:
-        layout = {name: options[name] for name in opt.LAYOUT}
-        known["like"] = _sizes_of(options["like"], items, rules, layout)
+        known["like"] = _sizes_of(options["like"], items, rules, options["layout"])
     found = None if options["find"] is None else _found(items, promise, known, options)
     choice = ap.choose_plan(items, promise, **known) if found is None else found.choice
     if output is not None:
@@ -164,7 +163,7 @@ def plan(output: Path | None, force: bool, **options: Any) -> None:
     )
 
 
-def _sizes_of(path: Path, items: Any, rules: Any, layout: dict[str, Any]) -> Any:
+def _sizes_of(path: Path, items: Any, rules: Any, layout: str | None) -> Any:
     """Return how large the sample's baskets are; say how many there are, and what of them is not in the catalogue."""
     counts = ap.sample_sizes(path, items, rules, layout, opt.Progress().stage("reading"))
     left = f"; {counts.read.unknown_dropped:,} items outside the catalogue do not count" * bool(

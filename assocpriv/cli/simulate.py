@@ -26,7 +26,7 @@ _POSTERIOR = "50%"
 @click.option("--min-support", metavar="S", help="As for assocpriv mine.")
 @opt.usual("--min-confidence", default="50%", help="Least confidence of a rule.")
 @click.option("--seed", type=opt.WholeRange(0), help="Makes the randomization repeatable, for a demonstration only.")
-@opt.layout_options
+@opt.layout_option
 @opt.usual("-o", "--output", default=Path("assocpriv-demo"), help="Folder.", type=opt.OUTPUT)
 @opt.usual("--top", default=15, help="Rows shown.", type=opt.WholeRange(0))
 @opt.result_options
@@ -40,7 +40,7 @@ def demo(output: Path, top: int, force: bool, **options: Any) -> None:
       assocpriv demo
       assocpriv demo --baskets baskets.csv --min-support 5%
     """
-    layout, path = {name: options.pop(name) for name in opt.LAYOUT}, options.pop("baskets")
+    layout, path = options.pop("layout"), options.pop("baskets")
     if options["posterior"] is None and options["epsilon"] is None:
         options["posterior"] = _POSTERIOR
     promise = opt.require_promise(options)

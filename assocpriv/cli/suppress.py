@@ -8,11 +8,12 @@ import click
 import assocpriv as ap
 from assocpriv.cli import options as opt
 
-_OF_TABLES = ("class_column", "bins", "category", "mark", "missing", "memory")
-_OF_BASKETS = (*(name for name in opt.LAYOUT if name != "separator"), "repeats", "empty")
+_OF_TABLES = ("class_column", "bins", "category", "mark", "missing", "memory", "separator")
+_OF_BASKETS = ("layout", "repeats", "empty")
 _WRITING = ("output", "report", "mark", "force")
 _basket_options = opt.joined(
-    opt.layout_options,
+    opt.layout_option,
+    opt.separator_option,
     opt.choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
     opt.choice("--empty", ["error", "keep"], "Empty baskets."),
 )
@@ -89,7 +90,7 @@ def _suppress_table(table: Path, templates: Path, output: Path | None, options: 
 
 def _suppress_items(data: Path, templates: Path, output: Path | None, options: dict[str, Any]) -> None:
 
-    reading = {name: options[name] for name in (*opt.LAYOUT, "repeats", "empty")}
+    reading = {name: options[name] for name in ("layout", "repeats", "empty")}
     reading |= {"progress": opt.Progress().stage("reading")}
     if output is None:
         found = ap.suppress.check_items(data, templates, **reading)

@@ -7,7 +7,7 @@ on what they hold.
 This module sees raw baskets and whose they are. Nothing it raises contains either.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.promise.errors import BasketError, counted
-from assocpriv.records.basket_files import ReadOptions, read_cells
-from assocpriv.records.baskets import Baskets, is_table, table_cells
-from assocpriv.records.cells import Cells
+from assocpriv.records.basket_files import ReadOptions, read_persons
+from assocpriv.records.baskets import Baskets, is_frame, persons_of_frame
+from assocpriv.records.layout import LONG_ALONE
 from assocpriv.records.sources import is_file
-
-_LONG_ALONE = "whose a basket is can be said of a file or table with a line an item alone, and a column of persons"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class Kept:
             BasketError: there are more or less of them than were counted.
         """
         if len(transactions) != self.baskets:
-            raise BasketError(_LONG_ALONE)
+            raise BasketError(LONG_ALONE)
         return transactions.take(self.rows)
 
 
@@ -57,18 +55,20 @@ def keep_of_each(
     Raises:
         BasketError: no such column, a row without a person, a transaction of several persons, or another layout.
     """
-    cells = _whose(source, replace(options, item_column=column))
+    if is_file(source):
+        cells = read_persons(source, options, column)
+    elif is_frame(source):
+        cells = persons_of_frame(source, options.layout, column)
+    else:
+        raise BasketError(LONG_ALONE)
     starts = np.cumsum(cells.sizes) - cells.sizes
     whose = cells.codes[starts]
     several = whose != np.maximum.reduceat(cells.codes, starts)
     several |= whose != np.minimum.reduceat(cells.codes, starts)
-    if cells.codes.min() < 0:
-        rows = counted(int((cells.codes < 0).sum()), "row")
-        raise BasketError(f"{rows} without a person; fill in whose they are, or take such rows out")
     if several.any():
         raise BasketError(
             f"{counted(int(several.sum()), 'transaction')} of several persons; each must be one person's; check "
-            "the transaction column (--transaction-column) and that of persons (--person)"
+            "transaction= of the layout and the column of persons (--person)"
         )
     return Kept(chosen(whose, most, entropy or SystemEntropy()), len(whose), len(np.unique(whose)))
 
@@ -84,19 +84,3 @@ def chosen(whose: NDArray[Any], most: int, entropy: WordEntropy) -> NDArray[np.i
     first = np.flatnonzero(np.append(True, grouped[1:] != grouped[:-1]))
     rank = np.arange(len(whose)) - np.repeat(first, np.diff(np.append(first, len(whose))))
     return np.sort(order[rank < most])
-
-
-def _whose(source: Any, options: ReadOptions) -> Cells:
-    """Return the persons of each transaction's rows, in the order that transactions are read in."""
-    if not (is_file(source) or is_table(source)):
-        raise BasketError(_LONG_ALONE)
-    try:
-        if is_file(source):
-            cells = read_cells(source, options, options.memory_bytes, quiet=True)
-        else:
-            cells = table_cells(source, "long", options.transaction_column, options.item_column)
-    except BasketError as error:  # the column is read as if it were that of items
-        raise BasketError(str(error).replace("item_column= (--item-column)", "person= (--person)")) from None
-    if not (len(cells.sizes) and cells.sizes.min()):
-        raise BasketError(_LONG_ALONE)
-    return cells

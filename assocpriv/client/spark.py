@@ -175,13 +175,13 @@ def _transactions(
     plan: "Plan", unknown: str, repeats: str, columns: Iterator[Any], sizes: Counter[int]
 ) -> Iterator[Baskets]:
     """Yield the transactions of Arrow arrays of baskets, and count their sizes."""
-    reader, said = NameReader(plan, unknown=unknown), {"format": "list", "item_column": _BASKET}
+    reader, said = NameReader(plan, unknown=unknown), f"list item={_BASKET}"
     for column in columns:
         if column.null_count:
             raise BasketError("the DataFrame has rows without a basket or without a transaction; leave them out")
         table = pa.table({_BASKET: column})
         try:
-            named = named_baskets(table, reader.names, unknown=reader.unknown, repeats=repeats, table=said)
+            named = named_baskets(table, reader.names, unknown=reader.unknown, repeats=repeats, layout=said)
             found, _ = reader.transactions(named)
         except BasketError as error:
             raise BasketError(f"among {counted(len(column), 'basket')} that a task got at once: {error}") from None

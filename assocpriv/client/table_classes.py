@@ -18,27 +18,17 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import array_to_numpy, arrow_csv, pa, pq, to_arrow
+from assocpriv.files.arrow import array_to_numpy, pa, pq, to_arrow
 from assocpriv.files.atomic import atomic_output
 from assocpriv.plans.columns import check_text
 from assocpriv.plans.tables import shortened
 from assocpriv.plans.tree_model import CategoryInput, NumberInput, TreeModel
 from assocpriv.promise.errors import FileError, RecordError, counted
-from assocpriv.records.sources import (
-    SEPARATORS,
-    SPREADSHEET,
-    SPREADSHEETS,
-    cut_line,
-    first_lines,
-    named_after,
-    open_source,
-    read_sample,
-)
+from assocpriv.records.columns import CsvTable, ParquetTable, open_table
+from assocpriv.records.sources import Budget, named_after
 from assocpriv.records.tables import CellOptions, TableOptions, cell_numbers, place_of
 
 _ENDINGS = (".csv", ".parquet", ".pq")
-_ROWS = 1 << 16
-_UNREADABLE = "the file is damaged, or no CSV in UTF-8 in which every line has as many cells as line 1 names columns"
 
 
 @dataclass(slots=True)
@@ -71,7 +61,7 @@ def predict_table(table: Any, model: TreeModel, options: TableOptions) -> tuple[
     if arrow is None:
         raise RecordError("a column mixes types; it must hold only numbers, or only text; convert it")
     counts = PredictionCounts()
-    parts = [_predict(batch, model, options.cells, counts) for batch in arrow.to_batches(max_chunksize=_ROWS)]
+    parts = [_predict(batch, model, options.cells, counts) for batch in arrow.to_batches(max_chunksize=1 << 16)]
     return np.concatenate(parts) if parts else np.array([], dtype=object), counts
 
 
@@ -213,7 +203,7 @@ def _predicted(
 
     with contextlib.ExitStack() as opened:
         batches, cells = step(lambda: _open(table, model, options, opened))
-        while (batch := step(lambda: _next(batches))) is not None:
+        while (batch := step(lambda: next(batches, None))) is not None:
             if column in map(str.strip, batch.schema.names):
                 raise RecordError(
                     f"{table.name}: the table has a column {column!r} already; give the new one another name with "
@@ -225,54 +215,26 @@ def _predicted(
         raise RecordError(f"{table.name}: the table has no records; check that it is the right one")
 
 
-def _next(batches: Iterator[Any]) -> Any:
-
-    with contextlib.suppress(pa.ArrowException, ValueError):  # their texts quote cells
-        return next(batches, None)
-    raise RecordError(_UNREADABLE)
-
-
 def _open(
     path: Path, model: TreeModel, options: TableOptions, opened: contextlib.ExitStack
 ) -> tuple[Iterator[Any], CellOptions]:
     """Return a file's batches, and how its cells are taken: those of text are written. ``opened`` closes the file."""
-
-    name = path.name.lower()
-    if name.endswith(SPREADSHEETS):
-        raise RecordError(SPREADSHEET)
-    if not name.endswith((".parquet", ".pq")):
-        return _open_text(path, model, options, opened), replace(options.cells, written=True)
-    file = opened.enter_context(path.open("rb"))
-    with contextlib.suppress(pa.ArrowException, OSError, ValueError):
-        return pq.ParquetFile(file).iter_batches(batch_size=_ROWS), options.cells
-    raise RecordError("the file is not Parquet, or is damaged; write it again")
-
-
-def _open_text(path: Path, model: TreeModel, options: TableOptions, opened: contextlib.ExitStack) -> Iterator[Any]:
-
-    file = opened.enter_context(open_source(path, options.progress))
-    sample = read_sample(file)
-    lines = first_lines(sample)
-    skip = next((number for number, line in enumerate(lines) if line.strip()), None)
-    if skip is None:
-        raise RecordError("the file is empty; line 1 must name the columns")
     wanted = {column.name for column in model.columns}
-    cut = {mark: [name.strip() for name in cut_line(lines[skip], mark) or []] for mark in SEPARATORS}
-    separator = options.mark or max(SEPARATORS, key=lambda mark: len(wanted.intersection(cut[mark])))
-    names = cut[separator]
-    if len(set(names)) != len(names):
+    table = opened.enter_context(open_table(path, wanted, options.separator, options.progress))
+    if isinstance(table, ParquetTable):
+        return table.batches(), options.cells
+    if len(set(table.names)) != len(table.names):
         raise RecordError("line 1 names a column twice; names must differ")
-    file.seek(0)
-    with contextlib.suppress(pa.ArrowException, ValueError):
-        return iter(
-            arrow_csv.open_csv(
-                file,
-                arrow_csv.ReadOptions(column_names=names, skip_rows=skip + 1),
-                arrow_csv.ParseOptions(delimiter=separator),
-                arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
-            )
-        )
-    raise RecordError(_UNREADABLE)
+    return _text_batches(table), replace(options.cells, written=True)
+
+
+def _text_batches(table: CsvTable) -> Iterator[Any]:
+    names, budget = list(table.names), Budget.within(None)
+    return table.map(
+        lambda rows: pa.record_batch([each.dictionary_decode() for each in rows.columns], names),
+        range(len(names)),
+        budget,
+    )
 
 
 def _write_csv(batches: Iterator[Any], stream: BinaryIO) -> None:

@@ -5,9 +5,8 @@ This module sees raw items. Nothing it raises contains one: errors name a basket
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +15,18 @@ from numpy.typing import NDArray
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.names import UNKNOWN
 from assocpriv.promise.errors import BasketError
-from assocpriv.records.basket_files import STRICT, BasketStream, ReadCounts, ReadOptions, read_baskets, stream_baskets
+from assocpriv.records.basket_files import (
+    STRICT,
+    BasketStream,
+    Paths,
+    ReadCounts,
+    ReadOptions,
+    read_baskets,
+    stream_baskets,
+)
 from assocpriv.records.baskets import Baskets, assemble_in_order, count_sizes, named_baskets
 from assocpriv.records.cells import Cells, check_choices, ordinal, without_unknown
+from assocpriv.records.layout import Layout
 from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:
@@ -89,12 +97,12 @@ def transactions_of_many(
     *,
     unknown: str = "error",
     repeats: str = "error",
-    table: Mapping[str, Any] | None = None,
+    layout: str | Layout | None = None,
 ) -> tuple[Baskets, int]:
     """Return what :func:`align_baskets` does, of :class:`Baskets`, sets or lists of names, or a table.
 
     ``repeats`` is ``error``, or ``merge`` to count a name once that a basket repeats; repeats of a name that is dropped
-    as not known do no harm. ``table`` is what is said of a table: ``format``, ``transaction_column``, ``item_column``.
+    as not known do no harm. ``layout`` is that of a table, in words.
 
     Raises:
         BasketError: a name that the plan neither knows nor lets be dropped, a repeated or an unusable one.
@@ -102,7 +110,7 @@ def transactions_of_many(
     """
     reader = NameReader(plan, unknown=unknown)
     return reader.transactions(
-        named_baskets(baskets, reader.names, unknown=reader.unknown, repeats=repeats, table=table)
+        named_baskets(baskets, reader.names, unknown=reader.unknown, repeats=repeats, layout=layout)
     )
 
 
@@ -138,11 +146,11 @@ def _name_of(item: object, position: int) -> str:
     return name
 
 
-def stream_transactions(path: str | PathLike[str], plan: "Plan", options: ReadOptions = STRICT) -> BasketStream:
-    """Read a file of baskets batch by batch as a plan's transactions, over its catalogue; on all cores."""
+def stream_transactions(paths: Paths, plan: "Plan", options: ReadOptions = STRICT) -> BasketStream:
+    """Read files of baskets batch by batch as a plan's transactions, over its catalogue; on all cores."""
     reader = NameReader(plan, unknown=options.unknown)
     then = None if plan.names.are_plain else reader.transactions
-    return stream_baskets(path, reader.names, replace(options, unknown=reader.unknown), then)
+    return stream_baskets(paths, reader.names, replace(options, unknown=reader.unknown), then)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +187,11 @@ def transactions_of(
     if is_file(baskets):
         stream = stream_transactions(baskets, plan, options)
         return stream, lambda: stream.counts
-    if (options.separator, options.header, options.empty) != (None, None, "error"):
-        raise BasketError("separator, header and empty are said of files; leave them out for baskets in memory")
-    table = {name: getattr(options, name) for name in ("format", "transaction_column", "item_column")}
-    made, dropped = transactions_of_many(baskets, plan, unknown=options.unknown, repeats=options.repeats, table=table)
+    if options.empty != "error":
+        raise BasketError("empty is said of files; leave it out for baskets in memory")
+    made, dropped = transactions_of_many(
+        baskets, plan, unknown=options.unknown, repeats=options.repeats, layout=options.layout
+    )
     return [made], lambda: ReadCounts(len(made), dropped, 0, 0)
 
 

@@ -93,7 +93,8 @@ class ColumnChunk:
 
 def parquet_errors() -> tuple[type[BaseException], ...]:
     """Return what is raised where a file is damaged: Arrow's errors, those that stand for errors of C++, and ours."""
-    return (pa.ArrowException, ArithmeticError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
+    ours = (ArithmeticError, LookupError, MemoryError, OSError, RuntimeError, SystemError, TypeError, ValueError)
+    return (pa.ArrowException, *ours)
 
 
 def column_chunks(file: BinaryIO, columns: Collection[str] | None = None) -> list[ColumnChunk]:

@@ -5,21 +5,25 @@ narwhals costs a tenth of a second to load, hence the imports inside.
 
 import contextlib
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import array_to_numpy, pa, pc
+from assocpriv.files.arrow import array_to_numpy, pa, pc, to_arrow
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.promise.errors import BasketError, PlanError, counted
+from assocpriv.promise.errors import BasketError, PlanError, RecordError
 from assocpriv.records.cells import Cells, Origin, cells_of_names, check_choices, ordinal, resolve, without_unknown
-from assocpriv.records.layout import asked_place, long_columns, usual_places
+from assocpriv.records.columns import Rows, frame_columns, is_list_type, is_text, series_to_arrow, values_of
+from assocpriv.records.layout import FALSE_WORDS, TRUE_WORDS, Layout, no_flag, understand_table
+from assocpriv.records.sources import SAMPLE_LINES, FirstRows
 
-_TOP_ITEMS, _TOP_ITEMSETS = 30, 20
+_LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory of a row of the long layout, and of a byte of its distinct names
+_QUANTITY = re.compile(r"[-+−]?[0-9][0-9.,' \u00a0]*-?")  # with decimal commas; some write a minus after the number
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -119,10 +123,8 @@ class Baskets:
     def from_frame(
         cls,
         frame: Any,
-        format: str = "auto",  # noqa: A002 -- as read_baskets
+        layout: str | Layout | None = None,
         *,
-        transaction_column: str | int | None = None,
-        item_column: str | int | None = None,
         catalogue: Catalogue | None = None,
         unknown: str = "error",
         repeats: str = "error",
@@ -131,24 +133,19 @@ class Baskets:
 
         Args:
             frame: the table, in memory.
-            format: "onehot" (a column an item, cells true/false or 0/1), "long" (a row for each item of each
-                transaction; baskets by first appearance), "list" (a row a basket, one column of lists, a null being
-                an empty basket), or "auto": onehot if all cells are true/false or 0/1, list if a column holds lists,
-                long with two columns, columns with usual names, or ``transaction_column`` given.
-            transaction_column: of the long layout, by name or number from 1; by default one with a usual name
-                (transaction_id, InvoiceNo …), otherwise the first.
-            item_column: of the long or list layout, by name or number from 1; by default one with a usual name (item,
-                product_id, StockCode …), otherwise the next one.
-            catalogue: as for :meth:`from_sets`, but by default the columns, in order, for onehot.
+            layout: in words, as of ``read_baskets``: "one-hot" (a column an item, cells true/false or 0/1),
+                "long transaction=COLUMN item=COLUMN" (a row for each item of each transaction; baskets by first
+                appearance), "list item=COLUMN" (a row a basket, one column of lists, a null being an empty basket). By
+                default it is found out; what may mean several things is refused.
+            catalogue: as for :meth:`from_sets`, but by default the columns, in order, for one-hot.
             unknown, repeats: as for :meth:`from_sets`.
 
         Raises:
             TypeError: not a table in memory.
             BasketError: columns or cells that do not fit the layout; unknown, repeated or unusable names.
         """
-        check_choices(format=format, unknown=unknown, repeats=repeats)
-        cells = table_cells(frame, format, transaction_column, item_column)
-        return _baskets_of(cells, catalogue, unknown, repeats)
+        check_choices(unknown=unknown, repeats=repeats)
+        return _baskets_of(_cells_of_frame(frame, layout), catalogue, unknown, repeats)
 
     def aligned(self, catalogue: Catalogue, *, unknown: str = "error") -> tuple["Baskets", int]:
         """Return the same baskets over another catalogue, and how many items were left out.
@@ -182,36 +179,29 @@ def to_baskets(data: Any, **options: Any) -> Baskets:
     """
     if isinstance(data, Baskets):
         return data
-    return Baskets.from_frame(data, **options) if is_table(data) else Baskets.from_sets(data, **options)
+    return Baskets.from_frame(data, **options) if is_frame(data) else Baskets.from_sets(data, **options)
 
 
 def named_baskets(
-    data: Any, catalogue: Catalogue | None, *, unknown: str, repeats: str, table: Mapping[str, Any] | None = None
+    data: Any, catalogue: Catalogue | None, *, unknown: str, repeats: str, layout: str | Layout | None = None
 ) -> Baskets:
     """Make baskets as :func:`to_baskets` does, of a catalogue's names; None for any, also where no basket has an item.
-
-    ``table`` is what is said of a table: ``format``, ``transaction_column`` and ``item_column``.
 
     >>> named_baskets([[], []], None, unknown="error", repeats="error")
     Baskets(2 baskets over 1 items)
     """
-    said = {name: value for name, value in (table or {}).items() if value is not None}
-    check_choices(format=said.get("format", "auto"), unknown=unknown, repeats=repeats)
-    if said and (isinstance(data, Baskets) or not is_table(data)):
-        raise BasketError(f"{' and '.join(said)} are said of tables; leave them out for baskets and lists of items")
+    check_choices(unknown=unknown, repeats=repeats)
+    if Layout.parse(layout) != Layout() and (isinstance(data, Baskets) or not is_frame(data)):
+        raise BasketError("a layout is said of files and tables; leave it out for baskets and lists of items")
     if isinstance(data, Baskets):
         return data
-    if is_table(data):
-        asked = (said.get(name) for name in ("transaction_column", "item_column"))
-        cells = table_cells(data, said.get("format", "auto"), *asked)
-    else:
-        cells = _cells_of_sets(data)
+    cells = _cells_of_frame(data, layout) if is_frame(data) else _cells_of_sets(data)
     if catalogue is None and not len(cells.codes):
         catalogue = Catalogue.numbered(1)  # no names to make one of; nothing looks at it
     return _baskets_of(cells, catalogue, unknown, repeats)
 
 
-def is_table(data: Any) -> bool:
+def is_frame(data: Any) -> bool:
     """Tell a table from lists; TypeError for what cannot be either."""
     if isinstance(data, (str, bytes, os.PathLike)):
         raise TypeError("baskets must be a table or lists of items, got text or a path; use read_baskets for files")
@@ -293,112 +283,53 @@ def _name_of(item: object, row: int, position: int) -> str:
 # ---- tables
 
 
-def table_cells(frame: Any, layout: str, transaction: str | int | None, item: str | int | None) -> Cells:
-    """Read a pandas, polars or pyarrow table; arguments and what is raised are those of ``Baskets.from_frame``."""
-    columns = _columns_of(frame)
-    layout, places = _layout_and_places(columns, layout, transaction, item)
-    if layout == "onehot":
-        return _onehot_cells(columns)
-    arrays = [_arrow(columns, place) for place in places]
-    return list_cells(*arrays) if layout == "list" else long_cells(*arrays)
-
-
-def frame_layout(
-    frame: Any, layout: str, transaction: str | int | None, item: str | int | None
-) -> tuple[str, list[Any]]:
+def frame_layout(frame: Any, layout: str | Layout | None, persons: str | int | None = None) -> tuple[str, list[Any]]:
     """Return a table's layout as it is read, and its columns: of all items, of transactions and items, or of lists.
 
-    Columns are narwhals series; arguments and what is raised are those of ``Baskets.from_frame``.
+    Columns are narwhals series; arguments and what is raised are those of ``Baskets.from_frame``. With a column of
+    ``persons`` it stands in the place of items.
     """
-    columns = _columns_of(frame)
-    layout, places = _layout_and_places(columns, layout, transaction, item)
-    return layout, [columns[place] for place in places]
-
-
-def _layout_and_places(
-    columns: list[Any], layout: str, transaction: str | int | None, item: str | int | None
-) -> tuple[str, Sequence[int]]:
+    columns = frame_columns(frame, BasketError)
     if not columns:
         raise BasketError("a table of baskets needs columns, got none")
-    if layout == "auto":
-        layout = "long" if transaction is not None else _layout_of(columns)
-    if layout == "onehot":
-        return layout, range(len(columns))
-    if layout == "list":
-        return layout, [_list_column(columns, item)]
-    return layout, long_columns([column.name for column in columns], transaction, item)
+    names = [str(column.name).strip() for column in columns]
+    heads = [_head(column) for column in columns]
+    cells = [["…"] * min(SAMPLE_LINES, len(columns[0])) if head is None else values_of(head) for head in heads]
+    kinds = [pa.null() if head is None else head.type for head in heads]
+    found = understand_table(FirstRows.of_table(names, cells), kinds, Layout.parse(layout))
+    if persons is not None:
+        found = found.with_persons(persons)
+    return found.kind, [columns[place] for place in found.taken]
 
 
-def _columns_of(frame: Any) -> list[Any]:
-    import narwhals as nw
-
-    try:
-        return list(nw.from_native(frame, eager_only=True).iter_columns())
-    except TypeError:
-        kind = type(frame).__name__
-        problem: Exception = TypeError(f"a table must be a pandas, polars or pyarrow table in memory, got a {kind}")
-    except nw.exceptions.NarwhalsError:  # its text names columns, which may be items
-        problem = BasketError("the columns of a table of baskets must have different names")
-    raise problem
+def _head(column: Any) -> Any:
+    """Return the first cells of a column as Arrow's array, None where they are of several types."""
+    with contextlib.suppress(RecordError):
+        return series_to_arrow(column.head(SAMPLE_LINES), "")
+    return None
 
 
-def _layout_of(columns: list[Any]) -> str:
-    if all(_is_zero_one(column) for column in columns):
-        return "onehot"
-    if any(_holds_lists(column) for column in columns):
-        return "list"
-    names = [column.name for column in columns]
-    if len(columns) == 2 or all(usual_places(names, role) for role in ("transaction", "item")):
-        return "long"
-    raise BasketError(
-        f"the table's {len(columns)} columns may mean several things; say format='onehot' (leave out columns that are "
-        "no items, make cells true or false), or name the columns with transaction_column= and item_column="
-    )
+def persons_of_frame(frame: Any, layout: str | Layout | None, column: str | int) -> Cells:
+    """Return the persons of each transaction's rows; arguments are those of ``Baskets.from_frame``.
+
+    Raises:
+        BasketError: as there, no such column, or no long layout.
+    """
+    return _cells_of_frame(frame, layout, column)
 
 
-def _list_column(columns: list[Any], asked: str | int | None) -> int:
-    if asked is not None:
-        return asked_place([column.name for column in columns], "item", asked)
-    lists = [position for position, column in enumerate(columns) if _holds_lists(column)]
-    if len(lists) != 1:
-        raise BasketError(f"the list layout needs one column of lists, got {len(lists)}; name it with item_column=")
-    return lists[0]
+def _cells_of_frame(frame: Any, layout: str | Layout | None, persons: str | int | None = None) -> Cells:
+    kind, columns = frame_layout(frame, layout, persons)
+    arrays = [series_to_arrow(column, str(place), BasketError) for place, column in enumerate(columns, 1)]
+    rows = Rows(arrays, lambda row: row + 1, Origin())
+    if kind == "list":
+        return list_cells(arrays[0])
+    if kind == "long":
+        return long_cells([long_part(rows, "item" if persons is None else "person")])
+    return onehot_cells(flags_of(rows, range(len(columns))), catalogue_of_columns(str(each.name) for each in columns))
 
 
-def _holds_lists(column: Any) -> bool:
-    import narwhals as nw
-
-    if column.dtype in (nw.List, nw.Array):
-        return True
-    # pandas keeps lists as plain objects, so the first cell that is there decides
-    return column.dtype == nw.Object and isinstance(
-        next(iter(column.drop_nulls().head(1)), None), (list, tuple, set, frozenset, np.ndarray)
-    )
-
-
-def _is_zero_one(column: Any) -> bool:
-    import narwhals as nw
-
-    # sparse pandas columns have a type that narwhals does not know
-    if not (column.dtype in (nw.Boolean, nw.Unknown) or column.dtype.is_numeric()):
-        return False
-    values = np.asarray(column.drop_nulls().to_numpy())
-    return values.dtype.kind in "biuf" and bool(((values == 0) | (values == 1)).all())
-
-
-def _arrow(columns: list[Any], position: int) -> Any:
-    import narwhals as nw
-
-    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
-        column = columns[position]
-        if column.dtype == nw.Object:  # of pandas; Arrow takes sets, but no frozen ones
-            cells = [list(each) if isinstance(each, frozenset) else each for each in column.to_native()]
-            return pa.array(cells, from_pandas=True)
-        values = column.to_arrow()
-        return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    raise BasketError(
-        f"column {position + 1} mixes types; it must hold only text, only integers, or lists of them; convert it"
-    )
+# ---- tables: a column of lists
 
 
 def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
@@ -406,40 +337,75 @@ def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
     if pa.types.is_null(lists.type):
         lists = lists.cast(pa.list_(pa.string()))
     if not is_list_type(lists.type):
-        raise BasketError("the list layout needs a column of lists; choose it with item_column=, or another format=")
+        raise BasketError("the layout list needs a column of lists; name it with item=, or say another layout")
     sizes = array_to_numpy(pc.list_value_length(lists), 0)
-    return Cells(sizes, *_encoded(lists.flatten()), origin or Origin())
+    codes, names = _distinct([_coded_items(lists.flatten())])
+    return Cells(sizes, codes, names, origin or Origin())
 
 
-def is_list_type(kind: Any) -> bool:
-    """Return whether an Arrow type is one of its list types."""
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+# ---- tables: long, a row an item
 
 
-def _row(row: int) -> str:
-    return f"row {row + 1}"
+@dataclass(frozen=True, slots=True)
+class LongPart:
+    """Rows of the long layout: transactions and items, text in codes of Arrow; how many returned ones are left out."""
+
+    transactions: Any
+    items: Any
+    returned: int
+
+    @property
+    def memory_bytes(self) -> int:
+        """About what it takes to make baskets of these rows."""
+        names = self.transactions.dictionary.nbytes + self.items.dictionary.nbytes
+        return _LONG_ROW_BYTES * len(self.items) + _LONG_NAME_BYTES * int(names)
 
 
-def long_cells(transactions: Any, items: Any, place: Callable[[int], str] = _row) -> Cells:
-    """Read the transaction and the item of each cell, Arrow arrays, chunked or not; baskets by first appearance.
+def long_part(rows: Rows, what: str = "item") -> LongPart:
+    """Read the transaction, the item and, where there is one, the quantity of each row; returned items are left out.
 
-    ``place`` says where a cell stands.
+    ``what`` says what stands in the second column.
 
     Raises:
-        BasketError: there are null transactions, items that are neither text nor integers, or more of the one column.
+        BasketError: a row without transaction or item; items that are neither text nor integers; a quantity that is no
+            number.
     """
-    if len(transactions) != len(items):
-        raise BasketError("the lengths of columns do not fit each other; the data are damaged, write them again")
-    try:
-        indices, distinct = _coded(transactions)
-    except pa.ArrowNotImplementedError:
-        raise BasketError("transaction ids must be text, numbers or dates, not nested; choose another column") from None
-    if indices.null_count:
-        where = place(int(np.argmax(np.asarray(indices.is_null()))))
-        such = counted(indices.null_count, "such row")
-        raise BasketError(f"{where} has no transaction id ({such} in all); fill it in, or take such rows out")
-    rows = array_to_numpy(indices)
-    codes, names = _encoded(items)
+    transactions, items = _coded(rows.columns[0], "transaction ids"), _coded_items(rows.columns[1], what)
+    kept = np.ones(len(items), dtype=np.bool_)
+    if len(rows.columns) > 2:
+        kept = ~_are_returned(rows)
+        transactions, items = transactions.filter(to_arrow(kept)), items.filter(to_arrow(kept))
+    for values, each in ((transactions, "transaction id"), (items, what)):
+        if values.null_count:
+            row = int(np.flatnonzero(kept)[np.argmax(array_to_numpy(values.is_null()))])
+            raise BasketError(
+                f"{rows.origin.row_word} {rows.line(row)} has no {each}; fill it in, or take such rows out"
+            )
+    return LongPart(transactions, items, len(kept) - len(items))
+
+
+def _are_returned(rows: Rows) -> NDArray[np.bool_]:
+    """Tell which rows have a quantity below zero, as returned goods have."""
+    quantities = _coded(rows.columns[2], "quantities")
+    texts = quantities.dictionary.to_pylist()
+    odd = [_QUANTITY.fullmatch(text) is None for text in texts]
+    codes = array_to_numpy(quantities.indices, len(texts))
+    wrong = np.flatnonzero(np.array([*odd, False])[codes])
+    if len(wrong):
+        raise BasketError(
+            f"{rows.origin.row_word} {rows.line(int(wrong[0]))} has no number as its quantity; correct it, or name "
+            "another column with quantity= in the layout"
+        )
+    back: NDArray[np.bool_] = np.array([*("-" in text or "−" in text for text in texts), False])[codes]
+    return back
+
+
+def long_cells(parts: Sequence[LongPart]) -> Cells:
+    """Return the cells of parts of one source, or of several that share transactions; baskets by first appearance."""
+    if not parts:
+        return Cells(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [])
+    rows, transactions = _distinct([part.transactions for part in parts], named=False)
+    codes, names = _distinct([part.items for part in parts])
     if (rows[1:] < rows[:-1]).any():
         # integers of row and place sort several times faster than a stable np.argsort
         order = rows.astype(np.int64) << 32
@@ -447,52 +413,106 @@ def long_cells(transactions: Any, items: Any, place: Callable[[int], str] = _row
         order.sort()
         order &= (1 << 32) - 1
         codes = codes[order]
-    return Cells(np.bincount(rows, minlength=len(distinct)), codes, names)
+    return Cells(np.bincount(rows, minlength=len(transactions)), codes, names)
 
 
-def _coded(values: Any) -> tuple[Any, Any]:
-    """Return an Arrow array as int32 positions, null where it is, in the distinct values by first appearance."""
-    if not isinstance(values, pa.ChunkedArray):
-        values = pa.chunked_array([values])
-    if not pa.types.is_dictionary(values.type):
-        coded = values.dictionary_encode().combine_chunks()  # the chunks share one dictionary
-        return coded.indices, coded.dictionary
-    for chunk in values.chunks:  # of codes outside, as a damaged file has them, Arrow would read whatever lies there
-        ends = pc.min_max(chunk.indices).as_py()
-        if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(chunk.dictionary):
-            raise BasketError("a column has codes outside its dictionary; the data are damaged, write them again")
-    coded = values.unify_dictionaries().combine_chunks()
-    distinct = coded.dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
-    used = distinct.indices.take(coded.indices).dictionary_encode()
-    return used.indices, distinct.dictionary.take(used.dictionary)
-
-
-def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
-    """Return the codes, −1 for nulls, and the distinct names of an Arrow array of items."""
+def _coded_items(items: Any, what: str = "item") -> Any:
     kind = items.type.value_type if pa.types.is_dictionary(items.type) else items.type
-    if pa.types.is_null(kind):
-        return np.full(len(items), -1, dtype=np.int32), []
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
+    if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
         # the fields of a nested type may be named after items
         shown = "nested values" if pa.types.is_nested(kind) else str(kind)
-        raise BasketError(f"items must be text or integers, got {shown}; convert them")
-    indices, distinct = _coded(items)
-    with contextlib.suppress(UnicodeDecodeError):  # it holds the name
-        return array_to_numpy(indices, -1), [str(name) for name in distinct.to_pylist()]
-    raise BasketError("the item column holds text that is not UTF-8; convert it")
+        raise BasketError(f"{what}s must be text or integers, got {shown}; convert them")
+    return _coded(items, f"{what}s")
 
 
-def _onehot_cells(columns: list[Any]) -> Cells:
+def _coded(values: Any, what: str) -> Any:
+    """Return an Arrow array as text in codes of int32, null where it is, or where nothing but blanks stands."""
+    if pa.types.is_null(values.type):
+        values = values.cast(pa.string())
+    with contextlib.suppress(pa.ArrowException):  # its text may quote cells
+        if not pa.types.is_dictionary(values.type):
+            values = values.dictionary_encode()
+        codes = array_to_numpy(values.indices.cast(pa.int32()), -1)
+        # of codes outside, as a damaged file has them, Arrow would read whatever lies there
+        if len(codes) and not -1 <= codes.min() <= codes.max() < len(values.dictionary):
+            raise BasketError("a column has codes outside its dictionary; the data are damaged, write them again")
+        names = pc.utf8_trim_whitespace(values.dictionary.cast(pa.string()))
+        if names.null_count:
+            names = pc.fill_null(names, "")
+        names.validate(full=True)
+        blank = np.append(array_to_numpy(pc.binary_length(names)) == 0, False)
+        if blank.any():
+            codes = np.where(blank[codes], -1, codes)
+        return pa.DictionaryArray.from_arrays(_whole_numbers(codes), names, safe=False)
+    raise BasketError(f"{what} must be text in UTF-8, numbers or dates, not nested; choose another column")
+
+
+def _distinct(parts: Sequence[Any], *, named: bool = True) -> tuple[NDArray[np.int32], list[str]]:
+    """Return the codes of parts of one column, −1 for nulls, and its distinct values by first appearance.
+
+    Where values need no names their list is only as long as theirs.
+    """
+    if len(parts) > 1:  # one dictionary for all, in which nothing is twice
+        parts = pa.chunked_array(parts).unify_dictionaries().chunks
+    names, codes = parts[0].dictionary, np.concatenate([array_to_numpy(part.indices, -1) for part in parts])
+    highest = np.maximum.accumulate(codes)
+    rising = len(codes) and len(names) == highest[-1] + 1 and not (np.diff(highest, prepend=-1) > 1).any()
+    if len(parts) == 1 or not rising:  # a dictionary may repeat values, hold some that never appear, or stand otherwise
+        distinct = names.dictionary_encode()
+        used = distinct.indices.take(_whole_numbers(codes)).dictionary_encode()
+        names, codes = distinct.dictionary.take(used.dictionary), array_to_numpy(used.indices, -1)
+    return codes, names.to_pylist() if named else [""] * len(names)
+
+
+def _whole_numbers(codes: NDArray[Any]) -> Any:
+    """Return codes as Arrow's, −1 as null; pa.array would load pandas."""
+    valid = pa.py_buffer(np.packbits(codes >= 0, bitorder="little")) if codes.min(initial=0) < 0 else None
+    return pa.Array.from_buffers(pa.int32(), len(codes), [valid, pa.py_buffer(codes.astype(np.int32, copy=False))])
+
+
+# ---- tables: one-hot, a column an item
+
+
+def catalogue_of_columns(names: Iterable[str]) -> Catalogue:
+    """Return the items that columns are.
+
+    Raises:
+        BasketError: they cannot be items.
+    """
     try:
-        catalogue = Catalogue(str(column.name).strip() for column in columns)
+        return Catalogue(name.strip() for name in names)
     except PlanError as error:
-        raise BasketError(f"the columns cannot be items: {error}") from None
-    flags = []
-    for position, column in enumerate(columns):
-        if column.null_count() or not _is_zero_one(column):
-            raise BasketError(f"column {position + 1} of a onehot table must hold only true and false, or 0 and 1")
-        flags.append(column.to_numpy())
-    return onehot_cells(flags, catalogue)
+        problem = str(error)
+    raise BasketError(f"the columns cannot be items: {problem}")
+
+
+def flags_of(rows: Rows, places: Sequence[int]) -> list[Any]:
+    """Return columns as zeros and ones, shape (n_rows,) each; nulls are zeros. ``places`` are theirs in the table.
+
+    Raises:
+        BasketError: a cell is neither true nor false.
+    """
+    return [_flags(values, place, rows) for values, place in zip(rows.columns, places, strict=True)]
+
+
+def _flags(values: Any, place: int, rows: Rows) -> Any:
+    if pa.types.is_boolean(values.type):
+        return array_to_numpy(pc.fill_null(values, False))
+    if pa.types.is_dictionary(values.type) and is_text(values.type.value_type):
+        words = [str(word).strip().lower() for word in values.dictionary.to_pylist()]
+        meant = np.array([1 if word in TRUE_WORDS else 0 if word in FALSE_WORDS else 2 for word in words] + [0])
+        flags = meant[array_to_numpy(values.indices.cast(pa.int32()), len(words))]
+    elif pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        flags = array_to_numpy(pc.fill_null(values, 0))
+    else:
+        raise BasketError(f"column {place + 1} of items holds no numbers, nor true and false; make it true or false")
+    odd = np.flatnonzero((flags != 0) & (flags != 1))
+    if len(odd):
+        row = int(odd[0])
+        raise BasketError(
+            f"{rows.origin.row_word} {rows.line(row)}, column {place + 1} {no_flag(str(values[row].as_py()))}"
+        )
+    return flags
 
 
 def onehot_cells(columns: Sequence[Any], catalogue: Catalogue, origin: Origin | None = None) -> Cells:
@@ -501,11 +521,10 @@ def onehot_cells(columns: Sequence[Any], catalogue: Catalogue, origin: Origin | 
     >>> onehot_cells([[1, 0], [1, 1]], Catalogue(["milk", "bread"])).codes.tolist()
     [0, 1, 1]
     """
-    present = [np.flatnonzero(column) for column in columns]
-    rows = np.concatenate(present)
-    codes = np.repeat(np.arange(len(columns), dtype=np.int64), [len(part) for part in present])
-    sizes = np.bincount(rows, minlength=len(columns[0]))
-    return Cells(sizes, codes[np.argsort(rows, kind="stable")], catalogue, origin or Origin())
+    flags = np.empty((len(columns[0]), len(columns)), dtype=np.bool_)
+    for place, column in enumerate(columns):
+        flags[:, place] = column
+    return Cells(flags.sum(axis=1), np.nonzero(flags)[1], catalogue, origin or Origin())
 
 
 # ---- numbers of baskets by size

@@ -20,7 +20,6 @@ from assocpriv.promise.errors import BasketError
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # halves of surrogate pairs too: no text has them
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}")  # numbers below MAX_ITEMS have at most 7 digits
 _CHOICES = {
-    "format": ("auto", "onehot", "long", "list"),
     "unknown": ("error", "drop"),
     "repeats": ("error", "merge"),
     "empty": ("error", "keep"),
@@ -38,6 +37,11 @@ class Origin:
     def place(self, row: int) -> str:
         """Return how an error names a basket."""
         return f"{self.word} {self.before + row + 1}"
+
+    @property
+    def row_word(self) -> str:
+        """Return how an error names a row that is no basket of its own."""
+        return "row" if self.word == "basket" else self.word
 
     def tally(self, totals: str) -> str:
         """Return totals as a remark, if these are all baskets."""

@@ -1,7 +1,8 @@
-"""The layout of a file of text, with its header, from what was said of it or else from its first lines.
+"""The layout of baskets in a file or a table: in words, or found out from the first rows.
 
-What may mean several things is refused. docs/cli.md, *Baskets*, has the rules in words. Of baskets, a line each, what
-is no item is told from the first lines, and refused or doubted: a header, ids, words for nothing, another separator.
+The words are those of ``--layout`` and ``layout=``, and of what is said to have been understood: what kind it is, then
+``key=value``. What is not said, rules find out, one after the other; what may mean several things is refused, with
+the words that decide.
 
 Columns are found by their usual names, or by the name or number asked for. Any other name of a column may be an item,
 as in a file without a header: messages give its number only. Nothing that is said holds a cell.
@@ -9,35 +10,45 @@ as in a file without a header: messages give its number only. Nothing that is sa
 
 import itertools
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from assocpriv.promise.errors import BasketError
-from assocpriv.records.sources import SEPARATORS, TO_UTF8, UNREADABLE, FirstLines, find_separator, first_lines
+from assocpriv.records.columns import is_list_type, is_text, separator_of
+from assocpriv.records.sources import FirstRows, find_separator
 
-_REMARKS = ("@", "#", "%")
-FORMATS = ("dat", "basket", "long", "onehot", "parquet")
-_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "blank": " ", "space": " "}
+KINDS = {  # of each the keys that say more of it
+    "lines": ("transaction", "separator", "header", "encoding"),
+    "dat": (),
+    "long": ("transaction", "item", "quantity", "separator", "header", "encoding"),
+    "one-hot": ("transaction", "separator", "encoding"),
+    "list": ("item",),
+}
+_ENCODINGS = ("utf-8", "utf-16", "windows-1252")
+_POSSIBLE = (
+    f"first one of {', '.join(KINDS)}, then of transaction=COLUMN item=COLUMN quantity=COLUMN "
+    f"separator=, (or ; | tab blank) header=yes (or no) encoding={'|'.join(_ENCODINGS)}, as in 'long transaction=1 "
+    "item=2 separator=; header=no'"
+)
 TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x"})
 FALSE_WORDS = frozenset({"0", "0.0", "false", "f", "no", "n", "?", ""})
 FLAGS = TRUE_WORDS | FALSE_WORDS
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,:/ \-]*([eE][-+]?[0-9]+)?([ T][0-9:.]+Z?)?")  # dates and times, too
+_ITEM_NUMBERS = re.compile(r"\s*[0-9]+(\s+[0-9]+)*\s*")
 _DIGIT = re.compile(r"[0-9]")
-_LETTER = re.compile(r"[^0-9\s-]")  # what a file of numbers does not have
-_SAYS_SEPARATOR = re.compile(r'"?sep=.?"?')
+_SAYS_SEPARATOR = re.compile(r'"?sep=(.)"?')  # as spreadsheets write it
+LONG_ALONE = "whose a basket is can be said of a file or table with a line an item alone, and a column of persons"
+_REMARKS = ("@", "#", "%")
 _INDEX_NAMES = {"", "id", "index", "row", "unnamed: 0"}
+_NOTHING = frozenset({"nan", "none", "null", "<na>", "nat", "n/a", "#n/a"})  # what programs write for no value
 _LEAST_IDS = 10  # lines from which values that all differ show a column of ids
 _LEAST_REPEATS = 4  # lines from which equal neighbours in a column show a transaction's lines
-_REMEDY = (
-    "say what it is: --format long{header} --transaction-column N --item-column N, --format onehot, or --format basket "
-    "for a basket a line without other columns (in Python format= and so on)"
-)
-_NUMBERED = re.compile(r"(\D*?)[ _-]*([0-9]+)")
-_NOTHING = frozenset({"nan", "none", "null", "<na>", "nat", "n/a", "#n/a"})  # what programs write for no value
 _LEAST_LINES = 20  # from which first cells that all differ are ids: baskets begin with the same items
+_ODD = re.compile(r"[^a-z0-9]")
 _KEYS = ("", "id", "ids", "no", "nr", "num", "number", "key", "code")
 _TEXTS = ("name", "description", "desc", "title")
-_ODD = re.compile(r"[^a-z0-9]")
 _SALES = ("transaction", "trans", "tx", "invoice", "order", "receipt", "ticket", "bill", "basket", "cart", "purchase")
 _PEOPLE = ("member", "customer", "client", "user", "household", "shopper", "person")
 _GOODS = ("item", "product", "article", "sku", "stock")
@@ -50,204 +61,247 @@ _USUAL = {  # of each role, the likeliest first
         *(stem + key for key in ("", "s", *_KEYS[1:], *_TEXTS) for stem in _GOODS), "ean", "upc", "gtin", "barcode",
         "description",
     ],
+    "quantity": ["quantity", "qty", "units", "pieces", "quantitysold", "itemquantity", "orderquantity"],
 }  # fmt: skip
 _RANK = {role: {name: rank for rank, name in reversed(list(enumerate(names)))} for role, names in _USUAL.items()}
-COLUMN_OPTIONS = "transaction_column= and item_column= (--transaction-column, --item-column)"
+
+
+# ---- in words
 
 
 @dataclass(frozen=True, slots=True)
-class LayoutOptions:
-    """What somebody says of a file's layout, as the root's ``read_baskets`` explains it; None for what to find out."""
-
-    format: str | None = None
-    separator: str | None = field(default=None, kw_only=True)
-    header: bool | None = field(default=None, kw_only=True)
-    transaction_column: str | int | None = field(default=None, kw_only=True)
-    item_column: str | int | None = field(default=None, kw_only=True)
-
-    def check_layout(self) -> None:
-        """Refuse words that mean nothing."""
-        if self.format is not None and self.format not in FORMATS:
-            raise BasketError(f"format must be one of {', '.join(FORMATS)}")
-        if self.separator is not None and self.delimiter not in SEPARATORS:
-            raise BasketError('separator must be one of "," ";" "|" tab and blank')
-        if not (self.header is None or isinstance(self.header, bool)):
-            raise BasketError("header must be true or false")
-        for name in ("transaction_column", "item_column"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not (value is None or isinstance(value, str | int)):
-                raise BasketError(f"{name} must be a column's name, or its number from 1")
-
-    @property
-    def speaks_of_cells(self) -> bool:
-        """Whether anything is said that files of numbers do not have."""
-        return (self.separator, self.header, self.transaction_column, self.item_column) != (None,) * 4
-
-    @property
-    def delimiter(self) -> str | None:
-        """The character that the separator's word stands for."""
-        return None if self.separator is None else _WORDS.get(self.separator, self.separator)
-
-
-@dataclass(frozen=True, slots=True)
-class TextLayout:
-    """How a file of text is to be read.
+class Layout:
+    """What is said of a layout; None for what to find out. ``str`` gives the words back.
 
     Attributes:
-        kind: "basket", "long" or "onehot".
-        separator: one character.
-        skip: lines before the first one of data.
-        header: the names of the columns, empty where there are none; they may be items.
-        columns: of the long layout the places of transactions and items, of the others those of no item.
-        note: what was understood, for people; it shows no item.
-        doubt: what speaks against what was said, for people.
+        kind: "lines" (a line of names a basket), "dat" (a line of item numbers a basket), "long" (a row an item),
+            "one-hot" (a row a basket, a column an item) or "list" (a column of lists).
+        transaction: the column of transactions, by name or number from 1; of lines and one-hot one that is no item.
+        item, quantity: columns, too.
+        separator: a character.
+        header: whether line 1 names columns.
+        encoding: of the text.
     """
+
+    kind: str | None = None
+    transaction: str | None = field(default=None, kw_only=True)
+    item: str | None = field(default=None, kw_only=True)
+    quantity: str | None = field(default=None, kw_only=True)
+    separator: str | None = field(default=None, kw_only=True)
+    header: bool | None = field(default=None, kw_only=True)
+    encoding: str | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def parse(cls, text: "str | Layout | None") -> "Layout":
+        """Read the words of a layout.
+
+        Raises:
+            BasketError: words that mean nothing, or do not go together; it says what is possible.
+
+        >>> Layout.parse("long item=product header=no").item
+        'product'
+        """
+        if text is None or isinstance(text, Layout):
+            return text or cls()
+        try:
+            words = shlex.split(text)
+        except (ValueError, AttributeError, TypeError):
+            words = ["?"]
+        kind = words.pop(0) if words and "=" not in words[0] else None
+        said = dict(word.partition("=")[::2] for word in words)
+        if not (kind is None or kind in KINDS) or len(said) < len(words) or not all(said.values()):
+            raise BasketError(f"the layout is not to be understood; possible is {_POSSIBLE}")
+        if odd := set(said) - set(KINDS[kind] if kind else [each.name for each in fields(cls)[1:]]):
+            which = f"a layout {kind}" if kind else "a layout"
+            shown = odd.pop() if odd <= set(KINDS["long"]) else "one of the keys"
+            raise BasketError(f"{which} does not take {shown}; possible is {_POSSIBLE}")
+        mark, header = said.pop("separator", None), said.pop("header", None)
+        separator = None if mark is None else separator_of(mark)
+        if (mark and separator is None) or header not in (None, "yes", "no"):
+            raise BasketError(f"the layout's separator or header is not to be understood; possible is {_POSSIBLE}")
+        if said.get("encoding", "utf-8") not in _ENCODINGS:
+            raise BasketError(f"the layout's encoding must be one of {', '.join(_ENCODINGS)}")
+        return cls(kind, separator=separator, header=None if header is None else header == "yes", **said)
+
+    def __str__(self) -> str:
+        """Return the words."""
+        words = [self.kind or ""]
+        for key in KINDS["long"]:
+            value = getattr(self, key)
+            if value is not None:
+                text = {True: "yes", False: "no", "\t": "tab", " ": "blank"}.get(value, value)
+                words.append(f"{key}={text if key == 'separator' else shlex.quote(text)}")
+        return " ".join(words).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A layout as it is read.
+
+    Attributes:
+        layout: in words, all that was understood; its columns are usual names or numbers, so that no item is shown.
+        names: of the columns, empty where there are none; they may be items.
+        places: of the long layout those of transactions, items and, if there is one, quantities; of a list its column;
+            of the others those that are no items.
+        skip: lines before the first one of data.
+    """
+
+    layout: Layout
+    names: tuple[str, ...] = field(default=(), repr=False)
+    places: tuple[int, ...] = ()
+    skip: int = 0
+
+    @property
+    def kind(self) -> str:
+        """The kind of layout."""
+        return self.layout.kind or ""
+
+    @property
+    def separator(self) -> str:
+        """Of the cells of text."""
+        return self.layout.separator or ","
+
+    @property
+    def taken(self) -> list[int]:
+        """The places of the columns to be read: ``places``, but of a one-hot table all others."""
+        if self.kind != "one-hot":
+            return list(self.places)
+        return [place for place in range(len(self.names)) if place not in self.places]
+
+    def with_persons(self, column: str | int) -> "Found":
+        """Return a long layout with the persons of transactions in the place of items.
+
+        Raises:
+            BasketError: another layout, or no such column.
+        """
+        if self.kind != "long":
+            raise BasketError(LONG_ALONE)
+        place = asked_place(self.names, "person", str(column))
+        return replace(self, places=(self.places[0], place, *self.places[2:]))
+
+
+def _say(words: str) -> str:
+    """Return how to say a layout."""
+    return f"--layout '{words}' (in Python layout=)"
+
+
+# ---- what rules find out
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of what first lines mean: a kind of layout, the sign of it, and lines, with / between, that show it."""
 
     kind: str
-    separator: str
-    skip: int = 0
-    header: tuple[str, ...] = field(default=(), repr=False)
-    columns: tuple[int, ...] = ()
-    note: str = ""
-    doubt: str = ""
+    sign: str
+    example: str
+    holds: Callable[[FirstRows, Layout], bool] = field(repr=False)
 
 
-def understand(sample: bytes, said: LayoutOptions) -> TextLayout:
-    """Return the layout of a file of text from its first lines, at most SAMPLE_BYTES; ``said`` decides what it says.
+def guess(rows: FirstRows, said: Layout) -> str:
+    """Return the kind of layout: what is said, or that of the first rule that holds.
 
     Raises:
-        BasketError: the lines may mean several things, or do not fit what was said.
+        BasketError: the rule is that of tables which may mean several things.
     """
-    lines = first_lines(sample)
-    if lines and _SAYS_SEPARATOR.fullmatch(lines[0].strip()):
-        raise BasketError("line 1 says which separator follows, as spreadsheets write it, and is no data; remove it")
-    separator = said.delimiter or find_separator(lines, said.format)
-    rows = FirstLines(lines, separator)
-    kind, has_header = _kind(rows, said)
-    if kind == "basket":
-        return _basket_layout(rows, said, has_header, _doubt_separator(lines, rows) if said.delimiter else "")
-    if kind == "long":
-        return _long_layout(rows, said, has_header)
-    return _onehot_layout(rows, said)
+    if said.kind is not None:
+        return said.kind
+    return next(rule.kind for rule in RULES if rule.holds(rows, said))
 
 
-def advise(sample: bytes) -> str:
-    """Say how a file that was taken for item numbers may be read, if its first lines tell."""
-    lines = [line for line in first_lines(sample) if _LETTER.search(line)]
-    if lines and lines[0].startswith(_REMARKS):
-        return (
+def _is_dat(rows: FirstRows, said: Layout) -> bool:
+    if said != Layout() or not rows.lines:
+        return False
+    numbers = [line for line in rows.lines if _ITEM_NUMBERS.fullmatch(line)]
+    if rows.lines[0].startswith(_REMARKS) and any(each.startswith(_REMARKS) for each in rows.lines[1:]):
+        raise BasketError(
             "lines that begin with @, # or % are remarks and names, as SPMF has them: take them out, the rest is items"
         )
-    if not lines:
-        return (
-            "for names pass format='basket' (--format basket), with separator=' ' (--separator ' ') if blanks part them"
-        )
-    if 2 * sum(any(mark in line for mark in ",;\t|") for line in lines) <= len(lines):
-        if any(len(line.split()) > 1 for line in lines):
-            return (
-                "if names have blanks in them write commas between and pass --format basket; if no name has one "
-                "pass --format basket --separator ' '"
-            )
-        return "for names pass --format basket"
-    try:
-        layout = understand(sample, LayoutOptions())
-    except BasketError:
-        return _REMEDY.format(header="")
-    separator = {",": "", "\t": " --separator tab"}.get(layout.separator, f" --separator '{layout.separator}'")
-    return f"it looks like {layout.note}: pass --format {layout.kind}{separator}"
+    if rows.plain:
+        return bool(numbers) and numbers[0] == rows.lines[0]
+    return len(numbers) == len(rows.lines) and any(len(line.split()) > 1 for line in numbers)
 
 
-# ---- the layout
-
-
-def _kind(rows: FirstLines, said: LayoutOptions) -> tuple[str, bool]:
-    """Return the layout, and whether the first line is a header."""
-    if said.format is not None:
-        tells = {"long": _has_header, "basket": _heads_baskets}.get(said.format)
-        return said.format, tells is None or tells(rows, said)
-    if said.transaction_column is not None and said.item_column is None and _is_onehot(rows, said):
-        return "onehot", True
-    if said.transaction_column is not None or said.item_column is not None:
-        return "long", _has_header(rows, said)
-    if said.header is not False:
-        if all(usual_places(rows.first, role) for role in ("transaction", "item")) and len(rows.first) > 1:
-            return "long", _check_long(rows)
-        if rows.is_table and _is_onehot(rows, said):
-            return "onehot", True
-    _refuse_tables(rows, said)
-    return "basket", bool(said.header)
-
-
-def _heads_baskets(rows: FirstLines, said: LayoutOptions) -> bool:
-    """Tell whether lines that are baskets, as was said, stand below a header."""
-    if said.header is not None or said.transaction_column is None or not rows.first:
-        return bool(said.header)
-    if not str(said.transaction_column).strip().isdigit():
+def _is_long(rows: FirstRows, said: Layout) -> bool:
+    if said.item is not None or said.quantity is not None:
         return True
-    return _is_above_ids(rows, asked_place(rows.first, "transaction", said.transaction_column))
-
-
-def _check_long(rows: FirstLines) -> bool:
-    """Refuse a header of the long layout above lines that do not fit; returns that there is one."""
-    odd = [number for number, row in zip(rows.numbers, rows.cells, strict=True) if len(row) != len(rows.first)]
-    if odd:
+    if said.transaction is not None:
+        return not _is_onehot(rows, said)
+    if said.header is False or len(rows.first) < 2:
+        return False
+    if not all(usual_places(rows.first, role) for role in ("transaction", "item")):
+        return False
+    odd = next((n for n, row in zip(rows.numbers, rows.cells, strict=True) if len(row) != len(rows.first)), None)
+    if odd is not None:
         raise BasketError(
-            f"line {rows.numbers[0]} names columns of the long layout, but line {odd[0]} has not as many cells; "
-            "correct the file, or pass format='basket' (--format basket) if every line is a basket"
+            f"line {rows.numbers[0]} names columns of the long layout, but line {odd} has not as many cells; "
+            f"correct the file, or say {_say('lines')} if every line is a basket"
+        )
+    transactions, items = (rows.column(place) for place in long_columns(rows.first)[:2])
+    several = sum(any(mark in cell for mark in ",;|") for cell in items)
+    if len(items) > 1 and len(set(transactions)) == len(items) < 2 * several:
+        raise BasketError(
+            "the column of items seems to hold whole baskets; write a line for each item, or a basket a line without "
+            f"other columns; if it does hold items, say {_say('long')}"
         )
     return True
 
 
-def _has_header(rows: FirstLines, said: LayoutOptions) -> bool:
-    """Tell whether a long file has a header."""
-    asked = [each for each in (said.transaction_column, said.item_column) if each is not None]
-    if said.header is not None:
-        return said.header
-    if any(not str(each).strip().isdigit() for each in asked) or any(map(is_usual, rows.first)):
-        return True
-    if len(rows.first) < 2 or not rows.body:
-        return True  # to be refused as what it is
-    shown = False if _recurs(rows) else _shows_header(rows)
-    if shown is None:
-        raise BasketError("line 1 may be a header or data; say which with header= (--header yes or no)")
-    return shown
+def _is_onehot(rows: FirstRows, said: Layout) -> bool:
+    if said.header is False or not rows.is_table or len(rows.body) < 2:
+        return False
+    apart = columns_apart(rows, said)
+    items = [place for place in range(len(rows.first)) if place not in apart]
+    names = [rows.first[place] for place in items]
+    flags = [[row[place].lower() for place in items] for row in rows.body]
+    if len(items) < 2 or not all(FLAGS.issuperset(row) for row in flags):
+        return False
+    if not all(names) or len(set(names)) < len(names) or {name.lower() for name in names} <= FLAGS:
+        return False
+    if any(len(set(filled)) < len(filled) for row in flags if (filled := [flag for flag in row if flag])):
+        return True  # a basket holds no item twice
+    raise BasketError(f"the lines may be baskets or rows of a one-hot table; say {_say('one-hot')} or {_say('lines')}")
 
 
-def _shows_header(rows: FirstLines) -> bool | None:
-    """Tell from digits whether the first line is a header: True, False, or None where they do not tell."""
-    body = [row for row in rows.body if len(row) == len(rows.first)]
-    votes = set()
-    for place, head in enumerate(rows.first):
-        cells = [row[place] for row in body]
-        if cells and all(map(_DIGIT.search, cells)):
-            votes.add(not _DIGIT.search(head))
-    return votes.pop() if len(votes) == 1 else None
-
-
-def _recurs(rows: FirstLines) -> bool:
-    """Tell whether a cell of the first line stands below itself again, as the name of no column does."""
-    return any(
-        head and head in [row[place] for row in rows.body if len(row) > place] for place, head in enumerate(rows.first)
-    )
-
-
-def _refuse_tables(rows: FirstLines, said: LayoutOptions) -> None:
+def _is_doubtful(rows: FirstRows, said: Layout) -> bool:
     """Refuse what is more likely a table than baskets, a line each, and what may be a header above baskets."""
+    mark = "" if said.separator is None and rows.separator == "," else f" {Layout(separator=rows.separator)}"
     if rows.is_table and len(rows.body) > 1 and (sign := _sign_of_table(rows)):
-        width = len(rows.first)
-        remedy = _REMEDY.format(header=" --header no" if _shows_header(rows) is False else "")
-        raise BasketError(f"all lines have {width} cells and {sign}, as in a table, not in baskets; {remedy}")
-    _refuse_ids(rows, None if said.delimiter is None and rows.separator == "," else rows.separator)
-    if said.header is None and rows.body and rows.first and _names_columns(rows):
-        raise BasketError("line 1 may be a header or a basket; say which with header= (--header yes or no)")
+        header = {True: " header=yes", False: " header=no"}.get(shows_header(rows), "")  # type: ignore[arg-type]
+        raise BasketError(
+            f"all lines have {len(rows.first)} cells and {sign}, as in a table, not in baskets; say "
+            f"{_say(f'long transaction=N item=N{mark}{header}')}, {_say(f'one-hot{mark}')} or {_say(f'lines{mark}')}"
+        )
+    lines = [row for row in rows.body if row]
+    others = {cell for row in lines for cell in row[1:] if cell}
+    firsts = {row[0] for row in lines if row[0]}
+    repeated = 0 < 2 * len(others) <= sum(map(len, lines)) - len(lines)  # else all cells may well differ
+    if len(lines) >= _LEAST_LINES and len(firsts) == len(lines) and repeated and not firsts & others:
+        header = " header=yes" if _is_above_ids(rows, 0) else ""
+        raise BasketError(
+            "the first cells of all lines differ and stand nowhere else, as ids do, not items; leave them out with "
+            f"{_say(f'lines transaction=1{mark}{header}')}, or say {_say(f'lines{mark}')} if they are items"
+        )
+    if said.header is None and rows.body and rows.first and all(map(is_usual, rows.first)):
+        raise BasketError(
+            f"line 1 may be a header or a basket; say {_say(f'lines{mark} header=yes')} or {_say('lines header=no')}"
+        )
+    if rows.unparted and said.separator is None:
+        raise BasketError(
+            "no line has a comma, semicolon, tab or bar; if blanks part the names, and no name has one in it, say "
+            f"{_say('lines separator=blank')}, if each line is one name {_say('lines separator=,')}"
+        )
+    return False
 
 
-def _sign_of_table(rows: FirstLines) -> str | None:
+def _sign_of_table(rows: FirstRows) -> str | None:
     """Say what speaks for a table."""
-    if _shows_header(rows):
+    if shows_header(rows):
         return "the first one looks like a header"
-    kinds = {_kind_of_column(rows.column(place)) for place in range(len(rows.first))}
-    if {"numbers", "names"} <= kinds:
+    columns = [rows.column(place) for place in range(len(rows.first))]
+    numbers = [sum(_NUMBER.fullmatch(cell) is not None for cell in column) for column in columns]
+    whole = [number for number, column in zip(numbers, columns, strict=True) if all(column)]
+    if 0 in whole and len(rows.body) in whole:
         return "some columns hold only numbers, others none"
     filled = [[cell for cell in row if cell] for row in rows.body]
     if 2 * sum(len(set(row)) < len(row) for row in filled) > len(filled):
@@ -260,102 +314,221 @@ def _sign_of_table(rows: FirstLines) -> str | None:
     return None
 
 
-def _kind_of_column(cells: Sequence[str]) -> str:
-    numbers = sum(_NUMBER.fullmatch(cell) is not None for cell in cells)
-    if not all(cells):
-        return "gaps"
-    return "numbers" if numbers == len(cells) else "mixed" if numbers else "names"
+RULES = (
+    Rule(
+        "dat", "lines of item numbers, with blanks between; of .dat and .txt line 1 decides", "17 4 256 / 9 4", _is_dat
+    ),
+    Rule(
+        "long",
+        "line 1 has a usual name of a transaction column and one of an item column, or columns are said",
+        "receipt,item / 1,tea",
+        _is_long,
+    ),
+    Rule(
+        "one-hot",
+        "below line 1 stand only 1 and 0, or words for them, but for a column of ids; some line repeats one",
+        "tea,milk,rye / 1,0,1 / 0,1,0",
+        _is_onehot,
+    ),
+    Rule(
+        "refused",
+        "a table: a header by its digits, columns of numbers beside names, values that recur in a line or column, ids",
+        "bon,ware / 1,tea / 2,rye",
+        _is_doubtful,
+    ),
+    Rule("lines", "anything else: a basket a line, without a header", "tea,milk / rye", lambda _rows, _said: True),
+)
 
 
-# ---- a basket a line
+# ---- text
 
 
-def _basket_layout(rows: FirstLines, said: LayoutOptions, has_header: bool, doubt: str) -> TextLayout:
-    if said.item_column is not None:
-        raise BasketError("a file of a basket a line has no item column; leave item_column= (--item-column) out")
+def understand(lines: Sequence[str], said: Layout, *, plain: bool = False) -> Found:
+    """Return how a text is read, from its first lines; what is said decides.
+
+    ``plain`` says that the file's name is that of files of numbers.
+
+    Raises:
+        BasketError: the lines may mean several things, or do not fit what was said.
+    """
+    above = 0
+    if lines and (word := _SAYS_SEPARATOR.fullmatch(lines[0].strip())):
+        above, said = 1, replace(said, separator=said.separator or word[1])
+    if said.kind == "dat" or _is_dat(FirstRows(lines, " ", plain=plain), said):
+        return Found(Layout("dat"), skip=above)
+    mark, unparted = (said.separator, False) if said.separator else find_separator(lines[above:], said.kind)
+    rows = FirstRows(lines, mark, above=above, unparted=unparted)
+    kind = guess(rows, said)
+    said = replace(said, separator=mark)
+    made = {"lines": _lines_found, "long": _long_found, "one-hot": _onehot_found}.get(kind)
+    if made is None:
+        raise BasketError(f"a file of text has no layout {kind}, which is one of Parquet and of tables in memory")
+    return made(rows, said)
+
+
+def _skip(rows: FirstRows, has_header: bool) -> int:
+    return rows.first_line + 1 if has_header else rows.above
+
+
+def _lines_found(rows: FirstRows, said: Layout) -> Found:
     _refuse_nothings(rows)
-    columns, without = [], ""
-    if said.transaction_column is not None:
-        names = rows.first if has_header else [""] * len(rows.first)
-        columns = [asked_place(names, "transaction", said.transaction_column)]
-        without = f", column {columns[0] + 1} left out"
-    note = f"CSV with {SEPARATORS[rows.separator]} and {'a' if has_header else 'no'} header; a basket a line{without}"
-    if not rows.cells:
-        note = "nothing but blank lines at the beginning"
-    skip = rows.first_line + 1 if has_header else 0
-    return TextLayout("basket", rows.separator, skip, columns=tuple(columns), note=note, doubt=doubt)
+    header, places = bool(said.header), []
+    if said.transaction is not None:
+        if said.header is None and rows.first:
+            by_name = not said.transaction.strip().isdigit()
+            header = by_name or _is_above_ids(rows, asked_place(rows.first, "transaction", said.transaction))
+        places = [asked_place(rows.first if header else [""] * len(rows.first), "transaction", said.transaction)]
+        said = replace(said, transaction=str(places[0] + 1))
+    return Found(replace(said, kind="lines", header=header), places=tuple(places), skip=_skip(rows, header))
 
 
-# ---- the long layout
-
-
-def _long_layout(rows: FirstLines, said: LayoutOptions, has_header: bool) -> TextLayout:
-    columns = rows.first if has_header else [""] * len(rows.first)
+def _long_found(rows: FirstRows, said: Layout) -> Found:
     if not rows.cells:
         raise BasketError("the file holds no baskets: a long file needs a header line and a line for each item")
-    if not columns:
+    if not rows.first:
         raise BasketError(f"line {rows.numbers[0]} is not CSV: quotes are not closed on the line; correct the header")
-    _check_inferred(columns, said)
-    chosen = long_columns(columns, said.transaction_column, said.item_column)
-    if said.format is None and _holds_lists(rows, chosen):
-        raise BasketError(
-            f"column {chosen[1] + 1} seems to hold whole baskets, not items; write a line for each item, or a basket a "
-            "line without other columns; if it does hold items, pass format='long' (--format long)"
-        )
-    note = f"CSV with {SEPARATORS[rows.separator]} and {'a' if has_header else 'no'} header; "
-    note += describe_columns(columns, chosen)
-    skip = rows.first_line + 1 if has_header else 0
-    return TextLayout("long", rows.separator, skip, tuple(columns), chosen, note)
+    header = _has_header(rows, said)
+    names = rows.first if header else [""] * len(rows.first)
+    places = long_columns(names, said)
+    return Found(_named(replace(said, header=header), names, places), tuple(names), places, _skip(rows, header))
 
 
-def _check_inferred(columns: Sequence[str], said: LayoutOptions) -> None:
-    """Refuse to guess by its place the one column that was not said, where there are others."""
-    if said.format is not None or len(columns) <= 2:
-        return
-    for asked, missing in (("transaction", "item"), ("item", "transaction")):
-        named = getattr(said, f"{asked}_column")
-        if named is not None and getattr(said, f"{missing}_column") is None:
-            place = asked_place(columns, asked, named)
-            if not any(other != place for other in usual_places(columns, missing)):
-                raise BasketError(
-                    f"no column has a usual name for {missing}s; name it with {missing}_column= (--{missing}-column)"
-                )
-
-
-def _holds_lists(rows: FirstLines, chosen: tuple[int, int]) -> bool:
-    """Tell whether each transaction stands in one line, and most of the items look like several."""
-    if not rows.is_table or len(rows.body) < 2:
-        return False
-    transactions, items = (rows.column(place) for place in chosen)
-    several = sum(any(mark in cell for mark in ",;|") for cell in items)
-    return len(set(transactions)) == len(transactions) and 2 * several > len(items)
-
-
-# ---- one-hot
-
-
-def _onehot_layout(rows: FirstLines, said: LayoutOptions) -> TextLayout:
-    if said.header is False:
-        raise BasketError("a onehot file needs a header, the names of the items; write one, and leave header= out")
+def _onehot_found(rows: FirstRows, said: Layout) -> Found:
     if len(rows.first) < 2:
-        raise BasketError(f"a onehot file needs a column for each item, got {len(rows.first)}; check the separator")
-    if UNREADABLE in "".join(rows.first):
-        raise BasketError(f"line {rows.numbers[0]} is not UTF-8 text; {TO_UTF8}")
+        raise BasketError(f"a one-hot file needs a column for each item, got {len(rows.first)}; check the separator")
+    places = tuple(columns_apart(rows, said))
+    return Found(_without(said, rows.first, places), tuple(rows.first), places, _skip(rows, True))
+
+
+def _named(said: Layout, names: Sequence[str], places: Sequence[int]) -> Layout:
+    """Return a long layout with its columns, by their names only where they are usual ones."""
+    shown = [*(shown_column(names, place) for place in places), None]
+    return replace(said, kind="long", transaction=shown[0], item=shown[1], quantity=shown[2])
+
+
+def _without(said: Layout, names: Sequence[str], places: Sequence[int]) -> Layout:
+    return replace(said, kind="one-hot", transaction=shown_column(names, places[0]) if places else None)
+
+
+def _has_header(rows: FirstRows, said: Layout) -> bool:
+    """Tell whether a long file has a header."""
+    if said.header is not None:
+        return said.header
+    asked = [each for each in (said.transaction, said.item, said.quantity) if each is not None]
+    if any(not each.strip().isdigit() for each in asked) or any(map(is_usual, rows.first)):
+        return True
+    if len(rows.first) < 2 or not rows.body:
+        return True  # to be refused as what it is
+    recurs = any(
+        head and head in [row[place] for row in rows.body if len(row) > place] for place, head in enumerate(rows.first)
+    )  # as the name of no column does
+    shown = False if recurs else shows_header(rows)
+    if shown is None:
+        raise BasketError(f"line 1 may be a header or data; say {_say('long header=yes')} or {_say('long header=no')}")
+    return shown
+
+
+def shows_header(rows: FirstRows) -> bool | None:
+    """Tell from digits whether the first line is a header: True, False, or None where they do not tell."""
+    body = [row for row in rows.body if len(row) == len(rows.first)]
+    votes = set()
+    for place, head in enumerate(rows.first):
+        cells = [row[place] for row in body]
+        if cells and all(map(_DIGIT.search, cells)):
+            votes.add(not _DIGIT.search(head))
+    return votes.pop() if len(votes) == 1 else None
+
+
+def _is_above_ids(rows: FirstRows, place: int) -> bool:
+    """Tell whether the first line is a header by the column of ids: these have digits, and their name has none."""
+    column = [row[place] for row in rows.cells if len(row) > place]
+    return len(column) > 1 and not _DIGIT.search(column[0]) and all(map(_DIGIT.search, column[1:]))
+
+
+def _refuse_nothings(rows: FirstRows) -> None:
+    """Refuse NaN and the like, which would be an item, where a line repeats it or a fifth of several lines hold it."""
+    held = [sum(cell.lower() in _NOTHING for cell in row) for row in rows.cells]
+    if max(held, default=0) > 1 or (sum(map(bool, held)) > 1 and 5 * sum(map(bool, held)) >= len(held)):
+        first = next(number for number, count in zip(rows.numbers, held, strict=True) if count)
+        raise BasketError(
+            f"line {first} has NaN, None or the like as an item, and so have others; leave such cells empty "
+            "(pandas: to_csv(…, na_rep='')), or rename the item if it is one"
+        )
+
+
+def no_flag(cell: str) -> str:
+    """Say what is wrong with a cell of a one-hot table, and what to do."""
+    remedy = "quantities are not read, so write 1 for any above 0" if cell.isdigit() else "correct it"
+    return (
+        f"is neither true nor false, as 1 and 0 or t and f; {remedy}, or leave the column out with "
+        f"{_say('one-hot transaction=N')}"
+    )
+
+
+# ---- tables: Parquet and frames
+
+
+def understand_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Found:
+    """Return how a table is read, from its first rows and its columns' Arrow types.
+
+    Raises:
+        BasketError: the table may mean several things, or does not fit what was said.
+    """
+    names, held = rows.first, [place for place, kind in enumerate(kinds) if is_list_type(kind)]
+    texts = [is_text(getattr(kind, "value_type", kind)) and place not in held for place, kind in enumerate(kinds)]
+    if said.separator is not None or said.header is not None or said.encoding is not None:
+        raise BasketError("Parquet and tables in memory have no separator, header or encoding; leave them out")
+    kind = said.kind or _kind_of_table(rows, texts, held, said)
+    if kind == "list":
+        if said.item is not None:
+            held = [place] if (place := asked_place(names, "item", said.item)) in held else []
+        if len(held) != 1:
+            raise BasketError(f"the layout list needs one column of lists, got {len(held)}; say {_say('list item=N')}")
+        return Found(Layout("list", item=shown_column(names, held[0])), tuple(names), (held[0],))
+    if kind == "long":
+        places = long_columns(names, said)
+        if said == Layout() and len(names) == 2 and sum(texts) == 1 and not any(map(is_usual, names)):
+            places = (texts.index(False), texts.index(True))
+        return Found(_named(said, names, places), tuple(names), places)
+    if kind != "one-hot":
+        raise BasketError(f"tables have no layout {kind}, which is one of text; possible are long, one-hot and list")
+    places = tuple(columns_apart(rows, said))
+    return Found(_without(said, names, places), tuple(names), places)
+
+
+def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], said: Layout) -> str:
+    names = rows.first
+    if said.transaction is not None or said.item is not None:
+        if said.item is None and not held and _holds_flags(rows, said):
+            return "one-hot"
+        return "list" if said.transaction is None and held else "long"
+    usual = [bool(usual_places(names, role)) for role in ("transaction", "item")]
+    if len(names) > 1 and all(usual) and not held:
+        return "long"
+    if len(held) == 1 or (rows.body and _holds_flags(rows, said)):
+        return "list" if held else "one-hot"
+    if len(names) == 2 and not held and (any(usual) or sum(texts) == 1):
+        return "long"
+    raise BasketError(
+        f"the {len(names)} columns, {len(held)} of them lists, may mean several things; say "
+        f"{_say('long transaction=N item=N')}, {_say('list item=N')}, or {_say('one-hot')}, of true and false alone"
+    )
+
+
+def _holds_flags(rows: FirstRows, said: Layout) -> bool:
+    """Tell whether all columns but the one apart hold true and false."""
     apart = columns_apart(rows, said)
-    note = f"CSV with {SEPARATORS[rows.separator]} and a header; {describe_onehot(rows, apart)}"
-    return TextLayout("onehot", rows.separator, rows.first_line + 1, tuple(rows.first), tuple(apart), note)
+    items = [place for place in range(len(rows.first)) if place not in apart]
+    return bool(items) and all(row[place].lower() in FLAGS for row in rows.body for place in items)
 
 
-def describe_onehot(rows: FirstLines, apart: Sequence[int]) -> str:
-    """Say how many columns are items, and which are none."""
-    without = "".join(f", column {place + 1} left out" for place in apart)
-    return f"one-hot, a column for each of {len(rows.first) - len(apart):,} items{without}"
+# ---- columns
 
 
-def columns_apart(rows: FirstLines, said: LayoutOptions) -> list[int]:
+def columns_apart(rows: FirstRows, said: Layout) -> list[int]:
     """Return the places of columns that are no items: the one asked for, or the one of ids."""
-    if said.transaction_column is not None:
-        return [asked_place(rows.first, "transaction", said.transaction_column)]
+    if said.transaction is not None:
+        return [asked_place(rows.first, "transaction", said.transaction)]
     body = [row for row in rows.body if len(row) == len(rows.first)]
     odd = [place for place in range(len(rows.first)) if not all(row[place].lower() in FLAGS for row in body)]
     if not odd and rows.first and _is_index(rows.first[0]) and len({row[0] for row in body}) == len(body) > 1:
@@ -370,105 +543,8 @@ def _is_index(name: str) -> bool:
     return name.lower() in _INDEX_NAMES or bool(usual_places([name], "transaction"))
 
 
-def holds_flags(rows: FirstLines, apart: Sequence[int]) -> bool:
-    """Tell whether all columns but those apart, two or more, hold true and false."""
-    items = [place for place in range(len(rows.first)) if place not in apart]
-    return len(items) > 1 and all(row[place].lower() in FLAGS for row in rows.body for place in items)
-
-
-def _is_onehot(rows: FirstLines, said: LayoutOptions) -> bool:
-    """Tell whether the file is a one-hot table; refuses what only looks like one."""
-    if not rows.is_table or len(rows.body) < 2:
-        return False
-    apart = columns_apart(rows, said)
-    items = [place for place in range(len(rows.first)) if place not in apart]
-    names = [rows.first[place] for place in items]
-    flags = [[row[place].lower() for place in items] for row in rows.body]
-    if not holds_flags(rows, apart):
-        return False
-    if not all(names) or len(set(names)) < len(names) or {name.lower() for name in names} <= FLAGS:
-        return False
-    if any(len(set(filled)) < len(filled) for row in flags if (filled := [flag for flag in row if flag])):
-        return True  # a basket holds no item twice
-    raise BasketError(
-        "the lines may be baskets or rows of a one-hot table; say which with format='onehot' or 'basket' (--format)"
-    )
-
-
-# ---- what is no item
-
-
-def _names_columns(rows: FirstLines) -> bool:
-    """Tell whether the first line is only usual names of columns, or these and item1, item2 … above other names."""
-    if all(map(is_usual, rows.first)):
-        return True
-    parts = [_NUMBERED.fullmatch(cell) for cell in rows.first if cell and not is_usual(cell)]
-    stems = {part[1].lower() for part in parts if part}
-    if sum(map(bool, rows.first)) < 2 or not all(parts) or len(stems) != 1 or not is_usual(next(iter(stems))):
-        return False
-    return not any(part[1].lower() in stems for row in rows.body for cell in row if (part := _NUMBERED.fullmatch(cell)))
-
-
-def _is_above_ids(rows: FirstLines, place: int) -> bool:
-    """Tell whether the first line is a header by the column of ids: these have digits, and their name has none."""
-    column = [row[place] for row in rows.cells if len(row) > place]
-    return _names_columns(rows) or (
-        len(column) > 1 and not _DIGIT.search(column[0]) and all(map(_DIGIT.search, column[1:]))
-    )
-
-
-def _refuse_ids(rows: FirstLines, separator: str | None) -> None:
-    """Refuse lines that begin with cells of which each occurs once: ids, which would be taken for items."""
-    lines = [row for row in rows.body if row]
-    others = {cell for row in lines for cell in row[1:] if cell}
-    firsts = {row[0] for row in lines if row[0]}
-    repeated = 0 < 2 * len(others) <= sum(map(len, lines)) - len(lines)  # else all cells may well differ
-    if len(lines) >= _LEAST_LINES and len(firsts) == len(lines) and repeated and not firsts & others:
-        header = " --header yes" if _is_above_ids(rows, 0) else ""
-        option = {None: "", "\t": " --separator tab"}.get(separator, f" --separator '{separator}'")
-        raise BasketError(
-            "the first cells of all lines differ and stand nowhere else, as ids do, not items; leave them out with "
-            f"--format basket{option}{header} --transaction-column 1, or pass --format basket alone if they are items "
-            "(in Python format= and so on)"
-        )
-
-
-def _refuse_nothings(rows: FirstLines) -> None:
-    """Refuse NaN and the like, which would be an item, where a line repeats it or a fifth of several lines hold it."""
-    held = [sum(cell.lower() in _NOTHING for cell in row) for row in rows.cells]
-    if max(held, default=0) > 1 or (sum(map(bool, held)) > 1 and 5 * sum(map(bool, held)) >= len(held)):
-        first = next(number for number, count in zip(rows.numbers, held, strict=True) if count)
-        raise BasketError(
-            f"line {first} has NaN, None or the like as an item, and so have others; leave such cells empty "
-            "(pandas: to_csv(…, na_rep='')), or rename the item if it is one"
-        )
-
-
-def _doubt_separator(lines: Sequence[str], rows: FirstLines) -> str:
-    """Say that another separator stands in all lines, and the one that was said in none."""
-    filled = [line for line in lines if line.strip()]
-    if len(filled) < 2 or any(len(row) > 1 for row in rows.cells):
-        return ""
-    other = next((mark for mark in ",;\t|" if mark != rows.separator and all(mark in line for line in filled)), None)
-    if other is None:
-        return ""
-    return f"; warning: no line has {SEPARATORS[rows.separator]}, every line has {SEPARATORS[other]}: see --separator"
-
-
-def no_flag(cell: str) -> str:
-    """Say what is wrong with a cell of a one-hot table, and what to do."""
-    remedy = "quantities are not read, so write 1 for any above 0" if cell.isdigit() else "correct it"
-    return (
-        f"is neither true nor false, as 1 and 0 or t and f; {remedy}, or leave the column out with transaction_column= "
-        "(--transaction-column)"
-    )
-
-
-# ---- columns
-
-
 def usual_places(columns: Sequence[object], role: str) -> list[int]:
-    """Return the places of columns with a usual name of a role, "transaction" or "item", the likeliest first.
+    """Return the places of columns with a usual name of a role, "transaction", "item" or "quantity", likeliest first.
 
     >>> usual_places(["InvoiceNo", "StockCode", "Description"], "item")
     [1, 2]
@@ -487,14 +563,13 @@ def is_usual(name: object) -> bool:
     return any(usual_places([name], role) for role in _USUAL)
 
 
-def asked_place(columns: Sequence[object], role: str, asked: str | int) -> int:
+def asked_place(columns: Sequence[object], role: str, asked: str) -> int:
     """Return the place of the column that somebody asked for, by its name or else by its number, from 1.
 
     >>> asked_place(["day", "Item"], "item", "2")
     1
     """
-    names = [str(name).strip() for name in columns]
-    text = str(asked).strip()
+    names, text = [str(name).strip() for name in columns], asked.strip()
     if text in names:
         return names.index(text)
     lowered = [name.lower() for name in names]
@@ -503,49 +578,41 @@ def asked_place(columns: Sequence[object], role: str, asked: str | int) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= len(names):
         return int(text) - 1
     raise BasketError(
-        f"the column that {role}_column= (--{role}-column) names is not among the {len(names)} columns; check its name "
-        "and the separator"
+        f"the column that {role}= names is not among the {len(names)} columns; check its name and the separator"
     )
 
 
-def long_columns(
-    columns: Sequence[object], transaction: str | int | None = None, item: str | int | None = None
-) -> tuple[int, int]:
-    """Return the places of the transaction and of the item column of the long layout.
+def long_columns(columns: Sequence[object], said: Layout | None = None) -> tuple[int, ...]:
+    """Return the places of the transaction, the item and, if there is one, the quantity column of the long layout.
 
-    Without a name or number they are those with a usual name, else the first and the next.
+    Without a name or number they are those with a usual name; else the first and the next, where that is no guess: if
+    there are no others, or the layout is said to be long.
 
-    >>> long_columns(["day", "Item", "Transaction"])
-    (2, 1)
+    >>> long_columns(["day", "Item", "Transaction", "Qty"])
+    (2, 1, 3)
     """
+    said = said or Layout()
     if len(columns) < 2:
         raise BasketError(f"the long layout needs a transaction and an item column, got {len(columns)} columns")
-    first = None if transaction is None else asked_place(columns, "transaction", transaction)
-    second = None if item is None else asked_place(columns, "item", item)
-    if first is None:
-        first = next((place for place in usual_places(columns, "transaction") if place != second), None)
-    if second is None:
-        second = next((place for place in usual_places(columns, "item") if place != first), None)
-    first = int(second == 0) if first is None else first
-    second = int(first == 0) if second is None else second
-    if first == second:
+    places: dict[str, int] = {}
+    for role in ("transaction", "item", "quantity"):
+        if (asked := getattr(said, role)) is not None:
+            places[role] = asked_place(columns, role, asked)
+    for role in ("transaction", "item", "quantity"):
+        usual = [place for place in usual_places(columns, role) if place not in places.values()]
+        if role not in places and usual:
+            places[role] = usual[0]
+    for role, other in (("transaction", "item"), ("item", "transaction")):
+        if role not in places:
+            if said.kind is None and len(columns) > 2:
+                raise BasketError(f"no column has a usual name for {role}s; name it with {role}= in the layout")
+            places[role] = int(places.get(other) == 0)
+    if places["transaction"] == places["item"]:
         raise BasketError("transaction and item must be two different columns")
-    return first, second
-
-
-def describe_columns(columns: Sequence[object], chosen: tuple[int, int], *, names: bool = False) -> str:
-    """Say which columns are taken; names are shown only where they are usual ones, or where none can be an item's.
-
-    >>> describe_columns(["day", "Item", "Transaction"], (2, 1))
-    'transactions in column "Transaction", items in column "Item"'
-    """
-    shown = [f'"{columns[place]}"' if names else shown_column(columns, place) for place in chosen]
-    others = [place for place in usual_places(columns, "item") if place not in chosen]
-    other = f" (not {shown_column(columns, others[0])}: --item-column)" if others else ""
-    return f"transactions in column {shown[0]}, items in column {shown[1]}{other}"
+    return tuple(places[role] for role in ("transaction", "item", "quantity") if role in places)
 
 
 def shown_column(columns: Sequence[object], place: int) -> str:
-    """Return a column's name in quotes if it is a usual one, otherwise its number from 1."""
+    """Return a column's name if it is a usual one, otherwise its number from 1."""
     name = str(columns[place]).strip()
-    return f'"{name}"' if is_usual(name) else str(place + 1)
+    return name if is_usual(name) else str(place + 1)

@@ -1,44 +1,41 @@
-"""Files of people's records, as they lie on disk: opened within a budget of memory, cut into whole lines.
+"""Files of people's records, as they lie on disk: opened within a budget of memory, as whole lines of UTF-8 text.
 
-Each error becomes one that names the file, or a line of it, and quotes nothing of it.
-
-Of text the first lines are cut into cells, by the separator that they show; whole lines of CSV become columns as Arrow
-holds them, by pyarrow.
+Text in UTF-16 or Windows-1252 and the first sheet of a spreadsheet become such lines. Each error becomes one that
+names the file, or a line of it, and quotes nothing of it. Of text the first lines are cut into cells, by the separator
+that they show.
 """
 
+import codecs
 import contextlib
 import csv
 import errno
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
-from assocpriv.files.arrow import arrow_csv, pa
 from assocpriv.kernels.parallel import workers_within
-from assocpriv.promise.errors import BasketError, RecordError, counted
+from assocpriv.promise.errors import BasketError, RecordError
 from assocpriv.records.cells import Cells, Origin
 
 Result = TypeVar("Result")
 Work = Callable[[Cells], Result]
-Opener = Callable[[], BinaryIO]
 Progress = Callable[[int, int], None]
 CHUNK_BYTES = 1 << 21  # text that a core parses at once, at most
 LEAST_CHUNK_BYTES = 1 << 18
 _WORKING_BYTES = 32  # memory that a byte of text takes while it becomes baskets, at worst
 NO_BASKETS = "the file holds no baskets; check that it is the right one"
-ENDINGS = (".dat", ".txt", ".csv", ".tsv", ".gz", ".parquet", ".pq")
+ENDINGS = (".dat", ".txt", ".csv", ".tsv", ".gz", ".parquet", ".pq", ".xlsx")
+PARQUET = (".parquet", ".pq")
 _BOM = b"\xef\xbb\xbf"
-SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
-SPREADSHEET = "a spreadsheet's own format is not read; save it there as “CSV UTF-8” and read that"
-_STARTS = {  # of what is no text
-    b"PAR1": "the file is Parquet; leave format= (--format) out, or pass format='parquet' (--format parquet)",
-    b"PK\x03\x04": f"the file is packed, as spreadsheets are; {SPREADSHEET}",
-}
+_PARQUET_BEGINS, _PACKED_BEGINS = b"PAR1", b"PK\x03\x04"
+_SPREADSHEETS = (".xls", ".ods")
+_SHEETS = (".xlsx", ".xlsm")
 _PROBLEMS = (
     (FileNotFoundError, "no such file; check the path"),
     (IsADirectoryError, "this is a folder; name a file in it"),
@@ -47,24 +44,28 @@ _PROBLEMS = (
     ((gzip.BadGzipFile, zlib.error), "the compressed data is damaged; fetch the file again"),
     (OSError, "the system cannot read the file; check the path and the disk"),
 )
-TO_UTF8 = "convert the file to UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW, or save it as “CSV UTF-8”)"
-UNREADABLE = "\ufffd"  # stands for what is no UTF-8 in the first lines
 SAMPLE_BYTES = 1 << 20
 SAMPLE_LINES = 1000
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
-EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
+
+
+class Source(Protocol):
+    """What text is read from."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return so many bytes, fewer at the end; all that are left if negative."""
 
 
 # ---- names of files
 
 
 def is_file(records: Any) -> bool:
-    """Tell the name of a file from records; text is one only if it ends as files of records do.
+    """Tell the name of a file, or a list of paths, from records; text is one only if it ends as files of records do.
 
     Raises:
         TypeError: other text, as a single item's name would be; it is not shown.
 
-    >>> is_file("baskets.csv"), is_file(Path("baskets")), is_file([["tea"]])
+    >>> is_file("baskets.csv"), is_file([Path("may"), Path("june")]), is_file([["tea"]])
     (True, True, False)
     """
     if isinstance(records, str) and not records.lower().endswith(ENDINGS):
@@ -72,6 +73,8 @@ def is_file(records: Any) -> bool:
             "text is no record: give a set or list of names, a table, or a file, by its pathlib.Path or by its name "
             f"with one of the endings {', '.join(ENDINGS)}"
         )
+    if isinstance(records, list | tuple) and records:
+        return all(isinstance(each, PathLike) for each in records)
     return isinstance(records, str | PathLike)
 
 
@@ -139,16 +142,16 @@ class _ProgressFile(io.FileIO):
 class Resumed:
     """A file whose first bytes were read already, to be read from its beginning."""
 
-    def __init__(self, first: bytes, file: BinaryIO) -> None:
+    def __init__(self, first: bytes, file: Source) -> None:
         self._first, self._place, self._file = first, 0, file
         self._goes_back = isinstance(file, io.BufferedReader) and file.seekable()  # gzip would unpack it again
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int = -1, /) -> bytes:
         """Return so many bytes, fewer at the end; all that are left if negative."""
         if self._place == len(self._first):
             return self._file.read(size)
         if not self._place and not 0 <= size < len(self._first) and self._goes_back:
-            self._file.seek(-len(self._first), io.SEEK_CUR)  # no second copy of all that follows
+            cast(io.BufferedReader, self._file).seek(-len(self._first), io.SEEK_CUR)  # no second copy of what follows
             self._place = len(self._first)
             return self._file.read(size)
         stop = len(self._first) if size < 0 else min(self._place + size, len(self._first))
@@ -168,27 +171,146 @@ def open_source(path: Path, progress: Progress | None) -> BinaryIO:
     return cast(BinaryIO, unpacked)
 
 
-def read_sample(file: BinaryIO) -> bytes:
-    """Return the first bytes of a file of text, without a mark before them; refuse what is no text of ours."""
+def is_parquet(path: Path, file: BinaryIO) -> bool:
+    """Tell Parquet by a file's name, or by its first bytes where one can go back to them."""
+    if path.name.lower().endswith(PARQUET):
+        return True
+    if not file.seekable():
+        return False
+    begins = file.read(len(_PARQUET_BEGINS)) == _PARQUET_BEGINS
+    file.seek(0)
+    return begins
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file of text: its first bytes, UTF-8, what to read it from at its beginning, and what it was."""
+
+    sample: bytes
+    file: Source
+    encoding: str = "utf-8"
+    is_converted: bool = False
+
+    @property
+    def lines(self) -> list[str]:
+        """The whole lines at the beginning, as far as they are looked at."""
+        lines = self.sample.decode("utf-8", errors="replace").split("\n")
+        if len(self.sample) >= SAMPLE_BYTES or not lines[-1]:
+            lines.pop()  # may be cut
+        return [line.rstrip("\r") for line in lines[:SAMPLE_LINES]]
+
+
+def check_no_spreadsheet(path: Path) -> None:
+    """Refuse spreadsheets of other programs."""
+    if path.name.lower().endswith(_SPREADSHEETS):
+        raise RecordError("a spreadsheet in this format is not read; save it as .xlsx, or as “CSV UTF-8”")
+
+
+def open_text(path: Path, file: BinaryIO, encoding: str | None = None) -> Text:
+    """Open an open file as text; what is not said of its encoding its first bytes show.
+
+    Raises:
+        BasketError: what is no text.
+    """
+    check_no_spreadsheet(path)
     first = file.read(len(_BOM)).removeprefix(_BOM) + file.read(SAMPLE_BYTES)
-    _refuse_utf16(first)
-    for start, problem in _STARTS.items():
-        if first.startswith(start):
-            raise BasketError(problem)
-    return first
+    if first.startswith(_PACKED_BEGINS) or path.name.lower().endswith(_SHEETS):
+        file.seek(0)
+        return Text(*_sampled(_SheetText(file)), is_converted=True)
+    if first.startswith(_PARQUET_BEGINS):
+        raise BasketError("the file is Parquet, which cannot be read from a pipe; give the file")
+    encoding = encoding or _encoding_of(first)
+    whole = Resumed(first, file)
+    if encoding == "utf-8":
+        return Text(first, whole)
+    return Text(*_sampled(_Recoded(whole, encoding)), encoding, is_converted=True)
 
 
-def _refuse_utf16(first: bytes) -> None:
+def _sampled(file: Source) -> tuple[bytes, "Resumed"]:
+    first = file.read(SAMPLE_BYTES)
+    return first, Resumed(first, file)
+
+
+def _encoding_of(first: bytes) -> str:
+    """Tell UTF-16 by its mark or its zeros, and Windows-1252 by what is no UTF-8."""
     start = first[:8]
-    plain = [start[place::2].count(b"\0") for place in (0, 1)]
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or (len(start) == 8 and sorted(plain) == [0, 4]):
-        raise BasketError(
-            "the file is UTF-16 text; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8 OLD > NEW, or save it as "
-            "“CSV UTF-8”)"
+    zeros = [start[place::2].count(b"\0") for place in (0, 1)]
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (len(start) == 8 and zeros == [0, 4]):
+        return "utf-16"
+    with contextlib.suppress(UnicodeDecodeError):  # it holds the text
+        codecs.getincrementaldecoder("utf-8")().decode(first)
+        return "utf-8"
+    return "windows-1252"
+
+
+class _Recoded:
+    """Text of another encoding, as UTF-8."""
+
+    def __init__(self, file: Source, encoding: str) -> None:
+        self._file, self._decoder, self._encoding, self._lines = (
+            file,
+            codecs.getincrementaldecoder(encoding)(),
+            encoding,
+            0,
         )
 
+    def read(self, size: int = -1, /) -> bytes:
+        """Return about so many bytes; none at the end only."""
+        while True:
+            block = self._file.read(size)
+            text = None
+            with contextlib.suppress(UnicodeDecodeError):  # it holds the text
+                text = self._decoder.decode(block, final=not block)
+            if text is None:
+                raise BasketError(
+                    f"lines {self._lines + 1} and following are no {self._encoding} text; say another encoding= in "
+                    "the layout, or save the file as “CSV UTF-8”"
+                )
+            self._lines += text.count("\n")
+            if text or not block:
+                return text.encode()
 
-def line_chunks(file: Resumed, budget: Budget, skip: int) -> Iterator[tuple[bytes, Origin]]:
+
+class _SheetText:
+    """The first sheet of a spreadsheet as lines of CSV, a row a line."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        try:
+            import openpyxl
+        except ImportError:
+            raise BasketError(
+                "reading a spreadsheet needs openpyxl: pip install 'assocpriv[xlsx]', or save it as “CSV UTF-8”"
+            ) from None
+        self._rest, self._rows = bytearray(), iter(())
+        book = self._step(lambda: openpyxl.load_workbook(file, read_only=True, data_only=True))
+        self._rows = self._step(lambda: book.worksheets[0].iter_rows(values_only=True))
+
+    def _step(self, step: Callable[[], Any]) -> Any:
+        with contextlib.suppress(Exception):  # of openpyxl, zipfile and XML, whose texts may quote cells
+            return step()
+        raise BasketError("the spreadsheet cannot be read, or is none; save it again as .xlsx or “CSV UTF-8”")
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return so many bytes, fewer at the end."""
+        while (size < 0 or len(self._rest) < size) and (row := self._step(lambda: next(self._rows, None))) is not None:
+            line = io.StringIO()
+            csv.writer(line, lineterminator="\n").writerow(map(_cell_text, row))
+            self._rest += line.getvalue().encode()
+        taken = bytes(self._rest if size < 0 else self._rest[:size])
+        del self._rest[: len(taken)]
+        return taken
+
+
+def _cell_text(cell: object) -> str:
+    """Return a spreadsheet's cell as text: numbers without a fraction as they are shown, on one line."""
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    if isinstance(cell, datetime):
+        return cell.isoformat(" ")
+    return "" if cell is None else " ".join(str(cell).split())
+
+
+def line_chunks(file: Source, budget: Budget, skip: int) -> Iterator[tuple[bytes, Origin]]:
     """Cut a file into pieces that all end with the end of a line, and say how errors name their lines.
 
     The first ``skip`` lines are left out.
@@ -215,24 +337,32 @@ def _below_header(lines: bytes, before: int, skip: int) -> Iterator[tuple[bytes,
         yield lines, Origin("line", before, whole=False)
 
 
-# ---- first lines
+# ---- first rows
 
 
-class FirstLines:
-    """The first lines cut into cells; blank lines, and lines that are no CSV, are left to the parser."""
+class FirstRows:
+    """The first lines of a text, or rows of a table, cut into cells.
 
-    def __init__(self, lines: Sequence[str], separator: str) -> None:
-        self.separator = separator
+    Blank lines, and lines that are no CSV, are left to the parser. ``lines`` are those with anything in them;
+    ``above`` is how many lines before are no data; ``plain`` and ``unparted`` say that the file's name is that of
+    files of numbers, and that blanks may part the names.
+    """
+
+    def __init__(
+        self, lines: Sequence[str], separator: str, *, above: int = 0, plain: bool = False, unparted: bool = False
+    ) -> None:
+        self.separator, self.above, self.plain, self.unparted = separator, above, plain, unparted
+        self.lines = [line for line in lines[above:] if line.strip()]
         self.cells: list[list[str]] = []
         self.numbers: list[int] = []
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(lines[above:], above + 1):
             row = cut_line(line, separator) if line.strip() else None
             if row is not None or (line.strip() and not self.cells):  # a first line that is no CSV is no header
                 self.cells.append([cell.strip() for cell in row or []])
                 self.numbers.append(number)
 
     @classmethod
-    def of_table(cls, names: Sequence[str], columns: Sequence[Sequence[object]]) -> "FirstLines":
+    def of_table(cls, names: Sequence[str], columns: Sequence[Sequence[object]]) -> "FirstRows":
         """Return what the lines of a table are, from the values of its columns; None is an empty cell."""
         made = cls((), ",")
         made.cells = [
@@ -250,7 +380,7 @@ class FirstLines:
     @property
     def first_line(self) -> int:
         """How many lines stand before the first one with anything in it."""
-        return self.numbers[0] - 1 if self.numbers else 0
+        return self.numbers[0] - 1 if self.numbers else self.above
 
     @property
     def body(self) -> list[list[str]]:
@@ -267,6 +397,11 @@ class FirstLines:
         return [row[place] for row in self.body]
 
 
+def dialect(separator: str) -> dict[str, Any]:
+    """Return how Python's CSV reader is to read a line."""
+    return {"delimiter": separator, "strict": True, "skipinitialspace": separator != " "}
+
+
 def cut_line(line: str, separator: str) -> list[str] | None:
     """Return the cells of a line, None where it is no CSV.
 
@@ -274,125 +409,28 @@ def cut_line(line: str, separator: str) -> list[str] | None:
     ['a', 'b;c']
     """
     try:
-        return next(csv.reader([line], delimiter=separator, strict=True, skipinitialspace=separator != " "), [])
+        return next(csv.reader([line], **dialect(separator)), [])
     except csv.Error:  # its text may quote the line
         return None
 
 
-def first_lines(sample: bytes) -> list[str]:
-    """Return the whole lines at the beginning of a text, as far as it is looked at."""
-    lines = sample.decode("utf-8", errors="replace").split("\n")
-    if len(sample) >= SAMPLE_BYTES or not lines[-1]:
-        lines.pop()  # may be cut
-    return [line.rstrip("\r") for line in lines[:SAMPLE_LINES]]
-
-
-def find_separator(lines: Sequence[str], chosen: str | None) -> str:
-    """Return the separator that stands in most lines, by far, or makes the only table."""
-    rows = {mark: FirstLines(lines, mark) for mark in SEPARATORS if mark != " "}
+def find_separator(lines: Sequence[str], kind: str | None) -> tuple[str, bool]:
+    """Return the separator that stands in most lines, by far, or makes the only table; or whether blanks may be it."""
+    rows = {mark: FirstRows(lines, mark) for mark in SEPARATORS if mark != " "}
     found = {mark: sum(len(row) > 1 for row in each.cells) for mark, each in rows.items()}
     most = max(found.values())
     if not most:
-        _check_blanks(lines, chosen)
-        return ","
+        filled = [line.split() for line in lines if line.strip()]
+        return ",", not set("".join(lines)) & set('",;\t|') and 2 * sum(len(words) > 1 for words in filled) > len(
+            filled
+        )
     rivals = [mark for mark, count in found.items() if 4 * count > 3 * most]
     tables = [mark for mark in rivals if rows[mark].is_table and rows[mark].body]
     left = tables if len(tables) == 1 else rivals
-    if len(left) == 1:
-        return left[0]
-    if chosen == "basket" and "," in left:
-        return ","
+    if len(left) == 1 or (kind == "lines" and "," in left):
+        return left[0] if len(left) == 1 else ",", False
+    shown = [f"--layout 'separator={mark}'".replace("\t", "tab") for mark in left]
     raise BasketError(
-        f"cells may be parted by {' or by '.join(SEPARATORS[mark] for mark in left)}; say by which with separator= "
-        f"(--separator '{left[0]}' or '{left[1]}')".replace("'\t'", "tab")
+        f"cells may be parted by {' or by '.join(SEPARATORS[mark] for mark in left)}; say by which with "
+        f"{' or '.join(shown)} (in Python layout=)"
     )
-
-
-def _check_blanks(lines: Sequence[str], chosen: str | None) -> None:
-    filled = [line.split() for line in lines if line.strip()]
-    if (
-        chosen is None
-        and not set("".join(lines)) & set('",;\t|')
-        and 2 * sum(len(words) > 1 for words in filled) > len(filled)
-    ):
-        raise BasketError(
-            "no line has a comma, semicolon, tab or bar; if blanks part the names, and no name has one in it, pass "
-            "separator=' ' (--separator ' '), else write the names with commas between; if each line is one name pass "
-            "format='basket' (--format basket)"
-        )
-
-
-# ---- columns of CSV
-
-
-class LineNumbers:
-    """Says in which line a row of some lines stands; blank lines are no rows."""
-
-    def __init__(self, text: bytes, before: int) -> None:
-        self._text, self._before = text, before
-
-    def __call__(self, row: int) -> int:
-        """Return the number of a row's line."""
-        filled = [number for number, line in enumerate(self._text.split(b"\n")) if line.rstrip(b"\r")]
-        return self._before + filled[row] + 1
-
-    def rows(self) -> int:
-        """Return how many lines are not blank."""
-        if b"\n\n" not in self._text and b"\n\r\n" not in self._text and self._text[:1] not in b"\r\n":
-            return self._text.count(b"\n")
-        return sum(bool(line.rstrip(b"\r")) for line in self._text.split(b"\n"))
-
-
-def read_lines(
-    text: bytes, lines: LineNumbers, width: int, places: list[int], separator: str, missing: Collection[str],
-    numbers: list[bool],
-) -> list[Any] | None:  # fmt: skip
-    """Return the columns at some places, numbers as such where asked for; None where Arrow cannot read them so.
-
-    Raises:
-        RecordError: a line has another number of cells than ``width``, or a cell holds a line break.
-    """
-    wrong: list[tuple[int, int]] = []  # line, cells
-
-    def skip_row(row: Any) -> str:
-        wrong.append((row.number or 0, row.actual_columns))
-        return "skip"
-
-    texts = pa.dictionary(pa.int32(), pa.string())
-    names = [str(place) for place in range(width)]
-    table = None
-    with contextlib.suppress(pa.ArrowException, OSError, ValueError):  # their texts quote cells
-        table = arrow_csv.read_csv(
-            pa.BufferReader(text),
-            arrow_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
-            arrow_csv.ParseOptions(delimiter=separator, invalid_row_handler=skip_row),
-            arrow_csv.ConvertOptions(
-                column_types={
-                    names[place]: pa.float64() if number else texts
-                    for place, number in zip(places, numbers, strict=True)
-                },
-                include_columns=[names[place] for place in places],
-                null_values=[*EMPTY_NUMBERS, *missing],
-                strings_can_be_null=False,
-            ),
-        )
-    if wrong:
-        row, cells = wrong[0]
-        raise RecordError(
-            f"line {lines(row - 1):,} has {counted(cells, 'cell')}, but line 1 names {counted(width, 'column')}; "
-            "correct it, or put cells that hold the separator in quotes"
-        )
-    if table is None:
-        return None
-    if table.num_rows != lines.rows():
-        raise RecordError("a cell holds a line break; every record must stand on one line: take it out")
-    return [whole_array(column) for column in table.columns]
-
-
-def whole_array(values: Any) -> Any:
-    """Return a column as one Arrow array."""
-    if not isinstance(values, pa.ChunkedArray):
-        return values
-    if values.num_chunks == 1:
-        return values.chunk(0)
-    return values.unify_dictionaries().combine_chunks()

@@ -9,7 +9,6 @@ end of the table, then refused in one line that names the column, how many recor
 place, never a value. docs/cli/numeric.md has the rules in words.
 """
 
-import contextlib
 import json
 import logging
 import math
@@ -18,26 +17,32 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import partial
-from itertools import groupby
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import array_to_numpy, column_chunks, is_inflated, pa, parquet_errors, pq
-from assocpriv.kernels.parallel import free_memory, map_ahead
+from assocpriv.files.arrow import array_to_numpy, pa
+from assocpriv.kernels.parallel import map_ahead
 from assocpriv.plans.columns import MOST_NAME, CategoryColumn, Column, NumericColumn, TableColumns
 from assocpriv.plans.tables import shortened
 from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records import sources
-from assocpriv.records.layout import LayoutOptions
+from assocpriv.records.columns import (
+    EMPTY_NUMBERS,
+    CsvTable,
+    ParquetTable,
+    frame_columns,
+    is_text,
+    open_table,
+    separator_of,
+    series_to_arrow,
+)
 
 if TYPE_CHECKING:
     from assocpriv.plans.tree_model import CategoryInput
-    from assocpriv.records.cells import Origin
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[-+]?inf(?:inity)?", re.ASCII | re.I)
 _NO_NUMBER = re.compile(r"[-+]?nan(?:\([0-9a-z_]*\))?", re.ASCII | re.I)  # as Arrow reads numbers of whole columns
@@ -45,8 +50,6 @@ _UNSEEN = -1
 _BEYOND_NAMES = 10**MOST_NAME  # has more digits than a value's name
 _Tell = Callable[[str], None]
 _ROWS = 1 << 16  # of a batch at most
-_CELL_BYTES = 64  # memory that a cell of a table takes while it becomes an input, at worst
-_PARQUET, _TEXT = (".parquet", ".pq"), (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt")
 _LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
 _REMEDIES = {
     "unreadable": (
@@ -274,7 +277,7 @@ def _plain_numbers(values: Any, options: CellOptions) -> tuple[NDArray[np.float6
 def _written_number(text: str | None, options: CellOptions) -> float | None:
     """Return the number that a cell of text holds, NaN if it stands for none, None if it holds something else."""
     text = (text or "").strip()
-    if text in sources.EMPTY_NUMBERS or text in options.missing or _NO_NUMBER.fullmatch(text):
+    if text in EMPTY_NUMBERS or text in options.missing or _NO_NUMBER.fullmatch(text):
         return math.nan
     return float(text) if _NUMBER.fullmatch(text) else None
 
@@ -317,11 +320,6 @@ def _place(value: Any, column: CategoryColumn, options: CellOptions) -> int:
 def _indices(encoded: Any) -> NDArray[Any]:
     """Return which value of its dictionary each cell holds; the dictionary's length where it holds none."""
     return array_to_numpy(encoded.indices.cast(pa.int32()), missing=len(encoded.dictionary))
-
-
-def is_text(kind: Any) -> bool:
-    """Return whether an Arrow type is text."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 # ---- batches
@@ -373,108 +371,25 @@ def _find_columns(names: Sequence[object], plan: TableColumns, tell: _Tell, wher
     return [written.index(name) for name in plan.names]
 
 
-# ---- CSV
+# ---- files
 
 
-def _read_csv(
-    file: BinaryIO, plan: TableColumns, options: CellOptions, separator: str | None, budget: sources.Budget, tell: _Tell
+def _read_file(
+    table: CsvTable | ParquetTable, plan: TableColumns, options: "TableOptions", budget: sources.Budget, tell: _Tell
 ) -> Iterator[Batch]:
-    """Yield the batches of a file of text with a header line; blank lines are left out."""
-    sample = sources.read_sample(file)
-    lines = sources.first_lines(sample)
-    if not any(line.strip() for line in lines):
-        raise RecordError("the file is empty, or its first line is too long; line 1 must name the columns")
-    skip = next(number for number, line in enumerate(lines) if line.strip())
-    header, separator = _header(lines[skip], plan, separator)
-    places = _find_columns(
-        header, plan, tell, f"line {skip + 1}, with cells parted by {sources.SEPARATORS[separator]},"
+    """Yield the batches of a file."""
+    places = _find_columns(table.names, plan, tell, table.where)
+    cells = replace(options.cells, written=isinstance(table, CsvTable))
+    if isinstance(table, CsvTable) and table.text.encoding != "utf-8":
+        tell(f"read as {table.text.encoding} text")
+    if isinstance(table, ParquetTable):
+        for place, column in zip(places, plan.names, strict=True):
+            if table.schema.field(table.names[place]).type.num_fields:
+                raise RecordError(f"column {column} holds lists or records; each record needs one value in it")
+    kinds = [pa.float64() if isinstance(column, NumericColumn) else None for column in plan.columns]
+    yield from table.map(
+        lambda rows: _batch(rows.columns, plan, cells, rows.line), places, budget, kinds, cells.missing
     )
-    parse = partial(_parse, width=len(header), places=places, separator=separator, plan=plan, options=options)
-    chunks = sources.line_chunks(sources.Resumed(sample, file), budget, skip + 1)
-    yield from map_ahead(lambda chunk: parse(*chunk), chunks, budget.workers)
-
-
-def _header(line: str, plan: TableColumns, separator: str | None) -> tuple[list[str], str]:
-    """Return the names of the columns and the separator: where none is said, that which shows most of the plan's."""
-    marks = [separator] if separator else list(sources.SEPARATORS)
-    cut = {mark: [cell.strip() for cell in sources.cut_line(line, mark) or []] for mark in marks}
-    best = max(marks, key=lambda mark: len(set(cut[mark]) & set(plan.names)))
-    return cut[best], best
-
-
-def _parse(
-    text: bytes, origin: "Origin", *, width: int, places: list[int], separator: str, plan: TableColumns,
-    options: CellOptions,
-) -> Batch:  # fmt: skip
-    """Return the inputs of some whole lines, read by Arrow: numbers as such, or as text where some cell is none."""
-    lines = sources.LineNumbers(text, origin.before)
-    read = partial(sources.read_lines, text, lines, width, places, separator, options.missing)
-    numbers = [isinstance(column, NumericColumn) for column in plan.columns]
-    columns = read(numbers) if any(numbers) else None
-    if columns is None:
-        columns = read([False] * len(numbers))
-    if columns is None:
-        raise RecordError(
-            f"lines {origin.before + 1:,} and following are no CSV in UTF-8; convert the file, and check its quotes"
-        )
-    return _batch(columns, plan, replace(options, written=True), lines)
-
-
-# ---- Parquet
-
-
-def _read_parquet(
-    file: BinaryIO, plan: TableColumns, options: CellOptions, budget: sources.Budget, tell: _Tell
-) -> Iterator[Batch]:
-    """Yield the batches of a Parquet file."""
-    source = _arrow_step(partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False))
-    schema = source.schema_arrow
-    places = _find_columns(schema.names, plan, tell, "the file")
-    names = [schema.names[place] for place in places]
-    for name, column in zip(names, plan.names, strict=True):
-        if schema.field(name).type.num_fields:
-            raise RecordError(f"column {column} holds lists or records; each record needs one value in it")
-    _check_claims(file, names, budget)
-    texts = [name for name in names if is_text(schema.field(name).type)]
-    source = _arrow_step(partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False, read_dictionary=texts))
-    rows = _rows_at_once(len(names), budget)
-
-    def batches() -> Iterator[tuple[list[Any], int]]:
-        before = 0
-        for group in range(source.num_row_groups):  # each has dictionaries of its own
-            parts = source.iter_batches(batch_size=rows, columns=names, row_groups=[group])
-            while (part := _arrow_step(partial(next, parts, None))) is not None:
-                yield [part.column(name) for name in names], before
-                before += len(part)
-
-    yield from map_ahead(lambda given: _rows_batch(*given, plan, options), batches(), budget.workers)
-
-
-def _check_claims(file: BinaryIO, names: Sequence[str], budget: sources.Budget) -> None:
-    """Refuse row groups that say of few bytes that they take more memory than there is."""
-    allowed = free_memory() if budget.memory_bytes is None else budget.memory_bytes
-    size = os.fstat(file.fileno()).st_size
-    for _, group in groupby(_arrow_step(partial(column_chunks, file, names)), lambda chunk: chunk.group):
-        if is_inflated([replace(chunk, values=0) for chunk in group], size, allowed):
-            raise RecordError("the file's few bytes say that they take more memory than is allowed; it is damaged")
-
-
-def _rows_at_once(n_columns: int, budget: sources.Budget) -> int:
-    if budget.memory_bytes is None:
-        return _ROWS
-    share = budget.memory_bytes // (_CELL_BYTES * n_columns * ((budget.workers or 1) + 2))
-    return max(1, min(_ROWS, share))
-
-
-def _rows_batch(columns: list[Any], before: int, plan: TableColumns, options: CellOptions) -> Batch:
-    return _batch(columns, plan, options, lambda row: before + row + 1)
-
-
-def _arrow_step(step: Callable[[], sources.Result]) -> sources.Result:
-    """Take a step of reading Parquet; the texts of Arrow's errors are not passed on."""
-    with contextlib.suppress(*parquet_errors()):
-        return step()
-    raise RecordError("the file is not Parquet, or is damaged; write it again")
 
 
 # ---- frames
@@ -482,37 +397,18 @@ def _arrow_step(step: Callable[[], sources.Result]) -> sources.Result:
 
 def _read_frame(frame: Any, plan: TableColumns, options: CellOptions, before: int, tell: _Tell) -> Iterator[Batch]:
     """Yield the batches of a pandas, polars or pyarrow table, of which ``before`` records stand before these."""
-    import narwhals as nw
+    columns = frame_columns(frame)
+    places = _find_columns([column.name for column in columns], plan, tell, "the table")
+    at = list(zip(places, plan.names, strict=True))
 
-    if isinstance(frame, pa.RecordBatch):
-        frame = pa.table(frame)
-    try:
-        columns = list(nw.from_native(frame, eager_only=True).iter_columns())
-    except TypeError:
-        problem: Exception = TypeError(
-            "a table must be a pandas, polars or pyarrow table in memory, or the name of a file, got a "
-            f"{type(frame).__name__}"
-        )
-    except nw.exceptions.NarwhalsError:  # its text names columns
-        problem = RecordError("the columns of a table must have different names")
-    else:
-        places = _find_columns([column.name for column in columns], plan, tell, "the table")
-        n_records = len(columns[0])
+    def batches() -> Iterator[tuple[list[Any], int]]:
+        for start in range(0, len(columns[0]), _ROWS):
+            yield [series_to_arrow(columns[place][start : start + _ROWS], name) for place, name in at], before + start
 
-        def batches() -> Iterator[tuple[list[Any], int]]:
-            for start in range(0, n_records, _ROWS):
-                yield [_arrow(columns[place][start : start + _ROWS], name) for place, name in at], before + start
+    def batch(given: tuple[list[Any], int]) -> Batch:
+        return _batch(given[0], plan, options, lambda row: given[1] + row + 1)
 
-        at = list(zip(places, plan.names, strict=True))
-        yield from map_ahead(lambda given: _rows_batch(*given, plan, options), batches())
-        return
-    raise problem
-
-
-def _arrow(column: Any, name: str) -> Any:
-    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
-        return sources.whole_array(column.to_arrow())
-    raise RecordError(f"column {name} mixes types; it must hold only numbers, or only text; convert it")
+    yield from map_ahead(batch, batches())
 
 
 # ---- tables
@@ -537,13 +433,8 @@ class TableOptions:
     progress: sources.Progress | None = None
 
     def __post_init__(self) -> None:
-        if self.separator is not None and self.mark not in sources.SEPARATORS:
+        if self.separator is not None and separator_of(self.separator) is None:
             raise RecordError('separator must be one of "," ";" "|" tab and blank')
-
-    @property
-    def mark(self) -> str | None:
-        """The separator's character."""
-        return LayoutOptions(separator=self.separator).delimiter
 
     @property
     def cells(self) -> CellOptions:
@@ -601,7 +492,7 @@ def stream_table(source: Any, plan: TableColumns, options: TableOptions) -> Tabl
     """
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        word = "row" if path.name.lower().endswith(_PARQUET) else "line"
+        word = "row" if path.name.lower().endswith(sources.PARQUET) else "line"
         return TableStream(plan, _file_batches(path, plan, options), word, path)
     return TableStream(plan, _frame_batches(source, plan, options), "row", None)
 
@@ -611,24 +502,13 @@ def _tell(where: str, note: str) -> None:
 
 
 def _file_batches(path: Path, plan: TableColumns, options: TableOptions) -> Iterator[Batch]:
-    name, budget = path.name.lower(), sources.Budget.within(options.memory_bytes)
+    budget = sources.Budget.within(options.memory_bytes)
 
     def tell(note: str) -> None:
         _tell(path.name, note)
 
-    if path.is_dir():
-        raise RecordError("this is a folder; name a file")
-    if name.endswith(sources.SPREADSHEETS):
-        raise RecordError(sources.SPREADSHEET)
-    if not name.endswith((*_PARQUET, *_TEXT)):
-        raise RecordError("the file's name must end in .csv, .tsv (or these with .gz), .data, .txt, .parquet or .pq")
-    with sources.open_source(path, options.progress) as file:
-        if name.endswith(_PARQUET):
-            if options.separator is not None:
-                raise RecordError("a Parquet file has no separator; leave it out")
-            yield from _read_parquet(file, plan, options.cells, budget, tell)
-        else:
-            yield from _read_csv(file, plan, options.cells, options.mark, budget, tell)
+    with open_table(path, plan.names, options.separator, options.progress) as table:
+        yield from _read_file(table, plan, options, budget, tell)
 
 
 def _frame_batches(source: Any, plan: TableColumns, options: TableOptions) -> Iterator[Batch]:

@@ -3,12 +3,11 @@
 A newcomer sees the whole way: baskets, a plan, reports, itemsets, rules.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -59,7 +58,7 @@ class DemoSettings:
     (100, 50)
     """
 
-    baskets: tuple[Path, Mapping[str, Any]] | None
+    baskets: tuple[Path, str | None] | None
     size: int
     items: int
     transaction_size: int | None
@@ -159,7 +158,7 @@ def _check_folder(folder: Path, force: bool) -> tuple[Path, ...]:
 def _baskets(settings: DemoSettings, progress: Progress) -> Baskets:
     if settings.baskets is not None:
         path, layout = settings.baskets
-        reading = ReadOptions(**layout, repeats="merge", empty="keep", progress=partial(progress, "reading"))
+        reading = ReadOptions(layout, repeats="merge", empty="keep", progress=partial(progress, "reading"))
         return _of_used_items(read_baskets(path, None, reading)[0])
     quest = QuestSettings(n_baskets=settings.size, n_items=settings.items, seed=settings.seed or 0)
     return generate_quest(quest, progress=partial(progress, "generating"))

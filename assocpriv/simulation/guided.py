@@ -28,6 +28,7 @@ section 6 for columns and levels; for mixed caution sections 2.2 and 3, where 17
 pragmatists and 27% marginally concerned (Cranor, Reagle, Ackerman 1999).
 """
 
+import itertools
 import logging
 import math
 from collections.abc import Callable, Sequence
@@ -47,7 +48,8 @@ from assocpriv.plans.guidance import MIXED_TOTAL, Guidance, bit_weights, coin_of
 from assocpriv.plans.guided import GuidedPlan, category, class_label, number, plan_guided
 from assocpriv.promise.breaches import Breach, parse_probability, parse_share
 from assocpriv.promise.errors import RecordError, counted
-from assocpriv.records.sources import SEPARATORS, cut_line, first_lines, open_source, read_sample
+from assocpriv.records.columns import open_table
+from assocpriv.records.sources import Budget, named_after
 from assocpriv.records.tables import TableOptions, stream_table
 from assocpriv.server import guided
 from assocpriv.simulation.enumeration import SeededEntropy
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_ALL = Budget.within(None)
 _MOST_CATEGORIES = 10  # numbers of more different values than this are cut at their quartiles
 _LOG = logging.getLogger("assocpriv")
 _QUARTILES = (0.25, 0.5, 0.75)
@@ -97,7 +100,7 @@ def read_cells(table: Any, options: TableOptions) -> "pd.DataFrame":
     import pandas as pd
 
     if isinstance(table, str | Path):
-        frame = _read_file(Path(table), options.mark)
+        frame = _read_file(Path(table), options.separator)
     else:
         frame = nw.from_native(table, eager_only=True).to_pandas()
     names = [str(name).strip() for name in frame.columns]
@@ -122,24 +125,14 @@ def _text(value: Any) -> str:
 def _read_file(path: Path, separator: str | None) -> "pd.DataFrame":
     import pandas as pd
 
-    if not path.is_file():
-        raise RecordError(f"there is no table {path}")
-    try:
-        if path.suffix.lower() in (".parquet", ".pq"):
-            return pd.read_parquet(path)
-        mark = separator or _separator(path)
-        lines = pd.read_csv(path, header=None, dtype=str, keep_default_na=False, sep=mark, skipinitialspace=mark != " ")
-    except (OSError, ValueError):  # their texts may quote cells
-        raise RecordError(f"{path} cannot be read as a table; it must be CSV with a header line, or Parquet") from None
-    return lines.iloc[1:].set_axis(lines.iloc[0], axis=1)  # pandas itself would rename columns of one name
+    def read() -> pd.DataFrame:
+        with open_table(path, (), separator) as table:
+            parts = table.map(lambda rows: [each.to_pylist() for each in rows.columns], range(len(table.names)), _ALL)
+            columns = [list(itertools.chain(*cells)) for cells in zip(*parts, strict=True)]
+        frame = pd.DataFrame(dict(enumerate(columns)), dtype=object)
+        return frame.set_axis(table.names, axis=1) if columns else pd.DataFrame(columns=table.names)
 
-
-def _separator(path: Path) -> str:
-    """Return the separator, but for blanks, that cuts the first line into most cells."""
-    with open_source(path, None) as file:
-        filled = [line for line in first_lines(read_sample(file)) if line.strip()]
-    marks = [mark for mark in SEPARATORS if mark != " "]
-    return max(marks, key=lambda mark: len(cut_line(filled[0], mark) or [])) if filled else ","
+    return named_after(path, read, RecordError)
 
 
 def attribute_values(cells: "pd.Series") -> tuple[str, ...] | tuple[float, ...]:

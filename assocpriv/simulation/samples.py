@@ -41,7 +41,7 @@ def sample_sizes(
     source: Any,
     items: int | Iterable[str],
     names: Names | None = None,
-    layout: Mapping[str, Any] | None = None,
+    layout: str | None = None,
     progress: "Progress | None" = None,
 ) -> BasketCounts:
     """Return how large baskets like those to come are, and what was left out: items outside the catalogue.
@@ -58,7 +58,7 @@ def sample_sizes(
     """
     rules = names or Names()
     plan = make_plan(items, Breach("5%", "50%"), transaction_size=1, names=replace(rules, others="drop"), paper=True)
-    options = ReadOptions(**(layout or {}), unknown="drop", repeats="merge", progress=progress)
+    options = ReadOptions(layout, unknown="drop", repeats="merge", progress=progress)
     if is_file(source):
         options = replace(options, empty="keep")
     counts = read_transactions(source, plan, options)[1]
@@ -98,7 +98,7 @@ class CatalogueUse:
 def draft_catalogue(
     sources: Iterable[Any],
     min_count: int = 1,
-    layout: Mapping[str, Any] | None = None,
+    layout: str | None = None,
     progress: "Progress | None" = None,
     *,
     best: int | None = None,
@@ -200,7 +200,7 @@ def _sales_of(path: Path) -> Iterator[tuple[str, int]]:
 def try_catalogue(
     catalogue: Catalogue,
     sources: Iterable[Any],
-    layout: Mapping[str, Any] | None = None,
+    layout: str | None = None,
     progress: "Progress | None" = None,
 ) -> CatalogueUse:
     """Hold baskets against a catalogue; arguments and errors are those of :func:`draft_catalogue`.
@@ -221,16 +221,15 @@ def try_catalogue(
 
 def _counted(
     sources: Iterable[Any],
-    layout: Mapping[str, Any] | None,
+    layout: str | None,
     progress: "Progress | None",
     form: Callable[[str], str] = str,
 ) -> tuple[int, Counter[str]]:
     """Return how many baskets there are, and how many hold each name in a form; several of one basket count once."""
     total, counts = 0, Counter[str]()
-    for source in sources:
-        for baskets in _batches(source, layout or {}, progress):
-            total += len(baskets)
-            counts.update(_held(baskets, form))
+    for baskets in _batches(list(sources), layout, progress):
+        total += len(baskets)
+        counts.update(_held(baskets, form))
     return total, counts
 
 
@@ -245,13 +244,17 @@ def _held(baskets: Baskets, form: Callable[[str], str]) -> dict[str, int]:
     return dict(zip(number, np.bincount(place, minlength=len(number)).tolist(), strict=True))
 
 
-def _batches(source: Any, layout: Mapping[str, Any], progress: "Progress | None") -> Iterator[Baskets]:
-    if not isinstance(source, str | PathLike):
-        return iter([to_baskets(source, repeats="merge")])
-    return stream_baskets(source, None, ReadOptions(**layout, repeats="merge", empty="keep", progress=progress))
+def _batches(sources: list[Any], layout: str | None, progress: "Progress | None") -> Iterator[Baskets]:
+    paths = [each for each in sources if isinstance(each, str | PathLike)]
+    yield from (to_baskets(each, repeats="merge") for each in sources if not isinstance(each, str | PathLike))
+    if paths:
+        options = ReadOptions(layout, repeats="merge", empty="keep", progress=progress)
+        yield from stream_baskets(paths, None, options)
 
 
-def catalogue(*sources: Any, min_count: int = 1, progress: "Progress | None" = None, **layout: Any) -> Catalogue:
+def catalogue(
+    *sources: Any, min_count: int = 1, layout: str | None = None, progress: "Progress | None" = None
+) -> Catalogue:
     """Make a catalogue of the names of items in baskets that may be looked at: it gets published with the plan.
 
     Names are put into Unicode form NFC with single blanks, so baskets that write them otherwise do not match it.
@@ -259,9 +262,8 @@ def catalogue(*sources: Any, min_count: int = 1, progress: "Progress | None" = N
     Args:
         sources: files of baskets, or baskets in memory (see ``to_baskets``).
         min_count: baskets that a name must be in.
+        layout: of the files, as for :func:`assocpriv.read_baskets`.
         progress: called with (bytes read, bytes of the file), file by file.
-        layout: of the files, ``format``, ``separator``, ``header``, ``transaction_column`` and ``item_column``, as for
-            :func:`assocpriv.read_baskets`.
 
     Returns:
         The names, sorted; ``write_catalogue`` writes them, a line each.

@@ -199,8 +199,8 @@ def check_items(data: Any, templates: Any, **reading: Any) -> BasketCheck:
         templates: the name of a TOML or JSON file, or a list of mappings with ``channel`` (items), ``sensitive`` (a
             list of items, or of lists of items that are sensitive together) and ``confidence``, or of
             :class:`ItemTemplate`.
-        reading: of files and tables, as of ``read_baskets``: ``format``, ``separator``, ``header``,
-            ``transaction_column``, ``item_column``, ``repeats``, ``empty``, ``progress``.
+        reading: of files and tables, as of ``read_baskets``: ``layout``, ``repeats``, ``empty``,
+            ``progress``.
 
     Raises:
         TemplateError: templates that break a rule, or an item that no basket has.
@@ -267,17 +267,13 @@ def _source_of(data: Any, options: ReadOptions) -> _Source:
         if layout.is_parquet:
             _refuse_mined(pq.read_schema(path).names)
         return _Source(path, baskets, layout)
-    said = {
-        "format": options.format,
-        **{name: getattr(options, name) for name in ("transaction_column", "item_column")},
-    }
     if not isinstance(data, Baskets) and not hasattr(data, "columns"):
         data = list(data) if isinstance(data, Iterable) else data
-    baskets = named_baskets(data, None, unknown="error", repeats=options.repeats, table=said)
+    baskets = named_baskets(data, None, unknown="error", repeats=options.repeats, layout=options.layout)
     if isinstance(data, Baskets) or not hasattr(data, "columns"):
         return _Source(data, baskets)
     _refuse_mined(getattr(data, "column_names", data.columns))
-    kind, columns = frame_layout(data, options.format or "auto", options.transaction_column, options.item_column)
+    kind, columns = frame_layout(data, options.layout)
     return _Source(data, baskets, None, kind, columns)
 
 

@@ -244,7 +244,7 @@ def read_again(
             yield from (frozenset(map(_number, line.split())) for line in lines)
             return
         rows = (_row(line, separator) for line in lines)
-        if kind == "basket":
+        if kind == "lines":
             yield from (_names(cell for at, cell in enumerate(row) if at not in places) for row in rows)
         elif kind == "long":
             cut = (next(csv.reader([line], delimiter=separator)) for line in lines if line)  # quotes at a cell's start

@@ -27,25 +27,21 @@ from assocpriv.kernels.compiling import text_kernels
 from assocpriv.kernels.parallel import default_memory, map_ahead
 from assocpriv.promise.errors import FileError, RecordError, TemplateError, options_of
 from assocpriv.records.basket_files import ReadOptions
-from assocpriv.records.sources import Budget, Resumed, line_chunks, named_after, open_source, read_sample
+from assocpriv.records.columns import ParquetTable, check_table_name, frame_columns
+from assocpriv.records.sources import PARQUET, Budget, Source, line_chunks, named_after, open_source, open_text
 from assocpriv.records.tables import TableOptions
 from assocpriv.suppress.baskets import BasketCheck, BasketRelease, ItemInference, suppress_baskets
 from assocpriv.suppress.checking import Checked, count_columns, count_file
 from assocpriv.suppress.inferences import Inference, inferences, masking_columns
 from assocpriv.suppress.progressive import MARK, SuppressedValue, Suppression, check_columns, disclose
 from assocpriv.suppress.table import (
-    PARQUET,
     Binning,
     CodedColumn,
     SourceTable,
-    arrow_step,
     bin_columns,
-    check_table_name,
     file_stamp,
-    frame_columns,
     read_binning,
     read_source,
-    record_batches,
     released_frame,
     released_schema,
 )
@@ -414,7 +410,9 @@ def _write_release(
         if gzipped:
             stream = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", 6, stream, mtime=0)))
         stream.writelines(_header(path, source.layout.header_lines))
-        for part in _csv_parts(file, source, changes, Budget.within(options.memory_bytes)):
+        for part in _csv_parts(
+            open_text(path, file, "utf-8").file, source, changes, Budget.within(options.memory_bytes)
+        ):
             stream.write(part)
 
 
@@ -462,14 +460,14 @@ def _cell(text: str | None, separator: str) -> bytes:
     return text.encode("utf-8")
 
 
-def _csv_parts(file: BinaryIO, source: SourceTable, changes: Sequence[_Rewrite], budget: Budget) -> Iterator[bytes]:
+def _csv_parts(file: Source, source: SourceTable, changes: Sequence[_Rewrite], budget: Budget) -> Iterator[bytes]:
     """Yield the text below the header with the changed cells replaced, cut as it was when it was read first."""
     layout = source.layout
     words = _Words.of(changes, layout.separator)
     columns = np.array([layout.names.index(change.column.name) for change in changes], dtype=np.int64)
 
     def pieces() -> Iterator[tuple[bytes, NDArray[np.int32]]]:
-        chunks = line_chunks(Resumed(read_sample(file), file), budget, layout.header_lines)
+        chunks = line_chunks(file, budget, layout.header_lines)
         starts = np.cumsum([0, *layout.chunk_rows]).tolist()
         for (text, _), (start, stop) in zip_longest(chunks, pairwise(starts), fillvalue=(b"", 0)):
             yield text, _choices(changes, words, int(start), int(stop))
@@ -498,17 +496,17 @@ def _choices(changes: Sequence[_Rewrite], words: _Words, start: int, stop: int) 
 
 
 def _write_parquet(file: BinaryIO, source: SourceTable, changes: Sequence[_Rewrite], stream: BinaryIO) -> None:
-    opened = arrow_step(lambda: pq.ParquetFile(file, pre_buffer=False))
-    schema = opened.schema_arrow
+    opened = ParquetTable(file)
+    schema = opened.schema
     for change in changes:
         place = source.layout.names.index(change.column.name)
         schema = schema.set(place, schema.field(place).with_type(_released_type(schema.field(place).type)))
     schema = released_schema(schema, _stored_names(schema.names, source, changes))
-    packing = opened.metadata.row_group(0).column(0).compression if opened.metadata.num_row_groups else "SNAPPY"
+    packing = opened.compression
     known = {"UNCOMPRESSED": "none"}.get(packing, packing)
     record = 0
     with pq.ParquetWriter(stream, schema, compression=known) as writer:
-        for batch in record_batches(opened):
+        for batch in opened.batches():
             arrays = list(batch.columns)
             for change in changes:
                 place = source.layout.names.index(change.column.name)

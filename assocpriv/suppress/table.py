@@ -18,29 +18,31 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import pa, parquet_errors, pq
+from assocpriv.files.arrow import pa
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.promise.errors import RecordError, TemplateError, counted
 from assocpriv.records import sources
+from assocpriv.records.columns import (
+    EMPTY_NUMBERS,
+    CsvTable,
+    ParquetTable,
+    frame_columns,
+    open_table,
+    series_to_arrow,
+    whole_array,
+)
 
 if TYPE_CHECKING:
-    from assocpriv.records.cells import Origin
     from assocpriv.records.tables import TableOptions
-
-PARQUET = (".parquet", ".pq")
-_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt")
-_ROWS = 1 << 17  # of a batch at most
-_Result = TypeVar("_Result")
 
 _PANDAS = b"pandas"
 _OF_PANDAS = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")
@@ -191,15 +193,6 @@ def read_source(source: Any, wanted: Collection[str], options: "TableOptions") -
     return _read_frame(source, wanted, options)
 
 
-def check_table_name(path: Path) -> None:
-    """Refuse a name whose ending says nothing that can be read and written here."""
-    name = path.name.lower()
-    if name.endswith(sources.SPREADSHEETS):
-        raise RecordError(sources.SPREADSHEET)
-    if not name.endswith((*PARQUET, *_TEXT)):
-        raise RecordError("the file's name must end in .csv, .tsv (or these with .gz), .data, .txt, .parquet or .pq")
-
-
 def file_stamp(path: Path) -> tuple[int, int]:
     """Return a file's size and time, which change where it does."""
     facts = path.stat()
@@ -211,15 +204,11 @@ def _read_file(path: Path, wanted: Collection[str], options: "TableOptions") -> 
         raise RecordError("this is a folder; name a file")
     if path.exists() and not path.is_file():
         raise RecordError("a table is read twice, and this is no regular file; save it as one")
-    check_table_name(path)
     budget = sources.Budget.within(options.memory_bytes)
-    with sources.open_source(path, options.progress) as file:
-        stamp = file_stamp(path)
-        if not path.name.lower().endswith(PARQUET):
-            return _read_csv(file, wanted, options, budget, stamp)
-        if options.separator is not None:
-            raise RecordError("a Parquet file has no separator; leave it out")
-        return _read_parquet(file, wanted, options, budget, stamp)
+    with open_table(path, wanted, options.separator, options.progress) as table:
+        if isinstance(table, CsvTable):
+            return _read_csv(table, wanted, options, budget, file_stamp(path))
+        return _read_parquet(table, wanted, options, budget, file_stamp(path))
 
 
 def _places(names: Sequence[str], wanted: Collection[str], where: str) -> list[int]:
@@ -325,7 +314,7 @@ def value_numbers(values: Sequence[str | None]) -> NDArray[np.float64] | None:
     """
     numbers = np.full(len(values), np.nan)
     for place, text in enumerate(values):
-        if text is None or text in sources.EMPTY_NUMBERS:
+        if text is None or text in EMPTY_NUMBERS:
             continue
         if not text.isascii() or "_" in text:
             return None
@@ -340,78 +329,40 @@ def value_numbers(values: Sequence[str | None]) -> NDArray[np.float64] | None:
 
 
 def _read_csv(
-    file: BinaryIO, wanted: Collection[str], options: "TableOptions", budget: sources.Budget, stamp: tuple[int, int]
+    table: CsvTable, wanted: Collection[str], options: "TableOptions", budget: sources.Budget, stamp: tuple[int, int]
 ) -> SourceTable:
-    sample = sources.read_sample(file)
-    lines = sources.first_lines(sample)
-    if not any(line.strip() for line in lines):
-        raise RecordError("the file is empty, or its first line is too long; line 1 must name the columns")
-    skip = next(number for number, line in enumerate(lines) if line.strip())
-    names, separator = _header(lines[skip], wanted, options.mark)
-    places = _places(names, wanted, f"line {skip + 1}, with cells parted by {sources.SEPARATORS[separator]},")
-    coders = [_Coder(names[place], options.cells.missing) for place in places]
-    parse = partial(_parse, width=len(names), places=places, separator=separator)
+    if table.text.is_converted:
+        raise RecordError("only UTF-8 text and Parquet are released as they are written; save the table as “CSV UTF-8”")
+    places = _places(table.names, wanted, table.where)
+    coders = [_Coder(table.names[place], options.cells.missing) for place in places]
     quoted = False
     rows = []
-    chunks = sources.line_chunks(sources.Resumed(sample, file), budget, skip + 1)
-    for columns, has_quotes in map_ahead(lambda chunk: parse(*chunk), chunks, budget.workers):
-        quoted |= has_quotes
-        rows.append(len(columns[0]))
-        for coder, column in zip(coders, columns, strict=True):
+    for part in table.map(lambda part: part, places, budget):
+        quoted |= part.has_quotes
+        rows.append(len(part.columns[0]))
+        for coder, column in zip(coders, part.columns, strict=True):
             coder.add(column)
-    return _source(coders, _Layout(tuple(names), separator, skip + 1, tuple(rows), stamp), quoted)
-
-
-def _header(line: str, wanted: Collection[str], separator: str | None) -> tuple[list[str], str]:
-    """Return the names of the columns and the separator: where none is said, that which shows most of those wanted."""
-    marks = [separator] if separator else list(sources.SEPARATORS)
-    cut = {mark: [cell.strip() for cell in sources.cut_line(line, mark) or []] for mark in marks}
-    best = max(marks, key=lambda mark: len(set(cut[mark]) & set(wanted)))
-    return cut[best], best
-
-
-def _parse(text: bytes, origin: "Origin", *, width: int, places: list[int], separator: str) -> tuple[list[Any], bool]:
-    lines = sources.LineNumbers(text, origin.before)
-    columns = sources.read_lines(text, lines, width, places, separator, (), [False] * len(places))
-    if columns is None:
-        raise RecordError(
-            f"lines {origin.before + 1:,} and following are no CSV in UTF-8; convert the file, and check its quotes"
-        )
-    return columns, b'"' in text
+    return _source(coders, _Layout(table.names, table.separator, table.skip, tuple(rows), stamp), quoted)
 
 
 # ---- Parquet
 
 
 def _read_parquet(
-    file: BinaryIO, wanted: Collection[str], options: "TableOptions", budget: sources.Budget, stamp: tuple[int, int]
+    table: ParquetTable,
+    wanted: Collection[str],
+    options: "TableOptions",
+    budget: sources.Budget,
+    stamp: tuple[int, int],
 ) -> SourceTable:
-    source = arrow_step(partial(pq.ParquetFile, file, pre_buffer=False))
-    names = [name.strip() for name in source.schema_arrow.names]
-    places = _places(names, wanted, "the file")
-    stored = [source.schema_arrow.names[place] for place in places]
+    names = [name.strip() for name in table.names]
+    places = _places(names, wanted, table.where)
     coders = [_Coder(names[place], options.cells.missing) for place in places]
-    for coder, name in zip(coders, stored, strict=True):
-        coder.kind = source.schema_arrow.field(name).type
-    for batch in record_batches(source, stored):
-        _add_batch(coders, [batch.column(place) for place in range(len(stored))], budget.workers)
+    for coder, place in zip(coders, places, strict=True):
+        coder.kind = table.schema.field(table.names[place]).type
+    for part in table.map(lambda part: part, places, budget):
+        _add_batch(coders, part.columns, budget.workers)
     return _source(coders, _Layout(tuple(names), stamp=stamp))
-
-
-def record_batches(source: Any, columns: list[str] | None = None) -> Iterator[Any]:
-    """Yield the record batches of an open Parquet file."""
-    parts = source.iter_batches(batch_size=_ROWS, columns=columns)
-    while (part := arrow_step(partial(next, parts, None))) is not None:
-        if columns is not None:
-            part = part.select(columns)
-        yield part
-
-
-def arrow_step(step: Callable[[], _Result]) -> _Result:
-    """Take a step of reading Parquet; the texts of Arrow's errors are not passed on."""
-    with contextlib.suppress(*parquet_errors()):
-        return step()
-    raise RecordError("the file is not Parquet, or is damaged; write it again")
 
 
 def _add_batch(coders: list[_Coder], columns: list[Any], workers: int | None = None) -> None:
@@ -422,7 +373,7 @@ def _add_batch(coders: list[_Coder], columns: list[Any], workers: int | None = N
 
 def _encoded(values: Any, coder: _Coder) -> Any:
     """Return a column of one value a record as a dictionary."""
-    values = sources.whole_array(values)
+    values = whole_array(values)
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if kind.num_fields:
         raise RecordError(f"column {coder.name} holds lists or records; each record needs one value in it")
@@ -443,33 +394,11 @@ def _read_frame(frame: Any, wanted: Collection[str], options: "TableOptions") ->
     names = [str(column.name).strip() for column in columns]
     places = _places(names, wanted, "the table")
     coders = [_Coder(names[place], options.cells.missing) for place in places]
-    arrays = [_arrow(columns[place], names[place]) for place in places]
+    arrays = [series_to_arrow(columns[place], names[place]) for place in places]
     for coder, values in zip(coders, arrays, strict=True):
         coder.kind = values.type
     _add_batch(coders, arrays)
     return _source(coders, _Layout(tuple(names)))
-
-
-def frame_columns(frame: Any) -> list[Any]:
-    """Return the columns of a pandas, polars or pyarrow table, as narwhals has them."""
-    import narwhals as nw
-
-    try:
-        return list(nw.from_native(frame, eager_only=True).iter_columns())
-    except TypeError:
-        problem: Exception = TypeError(
-            "a table must be a pandas, polars or pyarrow table in memory, or the name of a file, got a "
-            f"{type(frame).__name__}"
-        )
-    except nw.exceptions.NarwhalsError:  # its text names columns
-        problem = RecordError("the columns of a table must have different names")
-    raise problem
-
-
-def _arrow(column: Any, name: str) -> Any:
-    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
-        return sources.whole_array(column.to_arrow())
-    raise RecordError(f"column {name} mixes types; it must hold only numbers, or only text; convert it")
 
 
 # ---- metadata of a release

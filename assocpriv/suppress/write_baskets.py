@@ -65,7 +65,7 @@ def _write_text(
         lines = _lines(first, file)
         header = [next(lines, b"") for _ in range(layout.skip)]
         edit = _editor(layout, header, dropped)
-        if layout.kind == "onehot":
+        if layout.kind == "one-hot":
             header = [edit(line) for line in header]
         out.writelines(header)
         out.writelines(map(edit, lines))
@@ -96,7 +96,7 @@ def _editor(layout: "BasketLayout", header: Sequence[bytes], dropped: frozenset[
     signs = None if any('"' in name for name in dropped) else [name.encode() for name in sorted(dropped)]
     if layout.kind == "long":
         return partial(_row_without, layout=layout, dropped=dropped, signs=signs)
-    if layout.kind == "basket":
+    if layout.kind == "lines":
         return partial(_names_without, layout=layout, dropped=dropped, signs=signs)
     names = [cell.strip() for cell in _cells(_split(header[-1])[0], layout.separator)[0]]
     places = frozenset(place for place, name in enumerate(names) if place not in layout.places and name in dropped)
@@ -178,7 +178,7 @@ def _write_parquet(source: Path, layout: "BasketLayout", dropped: frozenset[str]
 
 def table_without(table: Any, kind: str, columns: Sequence[str], dropped: Collection[str]) -> Any:
     """Return an Arrow table of baskets without some items; ``columns`` as of ``BasketLayout``."""
-    if kind == "onehot":
+    if kind == "one-hot":
         gone = [name for name in columns if name.strip() in dropped]
         return _without_columns(table.drop_columns(gone), frozenset(gone))
     name = columns[-1]
@@ -266,7 +266,7 @@ def frame_without(frame: Any, kind: str, columns: Sequence[Any], dropped: Collec
 
     table = nw.from_native(frame, eager_only=True)
     gone = frozenset(dropped)
-    if kind == "onehot":
+    if kind == "one-hot":
         left = table.drop([column.name for column in columns if str(column.name).strip() in gone])
         return released_frame(left.to_native())
     column = columns[-1]

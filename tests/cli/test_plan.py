@@ -135,7 +135,7 @@ def test_help_shows_the_usual_options(tmp_path: Path) -> None:
     )
     assert len(few - {"--help", "--help-all"}) == 14
     rare = {"--find", "--size", "--leave-out", "--others", "--paper", "--force"}
-    layout = {"--format", "--separator", "--header", "--transaction-column", "--item-column"}
+    layout = {"--layout"}
     assert all_of_them - few == rare | layout
     assert few < all_of_them
 
@@ -322,10 +322,10 @@ def test_wrong_usage_of_catalogue(baskets: Path, tmp_path: Path) -> None:
     refused("catalogue", status=2)
     refused("catalogue", baskets, "--min-count", 0, status=2)
     refused("catalogue", "--check", baskets, "-o", tmp_path / "n.txt", status=2)
-    refused("catalogue", baskets, "--separator", "x", status=2)
+    refused("catalogue", baskets, "--layout", "separator=x")
     refused("catalogue", baskets, "--best", 0, status=2)
     refused("catalogue", baskets, "--sales", baskets, status=2)
-    refused("catalogue", "--sales", baskets, "--separator", "tab", status=2)
+    refused("catalogue", "--sales", baskets, "--layout", "separator=tab", status=2)
     assert "no such file" in refused("catalogue", tmp_path / "none.csv")
 
 
@@ -380,9 +380,9 @@ def test_commands_say_what_was_understood(tmp_path: Path) -> None:
     """Every command that reads baskets takes options of their layout, and says on standard error what it took."""
     rows = "".join(f"{row};{item};2,5\n" for row in range(3000) for item in (row % 5, 5 + row % 3))
     (tmp_path / "sales.csv").write_text("bon;ware;preis\n" + rows)
-    columns = ["--transaction-column", "bon", "--item-column", "2"]
+    columns = ["--layout", "long transaction=bon item=2"]
     promise = ["--prior", "5%", "--posterior", "50%"]
-    said = "sales.csv: CSV with semicolons and a header; transactions in column 1, items in column 2"
+    said = "sales.csv: read as: long transaction=1 item=2 separator=; header=yes"
     plan, sales = tmp_path / "p.json", tmp_path / "sales.csv"
     assert said in run("plan", "--items", 8, "--like", sales, *columns, *promise, "-o", plan).stderr
     for question in (
@@ -395,4 +395,4 @@ def test_commands_say_what_was_understood(tmp_path: Path) -> None:
         assert said in result.stderr
         assert json.loads(result.stdout)
         assert "as in a table" in refused(*question, "--force" if question[0] in ("randomize", "demo") else "--json")
-    ap.randomize(sales, ap.read_plan(plan), tmp_path / "q.parquet", transaction_column=1, item_column="ware")
+    ap.randomize(sales, ap.read_plan(plan), tmp_path / "q.parquet", layout="long transaction=1 item=ware")

@@ -46,7 +46,7 @@ def test_demo_record(tmp_path: Path) -> None:
 
 def test_demo_with_own_baskets(home: Path, tmp_path: Path) -> None:
     """The demo takes one's own baskets, in any format."""
-    own = ["demo", "--baskets", home / "long.csv", "--format", "long", "--min-support", "20%", "--seed", 1]
+    own = ["demo", "--baskets", home / "long.csv", "--layout", "long", "--min-support", "20%", "--seed", 1]
     said = run(*own, "--transaction-size", 3, "-o", tmp_path / "demo").stdout
     assert said.startswith(f"{N_BASKETS:,} baskets over {N_ITEMS} items")
     assert "1 → 2" in said
@@ -120,11 +120,11 @@ def test_every_basket_format_says_the_same(home: Path) -> None:
     others: list[list[Any]] = [
         [home / "b.dat.gz"],
         [home / "b.csv"],
-        [home / "long.csv", "--format", "long"],
+        [home / "long.csv", "--layout", "long"],
         [home / "long.parquet"],
         [home / "lists.parquet"],
-        [home / "lists.parquet", "--format", "parquet"],
-        [home / "b.csv", "--format", "basket"],
+        [home / "lists.parquet"],
+        [home / "b.csv", "--layout", "lines"],
     ]
     for other in others:
         assert run_json("simulate", *other, *question)["itemsets"] == expected

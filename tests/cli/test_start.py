@@ -65,10 +65,10 @@ COMMANDS = {
         COMPILED,
     ),
     "randomize a line an item": (
-        ["randomize", "{}/long.csv", "--format", "long", "--plan", "{}/named.json", "-o", "{}/a.parquet", "--force"],
+        ["randomize", "{}/long.csv", "--layout", "long", "--plan", "{}/named.json", "-o", "{}/a.parquet", "--force"],
         COMPILED,
     ),
-    "catalogue": (["catalogue", "{}/named.csv", "--format", "basket", "-o", "{}/n.txt", "--force"], NUMBERS),
+    "catalogue": (["catalogue", "{}/named.csv", "--layout", "lines", "-o", "{}/n.txt", "--force"], NUMBERS),
     "mine": (["mine", "{}/reports.parquet", "--min-support", "20%"], COMPILED),
     "mine and write": (
         ["mine", "{}/reports.parquet", "--min-support", "20%", "-o", "{}/again.csv", "--force", "--json"],

@@ -122,7 +122,7 @@ def baskets_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-BASKET = ["suppress", "b.csv", "--format", "basket", "--templates", "t.toml"]
+BASKET = ["suppress", "b.csv", "--layout", "lines", "--templates", "t.toml"]
 
 
 def test_baskets_are_released(baskets_folder: Path) -> None:
@@ -194,7 +194,7 @@ def test_options_of_baskets_do_not_go_with_templates_of_tables(baskets_folder: P
     """A template over columns refuses what is said of baskets."""
     (baskets_folder / "t.toml").write_text(TOML.replace('["test"]', '{ill = ["yes"]}'))
     message = refused_without_output(baskets_folder, *BASKET, "-o", "out.csv", status=2)
-    assert "--format is said of baskets" in message
+    assert "--layout is said of baskets" in message
 
 
 def test_errors_show_no_item(baskets_folder: Path) -> None:

@@ -66,14 +66,12 @@ def test_the_baskets_of_a_person_are_kept_whole(kind: str, tmp_path: Path) -> No
     """Rows of a transaction may stand anywhere; what is kept are those very baskets."""
     path = sales(tmp_path)
     source = path if kind == "file" else pd.read_csv(path, sep=";", dtype=str)
-    said = {} if kind == "file" else {"transaction_column": "receipt", "item_column": "item"}
-    options = ReadOptions(**said)
-    kept = keep_of_each(source, "card", 1, options, Words((3, 1, 2, 0, 4)))
+    kept = keep_of_each(source, "card", 1, ReadOptions(), Words((3, 1, 2, 0, 4)))
     assert (kept.rows.tolist(), kept.baskets, kept.people) == ([1, 3], 5, 2)
     baskets = ap.read_baskets(path)
     assert [sorted(baskets.catalogue[item] for item in basket) for basket in kept.of(baskets)] == [["milk"], ["milk"]]
-    assert len(ap.randomize(source, PLAN, person="card", **said)) == 2
-    assert len(ap.randomize(source, PLAN, **said)) == 5
+    assert len(ap.randomize(source, PLAN, person="card")) == 2
+    assert len(ap.randomize(source, PLAN)) == 5
 
 
 def test_as_many_as_the_plan_promises_are_kept(tmp_path: Path) -> None:
@@ -88,10 +86,10 @@ def test_as_many_as_the_plan_promises_are_kept(tmp_path: Path) -> None:
     ("text", "column", "said"),
     [
         (SALES.replace("1;canary-a;milk", "1;canary-b;milk"), "card", "1 transaction of several persons"),
-        (SALES.replace("1;canary-a;milk", "1;;milk"), "card", "1 row without a person"),
-        (SALES, "buyer", r"person= \(--person\)"),
+        (SALES.replace("1;canary-a;milk", "1;;milk"), "card", "line 4 has no person"),
+        (SALES, "buyer", "person= names is not among the 3 columns"),
         ("1 2\n2 3\n", "card", "a line an item|no line has a comma"),
-        ("milk,tea\n1,0\n1,1\n", "tea", "of several persons"),
+        ("milk,tea\n1,0\n1,1\n", "tea", "a line an item alone"),
     ],
 )
 def test_what_names_no_person_is_refused(text: str, column: str, said: str, tmp_path: Path) -> None:

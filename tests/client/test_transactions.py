@@ -118,7 +118,7 @@ def test_files_match_memory(plan: Plan, baskets: list[set[str]], form: str, chun
         path = written(Path(folder), baskets, form)
         made, dropped = align_baskets(Baskets.from_sets(baskets), plan, unknown="drop")
         counts = ReadCounts(len(baskets), dropped, 0, sum(not basket for basket in baskets))
-        kind = "basket" if form == "b.csv" else None  # so few baskets may look like a table
+        kind = "lines" if form == "b.csv" else None  # so few baskets may look like a table
         options = ReadOptions(kind, unknown="drop", empty="keep")
         whole = read_transactions(path, plan, options)
         assert (list(whole[0]), whole[1].read) == (list(made), counts)

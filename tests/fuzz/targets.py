@@ -396,8 +396,8 @@ def _run_baskets(ending: str, chosen: str | None = None) -> Callable[[bytes], bo
     def run(data: bytes) -> bool:
         """A file of baskets: refused, or the same whole and as a stream, and again when written as lists."""
         path = written(data, f"baskets{ending}")
-        accepted(lambda: read_baskets(path, format=chosen))
-        baskets = accepted(lambda: read_baskets(path, format=chosen, **choices))
+        accepted(lambda: read_baskets(path, layout=chosen))
+        baskets = accepted(lambda: read_baskets(path, layout=chosen, **choices))
         known = baskets.catalogue if baskets is not None else Catalogue(["milk", "1"])
         with mock.patch.object(sources, "CHUNK_BYTES", 13):  # lines and baskets that lie across pieces
             options = ReadOptions(chosen, unknown="drop", memory_bytes=1 << 24, **choices)
@@ -494,7 +494,7 @@ TARGETS: dict[str, Target] = {
         lambda: [b"transaction,item\n1,milk\n1,bread\n2,milk\n", b'item,day,transaction\r\n"a,b",x,7\r\n'],
     ),
     "baskets_onehot": Target(
-        _run_baskets(".csv", "onehot"), lambda: [b"milk,bread\n1,0\n1,1\n", b"id;milk;tea\r\na;t;?\r\nb;f;t\n"]
+        _run_baskets(".csv", "one-hot"), lambda: [b"milk,bread\n1,0\n1,1\n", b"id;milk;tea\r\na;t;?\r\nb;f;t\n"]
     ),
     "baskets_parquet": Target(_run_baskets(".parquet"), parquet_basket_seeds),
     "ledger": Target(run_ledger, ledger_seeds),

@@ -8,15 +8,16 @@ Tests of what in files of baskets is no item: ids, headers, words for nothing, o
 import csv
 import gzip
 import io
-import itertools
 import logging
 import random
-import shlex
+import sys
 import tempfile
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,12 +30,12 @@ from planned import planned
 import assocpriv as ap
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError
-from assocpriv.records import sources
+from assocpriv.records import columns, sources
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.cells import ordinal
-from assocpriv.records.layout import LayoutOptions, is_usual, understand
-from assocpriv.records.sources import SAMPLE_LINES
+from assocpriv.records.layout import RULES, Layout, guess, is_usual, understand
+from assocpriv.records.sources import SAMPLE_LINES, FirstRows
 
 GOODS = ["whole milk", "bread", "fish; smoked", "eggs", "tea, green", "7up"]
 SETS = [{GOODS[place] for place in range(6) if (row * 37 + 11) % 63 >> place & 1} for row in range(40)]
@@ -94,11 +95,14 @@ def test_layouts_are_found_out(
     path.write_bytes(start + text_of(LAYOUTS[layout], separator, ending).encode())
     with caplog.at_level(logging.INFO, "assocpriv"):
         assert named(ap.read_baskets(path)) == SETS
-    words = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
     assert len(caplog.messages) == 1
-    assert caplog.messages[0].startswith(f"x.csv: CSV with {words[separator]} and ")
     assert not any(name in caplog.messages[0] for name in GOODS)
-    assert ("a basket a line" in caplog.messages[0]) == (layout == "basket")
+    words = caplog.messages[0].removeprefix("x.csv: read as: ")
+    assert words.startswith(
+        {"basket": "lines", "long": "long"}.get(layout.partition(",")[0].partition(" ")[0], "one-hot")
+    )
+    assert named(ap.read_baskets(path, layout=words)) == SETS  # what is said can be copied back
+    assert str(Layout.parse(words)) == words
     batches = stream_baskets(path, CATALOGUE, ReadOptions())
     assert [basket for batch in batches for basket in named(batch)] == SETS
 
@@ -111,85 +115,72 @@ def test_what_is_said_names_usual_columns_only(tmp_path: Path, caplog: pytest.Lo
     with caplog.at_level(logging.INFO, "assocpriv"):
         ap.read_baskets(path)
         path.write_text(text_of(long_rows([NAME, "ware"]), ","))
-        ap.read_baskets(path, transaction_column=NAME, item_column="ware")
+        ap.read_baskets(path, layout=f"transaction={NAME} item=ware")
     assert caplog.messages == [
-        'x.csv: CSV with semicolons and a header; transactions in column "InvoiceNo", items in column "StockCode" '
-        '(not "Description": --item-column)',
-        "x.csv: CSV with commas and a header; transactions in column 1, items in column 2",
+        "x.csv: read as: long transaction=InvoiceNo item=StockCode separator=; header=yes",
+        "x.csv: read as: long transaction=1 item=2 separator=, header=yes",
     ]
 
 
 @pytest.mark.parametrize(
-    ("rows", "options"),
+    ("rows", "layout"),
     [
-        (long_rows(["bon", "ware"]), {"transaction_column": "bon", "item_column": "ware"}),
-        (long_rows(["bon", "ware"]), {"transaction_column": "BON", "item_column": 2}),
-        (long_rows(["bon", "ware"]), {"format": "long"}),
-        (long_rows(["bon", "ware"]), {"item_column": "ware"}),
-        (long_rows(["T0", "bread"])[1:], {"transaction_column": 1, "item_column": "2", "header": False}),
-        (long_rows(["bon", "ware"]), {"transaction_column": "1", "item_column": 2, "header": True}),
-        (long_rows(["1", "2"]), {"transaction_column": "1", "item_column": "2", "header": True}),
-        (long_rows(["x", "w", "b"], lambda n, name: ["0", name, f"{n}"]), {"transaction_column": 3, "item_column": 2}),
-        (long_rows(["b", "x", "product"], lambda n, name: [f"{n}", "0", name]), {"transaction_column": "b"}),
-        (onehot_rows("1", "0", "who"), {"transaction_column": "who"}),
-        (onehot_rows("1", "0", "who"), {"transaction_column": 1, "format": "onehot"}),
-        (onehot_rows("yes", ""), {"format": "onehot"}),
-        ([["a basket"], *LAYOUTS["basket"]], {"format": "basket", "header": True, "separator": ","}),
-        ([["items"], *LAYOUTS["basket"]], {"header": True}),
-        (LAYOUTS["basket"], {"format": "basket", "separator": ","}),
+        (long_rows(["bon", "ware"]), "transaction=bon item=ware"),
+        (long_rows(["bon", "ware"]), "transaction=BON item=2"),
+        (long_rows(["der bon", "ware"]), "long transaction='der bon'"),
+        (long_rows(["bon", "ware"]), "item=ware"),
+        (long_rows(["T0", "bread"])[1:], "transaction=1 item=2 header=no"),
+        (long_rows(["bon", "ware"]), "transaction=1 item=2 header=yes separator=comma"),
+        (long_rows(["1", "2"]), "transaction=1 item=2 header=yes"),
+        (long_rows(["x", "w", "b"], lambda n, name: ["0", name, f"{n}"]), "transaction=3 item=2"),
+        (long_rows(["b", "x", "product"], lambda n, name: [f"{n}", "0", name]), "transaction=b"),
+        (onehot_rows("1", "0", "who"), "transaction=who"),
+        (onehot_rows("1", "0", "who"), "one-hot transaction=1"),
+        (onehot_rows("yes", ""), "one-hot"),
+        ([["a basket"], *LAYOUTS["basket"]], "lines header=yes separator=,"),
+        ([["items"], *LAYOUTS["basket"]], "header=yes"),
+        (LAYOUTS["basket"], "lines separator=,"),
     ],
 )
 @pytest.mark.parametrize("name", ["x.csv", "x.csv.gz", "x.txt"])
-def test_options_decide(tmp_path: Path, rows: list[list[str]], options: dict[str, Any], name: str) -> None:
+def test_what_is_said_decides(tmp_path: Path, rows: list[list[str]], layout: str, name: str) -> None:
     """What is said of columns, header, separator and format is done, whatever the file's ending."""
     content = text_of(rows, ",").encode()
     path = tmp_path / name
     path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    assert named(ap.read_baskets(path, **options)) == SETS
+    assert named(ap.read_baskets(path, layout=layout)) == SETS
 
 
-def test_blanks_separate_when_said(tmp_path: Path) -> None:
-    """Names with blanks between need the word for it, also tabs and several blanks, and may be quoted."""
-    path = tmp_path / "names.dat"
-    path.write_text('eggs  tea\n"whole milk"\teggs \n')
-    with pytest.raises(BasketError, match=r"pass --format basket --separator ' '$"):
-        ap.read_baskets(path)
-    for word in (" ", "blank"):
-        assert named(ap.read_baskets(path, format="basket", separator=word)) == [
-            {"eggs", "tea"},
-            {"whole milk", "eggs"},
-        ]
-
-
-ADVICE: dict[str, tuple[dict[str, str], list[set[str]]]] = {
-    "milk,bread\ntea,milk,eggs\n": ({"format": "basket"}, [{"milk", "bread"}, {"tea", "milk", "eggs"}]),
-    "milk;bread\ntea;milk\n": ({"format": "basket", "separator": ";"}, [{"milk", "bread"}, {"tea", "milk"}]),
-    "order_id\titem\n1\tmilk\n1\ttea\n": ({"format": "long", "separator": "tab"}, [{"milk", "tea"}]),
-    "milk tea\nbread\n": ({"format": "basket", "separator": " "}, [{"milk", "tea"}, {"bread"}]),
-    "milk\nbread\n": ({"format": "basket"}, [{"milk"}, {"bread"}]),
+NAMES = {  # lines of names in a file whose ending is that of numbers, and how they are read
+    "milk,bread\ntea,milk,eggs\n": [{"milk", "bread"}, {"tea", "milk", "eggs"}],
+    "order_id\titem\n1\tmilk\n1\ttea\n": [{"milk", "tea"}],
+    'eggs  tea\n"whole milk" eggs \n': "lines separator=blank",
+    "milk\nbread\n": [{"milk"}, {"bread"}],
 }
 
 
-@pytest.mark.parametrize("text", ADVICE)
-def test_advice_for_names_in_a_file_of_numbers_works(tmp_path: Path, text: str) -> None:
-    """What the error of a .dat or .txt file of names says, pasted, reads the file."""
-    path = tmp_path / "b.txt"
+@pytest.mark.parametrize("text", NAMES)
+def test_names_in_a_file_of_numbers(tmp_path: Path, text: str) -> None:
+    """A .dat or .txt file of names is read as what its lines are; where blanks may part them, that is asked."""
+    path, expected = tmp_path / "b.txt", NAMES[text]
     path.write_text(text)
-    with pytest.raises(BasketError, match="line 1 has a character other") as caught:
-        ap.read_baskets(path)
-    words = shlex.split(str(caught.value).rpartition("pass ")[2])
-    options = {word.removeprefix("--"): value for word, value in itertools.pairwise(words) if word.startswith("--")}
-    assert (options, named(ap.read_baskets(path, **options))) == ADVICE[text]
+    if isinstance(expected, str):
+        expected = [{"eggs", "tea"}, {"whole milk", "eggs"}]
+        assert named(ap.read_baskets(path, layout="lines separator=blank")) == expected
+        path.write_text(text.replace('"', ""))
+        with pytest.raises(BasketError, match="--layout 'lines separator=blank'"):
+            ap.read_baskets(path)
+    else:
+        assert named(ap.read_baskets(path)) == expected
 
 
 TABLES = {
     "unusual header": (long_rows(["bon", "ware"]), "looks like a header"),
-    "no header": (long_rows(["", ""], lambda n, name: [f"{n}", name])[1:], r"--format long --header no"),
+    "no header": (long_rows(["", ""], lambda n, name: [f"{n}", name])[1:], r"long transaction=N item=N header=no"),
     "text ids": (long_rows(["", ""], lambda n, name: ["abcdefghij"[n % 10] * 3, name])[1:], "neighbours often agree"),
     "counts": ([GOODS[:4], *([str(row % 5), "2", "0", "3"] for row in range(9))], "looks like a header"),
     "answers": ([["left", "yes", "no", "yes", "no"]] * 3 + [["right", "no", "no", "yes", "yes"]] * 3, "most repeat"),
-    "usual names only": ([["items"], *LAYOUTS["basket"]], "--header yes or no"),
-    "numbered names": ([["item 1", "item 2", "item 3"], *LAYOUTS["basket"]], "--header yes or no"),
+    "usual names only": ([["items"], *LAYOUTS["basket"]], "lines header=yes"),
     "lists in cells": ([["order", "items"], *([f"{n}", "tea,milk"] for n in range(9))], "whole baskets"),
     "ragged below a header": ([["order", "item"], ["1", "tea"], ["2", "tea", "milk"]], "line 3 has not as many cells"),
     "pairs of opposites": ([["tea", "milk"], ["0", "1"], ["1", "0"], ["1", "0"]], "one-hot"),
@@ -207,60 +198,58 @@ def test_what_may_mean_several_things_is_refused(tmp_path: Path, kind: str) -> N
         ap.read_baskets(path, repeats="merge", empty="keep")
     assert "--" in str(caught.value)
     assert not any(name in str(caught.value) for name in [*GOODS, "left", "right"])
-    assert len(ap.read_baskets(path, format="basket", repeats="merge")) == len(rows)  # what is said wins
+    assert len(ap.read_baskets(path, layout="lines", repeats="merge")) == len(rows)  # what is said wins
 
 
 @pytest.mark.parametrize(
-    ("content", "options", "said"),
+    ("content", "layout", "said"),
     [
-        ("bon;a,ware\n1;x,2\n2;x,3\n", {}, r"parted by commas or by semicolons; .*--separator"),
-        ("whole milk\nbrown bread\ntea\n", {}, "--separator ' '.*--format basket"),
-        ("sep=;\norder;item\n1;tea\n", {}, "line 1 says which separator"),
-        ("order,item\n1,tea\n", {"transaction_column": "bill"}, "transaction_column= .* is not among the 2"),
-        ("order,item\n1,tea\n", {"transaction_column": 3}, "transaction_column= .* is not among the 2"),
-        ("order,item\n1,tea\n", {"transaction_column": "٢"}, "transaction_column= .* is not among the 2"),
-        ("order,item\n1,tea\n", {"item_column": "order", "transaction_column": 1}, "two different"),
-        ("tea,eggs\nmilk,tea\n", {"transaction_column": 1, "item_column": 2}, "--header yes or no"),
-        ("a,b,c\n1,tea,2\n", {"transaction_column": "a"}, "usual name for items.*--item-column"),
-        ("tea,milk\n1,0\n", {"format": "onehot", "header": False}, "needs a header"),
-        ("tea\n1\n", {"format": "onehot"}, "check the separator"),
-        ("tea,tea\n1,0\n", {"format": "onehot"}, "columns cannot be items: catalogue entry 2 repeats"),
-        ("tea,milk\n1,0\n1,2\n", {"format": "onehot"}, "line 3, column 2 is neither true nor false"),
-        ("tea,milk\n1,0\n1\n", {"format": "onehot"}, "line 3 does not have the 2 cells"),
-        ("tea,milk\n1,1\n\n1,0\n", {"format": "onehot"}, "line 3 is an empty basket"),
-        ("tea,milk\n1,1\r1,0\n", {"format": "onehot"}, "line 2 does not have the 2 cells"),
-        ("tea,milk\rbread\n", {}, "line 1 is not CSV: a carriage return"),
-        ("tea\n", {"separator": "x"}, "separator must be one of"),
-        ("tea\n", {"header": "yes"}, "header must be true or false"),
-        ("tea\n", {"item_column": 1.5}, "item_column must be a column's name, or its number"),
-        ("1 2\n", {"format": "dat", "separator": ","}, "neither separator nor header"),
+        ("bon;a,ware\n1;x,2\n2;x,3\n", None, r"parted by commas or by semicolons; .*'separator=,' or .*'separator=;'"),
+        ("whole milk\nbrown bread\ntea\n", None, "'lines separator=blank'.*'lines separator=,'"),
+        ("@ITEM=1\n@ITEM=2\n1 2\n", None, "remarks and names, as SPMF"),
+        ("order,item\n1,tea\n", "transaction=bill", "transaction= .* is not among the 2"),
+        ("order,item\n1,tea\n", "transaction=3", "transaction= .* is not among the 2"),
+        ("order,item\n1,tea\n", "transaction=٢", "transaction= .* is not among the 2"),
+        ("order,item\n1,tea\n", "item=order transaction=1", "two different"),
+        ("tea,eggs\nmilk,tea\n", "transaction=1 item=2", "'long header=yes'"),
+        ("a,b,c\n1,tea,2\n", "transaction=a", "usual name for items; name it with item="),
+        ("tea\n1\n", "one-hot", "check the separator"),
+        ("tea,tea\n1,0\n", "one-hot", "columns cannot be items: catalogue entry 2 repeats"),
+        ("tea,milk\n1,0\n1,2\n", "one-hot", "line 3, column 2 is neither true nor false"),
+        ("tea,milk\n1,0\n1\n", "one-hot", "line 3 has 1 cell, but"),
+        ("tea,milk\n1,1\n\n1,0\n", "one-hot", "line 3 is an empty basket"),
+        ("tea,milk\n1,1\r1,0\n", "one-hot", "line 2 is not CSV: a carriage return"),
+        ("tea,milk\rbread\n", None, "line 1 is not CSV: a carriage return"),
+        ("order,item,qty\n1,tea,2\n1,rye,x\n", None, "line 3 has no number as its quantity"),
+        ("tea\n", "separator=x", "separator or header is not to be understood; possible is"),
+        ("tea\n", "header=maybe", "separator or header is not to be understood; possible is"),
+        ("tea\n", "lines item=2", "a layout lines does not take item; possible is"),
+        ("tea\n", "long colour=red", "a layout long does not take one of the keys; possible is"),
+        ("tea\n", "lines encoding=latin-9", "encoding must be one of utf-8, utf-16, windows-1252"),
+        ("tea\n", "lines 'open", "not to be understood; possible is first one of lines, dat, long, one-hot, list"),
+        ("tea\n", "list", "a file of text has no layout list"),
+        ("1 2\n", "dat separator=,", "a layout dat does not take separator"),
     ],
 )
-def test_bad_layouts(tmp_path: Path, content: str, options: dict[str, Any], said: str) -> None:
-    """Layouts that cannot be, and options that do not fit the file, are one clear error."""
+def test_bad_layouts(tmp_path: Path, content: str, layout: str | None, said: str) -> None:
+    """Layouts that cannot be, and words that do not fit the file, are one clear error."""
     path = tmp_path / "x.csv"
     path.write_text(content, newline="")
     with pytest.raises(BasketError, match=said):
-        ap.read_baskets(path, **options)
+        ap.read_baskets(path, layout=layout)
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("order,item\n1,café\n".encode("utf-16"), "UTF-16 text; convert it to UTF-8 .iconv"),
-        ("order,item\n1,tea\n".encode("utf-16-le"), "UTF-16 text"),
-        ("order,item\n1,café\n".encode("latin-1"), "line 2 is not UTF-8 text; convert the file to UTF-8 .iconv"),
-        ("tea,café\n".encode("latin-1"), "line 1 is not UTF-8 text; convert the file to UTF-8 .iconv"),
-        ("café\tmilk\n1\t0\n1\t1\n".encode("latin-1"), "line 1 is not UTF-8|not UTF-8"),
-    ],
-)
-@pytest.mark.parametrize("name", ["x.csv", "x.tsv"])
-def test_other_encodings_are_refused_with_what_to_do(tmp_path: Path, content: bytes, said: str, name: str) -> None:
-    """UTF-16 and Latin-1 are told as such."""
-    path = tmp_path / name
-    path.write_bytes(content)
-    with pytest.raises(BasketError, match=said):
-        ap.read_baskets(path)
+def test_the_rules_are_those_of_the_docs() -> None:
+    """The table of rules in the docs is the table in the code, and each example is what its rule says."""
+    text = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    for number, rule in enumerate(RULES, 1):
+        assert f"| {number} | `{rule.kind}` | {rule.sign} | `{rule.example}` |" in text
+        found = FirstRows(rule.example.split(" / "), "," if "," in rule.example else " ")
+        if rule.kind == "refused":
+            with pytest.raises(BasketError, match="as in a table"):
+                guess(found, Layout())
+        else:
+            assert guess(found, Layout()) == rule.kind
 
 
 def test_a_later_line_that_contradicts_is_told(tmp_path: Path) -> None:
@@ -269,7 +258,7 @@ def test_a_later_line_that_contradicts_is_told(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     cases = [
         ("tea,milk\n" + "1,1\n" * many + "tea,milk\n", f"line {many + 2}, column 1 is neither"),
-        ("order,item\n" + "".join(f"{n},tea\n" for n in range(many)) + "1,2,3\n", f"row {many + 2} .* 2 cells"),
+        ("order,item\n" + "".join(f"{n},tea\n" for n in range(many)) + "1,2,3\n", f"line {many + 2:,} has 3 cells"),
     ]
     for content, said in cases:
         path.write_text(content)
@@ -301,13 +290,13 @@ def test_parquet_columns(tmp_path: Path, usual: bool, caplog: pytest.LogCaptureF
     names = ["day", "StockCode", "InvoiceNo"] if usual else ["day", "ware", NAME]
     columns = list(zip(*long_rows(names, lambda n, name: ["d", name, f"{n}"])[1:], strict=True))
     pq.write_table(pa.table(dict(zip(names, map(list, columns), strict=True))), tmp_path / "x.parquet")
-    named_columns = {} if usual else {"transaction_column": NAME, "item_column": 2}
+    layout = None if usual else f"transaction={NAME} item=2"
     with caplog.at_level(logging.INFO, "assocpriv"):
-        assert named(ap.read_baskets(tmp_path / "x.parquet", **named_columns)) == SETS
-    shown = ('"InvoiceNo"', '"StockCode"') if usual else (f'"{NAME}"', '"ware"')
-    assert caplog.messages == [f"x.parquet: Parquet; transactions in column {shown[0]}, items in column {shown[1]}"]
+        assert named(ap.read_baskets(tmp_path / "x.parquet", layout=layout)) == SETS
+    shown = "transaction=InvoiceNo item=StockCode" if usual else "transaction=3 item=2"
+    assert caplog.messages == [f"x.parquet: read as: long {shown}"]
     if not usual:
-        with pytest.raises(BasketError, match="--transaction-column, --item-column") as caught:
+        with pytest.raises(BasketError, match="--layout 'long transaction=N item=N'") as caught:
             ap.read_baskets(tmp_path / "x.parquet")
         assert not marks_in(shown_by(caught.value))
 
@@ -354,10 +343,8 @@ def said_by(read: Callable[[], Any]) -> str:
 
 
 @pytest.mark.parametrize("layout", [*LAYOUTS, *TABLES])
-@pytest.mark.parametrize("options", [{}, {"transaction_column": 1}, {"header": True}, {"format": "onehot"}])
-def test_no_item_is_shown(
-    tmp_path: Path, layout: str, options: dict[str, Any], caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.parametrize("said", [None, "transaction=1", "header=yes", "one-hot"])
+def test_no_item_is_shown(tmp_path: Path, layout: str, said: str | None, caplog: pytest.LogCaptureFixture) -> None:
     """Neither the log nor a refusal shows an item, in whatever layout and wherever it stands."""
     rows = LAYOUTS[layout] if layout in LAYOUTS else TABLES[layout][0]
     for place in range(min(3, len(rows))):
@@ -366,13 +353,13 @@ def test_no_item_is_shown(
         path = tmp_path / "x.csv"
         path.write_text(text_of(marked, ","))
         with caplog.at_level(logging.INFO, "assocpriv"):
-            assert not marks_in(said_by(lambda path=path: ap.read_baskets(path, **options)))
+            assert not marks_in(said_by(lambda path=path: ap.read_baskets(path, layout=said)))
     assert not any(map(marks_in, caplog.messages))
 
 
 def test_a_layout_shows_no_name() -> None:
     """The repr of a layout has no name of a column, which may be an item."""
-    assert not marks_in(repr(understand(f"{NAME},milk\n1,1\n1,0\n".encode(), LayoutOptions())))
+    assert not marks_in(repr(understand([f"{NAME},milk", "1,1", "1,0"], Layout())))
 
 
 def test_ordinals() -> None:
@@ -399,15 +386,15 @@ def test_ids_are_refused_and_can_be_left_out(tmp_path: Path, header: str, monkey
     """First cells that all differ are no items; what the error says reads the file, whole and as a stream."""
     path = tmp_path / "x.csv"
     path.write_text(lines(header=header))
-    with pytest.raises(BasketError, match=r"as ids do, not items.*--format basket.*--transaction-column 1") as caught:
+    with pytest.raises(BasketError, match=r"as ids do, not items.*lines transaction=1") as caught:
         ap.read_baskets(path)
-    assert ("--header yes" in str(caught.value)) == bool(header)
+    assert ("header=yes" in str(caught.value)) == bool(header)
     assert not marks_in(str(caught.value))
-    baskets = ap.read_baskets(path, format="basket", transaction_column=1)
+    baskets = ap.read_baskets(path, layout="lines transaction=1")
     assert named(baskets) == SIGN_SETS
     assert list(baskets.catalogue) == sorted(SIGN_GOODS)
     monkeypatch.setattr(sources, "CHUNK_BYTES", 60)
-    options = ReadOptions("basket", transaction_column=1, header=bool(header))
+    options = ReadOptions(f"lines transaction=1 header={'yes' if header else 'no'}")
     batches = list(stream_baskets(path, Catalogue(sorted(SIGN_GOODS)), options))
     assert [basket for batch in batches for basket in named(batch)] == SIGN_SETS
 
@@ -416,23 +403,21 @@ def test_ids_that_are_said_to_be_items_are_items(tmp_path: Path) -> None:
     """What is said wins; few lines, first cells that recur and cells that all differ are no ids."""
     path = tmp_path / "x.csv"
     path.write_text(lines())
-    assert len(ap.read_baskets(path, format="basket").catalogue) == len(SIGN_SETS) + len(SIGN_GOODS)
+    assert len(ap.read_baskets(path, layout="lines").catalogue) == len(SIGN_SETS) + len(SIGN_GOODS)
     for text, n_items in ((lines("{row}").partition("1019")[0], 24), (lines() + "tea,1005\n", 66)):
         path.write_text(text)
         assert len(ap.read_baskets(path).catalogue) == n_items
     path.write_text("".join(f"a{row}\n" for row in range(50)))
-    assert len(ap.read_baskets(path, format="basket")) == 50
+    assert len(ap.read_baskets(path, layout="lines")) == 50
 
 
 def test_a_column_is_left_out_of_odd_lines(tmp_path: Path) -> None:
     """Also in lines that Python's CSV reader reads, in lines that are shorter, and wherever the column stands."""
     path = tmp_path / "x.csv"
     path.write_text('tea,7,"a ""b"""\nmilk\n "eggs",8\n , 9 ,bread\n')
-    assert named(ap.read_baskets(path, format="basket", transaction_column=2)) == [
+    assert named(ap.read_baskets(path, layout="lines transaction=2")) == [
         {"tea", 'a "b"'}, {"milk"}, {"eggs"}, {"bread"}
     ]  # fmt: skip
-    with pytest.raises(BasketError, match="has no item column"):
-        ap.read_baskets(path, format="basket", item_column=2)
 
 
 @pytest.mark.parametrize("word", ["NaN", "nan", "None", "<NA>"])
@@ -441,24 +426,10 @@ def test_words_for_nothing_are_refused(tmp_path: Path, word: str) -> None:
     path = tmp_path / "x.csv"
     path.write_text(f"tea,milk,eggs\n{NAME},{word},{word}\ntea,eggs,{word}\n")
     with pytest.raises(BasketError, match=r"line 2 has NaN, None or the like as an item.*na_rep") as caught:
-        ap.read_baskets(path, format="basket")
+        ap.read_baskets(path, layout="lines")
     assert not marks_in(str(caught.value))
     path.write_text(f"tea,milk\n{word}\n" + "tea\n" * 9)
-    assert len(ap.read_baskets(path, format="basket")) == 11
-
-
-def test_another_separator_is_doubted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A separator that stands in no line, where another stands in all, is read as was said, and said."""
-    path = tmp_path / "x.csv"
-    path.write_text("tea;eggs\nmilk;tea\n")
-    with caplog.at_level(logging.INFO, "assocpriv"):
-        assert len(ap.read_baskets(path, format="basket", separator=",").catalogue) == 2
-        assert "warning: no line has commas, every line has semicolons" in caplog.text
-        caplog.clear()
-        ap.read_baskets(path, format="basket", separator=";")
-        path.write_text("tea;eggs\nmilk\n")
-        ap.read_baskets(path, format="basket", separator=",")
-    assert "warning" not in caplog.text
+    assert len(ap.read_baskets(path, layout="lines")) == 11
 
 
 LONG = {
@@ -476,11 +447,11 @@ def test_long_files_with_and_without_a_header(tmp_path: Path, text: str) -> None
     path = tmp_path / "x.csv"
     path.write_text(text)
     if LONG[text] is None:
-        with pytest.raises(BasketError, match="--header yes or no"):
-            ap.read_baskets(path, format="long")
-        assert len(ap.read_baskets(path, format="long", header=False)) == 2
+        with pytest.raises(BasketError, match="'long header=yes'"):
+            ap.read_baskets(path, layout="long")
+        assert len(ap.read_baskets(path, layout="long header=no")) == 2
     else:
-        assert named(ap.read_baskets(path, format="long")) == LONG[text]
+        assert named(ap.read_baskets(path, layout="long")) == LONG[text]
 
 
 def flag_frame() -> "pd.DataFrame":
@@ -496,7 +467,7 @@ FRAMES = {
 }
 
 
-@pytest.mark.parametrize("options", [{}, {"format": "onehot"}])
+@pytest.mark.parametrize("options", [{}, {"layout": "one-hot"}])
 @pytest.mark.parametrize("kind", FRAMES)
 def test_onehot_parquet(
     tmp_path: Path,
@@ -510,10 +481,9 @@ def test_onehot_parquet(
     FRAMES[kind]().to_parquet(path)
     with caplog.at_level(logging.INFO, "assocpriv"):
         assert named(ap.read_baskets(path, **options)) == SIGN_SETS
-    assert "one-hot, a column for each of 5 items" in caplog.text
+    assert "x.parquet: read as: one-hot" in caplog.text or options
     assert not marks_in(caplog.text)
-    monkeypatch.setattr(sources, "CHUNK_BYTES", 400)
-    monkeypatch.setattr(sources, "LEAST_CHUNK_BYTES", 400)
+    monkeypatch.setattr(columns, "_ROWS", 10)
     batches = list(stream_baskets(path, Catalogue(SIGN_GOODS), ReadOptions(memory_bytes=1 << 20, **options)))
     assert len(batches) > 3
     assert [basket for batch in batches for basket in named(batch)] == SIGN_SETS
@@ -527,9 +497,9 @@ def test_parquet_of_two_columns_is_not_swapped(tmp_path: Path) -> None:
     frame.to_parquet(path)
     assert named(ap.read_baskets(path)) == SIGN_SETS
     frame.assign(bon=frame["bon"].map("b{}".format)).to_parquet(path)
-    with pytest.raises(BasketError, match=r"neither names nor types tell.*--item-column"):
+    with pytest.raises(BasketError, match="the 2 columns, 0 of them lists, may mean"):
         ap.read_baskets(path)
-    assert named(ap.read_baskets(path, transaction_column="bon")) == SIGN_SETS
+    assert named(ap.read_baskets(path, layout="transaction=bon")) == SIGN_SETS
 
 
 def test_names_under_a_catalogue_of_numbers(tmp_path: Path) -> None:
@@ -538,7 +508,83 @@ def test_names_under_a_catalogue_of_numbers(tmp_path: Path) -> None:
     for text, said in (("tea,milk\n", "its items are the numbers 0 … 8.*--catalogue"), ("tea,12\n", "--unknown drop")):
         path.write_text(text)
         with pytest.raises(BasketError, match=said):
-            ap.read_baskets(path, format="basket", catalogue=Catalogue.numbered(9))
+            ap.read_baskets(path, layout="lines", catalogue=Catalogue.numbered(9))
+
+
+def sheet_of(rows: list[list[Any]]) -> bytes:
+    """Return rows as a spreadsheet."""
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)  # type: ignore[union-attr]
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+TILL = [
+    ["Receipt", "Date", "Item", "Quantity", "Price"], [7, "2026-03-01", "Käse", 1, 4.5],
+    [7, "2026-03-01", "Brot", 2, 3.25], [8, "2026-03-01", "Brot", -1, -3.25], [8, "2026-03-01", "Käse", 1, 4.5],
+]  # fmt: skip
+SOLD = [{"Käse", "Brot"}, {"Käse"}]
+WITH_COMMAS = text_of([[str(cell).replace(".", ",") for cell in row] for row in TILL], ";", "\r\n")
+EXPORTS: dict[str, tuple[str, bytes, Any]] = {  # as tills, shop systems and spreadsheets write them -> what is read
+    "semicolons and decimal commas": ("t.csv", WITH_COMMAS.encode("utf-8-sig"), SOLD),
+    "Windows-1252": ("t.csv", WITH_COMMAS.encode("cp1252"), SOLD),
+    "Unicode text": ("t.txt", WITH_COMMAS.replace(";", "\t").encode("utf-16"), SOLD),
+    "a spreadsheet": ("t.xlsx", sheet_of([TILL[0], *([row[0], date(2026, 3, 1), *row[2:]] for row in TILL[1:])]), SOLD),
+    "sep=": ("t.csv", ("sep=;\r\n" + WITH_COMMAS).encode("utf-8-sig"), SOLD),
+    "quantities before a minus": ("t.csv", WITH_COMMAS.replace(";-1;", ";1,000-;").encode(), SOLD),
+    "a shop's orders": (
+        "orders.csv", b'"Order ID","Email","Lineitem quantity","Item name"\n"#1","a@b","1","tea"\n"#1","","2","rye"\n',
+        [{"tea", "rye"}],
+    ),
+    "a table of goods": ("t.csv", b"id;tea;milk\n1;x;\n2;x;x\n3;;x\n", [{"tea"}, {"tea", "milk"}, {"milk"}]),
+    "a receipt a line": ("r.txt", b"tea, milk\nrye\ntea\n", [{"tea", "milk"}, {"rye"}, {"tea"}]),
+    "unusual names": ("t.csv", b"Bon;Artikel\n1;Brot\n1;Ei\n", "--layout 'long transaction=N item=N separator=;"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", EXPORTS)
+def test_what_tills_export_is_read(tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Ten files by hand are read at the first try, or refused with the layout to say; returned items are counted."""
+    name, content, expected = EXPORTS[kind]
+    path = tmp_path / name
+    path.write_bytes(content)
+    if isinstance(expected, str):
+        with pytest.raises(BasketError, match=expected):
+            ap.read_baskets(path)
+        return
+    with caplog.at_level(logging.INFO, "assocpriv"):
+        assert named(ap.read_baskets(path)) == expected
+    assert ("1 returned items (below zero) left out" in caplog.text) == (expected is SOLD)
+    assert ("encoding=windows-1252" in caplog.text) == (kind == "Windows-1252")
+    assert "Brot" not in caplog.text
+
+
+def test_a_receipt_over_several_files_is_one_basket(tmp_path: Path) -> None:
+    """Files given together share transaction ids, whatever each is written in; errors name their file."""
+    (tmp_path / "a.csv").write_text("receipt,item\n7,tea\n8,rye\n")
+    pq.write_table(pa.table({"receipt": [7, 9], "item": ["milk", "tea"]}), tmp_path / "b.parquet")
+    (tmp_path / "c.csv").write_text("receipt;item\n9;oil\n")
+    paths = [tmp_path / name for name in ("a.csv", "b.parquet", "c.csv")]
+    expected = [{"tea", "milk"}, {"rye"}, {"tea", "oil"}]
+    assert named(ap.read_baskets(paths)) == expected
+    catalogue = Catalogue(["milk", "oil", "rye", "tea"])
+    assert [named(batch) for batch in stream_baskets(paths, catalogue)] == [expected]
+    (tmp_path / "c.csv").write_text("receipt;item\n9;tea\n")
+    with pytest.raises(BasketError, match=r"^a.csv and 2 more: basket 3 repeats"):
+        ap.read_baskets(paths)
+    (tmp_path / "c.csv").write_text("receipt;item\n9;\n")
+    with pytest.raises(BasketError, match=r"^c.csv: line 2 has no item"):
+        ap.read_baskets(paths)
+
+
+def test_without_its_reader_a_spreadsheet_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says what to install."""
+    (tmp_path / "t.xlsx").write_bytes(sheet_of(TILL))
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(BasketError, match=r"assocpriv\[xlsx\]"):
+        ap.read_baskets(tmp_path / "t.xlsx")
 
 
 def test_paths_that_loop_and_empty_files(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -563,16 +609,16 @@ def test_functions_take_what_the_error_of_a_frame_says() -> None:
     frame = pd.DataFrame([("mon", row, name) for row, names in enumerate(SIGN_SETS) for name in sorted(names)])
     frame.columns = ["day", "bon", "ware"]
     plan = planned(set(SIGN_GOODS), 3, ap.Breach("5%", "50%"), itemset_size=1)
-    said: dict[str, Any] = {"transaction_column": "bon", "item_column": 3}
-    with pytest.raises(BasketError, match=r"say format='onehot'.*transaction_column= and item_column="):
+    said: dict[str, Any] = {"layout": "long transaction=bon item=3"}
+    with pytest.raises(BasketError, match=r"3 columns.*layout 'long transaction=N item=N'"):
         ap.randomize(frame, plan)
     with pytest.warns(UserWarning, match="lost"):
         assert len(ap.randomize(frame, plan, **said)) == len(SIGN_SETS)
     with pytest.warns(UserWarning, match="lost"):
         assert ap.simulate(frame, plan, "50%", **said, seed=1).reports
-    assert named(ap.to_baskets(frame, **said)) == named(Baskets.from_frame(frame, "long", **said)) == SIGN_SETS
-    assert len(ap.randomize(pd.DataFrame({"beer": [1]}), plan, format="onehot")) == 1
-    with pytest.raises(BasketError, match="transaction_column and item_column are said of tables"):
+    assert named(ap.to_baskets(frame, **said)) == named(Baskets.from_frame(frame, **said)) == SIGN_SETS
+    assert len(ap.randomize(pd.DataFrame({"beer": [1]}), plan, layout="one-hot")) == 1
+    with pytest.raises(BasketError, match="a layout is said of files and tables"):
         ap.randomize(SIGN_SETS, plan, **said)
 
 

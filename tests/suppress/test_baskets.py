@@ -209,16 +209,16 @@ NUMBERED = [[NUMBER[item] for item in basket] for basket in BASKETS]
 TEXTS: dict[str, tuple[str, bytes, bytes, dict[str, Any]]] = {
     "dat": ("b.dat", lines(NUMBERED, " "), b"2\n0\n2 0\n\n2\n0 2\n1\n1 0\n", {}),
     "dat as it is written": ("b.dat", b"011  2\r\n1\t11\n2 \n11", b"2\r\n1\n2 \n\n", {}),
-    "basket": ("b.csv", lines(BASKETS), lines(LEFT), {"format": "basket"}),
-    "carriage returns": ("b.csv", lines(BASKETS, end="\r\n"), lines(LEFT, end="\r\n"), {"format": "basket"}),
-    "a mark before the text": ("b.csv", MARK + lines(BASKETS), MARK + lines(LEFT), {"format": "basket"}),
-    "blanks": ("b.txt", lines(BASKETS, " "), lines(LEFT, " "), {"format": "basket", "separator": "blank"}),
+    "basket": ("b.csv", lines(BASKETS), lines(LEFT), {"layout": "lines"}),
+    "carriage returns": ("b.csv", lines(BASKETS, end="\r\n"), lines(LEFT, end="\r\n"), {"layout": "lines"}),
+    "a mark before the text": ("b.csv", MARK + lines(BASKETS), MARK + lines(LEFT), {"layout": "lines"}),
+    "blanks": ("b.txt", lines(BASKETS, " "), lines(LEFT, " "), {"layout": "lines separator=blank"}),
     "quotes": (
         "b.csv", b'"beer", test,"a ""b"", c"\nbeery,x\n " beer"\n', b'test,"a ""b"", c"\nbeery,x\n\n',
-        {"format": "basket"},
+        {"layout": "lines"},
     ),
     "ids apart": (
-        "b.csv", b"7,beer,test\n8,milk\n9,beer", b"7,test\n8,milk\n9", {"format": "basket", "transaction_column": 1},
+        "b.csv", b"7,beer,test\n8,milk\n9,beer", b"7,test\n8,milk\n9", {"layout": "lines transaction=1"},
     ),
     "long": ("b.csv", long_lines(BASKETS), long_lines(LEFT), {}),
     "onehot": (
@@ -234,8 +234,6 @@ def test_text_keeps_all_but_the_items(name: str, packed: bool, tmp_path: Path) -
     file, before, after, options = TEXTS[name]
     source, output = tmp_path / (file + ".gz" * packed), tmp_path / ("out" + Path(file).suffix + ".gz" * packed)
     source.write_bytes(gzip.compress(before) if packed else before)
-    if packed and file.endswith(".txt"):
-        options = options | {"format": "basket"}
     short = [BEER[0] | {"confidence": "40%"}]
     templates = NUMBERS if file.endswith(".dat") else BEER if len(before) > 50 else short
     done = suppress_items(source, templates, output, **options)
@@ -324,7 +322,7 @@ def test_nothing_is_dropped_without_need(tmp_path: Path) -> None:
     """Where the bounds hold, the file goes out to the byte."""
     source, output = tmp_path / "b.csv", tmp_path / "out.csv"
     source.write_bytes(lines(BASKETS))
-    done = suppress_items(source, [BEER[0] | {"confidence": 0.75}], output, format="basket")
+    done = suppress_items(source, [BEER[0] | {"confidence": 0.75}], output, layout="lines")
     assert output.read_bytes() == source.read_bytes()
     assert done.suppression.cells == 0
 
@@ -346,7 +344,7 @@ BAD: dict[str, tuple[Any, dict[str, Any], str, type[Exception], str]] = {
     "the input": (BEER, {}, "b.csv", FileError, "is an input"),
     "a folder that is missing": (BEER, {}, "no/out.csv", FileError, "does not exist"),
     "an empty basket": (BEER, {"text": b"beer\n\ntest"}, "out.csv", BasketError, "empty basket"),
-    "no text": (BEER, {"text": b"beer\n\xff"}, "out.csv", BasketError, "not UTF-8"),
+    "no text": (BEER, {"text": b"beer\n\xff"}, "out.csv", BasketError, "only UTF-8 text"),
 }
 
 
@@ -357,7 +355,7 @@ def test_bad_input_is_refused(name: str, tmp_path: Path) -> None:
     source = tmp_path / "b.csv"
     source.write_bytes(options.get("text", lines(BASKETS)))
     with pytest.raises(kind, match=message) as caught:
-        suppress_items(source, templates, tmp_path / output, format="basket")
+        suppress_items(source, templates, tmp_path / output, layout="lines")
     assert isinstance(caught.value, AssocprivError)
     assert [path.name for path in tmp_path.iterdir()] == ["b.csv"]
 
@@ -370,7 +368,7 @@ def test_mined_tables_are_no_baskets(columns: tuple[str, ...], tmp_path: Path) -
     table.to_parquet(tmp_path / "mined.parquet")
     for given in (table, pa.table(cells), tmp_path / "mined.parquet"):
         with pytest.raises(TemplateError, match="not baskets"):
-            check_items(given, BEER, item_column=columns[0])
+            check_items(given, BEER, layout=f"item={columns[0]}")
 
 
 def test_a_sensitive_item_written_in_two_ways_is_refused() -> None:
@@ -389,7 +387,7 @@ def test_a_faulty_file_is_not_released(fault: str, tmp_path: Path, monkeypatch: 
     source = tmp_path / "b.csv"
     source.write_bytes(lines(BASKETS))
     with pytest.raises(TemplateError, match="check of the released baskets failed"):
-        suppress_items(source, BEER, tmp_path / "out.csv", format="basket")
+        suppress_items(source, BEER, tmp_path / "out.csv", layout="lines")
     assert [path.name for path in tmp_path.iterdir()] == ["b.csv"]
     with pytest.raises(TemplateError, match="check of the released baskets failed"):
         suppress_items(BASKETS, BEER)

@@ -326,8 +326,8 @@ def test_no_cell_stands_in_an_error(tmp_path):
     for text, place in (
         ("".join(lines), "line 3 has 2 cells"),
         ("".join(lines[1:]), "line 1, .*, lacks columns Job, Country, Bankruptcy; .* has 3 names"),
-        (lines[0] + '"secretvalue\nx",US,Never\n', "a cell holds a line break"),
-        (lines[0] + "secretvalue,\udcff,x\n", "lines 2 and following are no CSV in UTF-8"),
+        (lines[0] + '"secretvalue\nx",US,Never\n', "line 2 is not CSV: quotes are not closed"),
+        (lines[0] + "secretvalue,\udcff,x\n", "only UTF-8 text and Parquet"),
         (lines[0] + "secretvalue,US,Never\n", "no record has 'Discharged'"),
     ):
         (tmp_path / "t.csv").write_text(text, encoding="utf-8", errors="surrogateescape")

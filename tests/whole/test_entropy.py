@@ -361,7 +361,7 @@ def rows_of(path):
 def from_file(plan, folder):
     """Randomize a file in Python."""
     files_of(plan, folder)
-    ap.randomize(folder / "baskets.csv", plan, folder / "r.parquet", format="basket", empty="keep")
+    ap.randomize(folder / "baskets.csv", plan, folder / "r.parquet", layout="lines", empty="keep")
     return rows_of(folder / "r.parquet")
 
 
@@ -375,8 +375,8 @@ def by_command(plan, folder):
         "plan.json",
         "-o",
         "r.parquet",
-        "--format",
-        "basket",
+        "--layout",
+        "lines",
         "--empty",
         "keep",
     ]

@@ -47,7 +47,7 @@ ONLY_HOME = {
 # What a function may import: libraries that are slow to load or extras, and rooms that load such at their top. Fronts
 # and commands import what they run.
 LATE = {
-    "numba", "llvmlite", "galois", "scipy", "pandas", "narwhals", "jinja2",
+    "numba", "openpyxl", "llvmlite", "galois", "scipy", "pandas", "narwhals", "jinja2",
     "cryptography", "psycopg", "pyspark", "sklearn", "tqdm",
     "server.data_frames",  # classes of pandas
 }  # fmt: skip
