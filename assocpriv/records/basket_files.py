@@ -327,7 +327,8 @@ def _hold_long(
 ) -> str:
     """Add the parts of a long table to those held, and return how many items were returned."""
     first, taken = len(held), sum(part.memory_bytes for part in held)
-    for part in table.map(partial(long_part, what=what), found.places, budget):
+    kinds = [pa.string(), *[None] * (len(found.places) - 1)]  # most ids differ: codes of runs come cheaper
+    for part in table.map(partial(long_part, what=what), found.places, budget, kinds):
         held.append(part)
         taken += part.memory_bytes
         if taken > budget.units(1) >= 0:

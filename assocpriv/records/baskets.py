@@ -23,6 +23,7 @@ from assocpriv.records.layout import FALSE_WORDS, TRUE_WORDS, Layout, no_flag, u
 from assocpriv.records.sources import SAMPLE_LINES, FirstRows
 
 _LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory of a row of the long layout, and of a byte of its distinct names
+_NO_TEXT = "must be text in UTF-8, numbers or dates, not nested; choose another column"
 _QUANTITY = re.compile(r"[-+−]?[0-9][0-9.,' \u00a0]*-?")  # with decimal commas; some write a minus after the number
 
 
@@ -348,16 +349,24 @@ def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
 
 @dataclass(frozen=True, slots=True)
 class LongPart:
-    """Rows of the long layout: transactions and items, text in codes of Arrow; how many returned ones are left out."""
+    """Rows of the long layout.
+
+    Attributes:
+        transactions: text of Arrow, of each run of rows that stand together.
+        lengths: how many rows a run has, int64.
+        items: of each row, text in codes of Arrow.
+        returned: how many returned items are left out.
+    """
 
     transactions: Any
+    lengths: NDArray[np.int64]
     items: Any
     returned: int
 
     @property
     def memory_bytes(self) -> int:
         """About what it takes to make baskets of these rows."""
-        names = self.transactions.dictionary.nbytes + self.items.dictionary.nbytes
+        names = self.transactions.nbytes + self.items.dictionary.nbytes
         return _LONG_ROW_BYTES * len(self.items) + _LONG_NAME_BYTES * int(names)
 
 
@@ -370,18 +379,30 @@ def long_part(rows: Rows, what: str = "item") -> LongPart:
         BasketError: a row without transaction or item; items that are neither text nor integers; a quantity that is no
             number.
     """
-    transactions, items = _coded(rows.columns[0], "transaction ids"), _coded_items(rows.columns[1], what)
-    kept = np.ones(len(items), dtype=np.bool_)
+    transactions, items = rows.columns[:2]
+    kept = np.arange(len(items))
     if len(rows.columns) > 2:
-        kept = ~_are_returned(rows)
-        transactions, items = transactions.filter(to_arrow(kept)), items.filter(to_arrow(kept))
-    for values, each in ((transactions, "transaction id"), (items, what)):
+        kept = np.flatnonzero(~_are_returned(rows))
+        transactions, items = transactions.take(to_arrow(kept)), items.take(to_arrow(kept))
+    starts = _run_starts(transactions)
+    transactions = _texts(transactions.take(to_arrow(starts)), "transaction ids")
+    items = _coded_items(items, what)
+    for values, places, each in ((transactions, kept[starts], "transaction id"), (items, kept, what)):
         if values.null_count:
-            row = int(np.flatnonzero(kept)[np.argmax(array_to_numpy(values.is_null()))])
+            row = int(places[np.argmax(array_to_numpy(values.is_null()))])
             raise BasketError(
                 f"{rows.origin.row_word} {rows.line(row)} has no {each}; fill it in, or take such rows out"
             )
-    return LongPart(transactions, items, len(kept) - len(items))
+    return LongPart(transactions, np.diff(starts, append=len(items)), items, len(rows.columns[0]) - len(items))
+
+
+def _run_starts(values: Any) -> NDArray[np.int64]:
+    """Return where runs of equal values of an Arrow array begin."""
+    changed = np.ones(len(values), dtype=np.bool_)
+    plain = values.indices if pa.types.is_dictionary(values.type) else values
+    with contextlib.suppress(pa.ArrowException):  # nested, which is refused as what it is
+        changed[1:] = array_to_numpy(pc.fill_null(pc.not_equal(plain[1:], plain[:-1]), True))
+    return np.flatnonzero(changed)
 
 
 def _are_returned(rows: Rows) -> NDArray[np.bool_]:
@@ -404,16 +425,19 @@ def long_cells(parts: Sequence[LongPart]) -> Cells:
     """Return the cells of parts of one source, or of several that share transactions; baskets by first appearance."""
     if not parts:
         return Cells(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [])
-    rows, transactions = _distinct([part.transactions for part in parts], named=False)
+    encoded = pa.chunked_array([part.transactions for part in parts]).dictionary_encode()
+    runs = np.concatenate([array_to_numpy(chunk.indices) for chunk in encoded.chunks])
+    lengths = np.concatenate([part.lengths for part in parts])
     codes, names = _distinct([part.items for part in parts])
-    if (rows[1:] < rows[:-1]).any():
+    if (runs[1:] < runs[:-1]).any():
+        rows = np.repeat(runs, lengths)
         # integers of row and place sort several times faster than a stable np.argsort
         order = rows.astype(np.int64) << 32
         order |= np.arange(len(order), dtype=np.int64)
         order.sort()
         order &= (1 << 32) - 1
         codes = codes[order]
-    return Cells(np.bincount(rows, minlength=len(transactions)), codes, names)
+    return Cells(np.bincount(runs, lengths).astype(np.int64), codes, names)  # exact below 2^53
 
 
 def _coded_items(items: Any, what: str = "item") -> Any:
@@ -444,14 +468,22 @@ def _coded(values: Any, what: str) -> Any:
         if blank.any():
             codes = np.where(blank[codes], -1, codes)
         return pa.DictionaryArray.from_arrays(_whole_numbers(codes), names, safe=False)
-    raise BasketError(f"{what} must be text in UTF-8, numbers or dates, not nested; choose another column")
+    raise BasketError(f"{what} {_NO_TEXT}")
 
 
-def _distinct(parts: Sequence[Any], *, named: bool = True) -> tuple[NDArray[np.int32], list[str]]:
-    """Return the codes of parts of one column, −1 for nulls, and its distinct values by first appearance.
+def _texts(values: Any, what: str) -> Any:
+    """Return an Arrow array as text, null where it is, or where nothing but blanks stands."""
+    if pa.types.is_dictionary(values.type) or pa.types.is_null(values.type):
+        return _coded(values, what).dictionary_decode()
+    with contextlib.suppress(pa.ArrowException):  # its text may quote cells
+        texts = pc.utf8_trim_whitespace(values.cast(pa.string()))
+        texts.validate(full=True)
+        return pc.if_else(pc.equal(pc.binary_length(texts), 0), None, texts)
+    raise BasketError(f"{what} {_NO_TEXT}")
 
-    Where values need no names their list is only as long as theirs.
-    """
+
+def _distinct(parts: Sequence[Any]) -> tuple[NDArray[np.int32], list[str]]:
+    """Return the codes of parts of one column, −1 for nulls, and its distinct values by first appearance."""
     if len(parts) > 1:  # one dictionary for all, in which nothing is twice
         parts = pa.chunked_array(parts).unify_dictionaries().chunks
     names, codes = parts[0].dictionary, np.concatenate([array_to_numpy(part.indices, -1) for part in parts])
@@ -461,7 +493,7 @@ def _distinct(parts: Sequence[Any], *, named: bool = True) -> tuple[NDArray[np.i
         distinct = names.dictionary_encode()
         used = distinct.indices.take(_whole_numbers(codes)).dictionary_encode()
         names, codes = distinct.dictionary.take(used.dictionary), array_to_numpy(used.indices, -1)
-    return codes, names.to_pylist() if named else [""] * len(names)
+    return codes, names.to_pylist()
 
 
 def _whole_numbers(codes: NDArray[Any]) -> Any:
