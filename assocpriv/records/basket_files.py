@@ -212,7 +212,8 @@ def layout_of(path: str | os.PathLike[str], options: ReadOptions = STRICT) -> Ba
             table, found = _understood(path, file, options)
             if (isinstance(table, sources.Text) and table.is_converted) or len(found.places) > 2:
                 raise BasketError(
-                    "only UTF-8 text and Parquet without quantities are written again without items; convert the file"
+                    "only UTF-8 text and Parquet are written again without items, and no returned ones are left out: "
+                    "convert the file, or say quantity=none in the layout"
                 )
             columns = [table.names[place] for place in found.taken] if isinstance(table, ParquetTable) else []
             return BasketLayout(found.kind, tuple(columns), found.separator, found.skip, found.places)

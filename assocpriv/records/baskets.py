@@ -380,20 +380,26 @@ def long_part(rows: Rows, what: str = "item") -> LongPart:
             number.
     """
     transactions, items = rows.columns[:2]
-    kept = np.arange(len(items))
+    kept, returned = np.arange(len(items)), 0
     if len(rows.columns) > 2:
         kept = np.flatnonzero(~_are_returned(rows))
+        returned = len(items) - len(kept)
         transactions, items = transactions.take(to_arrow(kept)), items.take(to_arrow(kept))
+    items = _coded_items(items, what)
+    if items.null_count:  # rows without anything are none, as spreadsheets leave them
+        bare = np.flatnonzero(array_to_numpy(items.is_null()))
+        bare = bare[array_to_numpy(_texts(transactions.take(to_arrow(bare)), "transaction ids").is_null())]
+        filled = np.delete(np.arange(len(items)), bare)
+        kept, transactions, items = kept[filled], transactions.take(to_arrow(filled)), items.take(to_arrow(filled))
     starts = _run_starts(transactions)
     transactions = _texts(transactions.take(to_arrow(starts)), "transaction ids")
-    items = _coded_items(items, what)
     for values, places, each in ((transactions, kept[starts], "transaction id"), (items, kept, what)):
         if values.null_count:
             row = int(places[np.argmax(array_to_numpy(values.is_null()))])
             raise BasketError(
                 f"{rows.origin.row_word} {rows.line(row)} has no {each}; fill it in, or take such rows out"
             )
-    return LongPart(transactions, np.diff(starts, append=len(items)), items, len(rows.columns[0]) - len(items))
+    return LongPart(transactions, np.diff(starts, append=len(items)), items, returned)
 
 
 def _run_starts(values: Any) -> NDArray[np.int64]:

@@ -90,21 +90,31 @@ def joined(parts: Iterable[Cells]) -> Cells:
     >>> joined([cells_of_names([["milk"]]), cells_of_names([["bread", "milk"]])]).codes.tolist()
     [0, 1, 0]
     """
-    index: dict[str, int] = {}
+    index: dict[str, int] | None = None  # of all names, once there are different ones
     sizes: list[NDArray[Any]] = []
     codes: list[NDArray[Any]] = []
-    shared: Catalogue | None = None  # that all parts have, as those of a one-hot file
-    numbered, origin = False, Origin()
+    first, origin = None, Origin()
     for part in parts:
         if not sizes:
-            numbered, origin = part.names is None, replace(part.origin, whole=True)
-            shared = part.names if isinstance(part.names, Catalogue) else None
+            first, origin = part.names, replace(part.origin, whole=True)
+        if index is None and not (part.names is first and isinstance(first, Catalogue | None)):
+            index = {}
+            codes = [_named_codes(replace(part, codes=each, names=first), index) for each in codes]
         sizes.append(part.sizes)
-        as_is = part.names is None or part.names is shared
-        codes.append(part.codes if as_is else _renumbered(part.names or (), index)[part.codes])
+        codes.append(part.codes if index is None else _named_codes(part, index))
     if not sizes:
         return Cells(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [])
-    return Cells(np.concatenate(sizes), np.concatenate(codes), None if numbered else shared or list(index), origin)
+    return Cells(np.concatenate(sizes), np.concatenate(codes), first if index is None else list(index), origin)
+
+
+def _named_codes(part: Cells, index: dict[str, int]) -> NDArray[np.int32]:
+    """Return the codes of a part's cells in an index of names, which grows; −1 keeps its meaning."""
+    names, codes = part.names, part.codes
+    if names is None:
+        numbers, codes = np.unique(codes, return_inverse=True)
+        names = list(map(str, numbers.tolist()))
+    renumbered: NDArray[np.int32] = _renumbered(names, index)[codes]
+    return renumbered
 
 
 def _renumbered(names: Iterable[str], index: dict[str, int]) -> NDArray[np.int32]:

@@ -32,6 +32,7 @@ from assocpriv.records.sources import (
     Text,
     check_no_spreadsheet,
     cut_line,
+    cut_said_separator,
     dialect,
     is_parquet,
     line_chunks,
@@ -131,10 +132,11 @@ class CsvTable:
             RecordError: there is no such line.
         """
         lines = text.lines
-        skip = next((number for number, line in enumerate(lines) if line.strip()), None)
+        above, said = cut_said_separator(lines)
+        skip = next((number for number, line in enumerate(lines) if number >= above and line.strip()), None)
         if skip is None:
             raise RecordError("the file is empty, or its first line is too long; line 1 must name the columns")
-        marks = [separator] if separator else list(SEPARATORS)
+        marks = [separator or said or ""] if separator or said else list(SEPARATORS)
         cut = {mark: [cell.strip() for cell in cut_line(lines[skip], mark) or []] for mark in marks}
         best = max(marks, key=lambda mark: (len(set(cut[mark]) & set(wanted)), len(cut[mark]) * (mark != " ")))
         return cls(text, tuple(cut[best]), best, skip + 1)
@@ -150,20 +152,26 @@ class CsvTable:
         places: Sequence[int],
         budget: Budget,
         kinds: Sequence[Any] | None = None,
-        missing: Collection[str] = (),
+        missing: Collection[str] = ("",),
     ) -> Iterator[Result]:
         """Yield ``work`` of the columns at some places, batch by batch, on all cores.
 
         A column is text, in codes, unless it can be read as the Arrow type that ``kinds`` has for it; ``missing`` are
-        words that stand for no value, beside empty cells, in columns of another type.
+        cells that stand for no value in columns of another type.
 
         Raises:
             RecordError: while iterating: a line that has not as many cells as there are names, or is no CSV in UTF-8.
         """
 
         def parse(text: bytes, origin: Origin) -> Result:
+            mark = self.separator.encode()
+            if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):  # Arrow would take it as a line's end
+                refuse_lines(text, origin.before, self.separator, len(self.names))
+            if mark != b" " and mark + b' "' in text:
+                text = _without_blanks(text, self.separator) or text
             lines = LineNumbers(text, origin.before)
-            columns = self._read(text, lines, places, kinds, missing) if kinds and any(kinds) else None
+            is_typed = kinds and any(kinds) and b"0x" not in text and b"0X" not in text  # Arrow's numbers may be hex
+            columns = self._read(text, lines, places, kinds or (), missing) if is_typed else None
             if columns is None:
                 columns = self._read(text, lines, places, [None] * len(places), missing)
             if columns is None:
@@ -191,13 +199,24 @@ class CsvTable:
                 arrow_csv.ConvertOptions(
                     column_types={names[place]: kind or texts for place, kind in zip(places, kinds, strict=True)},
                     include_columns=[names[place] for place in places],
-                    null_values=[*EMPTY_NUMBERS, *missing],
+                    null_values=list(missing),
                     strings_can_be_null=False,
                 ),
             )
             if table.num_rows == lines.n_lines or table.num_rows == len(lines.filled):
                 return [whole_array(column) for column in table.columns]
         return None
+
+
+def _without_blanks(text: bytes, separator: str) -> bytes | None:
+    """Return lines without blanks before quotes, which Arrow takes for the cell; None where one is no CSV in UTF-8."""
+    written = io.StringIO()
+    writer = csv.writer(written, delimiter=separator, lineterminator="\n")
+    with contextlib.suppress(UnicodeDecodeError, csv.Error):  # their texts quote the line
+        for line in text.decode("utf-8").splitlines():
+            writer.writerow(next(csv.reader([line], **dialect(separator)), []))
+        return written.getvalue().encode()
+    return None
 
 
 class LineNumbers:

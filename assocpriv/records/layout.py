@@ -17,7 +17,7 @@ from typing import Any
 
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.columns import is_list_type, is_text, separator_of
-from assocpriv.records.sources import FirstRows, find_separator
+from assocpriv.records.sources import FirstRows, cut_said_separator, find_separator
 
 KINDS = {  # of each the keys that say more of it
     "lines": ("transaction", "separator", "header", "encoding"),
@@ -29,20 +29,22 @@ KINDS = {  # of each the keys that say more of it
 _ENCODINGS = ("utf-8", "utf-16", "windows-1252")
 _POSSIBLE = (
     f"first one of {', '.join(KINDS)}, then of transaction=COLUMN item=COLUMN quantity=COLUMN "
-    f"separator=, (or ; | tab blank) header=yes (or no) encoding={'|'.join(_ENCODINGS)}, as in 'long transaction=1 "
-    "item=2 separator=; header=no'"
+    f"separator=, (or ; | tab blank) header=yes (no, or its line's number) encoding={'|'.join(_ENCODINGS)}, as in "
+    "'long transaction=1 item=2 separator=; header=no'"
 )
 TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x"})
 FALSE_WORDS = frozenset({"0", "0.0", "false", "f", "no", "n", "?", ""})
 FLAGS = TRUE_WORDS | FALSE_WORDS
+_HEADER = re.compile(r"yes|no|[1-9][0-9]{0,2}")
+_BACK = re.compile(r"[-−][0-9][0-9.,]*")
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,:/ \-]*([eE][-+]?[0-9]+)?([ T][0-9:.]+Z?)?")  # dates and times, too
 _ITEM_NUMBERS = re.compile(r"\s*[0-9]+(\s+[0-9]+)*\s*")
 _DIGIT = re.compile(r"[0-9]")
-_SAYS_SEPARATOR = re.compile(r'"?sep=(.)"?')  # as spreadsheets write it
 LONG_ALONE = "whose a basket is can be said of a file or table with a line an item alone, and a column of persons"
 _REMARKS = ("@", "#", "%")
 _INDEX_NAMES = {"", "id", "index", "row", "unnamed: 0"}
 _NOTHING = frozenset({"nan", "none", "null", "<na>", "nat", "n/a", "#n/a"})  # what programs write for no value
+_TITLE_LINES = 10  # above a header, at most
 _LEAST_IDS = 10  # lines from which values that all differ show a column of ids
 _LEAST_REPEATS = 4  # lines from which equal neighbours in a column show a transaction's lines
 _LEAST_LINES = 20  # from which first cells that all differ are ids: baskets begin with the same items
@@ -51,18 +53,25 @@ _KEYS = ("", "id", "ids", "no", "nr", "num", "number", "key", "code")
 _TEXTS = ("name", "description", "desc", "title")
 _SALES = ("transaction", "trans", "tx", "invoice", "order", "receipt", "ticket", "bill", "basket", "cart", "purchase")
 _PEOPLE = ("member", "customer", "client", "user", "household", "shopper", "person")
+_ABROAD = ("bon", "beleg", "rechnung", "rechnungs", "facture", "commande", "factura", "pedido")
+_GOODS_ABROAD = ("artikel", "produkt", "ware", "produit", "libell", "producto", "articulo")  # without accents
 _GOODS = ("item", "product", "article", "sku", "stock")
 _USUAL = {  # of each role, the likeliest first
     "transaction": [
         *(stem + key for stem in _SALES for key in _KEYS), "tid", "session", "sessionid", "visit", "visitid",
+        *(stem + key for stem in _ABROAD for key in _KEYS),
         *(stem + key for stem in _PEOPLE for key in _KEYS if key or stem != "person"),
     ],
     "item": [
         *(stem + key for key in ("", "s", *_KEYS[1:], *_TEXTS) for stem in _GOODS), "ean", "upc", "gtin", "barcode",
-        "description",
+        "description", "lineitemname", *(stem + key for stem in _GOODS_ABROAD for key in (*_KEYS, "name")),
     ],
-    "quantity": ["quantity", "qty", "units", "pieces", "quantitysold", "itemquantity", "orderquantity"],
+    "quantity": [
+        "quantity", "qty", "units", "pieces", "quantitysold", "itemquantity", "orderquantity", "lineitemquantity",
+        "menge", "anzahl", "stck", "stueck", "qt", "qte", "quantit", "quantite", "cantidad",
+    ],
 }  # fmt: skip
+NONE = "none"  # in place of a column of quantities
 _RANK = {role: {name: rank for rank, name in reversed(list(enumerate(names)))} for role, names in _USUAL.items()}
 
 
@@ -79,7 +88,7 @@ class Layout:
         transaction: the column of transactions, by name or number from 1; of lines and one-hot one that is no item.
         item, quantity: columns, too.
         separator: a character.
-        header: whether line 1 names columns.
+        header: whether line 1 names columns, or the number of the line that does; those above are passed over.
         encoding: of the text.
     """
 
@@ -88,7 +97,7 @@ class Layout:
     item: str | None = field(default=None, kw_only=True)
     quantity: str | None = field(default=None, kw_only=True)
     separator: str | None = field(default=None, kw_only=True)
-    header: bool | None = field(default=None, kw_only=True)
+    header: bool | int | None = field(default=None, kw_only=True)
     encoding: str | None = field(default=None, kw_only=True)
 
     @classmethod
@@ -117,11 +126,12 @@ class Layout:
             raise BasketError(f"{which} does not take {shown}; possible is {_POSSIBLE}")
         mark, header = said.pop("separator", None), said.pop("header", None)
         separator = None if mark is None else separator_of(mark)
-        if (mark and separator is None) or header not in (None, "yes", "no"):
+        if (mark and separator is None) or (header is not None and not _HEADER.fullmatch(header)):
             raise BasketError(f"the layout's separator or header is not to be understood; possible is {_POSSIBLE}")
+        has_header = {"yes": True, "no": False, None: None}[header] if header in ("yes", "no", None) else int(header)
         if said.get("encoding", "utf-8") not in _ENCODINGS:
             raise BasketError(f"the layout's encoding must be one of {', '.join(_ENCODINGS)}")
-        return cls(kind, separator=separator, header=None if header is None else header == "yes", **said)
+        return cls(kind, separator=separator, header=has_header, **said)
 
     def __str__(self) -> str:
         """Return the words."""
@@ -129,7 +139,7 @@ class Layout:
         for key in KINDS["long"]:
             value = getattr(self, key)
             if value is not None:
-                text = {True: "yes", False: "no", "\t": "tab", " ": "blank"}.get(value, value)
+                text = {"True": "yes", "False": "no", "\t": "tab", " ": "blank"}.get(str(value), str(value))
                 words.append(f"{key}={text if key == 'separator' else shlex.quote(text)}")
         return " ".join(words).strip()
 
@@ -265,12 +275,17 @@ def _is_onehot(rows: FirstRows, said: Layout) -> bool:
 
 def _is_doubtful(rows: FirstRows, said: Layout) -> bool:
     """Refuse what is more likely a table than baskets, a line each, and what may be a header above baskets."""
+    both = [all(usual_places(row, role) for role in ("transaction", "item")) for row in rows.cells[:_TITLE_LINES]]
+    if said.header is None and True in both:
+        line = rows.numbers[both.index(True)]
+        raise BasketError(f"line {line} seems to name columns; say {_say(f'long header={line}')}, or {_say('lines')}")
     mark = "" if said.separator is None and rows.separator == "," else f" {Layout(separator=rows.separator)}"
     if rows.is_table and len(rows.body) > 1 and (sign := _sign_of_table(rows)):
         header = {True: " header=yes", False: " header=no"}.get(shows_header(rows), "")  # type: ignore[arg-type]
         raise BasketError(
             f"all lines have {len(rows.first)} cells and {sign}, as in a table, not in baskets; say "
-            f"{_say(f'long transaction=N item=N{mark}{header}')}, {_say(f'one-hot{mark}')} or {_say(f'lines{mark}')}"
+            f"{_say(f'long transaction=1 item=2{mark}{header}')} with its columns' numbers, "
+            f"{_say(f'one-hot{mark}')} or {_say(f'lines{mark}')}"
         )
     lines = [row for row in rows.body if row]
     others = {cell for row in lines for cell in row[1:] if cell}
@@ -333,7 +348,7 @@ RULES = (
     Rule(
         "refused",
         "a table: a header by its digits, columns of numbers beside names, values that recur in a line or column, ids",
-        "bon,ware / 1,tea / 2,rye",
+        "kasse,sache / 1,tea / 2,rye",
         _is_doubtful,
     ),
     Rule("lines", "anything else: a basket a line, without a header", "tea,milk / rye", lambda _rows, _said: True),
@@ -351,9 +366,11 @@ def understand(lines: Sequence[str], said: Layout, *, plain: bool = False) -> Fo
     Raises:
         BasketError: the lines may mean several things, or do not fit what was said.
     """
-    above = 0
-    if lines and (word := _SAYS_SEPARATOR.fullmatch(lines[0].strip())):
-        above, said = 1, replace(said, separator=said.separator or word[1])
+    above, mark = cut_said_separator(lines)
+    if mark is not None:
+        said = replace(said, separator=said.separator or mark)
+    if said.header not in (None, True, False):
+        above = int(said.header) - 1
     if said.kind == "dat" or _is_dat(FirstRows(lines, " ", plain=plain), said):
         return Found(Layout("dat"), skip=above)
     mark, unparted = (said.separator, False) if said.separator else find_separator(lines[above:], said.kind)
@@ -390,7 +407,21 @@ def _long_found(rows: FirstRows, said: Layout) -> Found:
     header = _has_header(rows, said)
     names = rows.first if header else [""] * len(rows.first)
     places = long_columns(names, said)
+    if len(places) == 2 and said.quantity is None:
+        _refuse_returned(rows, places)
     return Found(_named(replace(said, header=header), names, places), tuple(names), places, _skip(rows, header))
+
+
+def _refuse_returned(rows: FirstRows, places: Sequence[int]) -> None:
+    """Refuse lines of returned goods, as numbers below zero show, where nobody says which column tells them."""
+    others = [place for place in range(len(rows.first)) if place not in places]
+    columns = ((place, [row[place] for row in rows.body if len(row) == len(rows.first)]) for place in others)
+    for place, cells in columns:
+        if any(map(_BACK.fullmatch, cells)) and all(map(_NUMBER.fullmatch, filter(None, cells))):
+            raise BasketError(
+                f"column {place + 1} has numbers below zero, as returned goods have: say "
+                f"{_say(f'quantity={place + 1}')} to leave these lines out, or {_say('quantity=none')} to count them"
+            )
 
 
 def _onehot_found(rows: FirstRows, said: Layout) -> Found:
@@ -403,7 +434,8 @@ def _onehot_found(rows: FirstRows, said: Layout) -> Found:
 def _named(said: Layout, names: Sequence[str], places: Sequence[int]) -> Layout:
     """Return a long layout with its columns, by their names only where they are usual ones."""
     shown = [*(shown_column(names, place) for place in places), None]
-    return replace(said, kind="long", transaction=shown[0], item=shown[1], quantity=shown[2])
+    quantity = shown[2] or (said.quantity if said.quantity == NONE else None)
+    return replace(said, kind="long", transaction=shown[0], item=shown[1], quantity=quantity)
 
 
 def _without(said: Layout, names: Sequence[str], places: Sequence[int]) -> Layout:
@@ -413,7 +445,7 @@ def _without(said: Layout, names: Sequence[str], places: Sequence[int]) -> Layou
 def _has_header(rows: FirstRows, said: Layout) -> bool:
     """Tell whether a long file has a header."""
     if said.header is not None:
-        return said.header
+        return bool(said.header)
     asked = [each for each in (said.transaction, said.item, said.quantity) if each is not None]
     if any(not each.strip().isdigit() for each in asked) or any(map(is_usual, rows.first)):
         return True
@@ -424,7 +456,8 @@ def _has_header(rows: FirstRows, said: Layout) -> bool:
     )  # as the name of no column does
     shown = False if recurs else shows_header(rows)
     if shown is None:
-        raise BasketError(f"line 1 may be a header or data; say {_say('long header=yes')} or {_say('long header=no')}")
+        ways = (_say(str(replace(said, kind="long", header=way))) for way in (True, False))
+        raise BasketError(f"line 1 may be a header or data; say {' or '.join(ways)}")
     return shown
 
 
@@ -461,7 +494,7 @@ def no_flag(cell: str) -> str:
     remedy = "quantities are not read, so write 1 for any above 0" if cell.isdigit() else "correct it"
     return (
         f"is neither true nor false, as 1 and 0 or t and f; {remedy}, or leave the column out with "
-        f"{_say('one-hot transaction=N')}"
+        f"{_say('one-hot transaction=1')}, by its number"
     )
 
 
@@ -483,7 +516,9 @@ def understand_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Fou
         if said.item is not None:
             held = [place] if (place := asked_place(names, "item", said.item)) in held else []
         if len(held) != 1:
-            raise BasketError(f"the layout list needs one column of lists, got {len(held)}; say {_say('list item=N')}")
+            raise BasketError(
+                f"the layout list needs one column of lists, got {len(held)}; say {_say('list item=1')}, by its number"
+            )
         return Found(Layout("list", item=shown_column(names, held[0])), tuple(names), (held[0],))
     if kind == "long":
         places = long_columns(names, said)
@@ -511,7 +546,8 @@ def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], 
         return "long"
     raise BasketError(
         f"the {len(names)} columns, {len(held)} of them lists, may mean several things; say "
-        f"{_say('long transaction=N item=N')}, {_say('list item=N')}, or {_say('one-hot')}, of true and false alone"
+        f"{_say('long transaction=1 item=2')} with its columns' numbers, {_say('list item=1')}, or {_say('one-hot')}, "
+        "of true and false alone"
     )
 
 
@@ -570,6 +606,8 @@ def asked_place(columns: Sequence[object], role: str, asked: str) -> int:
     1
     """
     names, text = [str(name).strip() for name in columns], asked.strip()
+    if names.count(text) > 1:
+        raise BasketError(f"{names.count(text)} columns have the name that {role}= gives; give the column's number")
     if text in names:
         return names.index(text)
     lowered = [name.lower() for name in names]
@@ -595,20 +633,22 @@ def long_columns(columns: Sequence[object], said: Layout | None = None) -> tuple
     if len(columns) < 2:
         raise BasketError(f"the long layout needs a transaction and an item column, got {len(columns)} columns")
     places: dict[str, int] = {}
-    for role in ("transaction", "item", "quantity"):
-        if (asked := getattr(said, role)) is not None:
+    for role in _USUAL:
+        if (asked := getattr(said, role)) not in (None, NONE):
             places[role] = asked_place(columns, role, asked)
-    for role in ("transaction", "item", "quantity"):
+    for role in _USUAL:
         usual = [place for place in usual_places(columns, role) if place not in places.values()]
-        if role not in places and usual:
+        if role not in places and usual and getattr(said, role) != NONE:
             places[role] = usual[0]
+            if list(columns).count(columns[usual[0]]) > 1:
+                raise BasketError(f"two columns have the name of the {role} column; give its number with {role}=")
     for role, other in (("transaction", "item"), ("item", "transaction")):
         if role not in places:
             if said.kind is None and len(columns) > 2:
                 raise BasketError(f"no column has a usual name for {role}s; name it with {role}= in the layout")
             places[role] = int(places.get(other) == 0)
-    if places["transaction"] == places["item"]:
-        raise BasketError("transaction and item must be two different columns")
+    if len(set(places.values())) < len(places):
+        raise BasketError("transaction, item and quantity must be different columns")
     return tuple(places[role] for role in ("transaction", "item", "quantity") if role in places)
 
 

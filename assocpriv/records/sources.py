@@ -11,6 +11,8 @@ import csv
 import errno
 import gzip
 import io
+import re
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,6 +36,10 @@ ENDINGS = (".dat", ".txt", ".csv", ".tsv", ".gz", ".parquet", ".pq", ".xlsx")
 PARQUET = (".parquet", ".pq")
 _BOM = b"\xef\xbb\xbf"
 _PARQUET_BEGINS, _PACKED_BEGINS = b"PAR1", b"PK\x03\x04"
+_SAYS_SEPARATOR = re.compile(r' *"?sep=(.)"? *')  # as spreadsheets write it
+_OTHER_PAGE = re.compile(r"[A-Za-z][„‚”][a-z]")  # ä, é and ö of a DOS code page, taken as Windows-1252
+_SHEET_ERRORS = frozenset(("#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"))
+_MOST_PACKED = 100  # bytes of XML a byte; sheets have 10 to 20
 _SPREADSHEETS = (".xls", ".ods")
 _SHEETS = (".xlsx", ".xlsm")
 _PROBLEMS = (
@@ -215,15 +221,19 @@ def open_text(path: Path, file: BinaryIO, encoding: str | None = None) -> Text:
     check_no_spreadsheet(path)
     first = file.read(len(_BOM)).removeprefix(_BOM) + file.read(SAMPLE_BYTES)
     if first.startswith(_PACKED_BEGINS) or path.name.lower().endswith(_SHEETS):
+        if not file.seekable():
+            raise BasketError("a spreadsheet cannot be read from a pipe; give the file")
         file.seek(0)
         return Text(*_sampled(_SheetText(file)), is_converted=True)
     if first.startswith(_PARQUET_BEGINS):
         raise BasketError("the file is Parquet, which cannot be read from a pipe; give the file")
-    encoding = encoding or _encoding_of(first)
+    wide = _wide_codec(first)
+    encoding = encoding or ("utf-16" if wide else _encoding_of(first))
     whole = Resumed(first, file)
     if encoding == "utf-8":
         return Text(first, whole)
-    return Text(*_sampled(_Recoded(whole, encoding)), encoding, is_converted=True)
+    codec = wide or "utf-16-le" if encoding == "utf-16" else encoding
+    return Text(*_sampled(_Recoded(whole, encoding, codec)), encoding, is_converted=True)
 
 
 def _sampled(file: Source) -> tuple[bytes, "Resumed"]:
@@ -231,35 +241,65 @@ def _sampled(file: Source) -> tuple[bytes, "Resumed"]:
     return first, Resumed(first, file)
 
 
-def _encoding_of(first: bytes) -> str:
-    """Tell UTF-16 by its mark or its zeros, and Windows-1252 by what is no UTF-8."""
+def _wide_codec(first: bytes) -> str | None:
+    """Tell UTF-16 by its mark or its zeros; return what decodes it."""
     start = first[:8]
-    zeros = [start[place::2].count(b"\0") for place in (0, 1)]
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (len(start) == 8 and zeros == [0, 4]):
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
+    zeros = [start[place::2].count(b"\0") for place in (0, 1)]
+    return {(0, 4): "utf-16-le", (4, 0): "utf-16-be"}.get((zeros[0], zeros[1])) if len(start) == 8 else None
+
+
+def _encoding_of(first: bytes) -> str:
+    """Tell Windows-1252 by what is no UTF-8.
+
+    Raises:
+        BasketError: what is no text, or in part UTF-8 and in part not, or of another code page.
+    """
+    if b"\0" in first:
+        line = first.count(b"\n", 0, first.index(b"\0")) + 1
+        raise BasketError(f"line {line:,} has a NUL byte; the file must be text; check that it is the right one")
     with contextlib.suppress(UnicodeDecodeError):  # it holds the text
         codecs.getincrementaldecoder("utf-8")().decode(first)
         return "utf-8"
+    text = first.decode("utf-8", errors="replace")
+    if any(char > "\x7f" and char != "\ufffd" for char in text):
+        line = text.count("\n", 0, text.index("\ufffd")) + 1
+        raise BasketError(
+            f"line {line:,} is not UTF-8 text, and others are; correct it, or say encoding= in the layout"
+        )
+    if _OTHER_PAGE.search(first.decode("windows-1252", errors="replace")):
+        raise BasketError("the text is neither UTF-8 nor Windows-1252; save it as “CSV UTF-8”")
     return "windows-1252"
+
+
+def cut_said_separator(lines: Sequence[str]) -> tuple[int, str | None]:
+    """Return how many lines say the separator, as spreadsheets write it, 1 or 0, and which.
+
+    Raises:
+        BasketError: the character is none.
+    """
+    found = _SAYS_SEPARATOR.fullmatch(lines[0]) if lines else None
+    if found is None:
+        return 0, None
+    if found[1] not in SEPARATORS:
+        raise BasketError("line 1 says a separator (sep=) that is none of , ; | tab and blank; correct it")
+    return 1, found[1]
 
 
 class _Recoded:
     """Text of another encoding, as UTF-8."""
 
-    def __init__(self, file: Source, encoding: str) -> None:
-        self._file, self._decoder, self._encoding, self._lines = (
-            file,
-            codecs.getincrementaldecoder(encoding)(),
-            encoding,
-            0,
-        )
+    def __init__(self, file: Source, encoding: str, codec: str) -> None:
+        self._file, self._decoder = file, codecs.getincrementaldecoder(codec)()
+        self._encoding, self._lines = encoding, 0
 
     def read(self, size: int = -1, /) -> bytes:
         """Return about so many bytes; none at the end only."""
         while True:
             block = self._file.read(size)
             text = None
-            with contextlib.suppress(UnicodeDecodeError):  # it holds the text
+            with contextlib.suppress(UnicodeError):  # it holds the text
                 text = self._decoder.decode(block, final=not block)
             if text is None:
                 raise BasketError(
@@ -281,7 +321,12 @@ class _SheetText:
             raise BasketError(
                 "reading a spreadsheet needs openpyxl: pip install 'assocpriv[xlsx]', or save it as “CSV UTF-8”"
             ) from None
-        self._rest, self._rows = bytearray(), iter(())
+        self._rest, self._rows, self._number = bytearray(), iter(()), 0
+        packed = self._step(lambda: zipfile.ZipFile(file).infolist())
+        if any(
+            each.file_size > SAMPLE_BYTES << 6 and each.file_size > _MOST_PACKED * each.compress_size for each in packed
+        ):
+            raise BasketError("the spreadsheet unpacks to more than a hundred times its size; save it as “CSV UTF-8”")
         book = self._step(lambda: openpyxl.load_workbook(file, read_only=True, data_only=True))
         self._rows = self._step(lambda: book.worksheets[0].iter_rows(values_only=True))
 
@@ -293,9 +338,14 @@ class _SheetText:
     def read(self, size: int = -1, /) -> bytes:
         """Return so many bytes, fewer at the end."""
         while (size < 0 or len(self._rest) < size) and (row := self._step(lambda: next(self._rows, None))) is not None:
+            self._number += 1
+            cells = list(map(_cell_text, row))
+            if _SHEET_ERRORS.intersection(cells):
+                raise BasketError(f"row {self._number:,} has a cell that shows an error, as #REF!; correct it")
             line = io.StringIO()
-            csv.writer(line, lineterminator="\n").writerow(map(_cell_text, row))
-            self._rest += line.getvalue().encode()
+            if any(cells):  # else a blank line
+                csv.writer(line, lineterminator="").writerow(cells)
+            self._rest += line.getvalue().encode() + b"\n"
         taken = bytes(self._rest if size < 0 else self._rest[:size])
         del self._rest[: len(taken)]
         return taken

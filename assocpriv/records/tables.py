@@ -388,7 +388,11 @@ def _read_file(
                 raise RecordError(f"column {column} holds lists or records; each record needs one value in it")
     kinds = [pa.float64() if isinstance(column, NumericColumn) else None for column in plan.columns]
     yield from table.map(
-        lambda rows: _batch(rows.columns, plan, cells, rows.line), places, budget, kinds, cells.missing
+        lambda rows: _batch(rows.columns, plan, cells, rows.line),
+        places,
+        budget,
+        kinds,
+        (*EMPTY_NUMBERS, *cells.missing),
     )
 
 

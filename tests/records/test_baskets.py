@@ -297,7 +297,7 @@ def test_list_column_among_others(make: Any) -> None:
     frame = make({"id": [4, 5, 6], "basket": [["b"], None, []]})
     assert named(to_baskets(frame)) == [{"b"}, set(), set()]
     two = make({"x": [["a"]], "y": [["b"]]})
-    with pytest.raises(BasketError, match="list item=N"):
+    with pytest.raises(BasketError, match="list item=1"):
         to_baskets(two)
     assert named(to_baskets(two, layout="item=y")) == [{"b"}]
 
