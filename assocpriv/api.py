@@ -650,23 +650,36 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
     """Randomize records, answer from the reports, compare with the truth: what would this plan find on data like mine?
 
     Args:
-        records: as of :func:`randomize`, many of them: :class:`Baskets`, a list of sets, a data frame or a file.
-        plan: the plan to try, of baskets; of guided perturbation :func:`assocpriv.guided.simulate` tries every level.
+        records: as of :func:`randomize`, many of them: baskets, tables, or a file of such.
+        plan: the plan to try, of any kind.
         min_support: of baskets, as for :func:`mine`.
-        options: ``max_itemset`` (the plan's ``itemset_size`` by default), ``seed`` (makes the run
-            repeatable; the operating system's entropy by default), ``progress`` (called with what is done, done and
-            total), and how baskets are read: ``layout``, ``unknown``, ``repeats``, ``empty``, as of
-            :func:`read_baskets`.
+        options: ``seed`` (makes the run repeatable; the operating system's entropy by default) and ``progress`` (called
+            with what is done, done and total). Of baskets also ``max_itemset`` (the plan's ``itemset_size`` by
+            default), and ``layout``, ``unknown``, ``repeats``, ``empty``, as of :func:`read_baskets`. Of tables
+            ``missing``, ``separator`` and ``clip``, as of :func:`randomize`. Of a guided plan the former two,
+            ``classifier`` (``"tree"``, ``"naive-bayes"`` or ``"logistic"``), ``people`` (so many of the records at
+            most, drawn at random; 5,000), ``unconcerned`` (so many people's raw tuples start it; 0 for random ones),
+            and ``rounds`` (5, each with another third of the people held back to test on) or ``population`` (one
+            collection from people of mixed caution, shares with the largest level that they accept:
+            ``"17%:2,56%:8,27%:any"``).
 
     Returns:
-        ``itemsets`` with their ``true_support`` (of whole baskets where these are told), ``missed`` ones,
-        counts of found, missed and false ones, what was ``read``, and the time of each stage. The truth is that of what
-        the plan makes of the baskets.
+        Of baskets ``itemsets`` with their ``true_support`` (of whole baskets where these are told), ``missed`` ones,
+        counts of found, missed and false ones, what was ``read``, and the time of each stage; the truth is that of what
+        the plan makes of the baskets. Of tables ``found``, as of :func:`reconstruct`, and ``columns``, each of them
+        beside the truth, which is known to a cell of the plan's grid: ``true_share``, ``true_mean`` and
+        ``true_quantiles``, the total variation ``distance`` of both, and of how many intervals ``tested`` the truth was
+        ``held``. Of a guided plan ``levels``, what each discloses and how accurate a classifier is, with standard
+        errors over the rounds, beside the published bounds; of a population ``groups``, who answered at once, waited or
+        never answered, and ``moments``, the level and the accuracy after each batch.
 
     Raises:
         PlanError: plans of this kind cannot be tried.
-        BasketError: an item outside the plan's catalogue that it does not drop.
-        EstimateError: no baskets, or sizes that the plan cannot answer.
+        RecordError: records that the plan does not take, such as an item outside its catalogue that it does not drop;
+            of a guided plan too few people of a class, or groups that are not so written.
+        EstimateError: no baskets, sizes that the plan cannot answer, or fewer records than intervals; of a guided plan
+            no such classifier, or scikit-learn is not installed.
+        TypeError: an option that plans of this kind do not have.
 
     Warns:
         UserWarning: as :func:`mine`, and of baskets in memory as :func:`randomize`.
@@ -676,12 +689,22 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
     >>> tried = ap.simulate([{"milk", "tea"}] * 20_000, made, 0.5, seed=1)
     >>> tried.found_count, tried.missed_count, tried.false_count
     (3, 0, 0)
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
+    >>> schema = {"columns": {"ill": {"kind": "category", "values": ["no", "yes"], "release": "response"}}}
+    >>> ap.simulate(table, ap.numeric.plan_table(schema, ap.Epsilon(3)), seed=1).columns["ill"].true_share.tolist()
+    [0.5, 0.5]
+    >>> made = ap.guided.start(table, "ill").plan
+    >>> tried = ap.simulate(table, made, rounds=2, seed=0)
+    >>> [each.level for each in tried.levels], tried.original_accuracy.mean
+    ([1, 2], 1.0)
+    >>> ap.simulate(table, made, population="50%:1,50%:any", seed=0).groups[1].never
+    0
     """
-
     plan = PublishedPlan.of(plan)
-    if not knows(plan.kind, "simulation.simulate"):
-        raise PlanError(f"plans of the kind {plan.kind} are not tried; guided.simulate tries every level of guidance")
-    return load_for(plan.kind, "simulation.simulate", "simulated")(records, plan, min_support, **options)
+    if min_support is not None:
+        options["min_support"] = min_support
+    return load_for(plan.kind, "simulation.simulate", "tried")(records, plan, **options)
 
 
 def audit(

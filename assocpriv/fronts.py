@@ -1,7 +1,7 @@
 """The names of a front: its stub lists them, once, and each is loaded on first use (PEP 562, as SPEC 1 has it).
 
 The stub is what type checkers and editors read. lazy_loader reads such stubs too, but keeps what it loaded on the
-package whose rooms it loads from: ``assocpriv.guided.simulate`` would become ``assocpriv.simulate``.
+package whose rooms it loads from: ``assocpriv.guided.collect`` would become ``assocpriv.collect``.
 """
 
 from collections.abc import Callable

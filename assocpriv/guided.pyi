@@ -15,4 +15,4 @@ from .server.guided import (
     publish as publish, publish_file as publish_file, read_state as read_state, released_tuples as released_tuples,
     train as train, write_state as write_state,
 )
-from .simulation.guided import simulate as simulate, simulate_population as simulate_population, start as start
+from .simulation.guided import start as start

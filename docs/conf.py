@@ -7,15 +7,18 @@ becomes MathML, links to files outside of docs/ become their names, commands and
 import re
 from typing import Any
 
+import click
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
 
 import assocpriv
+from assocpriv.plans.kind import load
 
 project, author, copyright = "assocpriv", "the assocpriv developers", "the assocpriv developers"  # noqa: A001
 version = release = assocpriv.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_click"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 smartquotes = False  # two hyphens of an option are no dash
@@ -51,6 +54,24 @@ def _name_files(_app: Sphinx, _document: str, source: list[str]) -> None:
     source[0] = _OUTSIDE.sub(name, source[0])
 
 
+class _Options(SphinxDirective):
+    """Lists the options of a command, the rarer ones too: ``{options} module:command``."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list of definitions."""
+        command = load(self.arguments[0])
+        context, listed = click.Context(command), nodes.definition_list()
+        for option in command.params:
+            option.hidden = False
+            if isinstance(option, click.Option) and (record := option.get_help_record(context)):
+                term = nodes.term("", "", nodes.literal(text=record[0]))
+                listed += nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph(text=record[1])))
+        also = ", ".join(f"--{name}" for name in command.taken)
+        return [listed, nodes.paragraph(text=f"Also {also + ', ' if also else ''}-q and -v, as of all commands.")]
+
+
 def _inline(writer: Any, node: nodes.Element) -> None:
     writer.body.append(convert(node.astext()))
     raise nodes.SkipNode
@@ -64,6 +85,7 @@ def _block(writer: Any, node: nodes.Element) -> None:
 def setup(app: Sphinx) -> None:
     """Connect what is done here."""
     app.connect("source-read", _name_files)
+    app.add_directive("options", _Options)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
 
 

@@ -126,13 +126,14 @@ BAD_PLANS = [
 
 def parses(command: click.Command, words: list[str]) -> bool:
     """Tell whether a command takes these words; click refuses them otherwise."""
-    return bool(command.make_context("command", words, resilient_parsing=False))
+    own = [word for word in words if word not in ("--json", "--force", "-q", "-v")]  # of all commands
+    return bool(command.make_context("command", own, resilient_parsing=False))
 
 
 def section(name: str) -> str:
     """Return a command's section of docs/cli."""
     parts = re.split(r"^## (.+)$", documents(), flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))[f"`{name}`"]
+    return dict(zip((head.strip("`") for head in parts[1::2]), parts[2::2], strict=True))[name]
 
 
 def documents() -> str:

@@ -10,14 +10,14 @@ from click.testing import CliRunner
 from assocpriv.cli.main import main
 
 FASTER = {  # fewer baskets of fewer items, under a promise that lets so few show something
-    "--baskets 1000000": "--baskets 30000",
+    "--people 1000000": "--people 30000",
     "--items 1000": "--items 60",
     "--posterior 50%": "--posterior 97%",
     '--itemset 253,531 --rule "253 => 531"': '--itemset 12,47 --rule "12 => 47"',
     "audit plan.json": "audit plan.json --depth conformance --trials 1000",
-    "--baskets 100000": "--baskets 5000",
+    "--people 100000": "--people 5000",
     "--trials 1000000": "--trials 1000",
-    "--records 20000": "--records 2000",
+    "--people 20000": "--people 2000",
 }
 
 

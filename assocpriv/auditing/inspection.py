@@ -129,7 +129,7 @@ def _model(path: Path) -> FileContent:
 
 def _with_check(content: FileContent, path: Path, progress: Callable[[str, int, int], None] | None) -> FileContent:
     if content.kind != REPORTS:
-        raise FileError(f"{path} holds {content.said}; --check-crafted needs reports")
+        raise FileError(f"{path} holds {content.said}; check_crafted needs reports")
     reports = read_reports(path)
     find = load_for(reports.plan.kind, "server.crafted", "tested for crafted reports")
     return replace(content, crafted=find(reports, progress=progress))

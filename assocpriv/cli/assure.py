@@ -15,11 +15,10 @@ import assocpriv as ap
 from assocpriv.cli import options as opt
 
 
-@click.command()
+@opt.command()
 @click.argument("plan", type=opt.PATH, nargs=-1)
 @click.option("--prior", "priors", multiple=True, help="Belief to show in the table, as 1% or 0.01; may be repeated.")
 @click.option(
-    "--times",
     "--reports-per-person",
     "times",
     type=opt.WHOLE,
@@ -34,7 +33,7 @@ from assocpriv.cli import options as opt
 )
 @click.option("--delta", help="δ of that guarantee.  [default: 1e-9]")
 @click.option("--explain", is_flag=True, help="Say plainly what promises mean and cost: PLAN's, or some to choose.")
-@opt.json_option
+@opt.takes("json")
 def privacy(plan: tuple[Path, ...], explain: bool, **options: Any) -> None:
     """Say what PLAN proves: how far beliefs can move, what several reports tell, and information in bits.
 
@@ -44,8 +43,8 @@ def privacy(plan: tuple[Path, ...], explain: bool, **options: Any) -> None:
     Example:
       assocpriv privacy --explain
       assocpriv privacy plan.json --prior 1% --prior 10%
-      assocpriv privacy plan.json --times 52
-      assocpriv privacy weekly.json survey.json --times 52 --times 1
+      assocpriv privacy plan.json --reports-per-person 52
+      assocpriv privacy weekly.json survey.json --reports-per-person 52 --reports-per-person 1
       assocpriv privacy plan.json --reports-per-person 2 --shuffled 1000000
     """
     if explain:
@@ -56,7 +55,7 @@ def privacy(plan: tuple[Path, ...], explain: bool, **options: Any) -> None:
     if options["delta"] is not None and options["shuffled"] is None:
         raise click.UsageError("--delta goes with --shuffled")
     if len(options["times"]) not in (0, 1, len(plan)):
-        raise click.UsageError(f"give --times once for all plans or once for each, {len(plan)} in all")
+        raise click.UsageError(f"give --reports-per-person once for all plans or once for each, {len(plan)} in all")
 
     plans = [ap.read_plan(path) for path in plan]
     if len(plans) == 1 and isinstance(plans[0], ap.Plan):
@@ -96,21 +95,38 @@ def _several(
     )
 
 
-@click.command()
+@opt.command()
 @click.argument("path", type=opt.PATH)
 @opt.usual("--reports", default=1_000_000, help="Reports to plan for (of a plan).")
 @click.option("--discover", metavar="S", help="Of a plan of baskets: how many reports discover this support, as 1%.")
 @click.option("--check-crafted", is_flag=True, help="Of reports: test whether honest people could have sent them.")
-@opt.json_option
-def inspect(path: Path, reports: int, discover: str | None, check_crafted: bool) -> None:
+@click.option("--html", type=opt.OUTPUT, help="Instead: page to write (.html) of what a command found and wrote.")
+@click.option("--plan", "plan_path", type=opt.PATH, help="Of a page: the plan it was found with, for its promise.")
+@opt.result_options
+def inspect(
+    path: Path, reports: int, discover: str | None, check_crafted: bool, html: Path | None, plan_path: Path | None,
+    force: bool,
+) -> None:  # fmt: skip
     """Say what PATH is (a plan, reports, itemsets or a tree), what it promises and what can be learned from it.
+
+    With --html it makes a page of a file of itemsets (mine -o), distributions (reconstruct -o found.json), a tree (tree
+    -o) or the report of a suppression (suppress --report). A page is one file, loads nothing from elsewhere, and holds
+    no report, no basket and no record.
 
     \b
     Example:
       assocpriv inspect plan.json --reports 50000 --discover 1%
       assocpriv inspect reports.parquet
       assocpriv inspect reports.parquet --check-crafted
+      assocpriv inspect itemsets.parquet --html itemsets.html --plan plan.json
     """
+    if html is not None:
+        opt.refuse_given(("reports", "discover", "check_crafted"), "does not go with --html")
+        opt.check_page_output(html, force, [path, *([] if plan_path is None else [plan_path])])
+        ap.show.pages.write_page(path, html, plan_path, force=force)
+        opt.show_result(lambda: {"page": str(html)}, lambda: [f"page written to {html}"])
+        return
+    opt.refuse_given(("plan_path",), "goes with --html")
     if reports < 1:
         raise opt.FileError(f"--reports must be at least 1, got {reports}")
     content = ap.inspect(path, check_crafted=check_crafted, progress=opt.Progress())
@@ -124,7 +140,7 @@ def inspect(path: Path, reports: int, discover: str | None, check_crafted: bool)
     )
 
 
-@click.command()
+@opt.command()
 @click.argument("plan", type=opt.PATH)
 @opt.choice("--depth", ["exact", "conformance", "empirical", "all"], "How deep to look.", default="all")
 @opt.usual("--trials", default=1_000_000, help="Reports for empirical.", type=opt.WholeRange(1000))
@@ -139,7 +155,7 @@ def inspect(path: Path, reports: int, discover: str | None, check_crafted: bool)
 @click.option(
     "--program", help="Audit this program and its arguments instead; docs/formats/pipe.md says what it reads."
 )
-@opt.json_option
+@opt.takes("json")
 @click.pass_context
 def audit(context: click.Context, /, plan: Path, program: str | None, **options: Any) -> None:
     """Audit PLAN, and clients of it as black boxes: is the promise kept, and do the clients follow the plan?

@@ -13,35 +13,100 @@ from assocpriv.cli import options as opt
 _MOST_BYTES = 1 << 24  # of a record
 
 
-@click.command()
-@click.argument("baskets", type=opt.PATH, nargs=-1, required=True)
-@opt.plan_option
-@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Report file to write (Parquet).")
-@opt.basket_options
-@click.option("--person", metavar="NAME", help="Column that says whose a transaction is: as many of one as promised.")
-@opt.memory_option
-@opt.result_options
-def randomize(
-    baskets: tuple[Path, ...], plan_path: Path, output: Path, memory: int | None, force: bool, **reading: Any
-) -> None:
-    """Randomize BASKETS: the clients' side, in bulk, with the operating system's entropy.
+_OF_ALL = ("layout", "memory_bytes", "force")
+_TAKES = {  # which options of randomize a kind of plan has
+    "baskets": (*_OF_ALL, "unknown", "repeats", "empty", "person"),
+    "table": (*_OF_ALL, "missing", "clip"),
+    "guided": (*_OF_ALL, "missing", "guidance_path", "max_level", "announced", "wait"),
+}
 
-    Files of any size are read, randomized and written batch by batch. In several a transaction id is one basket.
+
+@opt.command()
+@click.argument("records", type=opt.PATH, nargs=-1, required=True)
+@opt.plan_option
+@click.option("-o", "--output", type=opt.OUTPUT, help="Report file to write (.parquet; under guidance also .jsonl).")
+@opt.layout_option
+@opt.rules_options
+@click.option("--person", metavar="NAME", help="Column that says whose a transaction is: as many of one as promised.")
+@opt.missing_option
+@click.option("--clip", is_flag=True, help="Of a table: move values outside a column's range to its ends.")
+@click.option("--guidance", "guidance_path", type=opt.PATH, help="Under guidance: what the miner published.")
+@opt.rare(
+    click.option("--max-level", metavar="K", type=opt.WholeRange(1), help="Highest level k* of guidance to answer."),
+    click.option("--announced", metavar="K", type=opt.WholeRange(1), help="Level announced before the guidance came."),
+    click.option("--wait", type=opt.OUTPUT, help="Folder in which records wait, encrypted, for a lower level."),
+    opt.memory_option,
+)
+@opt.result_options
+def randomize(records: tuple[Path, ...], plan_path: Path, output: Path | None, **options: Any) -> None:
+    """Randomize RECORDS under a plan: the clients' side, in bulk, with the operating system's entropy.
+
+    RECORDS are files of baskets or, of a plan of a table, one file with a record a person. Files of any size are read,
+    randomized and written batch by batch. A transaction id in several files is one basket. Guidance is checked first;
+    where it asks for more than --max-level nothing is sent, and with --wait the records wait.
 
     \b
     Example:
       assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
+      assocpriv randomize table.csv --plan table-plan.json --missing ? -o released.parquet
+      assocpriv randomize table.csv --plan guided.json --guidance guidance.json -o released.parquet
     """
-    plan = ap.read_plan(plan_path, ap.Plan)
-    opt.check_writable(output, force=force, inputs=[*baskets, plan_path])
-    progress = opt.Progress().stage("randomizing", in_bytes=True)
-    done = ap.randomize(baskets, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
-    opt.say(ap.show.outcomes.outcome_lines(done, plan))
-    written = f"{opt.counted(done.reported, 'report')} of {opt.counted(plan.report_bytes, 'byte')} written"
-    opt.show_result(lambda: ap.show.outcomes.outcome_record(done, plan), lambda: [f"{written} to {output}"])
+    plan = ap.read_plan(plan_path)
+    own = opt.of_kind(options, plan.kind, _TAKES)
+    if plan.kind != "guided":
+        opt.require(("output",))
+    if output is not None:
+        opt.check_writable(output, force=options["force"], inputs=[*records, plan_path])
+    if plan.kind == "baskets":
+        _randomize(records, plan, output, own, ap.show.outcomes)
+        return
+    if len(records) > 1:
+        raise click.UsageError(f"a plan of the kind {plan.kind} takes one file of records, got {len(records)}")
+    own |= opt.table_reading(own)
+    if plan.kind == "guided":
+        _answer(records[0], plan, output, own)
+    else:
+        _randomize(records[0], plan, output, own, ap.show.tables)
 
 
-@click.command()
+def _randomize(records: Any, plan: Any, output: Path | None, options: dict[str, Any], shown: Any) -> None:
+    assert output is not None
+    done = ap.randomize(records, plan, output, progress=opt.Progress().stage("randomizing", in_bytes=True), **options)
+    opt.say(shown.outcome_lines(done, plan))
+    n_reports = done.reported if plan.kind == "baskets" else done.records
+    written = f"{opt.counted(n_reports, 'report')} of {opt.counted(plan.report_bytes, 'byte')} written to {output}"
+    opt.show_result(lambda: shown.outcome_record(done, plan), lambda: [written])
+
+
+def _answer(table: Path, plan: Any, output: Path | None, options: dict[str, Any]) -> None:
+    """Answer guidance for a table's records, or let them wait."""
+    guidance_path, folder = options.pop("guidance_path"), options.pop("wait")
+    if (guidance_path is None and folder is None) or (guidance_path is not None and output is None):
+        raise click.UsageError(
+            "give --guidance and --output, or --wait alone; with all three, what cannot be sent waits"
+        )
+    try:
+        if guidance_path is None or output is None:
+            raise ap.guided.LevelError("no guidance so far")
+        progress = opt.Progress().stage("answering", in_bytes=True)
+        guidance = ap.guided.read_guidance(guidance_path)
+        done = ap.randomize(table, plan, output, guidance=guidance, progress=progress, **options)
+    except ap.guided.LevelError as level:
+        if folder is None or table.is_dir():
+            raise
+        reason = str(level).partition(";")[0]
+        waiting = ap.guided.wait(table, plan, folder, separator=options["separator"], missing=options["missing"])
+        opt.show_result(
+            lambda: ap.show.guided.waiting_record(waiting, plan),
+            lambda: ap.show.guided.waiting_lines(waiting, folder, reason),
+        )
+        return
+    opt.show_result(
+        lambda: ap.show.guided.answer_record(done, plan), lambda: ap.show.guided.answer_lines(done, plan, output)
+    )
+
+
+@opt.command()
 @click.option("--plan", "plan_path", type=opt.PATH, help="The published plan; with --output.")
 @click.option("--collector", "url", metavar="URL", help="Where to ask for the plan, and to send the report.")
 @click.option("--ledger", type=opt.OUTPUT, required=True, help="What this device told; made if missing.")
@@ -57,7 +122,6 @@ def randomize(
 @click.option("--plan-id", metavar="ID", help="Id of the plan that the collector must have.")
 @click.option("--key-file", type=opt.PATH, help="File with the key that the collector asks for.")
 @click.option("--max-level", metavar="K", type=opt.WholeRange(1), help="Highest level k* of guidance.  [default: any]")
-@click.option("--patience", metavar="SECONDS", type=opt.NUMBER, help="How long to try.  [default: 60]")
 @click.option("--insecure", is_flag=True, help="Allow http:// beyond this machine.")
 @click.option("-o", "--output", type=opt.OUTPUT, help="File for the report's bytes, which are to be sent.")
 @opt.result_options
@@ -80,7 +144,7 @@ def report(plan_path: Path | None, url: str | None, unsent: bool, basket: str | 
     if device["occasion"] is None and not unsent:
         raise click.UsageError("Missing option '--occasion'.")
     limit = opt.take_promise(device)
-    asked = {name: device.pop(name) for name in ("plan_id", "key_file", "max_level", "patience", "insecure")}
+    asked = {name: device.pop(name) for name in ("plan_id", "key_file", "max_level", "insecure")}
     if url is None:
         given = [name for name, value in (asked | {"unsent": unsent}).items() if value]
         if given:
@@ -123,8 +187,7 @@ def _send_unsent(url: str, asked: dict[str, Any], ledger: Path) -> None:
 def _collector(url: str, asked: dict[str, Any]) -> "ap.Collector":
 
     key = None if asked["key_file"] is None else ap.collect.read_key(asked["key_file"])
-    patience = {} if asked["patience"] is None else {"patience_seconds": asked["patience"]}
-    return ap.Collector(url, key, asked["insecure"], **patience)
+    return ap.Collector(url, key, asked["insecure"])
 
 
 def _record(basket: str | None) -> bytes:

@@ -1,8 +1,7 @@
 """The command group guide: guided perturbation, from the miner's first guidance to what can be learned.
 
 start: a plan and the miner's state, from a table of people who do not mind. publish: what people are to answer now.
-answer: the clients' side under guidance. collect: released tuples added to the miner's state. simulate: both sides on
-a table at hand.
+answer: the clients' side under guidance. collect: released tuples added to the miner's state.
 """
 
 from pathlib import Path
@@ -13,25 +12,7 @@ import click
 import assocpriv as ap
 from assocpriv.cli import options as opt
 
-_HOMES = {name: f"assocpriv.cli.guided:{name}" for name in ("start", "publish", "answer", "collect", "simulate")}
-_sample_options = opt.joined(
-    click.option("--class", "class_column", metavar="COLUMN", required=True, help="The class, collected in clear."),
-    click.option("--missing", multiple=True, metavar="WORD", help="Stands for a missing value, as ?; repeatable."),
-    opt.separator_option,
-)
-_promise_options = opt.joined(
-    click.option("--prior", help="Belief before a report, as 5%; without a promise none is made."),
-    click.option("--posterior", help="Belief that no report may lift the prior to."),
-    opt.epsilon_option,
-    opt.choice("--keep", ["bits", "tuple"], "How a promise is kept: a coin mixed into every bit, or random tuples."),
-)
-_scheme_options = opt.joined(
-    opt.usual("--batch", metavar="N", default=100, help="Tuples after which guidance is published anew."),
-    opt.choice("--order", ["magnitude", "value"], "Of eigenvalues: value is the paper's, for two classes."),
-)
-_mu_option = opt.usual(
-    "--mu", metavar="SHARE", default="15%", help="Eigenvalues to this share of the largest are left out."
-)
+_HOMES = {name: f"assocpriv.cli.guided:{name}" for name in ("start", "publish", "collect")}
 
 
 @click.group(cls=opt.LazyGroup, homes=_HOMES)
@@ -42,17 +23,22 @@ def guide() -> None:
     Example, from a miner's first guidance to answers in its state:
       assocpriv guide start sample.csv --class party -o plan.json --state state.json
       assocpriv guide publish state.json -o guidance.json
-      assocpriv guide answer table.csv --plan plan.json --guidance guidance.json -o released.parquet
+      assocpriv randomize table.csv --plan plan.json --guidance guidance.json -o released.parquet
       assocpriv guide collect released.parquet --state state.json
     """
 
 
-@click.command()
+@opt.command()
 @click.argument("table", type=opt.PATH)
-@_sample_options
-@_mu_option
-@_scheme_options
-@_promise_options
+@click.option("--class", "class_column", metavar="COLUMN", required=True, help="The class, collected in clear.")
+@opt.missing_option
+@opt.layout_option
+@opt.usual("--mu", metavar="SHARE", default="15%", help="Eigenvalues to this share of the largest are left out.")
+@opt.usual("--batch", metavar="N", default=100, help="Tuples after which guidance is published anew.")
+@click.option("--prior", help="Belief before a report, as 5%; without a promise none is made.")
+@click.option("--posterior", help="Belief that no report may lift the prior to.")
+@opt.epsilon_option
+@opt.choice("--keep", ["bits", "tuple"], "How a promise is kept: a coin mixed into every bit, or random tuples.")
 @click.option("--known", is_flag=True, help="Start with TABLE's own tuples instead of random ones.")
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Plan file to write (JSON).")
 @click.option("--state", type=opt.OUTPUT, required=True, help="State file to write (JSON).")
@@ -69,7 +55,8 @@ def start(table: Path, output: Path, state: Path, force: bool, **options: Any) -
     """
     for path in (output, state):
         opt.check_writable(path, force=force, inputs=[table])
-    made = ap.guided.start(table, promise=opt.take_promise(options), **options)
+    reading = opt.table_reading(options)
+    made = ap.guided.start(table, promise=opt.take_promise(options), **options, **reading)
     ap.guided.write_state(made, state, force=force)
     ap.write_plan(made.plan, output, force=force)
     opt.show_result(
@@ -77,7 +64,7 @@ def start(table: Path, output: Path, state: Path, force: bool, **options: Any) -
     )
 
 
-@click.command()
+@opt.command()
 @click.argument("state", type=opt.PATH)
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Guidance file to write (JSON).")
 @opt.result_options
@@ -97,71 +84,10 @@ def publish(state: Path, output: Path, force: bool) -> None:
     )
 
 
-@click.command()
-@click.argument("table", type=opt.PATH)
-@opt.plan_option
-@click.option("--guidance", "guidance_path", type=opt.PATH, help="What the miner published; without it records wait.")
-@click.option(
-    "--max-level", metavar="K", type=opt.WholeRange(1), help="Highest level k* that is answered.  [default: any]"
-)
-@click.option(
-    "--announced", metavar="K", type=opt.WholeRange(1), help="Level that was announced before the guidance came."
-)
-@click.option("--wait", "folder", type=opt.OUTPUT, help="Folder in which records wait, encrypted, for a lower level.")
-@click.option("-o", "--output", type=opt.OUTPUT, help="File to write: .parquet for reports, .jsonl for messages.")
-@click.option(
-    "--missing", metavar="WORD", multiple=True, help="A word that stands for a missing value, as ?; may be repeated."
-)
-@opt.separator_option
-@opt.memory_option
-@opt.result_options
-def answer(
-    table: Path, plan_path: Path, guidance_path: Path | None, folder: Path | None, output: Path | None,
-    memory: int | None, force: bool, **options: Any,
-) -> None:  # fmt: skip
-    """Answer guidance for TABLE, a record a person: the clients' side, with the operating system's entropy.
-
-    TABLE is CSV with a header line, Parquet, or a folder in which records wait. The guidance is checked first; where it
-    asks for more than --max-level nothing is sent, and with --wait the records wait.
-
-    \b
-    Example:
-      assocpriv guide answer table.csv --plan plan.json --guidance guidance.json --max-level 4 -o released.parquet
-    """
-    if (guidance_path is None and folder is None) or (guidance_path is not None and output is None):
-        raise click.UsageError(
-            "give --guidance and --output, or --wait alone; with all three, what cannot be sent waits"
-        )
-    plan = ap.read_plan(plan_path, ap.guided.GuidedPlan)
-    try:
-        if guidance_path is None:
-            raise ap.guided.LevelError("no guidance so far")
-        assert output is not None
-        opt.check_writable(output, force=force, inputs=[table, plan_path, guidance_path])
-        progress = opt.Progress().stage("answering", in_bytes=True)
-        guidance = ap.guided.read_guidance(guidance_path)
-        done = ap.randomize(
-            table, plan, output, guidance=guidance, memory_bytes=memory, force=force, progress=progress, **options
-        )
-    except ap.guided.LevelError as level:
-        if folder is None or table.is_dir():
-            raise
-        reason = str(level).partition(";")[0]
-        waiting = ap.guided.wait(table, plan, folder, separator=options["separator"], missing=options["missing"])
-        opt.show_result(
-            lambda: ap.show.guided.waiting_record(waiting, plan),
-            lambda: ap.show.guided.waiting_lines(waiting, folder, reason),
-        )
-        return
-    opt.show_result(
-        lambda: ap.show.guided.answer_record(done, plan), lambda: ap.show.guided.answer_lines(done, plan, output)
-    )
-
-
-@click.command()
+@opt.command()
 @opt.reports_argument
 @click.option("--state", type=opt.PATH, required=True, help="The miner's state; replaced whole, or left as it is.")
-@opt.json_option
+@opt.takes("json")
 def collect(reports: tuple[Path, ...], state: Path) -> None:
     """Add released tuples to the miner's state: REPORTS are files of reports, folders of them, or messages (.jsonl).
 
@@ -174,43 +100,3 @@ def collect(reports: tuple[Path, ...], state: Path) -> None:
     with opt.Progress.while_busy("adding up"):
         done = ap.guided.collect_files(reports, state)
     opt.show_result(lambda: ap.show.guided.collect_record(done), lambda: ap.show.guided.collect_lines(done))
-
-
-@click.command()
-@click.argument("table", type=opt.PATH)
-@_sample_options
-@opt.choice("--classifier", ["tree", "naive-bayes", "logistic"], "What is learned, by scikit-learn.")
-@click.option("--population", metavar="GROUPS", help="People of mixed caution instead, as 17%:2,56%:8,27%:any.")
-@click.option(
-    "--level", "levels", metavar="K", type=opt.WholeRange(1), multiple=True, help="Only this level; repeatable."
-)
-@_mu_option
-@_scheme_options
-@_promise_options
-@opt.usual("--repeats", default=5, type=opt.WholeRange(2), help="Each time with another third held back to test on.")
-@opt.usual(
-    "--people", "most_people", default=5000, type=opt.WholeRange(3), help="So many records at most, drawn at random."
-)
-@opt.usual(
-    "--unconcerned", default=0, type=opt.WholeRange(0), help="People who start it with raw tuples; 0: random tuples."
-)
-@click.option("--seed", type=opt.WholeRange(0), help="Makes the simulation repeatable.")
-@opt.json_option
-def simulate(table: Path, population: str | None, mu: str, **options: Any) -> None:
-    """Try guided perturbation on TABLE: accuracy against disclosure for every level; needs assocpriv[trees].
-
-    \b
-    Example:
-      assocpriv guide simulate votes.csv --class party --missing ? --classifier naive-bayes --seed 1
-      assocpriv guide simulate votes.csv --class party --missing ? --population 17%:2,56%:8,27%:any
-    """
-    options["promise"] = opt.take_promise(options)
-    if population is None:
-        opt.refuse_given(("mu",), "goes with --population only; without it every level is tried")
-        trial = ap.guided.simulate(table, progress=opt.Progress().stage("levels"), **options)
-        opt.show_result(lambda: ap.show.guided.trial_record(trial), lambda: ap.show.guided.trial_lines(trial))
-        return
-    opt.refuse_given(("levels", "repeats"), "does not go with --population")
-    options = {name: value for name, value in options.items() if name not in ("levels", "repeats")}
-    found = ap.guided.simulate_population(table, groups=population, mu=mu, **options)
-    opt.show_result(lambda: ap.show.guided.population_record(found), lambda: ap.show.guided.population_lines(found))

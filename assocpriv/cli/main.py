@@ -18,6 +18,8 @@ from assocpriv import __version__
 from assocpriv.cli.options import (
     LazyGroup,
     Refused,
+    given_to_all,
+    in_options,
     say_compiling,
     say_what_it_took,
     showing_log,
@@ -33,11 +35,19 @@ _ROOMS = {
     "clients": ("randomize", "report"),
     "collect": ("collector", "gather", "serve"),
     "guided": ("guide",),
-    "mine": ("ask", "mine", "page", "rules"),
+    "mine": ("ask", "mine", "rules"),
     "plan": ("catalogue", "plan", "refine"),
     "simulate": ("demo", "generate", "simulate"),
     "suppress": ("suppress",),
-    "tables": ("numeric",),
+    "tables": ("predict", "reconstruct", "tree"),
+}
+_READERS = {  # who types them
+    "Planning": ("plan", "catalogue", "privacy", "refine"),
+    "On the device": ("randomize", "report", "predict"),
+    "Collecting": ("serve", "gather", "collector", "guide"),
+    "At the server": ("mine", "rules", "ask", "reconstruct", "tree"),
+    "Trying out and checking": ("demo", "simulate", "generate", "inspect", "audit"),
+    "Publishing a table": ("suppress",),
 }
 _HOMES = {name: f"assocpriv.cli.{room}:{name}" for room, names in _ROOMS.items() for name in names}
 
@@ -78,6 +88,13 @@ class _Group(LazyGroup):
         finally:
             for number in heard:
                 signal.signal(number, before[number] or signal.SIG_DFL)  # None: set by another language
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List commands by who types them."""
+        for reader, names in _READERS.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(reader):
+                formatter.write_dl([(name, each.get_short_help_str(60)) for name, each in commands if each is not None])
 
     def invoke(self, ctx: click.Context) -> Any:
         started = perf_counter()
@@ -121,7 +138,7 @@ def _problem(error: AssocprivError | OSError | MemoryError) -> str:
     if isinstance(error, OSError):  # a name too long for the system, a full disk behind standard output
         where = f"{error.filename}: " if error.filename is not None else ""
         return f"{where}{error.strerror or 'the system refused'}"
-    return " ".join(str(error).split())
+    return in_options(" ".join(str(error).split()))
 
 
 @click.group(
@@ -130,7 +147,9 @@ def _problem(error: AssocprivError | OSError | MemoryError) -> str:
 @click.version_option(__version__, package_name="assocpriv")
 @click.option("-q", "--quiet", is_flag=True, help="Say results, warnings and errors only: no notes, no progress.")
 @click.option("-v", "--verbose", is_flag=True, help="Also say what it took.")
-def main(quiet: bool, verbose: bool) -> None:
+@click.option("--force", is_flag=True, help="Replace existing files.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def main(quiet: bool, verbose: bool, force: bool, as_json: bool) -> None:
     """Mine association rules from baskets nobody may see.
 
     Clients randomize their baskets under a proven promise; the server finds frequent itemsets and rules from the
@@ -146,6 +165,7 @@ def main(quiet: bool, verbose: bool) -> None:
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose exclude each other")
     talk_as(verbose - quiet)
+    given_to_all(force=force, json=as_json)
     tell_when_compiling(None if quiet else say_compiling)
 
 

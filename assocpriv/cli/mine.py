@@ -1,7 +1,6 @@
-"""The server's side of baskets: the commands mine, rules, ask, page.
+"""The server's side of baskets: the commands mine, rules, ask.
 
 mine: itemsets from reports alone. rules: association rules from mined itemsets. ask: chosen itemsets and rules.
-page: what was found, or withheld, as a page for a browser.
 """
 
 import csv
@@ -16,23 +15,13 @@ from assocpriv.cli import options as opt
 _ARROW = "=>"
 
 
-@click.command()
+@opt.command()
 @opt.reports_argument
 @click.option("--min-support", metavar="S", help=opt.LEAST_SUPPORT)
 @click.option("--max-itemset", type=opt.WHOLE, help="Largest itemsets.  [default: the plan's]")
 @click.option("--certain", metavar="C", help="Mark what is frequent for sure, as 95%: on average at most 5% false.")
-@opt.choice(
-    "--certain-by",
-    ["split", "all"],
-    "Which reports choose and test: 3 in 10 choose and the others test, or all do both.",
-)
-@opt.level_option
-@opt.memory_option
-@opt.backend_options
 @opt.table_output_option
-@click.option(
-    "--html", type=opt.OUTPUT, help="Page to write (.html): what was found, for a browser, as assocpriv page."
-)
+@click.option("--html", type=opt.OUTPUT, help="Page to write (.html): what was found, for a browser.")
 @click.option(
     "--top",
     type=opt.WholeRange(0),
@@ -43,12 +32,15 @@ _ARROW = "=>"
 @opt.all_option
 @opt.row_options
 @opt.usual("--sort", default="sure", help="Order of the rows: sure (of every size its share), support, size or name.")
+@opt.rare(
+    opt.level_option,
+    opt.memory_option,
+    opt.spark_option,
+)
 @opt.result_options
 def mine(
     reports: tuple[Path, ...],
-    memory: int | None,
-    backend: str,
-    master: str | None,
+    spark: str | None,
     output: Path | None,
     html: Path | None,
     top: int | None,
@@ -63,22 +55,16 @@ def mine(
     \b
     Example:
       assocpriv mine reports.parquet -o itemsets.parquet
-      assocpriv mine reports.parquet --html itemsets.html
-      assocpriv mine reports.parquet --min-support 2% --all
-      assocpriv mine reports.parquet --top 64
-      assocpriv mine first.parquet second.parquet
       assocpriv mine reports.parquet --min-support 2% --certain 95%
       assocpriv mine reports.parquet --contains milk --size 2..3
-      assocpriv mine reports --backend spark --master spark://host:7077
     """
     wanted = top if options["min_support"] is None and top else None
     shown = ap.ItemsetFilter(*(options.pop(name) for name in ("contains", "size", "sort")))
     opt.check_table_output(output, force, reports)
     opt.check_page_output(html, force, reports)
-    collections = opt.open_collections(reports, backend, master)
+    collections = opt.open_collections(reports, spark)
     shown.check([each.plan for each in collections])
-    asked: Any = {"top": wanted, "memory_bytes": memory, "progress": opt.Progress()}
-    frame = ap.mine(collections, light=True, **asked, **options)
+    frame = ap.mine(collections, light=True, top=wanted, progress=opt.Progress(), **options)
     if output is not None:
         ap.write_itemsets(frame, output, force=force)
         opt.say_written(output)
@@ -93,11 +79,10 @@ def mine(
     )
 
 
-@click.command()
+@opt.command()
 @click.argument("itemsets", type=opt.PATH)
 @opt.usual("--min-confidence", default="50%", help="Least confidence of a rule, as 60% or 0.6.")
 @opt.row_options
-@click.option("--antecedent-size", metavar="K", help="Rules with so many items in the antecedent, as 1 or 1..2.")
 @click.option("--antecedent", multiple=True, metavar="ITEM", help="Rules with this item in the antecedent; repeatable.")
 @click.option("--consequent", multiple=True, metavar="ITEM", help="Rules with this item in the consequent; repeatable.")
 @click.option("--prune", is_flag=True, help="Leave out rules that fewer items, or none, predict as well.")
@@ -112,7 +97,7 @@ def rules(itemsets: Path, output: Path | None, top: int, everything: bool, force
     \b
     Example:
       assocpriv rules itemsets.parquet --min-confidence 60% -o rules.csv
-      assocpriv rules itemsets.parquet --sort lift --antecedent-size 1..2
+      assocpriv rules itemsets.parquet --sort lift --size 2..3
       assocpriv rules itemsets.parquet --min-confidence 30% --consequent eggs --prune
     """
     opt.check_table_output(output, force, [itemsets])
@@ -127,22 +112,16 @@ def rules(itemsets: Path, output: Path | None, top: int, everything: bool, force
     )
 
 
-@click.command()
+@opt.command()
 @opt.reports_argument
 @click.option("--itemset", "itemsets", multiple=True, metavar="NAMES", help='Names with commas, as "milk,bread".')
 @click.option("--rule", "rules", multiple=True, metavar="RULE", help='Two itemsets, as "milk,bread => eggs".')
 @opt.level_option
 @opt.memory_option
-@opt.backend_options
-@opt.json_option
+@opt.spark_option
+@opt.takes("json")
 def ask(
-    reports: tuple[Path, ...],
-    itemsets: tuple[str, ...],
-    rules: tuple[str, ...],
-    memory: int | None,
-    backend: str,
-    master: str | None,
-    **errors: Any,
+    reports: tuple[Path, ...], itemsets: tuple[str, ...], rules: tuple[str, ...], spark: str | None, **options: Any
 ) -> None:
     """Tell the supports of chosen itemsets, and rules, from REPORTS (files, or folders of them).
 
@@ -154,8 +133,8 @@ def ask(
     if not itemsets and not rules:
         raise click.UsageError("give at least one --itemset or --rule")
     questions = [_names(text, "--itemset") for text in itemsets], [_rule(text) for text in rules]
-    collections = opt.open_collections(reports, backend, master)
-    answers = ap.answer(collections, *questions, memory_bytes=memory, progress=opt.Progress(), **errors)
+    collections = opt.open_collections(reports, spark)
+    answers = ap.answer(collections, *questions, progress=opt.Progress(), **options)
     opt.show_result(lambda: ap.show.itemsets.answer_record(answers), lambda: ap.show.itemsets.answer_lines(answers))
 
 
@@ -181,28 +160,3 @@ def _rule(text: str) -> tuple[list[str], list[str]]:
     left, right = pieces[at].split(_ARROW)
     sides = '"'.join([*pieces[:at], left]), '"'.join([right, *pieces[at + 1 :]])
     return _names(sides[0].strip(), "--rule"), _names(sides[1].strip(), "--rule")
-
-
-@click.command()
-@click.argument("found", type=opt.PATH)
-@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Page to write (.html), whole in one file.")
-@click.option("--plan", type=opt.PATH, help="The plan it was found with: its promise is said on the page.")
-@opt.usual("--min-confidence", default="50%", help="Least confidence of the rules shown, as 60% or 0.6.")
-@click.option("--title", help="The page's heading.")
-@opt.force_option
-def page(found: Path, output: Path, plan: Path | None, min_confidence: str, title: str | None, force: bool) -> None:
-    """Make a page of what was FOUND: how sure it is, the promise, what could not be seen, whether it may be published.
-
-    FOUND is a file of itemsets (mine -o), of distributions (numeric reconstruct -o found.json), of a tree (numeric tree
-    -o), or the report of a suppression (suppress --report). The page is one file, loads nothing from elsewhere, and
-    holds no report, no basket and no record.
-
-    \b
-    Example:
-      assocpriv mine reports.parquet -o itemsets.parquet
-      assocpriv page itemsets.parquet --plan plan.json -o itemsets.html
-      assocpriv page distributions.json -o distributions.html
-    """
-    opt.check_page_output(output, force, [found, *([] if plan is None else [plan])])
-    ap.show.pages.write_page(found, output, plan, force=force, min_confidence=min_confidence, title=title)
-    opt.say_written(output, "page")

@@ -28,20 +28,79 @@ from assocpriv.promise.errors import counted as counted
 from assocpriv.show.terminal import Progress as Progress
 from assocpriv.show.terminal import can_draw, decorated, fitted, harmless, has_colours, is_terminal, talk
 
-_VERBOSITY = "assocpriv.verbosity"
-_AS_JSON = "assocpriv.as_json"  # where show_result looks
+_VERBOSITY, _GIVEN, _RUN, _ALL = "assocpriv.verbosity", "assocpriv.given", "assocpriv.run", "assocpriv.all"
+_ALL_COMMANDS = {  # options that mean the same in all commands, before or after the command's name
+    "force": "replace existing files",
+    "json": "print one JSON object",
+}
 LEAST_SUPPORT = "Least support, as 2% or 0.02.  [default: the least that is likely to be told from noise]"
 ROWS = 50  # shown as text
-_SEPARATORS = (",", ";", "|", "tab", "blank")
+_SEPARATOR = re.compile(r"separator=(?:[,;|]|comma|semicolon|tab|bar|blank)")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE | re.ASCII)
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-# ---- groups of commands
+# ---- commands
+
+
+class Command(click.Command):
+    """A command that says which of the options of all commands are of use to it, and whether it has rarer ones."""
+
+    @property
+    def taken(self) -> list[str]:
+        """Which of the options of all commands it takes."""
+        return [name for name in _ALL_COMMANDS if name in getattr(self.callback, "taken", ())]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words after the command's name; --help-all shows the rarer options, too."""
+        ctx.meta[_ALL] = "--help-all" in args
+        return super().parse_args(ctx, ["--help"] if ctx.meta[_ALL] else args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Add those of all commands, which stand in one place."""
+        rarer = [option for option in self.params if isinstance(option, click.Option) and option.hidden]
+        for option in rarer:
+            option.hidden = not ctx.meta[_ALL]
+        super().format_options(ctx, formatter)
+        for option in rarer:
+            option.hidden = True
+        said = [f"--{name} ({_ALL_COMMANDS[name]})" for name in self.taken]
+        said += ["--help-all (show rarer options)"] * bool(rarer and not ctx.meta[_ALL])
+        formatter.write_paragraph()
+        formatter.write_text(", ".join(["Also -q, -v (say less, or more)", *said]) + ".")
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; an option of all commands that is of no use here is refused."""
+        ctx.meta[_RUN] = self
+        asked = ctx.meta.get(_GIVEN, set())
+        for name in asked - set(self.taken):
+            what = "prints no result" if name == "json" else "writes no file"
+            raise click.UsageError(f"{self.name} {what}; leave --{name} out", ctx)
+        if "force" in self.taken:
+            ctx.params["force"] = "force" in asked
+        return super().invoke(ctx)
+
+
+def command(*arguments: Any, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
+    """Return what makes a command of a function."""
+    return click.command(*arguments, cls=Command, **settings)
+
+
+def takes(*names: str) -> Callable[[_F], _F]:
+    """Return what notes that a command takes some of the options of all commands; ``force`` becomes an argument."""
+
+    def decorate(function: _F) -> _F:
+        function.taken = (*names, *getattr(function, "taken", ()))  # type: ignore[attr-defined]
+        return function
+
+    return decorate
 
 
 class LazyGroup(click.Group):
-    """A group of commands, each loaded when it is asked for; ``homes`` says where: ``module:function`` by name."""
+    """A group of commands, each loaded when it is asked for; ``homes`` says where: ``module:function`` by name.
+
+    Options of all commands may stand anywhere before ``--``: the group of all takes them.
+    """
 
     def __init__(self, *args: Any, homes: dict[str, str] | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -50,6 +109,15 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of all commands."""
         return list(self._homes)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the options of all commands from wherever they stand, and read the other words."""
+        if ctx.parent is None:
+            end = args.index("--") if "--" in args else len(args)
+            flags = [each for each in self.params if getattr(each, "is_flag", False) and each.name != "version"]
+            own = {word for each in flags for word in each.opts}
+            args = sorted(args[:end], key=lambda word: word not in own) + args[end:]
+        return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find a command; say which one was likely meant where there is none."""
@@ -67,11 +135,16 @@ class LazyGroup(click.Group):
         """Return a command."""
         if cmd_name not in self._homes:
             return None
-        command: click.Command = load(self._homes[cmd_name])
-        return command
+        found: click.Command = load(self._homes[cmd_name])
+        return found
 
 
 # ---- talk
+
+
+def given_to_all(**flags: bool) -> None:
+    """Note which options of all commands were given."""
+    click.get_current_context().meta[_GIVEN] = {name for name, is_given in flags.items() if is_given}
 
 
 def talk_as(verbosity: int) -> None:
@@ -108,7 +181,7 @@ def _tell(lines: Iterable[str], word: str = "", **style: Any) -> None:
     if sys.stderr is None:  # closed
         return
     Progress.make_room()
-    for line in lines:
+    for line in map(in_options, lines):
         for part in talk(line, word, sys.stderr, **style):
             click.echo(part, err=True, color=has_colours(sys.stderr))
 
@@ -139,6 +212,24 @@ def showing_warnings() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = lambda message, *_where: warn([str(message)])
         yield
+
+
+def in_options(text: str) -> str:
+    """Name arguments as the command that runs does: ``empty='keep'`` becomes ``--empty keep``."""
+    context = click.get_current_context(silent=True)
+    command = None if context is None else context.meta.get(_RUN)
+    own = [each for each in command.params if isinstance(each, click.Option)] if command is not None else []
+    names = {str(each.name): max(each.opts, key=len) for each in own} | {"force": "--force"}
+    names |= {"itemset_size": "--itemset-size", "reports_per_person": "--reports-per-person"}  # of plan, for a next one
+
+    def written(found: re.Match[str]) -> str:
+        if found[2] is None and "_" not in found[1]:
+            return found[0]  # a word like any other
+        value = (found[2] or "=")[1:]
+        value = "" if value == "True" else value
+        return f"{names[found[1]]} {value if ' ' in value else value.strip(chr(39))}".strip()
+
+    return re.sub(rf"\b({'|'.join(names)})\b(=(?:'[^']*'|[\w.]+|))?", written, text)
 
 
 def say_written(output: Path, what: str = "table") -> None:
@@ -183,7 +274,7 @@ class Refused(click.ClickException):
 
 def wants_json() -> bool:
     """Return whether the result is wanted as JSON instead of text."""
-    return bool(click.get_current_context().meta[_AS_JSON])
+    return "json" in click.get_current_context().meta[_GIVEN]
 
 
 def show_result(record: Callable[[], Any], lines: Callable[[], list[str]]) -> None:
@@ -212,6 +303,8 @@ def show_lines(lines: list[str]) -> None:
 def given(name: str) -> bool:
     """Return whether an option was given, and is not its default."""
     context = click.get_current_context()
+    if name in _ALL_COMMANDS:
+        return name in context.meta[_GIVEN]
     return context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
 
 
@@ -219,9 +312,18 @@ def refuse_given(names: Iterable[str], why: str) -> None:
     """Refuse options that do not go together with another one."""
     context = click.get_current_context()
     for name in names:
-        parameter = next(each for each in context.command.params if each.name == name)
         if given(name):
-            raise click.UsageError(f"{max(parameter.opts, key=len)} {why}")
+            options = [max(each.opts, key=len) for each in context.command.params if each.name == name]
+            raise click.UsageError(f"{next(iter(options), f'--{name}')} {why}")
+
+
+def of_kind(options: dict[str, Any], kind: str, own: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+    """Return the options that a kind of plan has, as ``own`` says; refuse others that were given."""
+    taken = own.get(kind, ())
+    for name in [name for name in options if name not in taken]:
+        kinds = " or ".join(each for each, names in own.items() if name in names)
+        refuse_given([name], f"goes with a plan of the kind {kinds}; this one is of the kind {kind}")
+    return {name: value for name, value in options.items() if name in taken}
 
 
 def require(names: Iterable[str]) -> None:
@@ -238,6 +340,10 @@ def require(names: Iterable[str]) -> None:
 
 class _PlainDigits(click.ParamType):  # type: ignore[type-arg]  # generic in some releases of click alone
     """Takes no digits but 0 to 9, where Python's numbers take those of any script."""
+
+    def get_metavar(self, *_where: Any, **_more: Any) -> str:
+        """Return what stands for a number in help."""
+        return "N"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number, or refuse it as click does."""
@@ -272,14 +378,6 @@ class _Output(click.Path):
 
 
 PATH, OUTPUT = click.Path(path_type=Path), _Output(path_type=Path)
-
-
-def _to_separator(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
-    """Take a separator as a word or as the character itself."""
-    word = {"\t": "tab", "\\t": "tab", " ": "blank"}.get(text or "", text)
-    if word is not None and word not in _SEPARATORS:
-        raise click.BadParameter(f"give one of {' '.join(_SEPARATORS)}")
-    return word
 
 
 def _to_bytes(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
@@ -323,80 +421,47 @@ def choice(name: str, words: Sequence[str], help: str, default: str | None = Non
 
 
 def rare(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
-    """Return one decorator for options that only --help-all shows, and that option."""
+    """Return one decorator for options that only --help-all shows."""
 
     def decorate(function: _F) -> _F:
         known = len(getattr(function, "__click_params__", []))
         function = joined(*decorators)(function)
         for option in function.__click_params__[known:]:  # type: ignore[attr-defined]
             option.hidden = True
-        return _help_all_option(function)
+        return function
 
     return decorate
 
 
-def _show_all_help(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        for option in context.command.params:
-            if isinstance(option, click.Option):
-                option.hidden = False
-        click.echo(context.get_help(), color=context.color)
-        context.exit()
-
-
-_help_all_option = click.option(
-    "--help-all",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_show_all_help,
-    help="Show this message and the rarer options.",
-)
-json_option = click.option(
-    "--json",
-    is_flag=True,
-    expose_value=False,
-    callback=lambda context, _, value: context.meta.update({_AS_JSON: value}),
-    help="Print one JSON object instead of text.",
-)
-force_option = click.option("--force", is_flag=True, help="Replace existing files.")
-result_options = joined(force_option, json_option)
+result_options = takes("force", "json")
 plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="The published plan.")
-plan_output_options = joined(
-    click.option("-o", "--output", type=OUTPUT, required=True, help="Plan file to write (JSON)."), result_options
-)
 epsilon_option = click.option(
     "--epsilon", help="The promise as ε of local differential privacy, 2.5 or ln19; instead of --posterior."
 )
 memory_option = click.option(
     "--memory",
+    "memory_bytes",
     metavar="SIZE",
     callback=_to_bytes,
     help="What of the data may be held at a time, as 500MB or 2GB.  [default: a quarter of the free memory]",
 )
-separator_option = click.option(
-    "--separator", metavar="CHAR", callback=_to_separator, help="Of cells: , ; | tab or blank."
-)
 layout_option = click.option(
     "--layout",
     metavar="WORDS",
-    help="Of the baskets, as read as: shows it: 'long transaction=receipt item=product separator=; header=no', "
-    "one-hot, lines, dat or list.  [default: by the first lines]",
+    help="How a file lies, as 'long transaction=receipt item=product separator=; header=no', one-hot, lines, dat or "
+    "list; of a table 'separator=;'.  [default: by the first lines]",
 )
-basket_options = joined(
-    layout_option,
+rules_options = joined(
     choice("--unknown", ["error", "drop"], "Items outside the catalogue."),
     choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
     choice("--empty", ["error", "keep"], "Empty baskets."),
 )
 reports_argument = click.argument("reports", type=PATH, nargs=-1, required=True)
-backend_options = joined(
-    choice("--backend", ["local", "spark"], "Who counts: this machine, or Spark's tasks (extra assocpriv[spark])."),
-    click.option(
-        "--master",
-        metavar="URL",
-        help="Of Spark: local[2], spark://host:7077, yarn, sc://host:15002.  [default: local[*]]",
-    ),
+missing_option = click.option(
+    "--missing", metavar="WORD", multiple=True, help="Of a table: a word for a missing value, as ?; may be repeated."
+)
+spark_option = click.option(
+    "--spark", metavar="URL", help="Spark's tasks count: local[*], spark://host:7077, yarn, sc://host:15002."
 )
 level_option = usual("--confidence-level", default="95%", help="Of the intervals, as 95% or 0.95.")
 all_option = click.option("--all", "everything", is_flag=True, help="Show what is likely but less sure, too, marked ?.")
@@ -441,24 +506,28 @@ def require_promise(options: dict[str, Any]) -> "ap.Breach":
 # ---- files
 
 
-def open_reports(paths: Sequence[Path], backend: str, master: str | None) -> Any:
-    """Open files of reports for whoever counts them.
-
-    Raises:
-        UsageError: a master, and nobody who has one.
-    """
-    if backend == "spark":
-        return ap.spark.read_reports(paths, master=master or "local[*]")
-    if master is not None:
-        raise click.UsageError("--master goes with --backend spark")
-    return ap.read_reports(paths)
+def open_reports(paths: Sequence[Path], spark: str | None) -> Any:
+    """Open files of reports for whoever counts them: this machine, or Spark's tasks."""
+    return ap.read_reports(paths) if spark is None else ap.spark.read_reports(paths, master=spark)
 
 
-def open_collections(paths: Sequence[Path], backend: str, master: str | None) -> list[Any]:
-    """Open files of reports of one or several plans; raises as :func:`open_reports`."""
+def open_collections(paths: Sequence[Path], spark: str | None) -> list[Any]:
+    """Open files of reports of one or several plans."""
     from assocpriv.files.reports import by_plan
 
-    return [open_reports(each, backend, master) for each in by_plan(paths)]
+    return [open_reports(each, spark) for each in by_plan(paths)]
+
+
+def table_reading(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the layout out of options, and return how a table is read: of its layout only a separator can be said.
+
+    Raises:
+        UsageError: something else was said.
+    """
+    said = options.pop("layout")
+    if said is not None and not _SEPARATOR.fullmatch(said):
+        raise click.UsageError("of a table --layout says the separator alone, as 'separator=;'")
+    return {"separator": None if said is None else said.removeprefix("separator=")}
 
 
 def check_table_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:

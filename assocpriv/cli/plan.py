@@ -10,14 +10,26 @@ from typing import Any
 import click
 
 import assocpriv as ap
+from assocpriv.cli import asking
 from assocpriv.cli import options as opt
 
 _NAMES = ("items", "catalogue", "taxonomy", "leave_out")
 _KNOWN = ("reports", "reports_per_person", "mean_size", "itemset_size", "transaction_size", "paper")
+
+
+def _to_answer(_context: click.Context, _option: click.Parameter, text: str | None) -> "int | str | None":
+    """Take a number of columns, or the word all."""
+    if text is None or text == "all":
+        return text
+    if not (text.isascii() and text.isdigit()):
+        raise click.BadParameter("give a number of columns, or all")
+    return int(text)
+
+
 _names_options = opt.joined(
+    click.option("--schema", type=opt.PATH, help="Of a table instead: TOML that names its columns."),
     click.option("--items", type=opt.WHOLE, help="Number of items, named 0 … N−1."),
     click.option("--catalogue", type=opt.PATH, help="File of item names, one a line."),
-    click.option("--taxonomy", type=opt.PATH, help="CSV: in each line a name, its parent, the parent's parent …"),
 )
 _promise_options = opt.joined(
     click.option("--prior", help="Belief before a report, as 5% or 0.05."),
@@ -29,34 +41,43 @@ _known_options = opt.joined(
     opt.usual(
         "--reports-per-person",
         default=1,
-        help="R: reports that one person may send; the promise covers all of them together.",
+        help="R: reports of one person; the promise covers all of them together.",
     ),
     click.option(
         "--mean-size", type=opt.NUMBER, help="Items of a basket on average, items sold over receipts.  [default: 6]"
     ),
-    click.option("--like", type=opt.PATH, help="A sample of baskets instead, which says how large they are."),
-    click.option("--itemset-size", type=opt.WHOLE, help="K: largest itemsets to estimate.  [default: 3]"),
-    click.option("--transaction-size", type=opt.WHOLE, help="M: baskets are sampled to M items.  [default: chosen]"),
 )
 _rare_options = opt.rare(
+    click.option("--taxonomy", type=opt.PATH, help="CSV: in each line a name, its parent, the parent's parent …"),
+    click.option("--like", type=opt.PATH, help="In place of --mean-size: a sample of baskets, which says how large."),
+    click.option("--itemset-size", type=opt.WHOLE, help="K: largest itemsets to estimate.  [default: 3]"),
+    click.option("--transaction-size", type=opt.WHOLE, help="M: baskets are sampled to M items.  [default: chosen]"),
     click.option(
         "--find",
         metavar="SUPPORT",
-        help="Look for what finds this support in whole baskets, as 1%: a small ε for --reports, or few reports for a "
-        "promise.",
+        help="Look for what finds this support of pairs (of --itemset-size items) in whole baskets, as 1%: a small ε "
+        "for --reports, or few reports for a promise.",
     ),
-    click.option("--size", type=opt.WHOLE, help="Of --find: items of the itemsets.  [default: 2]"),
     click.option(
         "--leave-out", type=opt.PATH, help="File of names that clients drop, with all below them, one a line."
     ),
     opt.choice("--others", ["error", "drop"], "What clients do with names that lead to no item."),
     click.option("--paper", is_flag=True, help="The choice of the 2003 paper for this --transaction-size."),
     opt.layout_option,
-    opt.force_option,
+    click.option(
+        "--answer",
+        metavar="K|all",
+        callback=_to_answer,
+        help="Of a schema: protected columns that a report answers, labels apart.  [default: whichever errs least]",
+    ),
 )
+_OF_SCHEMA = ("answer",)
+_OF_BASKETS = (
+    *_NAMES, "others", "mean_size", "like", "itemset_size", "transaction_size", "find", "paper", "layout",
+)  # fmt: skip
 
 
-@click.command()
+@opt.command()
 @click.argument("baskets", type=opt.PATH, nargs=-1)
 @click.option("-o", "--output", type=opt.OUTPUT, help="File of names to write, one a line.  [default: standard output]")
 @opt.usual("--min-count", default=1, help="Baskets that a name must be in.", type=opt.WholeRange(1))
@@ -116,33 +137,42 @@ def _check(path: Path, baskets: tuple[Path, ...], layout: str | None) -> None:
     )
 
 
-@click.command()
+@opt.command()
 @_names_options
 @_promise_options
 @_known_options
 @click.option("-o", "--output", type=opt.OUTPUT, help="Plan file to write (JSON); required without --find.")
-@opt.json_option
 @_rare_options
-def plan(output: Path | None, force: bool, **options: Any) -> None:
-    """Choose the plan that tells most of whole baskets inside a promise.
+@opt.result_options
+def plan(output: Path | None, force: bool, schema: Path | None, answer: "int | str | None", **options: Any) -> None:
+    """Choose the plan that tells most of whole baskets inside a promise; with --schema, of a table's columns.
 
     The promise: no report lifts a belief from PRIOR to POSTERIOR, or a belief's opposite the other way; or as EPSILON
     of local differential privacy. 5% to 10% is strict, 5% to 50% (which is ln 19) usual, 1% to 50% lenient; what each
     means and costs: assocpriv privacy --explain
 
+    On a terminal, without options, it asks.
+
     \b
     Example:
       assocpriv plan --items 1000 --prior 5% --posterior 50% -o plan.json
-      assocpriv plan --catalogue names.txt --epsilon 2.5 --mean-size 4.4 --reports 50000 -o plan.json
-      assocpriv plan --items 1000 --epsilon 2.5 --like sample.dat -o plan.json
-      assocpriv plan --items 1000 --find 3% --size 2 --reports 1000000
+      assocpriv plan --catalogue names.txt --epsilon 2.5 --reports 50000 -o plan.json
+      assocpriv plan --schema schema.toml -o plan.json
     """
+    if asking.is_wanted():
+        asking.run_answers()
+        return
+    if schema is not None:
+        opt.refuse_given(_OF_BASKETS, "is said of baskets, and --schema of a table")
+        opt.require(("output",))
+        _plan_table(schema, output, force=force, answer=answer, **options)
+        return
+    opt.refuse_given(_OF_SCHEMA, "goes with --schema")
     names = ap.NameSource(**{name: options[name] for name in _NAMES})
     if options["find"] is None:
         opt.require(("output",))
-        opt.refuse_given(("size",), "goes with --find")
     if (options["items"] is None) == (options["catalogue"] is None):
-        raise click.UsageError("give one of --items and --catalogue")
+        raise click.UsageError("give one of --items and --catalogue, or --schema for a table")
     if output is not None:
         sample = [] if options["like"] is None else [options["like"]]
         opt.check_writable(output, force=force, inputs=[*names.paths, *sample])
@@ -163,6 +193,20 @@ def plan(output: Path | None, force: bool, **options: Any) -> None:
     )
 
 
+def _plan_table(
+    schema: Path, output: Path | None, *, force: bool, reports: int, reports_per_person: int, **options: Any
+) -> None:
+    """Choose how each column of a table is released."""
+    assert output is not None
+    promise = opt.take_promise(options)
+    opt.check_writable(output, force=force, inputs=[schema])
+    told = {"reports": reports, "reports_per_person": reports_per_person, "answer": options["answer"]}
+    made = ap.numeric.plan_table(schema, promise, **told)
+    ap.write_plan(made, output, force=force)
+    described = ap.show.plans.describe_plan(made, reports)
+    opt.show_result(described.record, described.lines)
+
+
 def _sizes_of(path: Path, items: Any, rules: Any, layout: str | None) -> Any:
     """Return how large the sample's baskets are; say how many there are, and what of them is not in the catalogue."""
     counts = ap.sample_sizes(path, items, rules, layout, opt.Progress().stage("reading"))
@@ -175,7 +219,7 @@ def _sizes_of(path: Path, items: Any, rules: Any, layout: str | None) -> Any:
 
 def _found(items: Any, promise: Any, known: dict[str, Any], options: dict[str, Any]) -> Any:
     """Return the plan that finds a support, looking for what is not given: the reports or the promise."""
-    known = known | {"size": 2 if options["size"] is None else options["size"], "promise": promise}
+    known = known | {"size": options["itemset_size"] or 2, "promise": promise}
     for name in ("reports", "itemset_size"):
         if not opt.given(name):
             del known[name]
@@ -184,12 +228,13 @@ def _found(items: Any, promise: Any, known: dict[str, Any], options: dict[str, A
     return ap.find_plan(options["find"], items, progress=opt.Progress().stage("planning"), **known)
 
 
-@click.command()
+@opt.command()
 @click.argument("itemsets", type=opt.PATH)
 @click.option("--plan", "plan_path", type=opt.PATH, required=True, help="The plan that ITEMSETS were mined with.")
 @opt.usual("--best", default=100, help="Items of the short catalogue.")
 @click.option("--reports", type=opt.WHOLE, help="People who will answer.  [default: as many as in ITEMSETS]")
-@opt.plan_output_options
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Plan file to write (JSON).")
+@opt.result_options
 def refine(itemsets: Path, plan_path: Path, best: int, reports: int | None, output: Path, force: bool) -> None:
     """Plan a collection of OTHER people: the likeliest items of mined ITEMSETS become its short catalogue.
 

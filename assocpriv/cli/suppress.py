@@ -8,18 +8,17 @@ import click
 import assocpriv as ap
 from assocpriv.cli import options as opt
 
-_OF_TABLES = ("class_column", "bins", "category", "mark", "missing", "memory", "separator")
-_OF_BASKETS = ("layout", "repeats", "empty")
+_OF_TABLES = ("class_column", "bins", "category", "mark", "missing", "memory_bytes")
+_OF_BASKETS = ("repeats", "empty")
 _WRITING = ("output", "report", "mark", "force")
 _basket_options = opt.joined(
     opt.layout_option,
-    opt.separator_option,
     opt.choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
     opt.choice("--empty", ["error", "keep"], "Empty baskets."),
 )
 
 
-@click.command()
+@opt.command()
 @click.argument("table", type=opt.PATH)
 @click.option("--templates", type=opt.PATH, required=True, help="File of templates, TOML or JSON.")
 @click.option("--check", "only_check", is_flag=True, help="List the inferences above their bounds; write nothing.")
@@ -36,9 +35,7 @@ _basket_options = opt.joined(
     "--category", metavar="COLUMN", multiple=True, help="A column of numbers that are categories; repeatable."
 )
 @opt.usual("--mark", default="*", help="Text that stands for suppressed values.")
-@click.option(
-    "--missing", metavar="WORD", multiple=True, help="A word that stands for a missing value, as ?; may be repeated."
-)
+@opt.missing_option
 @opt.memory_option
 @_basket_options
 @opt.result_options
@@ -71,8 +68,8 @@ def suppress(table: Path, templates: Path, only_check: bool, output: Path | None
 def _suppress_table(table: Path, templates: Path, output: Path | None, options: dict[str, Any]) -> None:
 
     progress = opt.Progress()
-    shared = {name: options[name] for name in ("class_column", "bins", "category", "separator", "missing")}
-    shared |= {"bins": list(options["bins"]) or None, "memory_bytes": options["memory"]}
+    shared = {name: options[name] for name in ("class_column", "bins", "category", "missing", "memory_bytes")}
+    shared |= {"bins": list(options["bins"]) or None} | opt.table_reading(options)
     if output is None:
         found = ap.suppress.check(table, templates, progress=progress.stage("reading"), **shared)
         opt.show_result(lambda: ap.suppress.check_record(found), lambda: ap.show.suppression.check_lines(found))

@@ -495,7 +495,7 @@ def report(
             ):
                 raise BasketError(
                     "the basket is empty, as after a pipe that failed; if nothing was bought, report that with "
-                    "--empty keep (empty='keep')"
+                    "empty='keep'"
                 )
             before = book.spent(plan)
             sent = book.report(record, plan, occasion=occasion)

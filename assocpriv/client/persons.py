@@ -68,7 +68,7 @@ def keep_of_each(
     if several.any():
         raise BasketError(
             f"{counted(int(several.sum()), 'transaction')} of several persons; each must be one person's; check "
-            "transaction= of the layout and the column of persons (--person)"
+            "transaction= of the layout and the column that person names"
         )
     return Kept(chosen(whose, most, entropy or SystemEntropy()), len(whose), len(np.unique(whose)))
 

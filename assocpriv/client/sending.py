@@ -117,7 +117,7 @@ class Collector:
         scheme, host, _, _ = self._parts()
         if scheme == "http" and not self.insecure and not _is_loopback(host):
             raise CollectorError(
-                f"{self.url} is not encrypted; give its https:// address, or --insecure (insecure=True) if anybody on "
+                f"{self.url} is not encrypted; give its https:// address, or insecure=True if anybody on "
                 "the way may see who reports, and may change the plan"
             )
         if not self.patience_seconds >= 0:  # nor is it no number
@@ -400,8 +400,7 @@ def _prepared(record: Any, plan: "PublishedPlan", collector: Collector, device: 
         record = parse_values(record, plan)
     if device.empty == "error" and takes_names(plan) and isinstance(record, Sized) and not len(record):
         raise BasketError(
-            "the basket is empty, as after a pipe that failed; if nothing was bought, report that with "
-            "--empty keep (empty='keep')"
+            "the basket is empty, as after a pipe that failed; if nothing was bought, report that with empty='keep'"
         )
     return ask_for(record, plan, ask, max_level=device.max_level)
 
@@ -431,7 +430,7 @@ def send_waiting(collector: Collector, device: Device) -> SentWaiting:
 
 def _send(submissions: list[Submission], collector: Collector, device: Device) -> None:
     """Send reports of one plan, and note in the ledger that the collector has them."""
-    kept = "the report waits in the ledger: run this again, or with --unsent (send_unsent), to send it"
+    kept = "the report waits in the ledger: run this again, or send_unsent (on the command line --unsent), to send it"
     headers = {"Assocpriv-Plan": submissions[0].plan_id, "Content-Type": "application/octet-stream"}
     body = b"".join(each.submission_id + each.report for each in submissions)
     with _saying(kept):

@@ -164,7 +164,7 @@ def _numbers(values: Any, column: NumberInput, cells: CellOptions, counts: Predi
         row = counts.records + int(np.flatnonzero(wrong)[0]) + 1
         raise RecordError(
             f"column {column.name} has no number in record {row:,}; correct it, or name a word for missing values with "
-            "missing= (--missing)"
+            "missing="
         )
     counts.missing[column.name] += int(np.isnan(numbers).sum())
     counts.outside[column.name] += int(((numbers < column.low) | (numbers > column.high)).sum())
@@ -207,7 +207,7 @@ def _predicted(
             if column in map(str.strip, batch.schema.names):
                 raise RecordError(
                     f"{table.name}: the table has a column {column!r} already; give the new one another name with "
-                    "column= (--column)"
+                    "column="
                 )
             classes = step(partial(_predict, batch, model, cells, counts))
             yield batch.append_column(column, to_arrow(classes).cast(pa.string()))

@@ -151,7 +151,7 @@ def _check_demonstration(plan: object, *, keys: bool) -> None:
 
     check_demonstration(plan)
     if keys:
-        raise PlanError("visitors of a demonstration have no keys; serve it without --keys (keys=False)")
+        raise PlanError("visitors of a demonstration have no keys; serve it without keys")
 
 
 def _add_demonstration(service: "Service", plan: "PublishedPlan", folder: Path, *, demo: bool) -> None:
@@ -185,7 +185,7 @@ def _listening(host: str, port: int) -> Any:
     except (OSError, OverflowError) as error:
         reason = str(getattr(error, "strerror", None) or error).partition(" (while attempting")[0]
         raise FileError(
-            f"cannot listen at {host or 'no address'}, port {port}: {reason}; choose another --host or --port"
+            f"cannot listen at {host or 'no address'}, port {port}: {reason}; choose another host= or port="
         ) from None
     with listener:
         yield listener

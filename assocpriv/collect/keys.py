@@ -103,7 +103,7 @@ def revoke_key(folder: Path, number: int) -> SourceKey:
     with _changing(folder) as keys:
         place = next((place for place, each in enumerate(keys) if each.number == number), None)
         if place is None:
-            raise FileError(f"{folder} has no key {number}; assocpriv collector keys list {folder} shows all")
+            raise FileError(f"{folder} has no key {number}; assocpriv collector keys {folder} shows all")
         if keys[place].revoked:
             raise FileError(f"key {number} is revoked already")
         keys[place] = replace(keys[place], revoked=True)

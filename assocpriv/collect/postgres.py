@@ -135,7 +135,7 @@ class PostgresUrl:
     def told(error: Exception) -> str:
         """Return what an error says, on one line; libpq tells users and hosts, no passwords."""
         text = " ".join(str(error).split()) or type(error).__name__
-        return text + "; name it in the URL of --store (store=), or in a file PGPASSFILE" * ("no password" in text)
+        return text + "; name it in the URL of store=, or in a file PGPASSFILE" * ("no password" in text)
 
 
 def _first_line(path: Path) -> str:

@@ -37,7 +37,7 @@ def check_writable(path: str | PathLike[str], *, force: bool, inputs: Iterable[s
         if target.is_symlink() and not target.exists() and not force:
             raise FileError(f"{target} is a link that leads nowhere; choose another name")
         if target.exists() and not force:
-            raise FileError(f"{target} exists already; choose another name or pass --force (force=True) to replace it")
+            raise FileError(f"{target} exists already; choose another name or pass force=True to replace it")
         if not target.parent.is_dir():
             raise FileError(f"the folder {target.parent} does not exist; make it first")
     except OSError as error:

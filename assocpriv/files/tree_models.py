@@ -105,9 +105,9 @@ def read_tree(path: str | Path) -> TreeModel:
     except OSError as error:
         raise EstimateError(f"cannot read the model {path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise EstimateError(f"{path} is no model of assocpriv numeric tree: it is not UTF-8 text") from None
+        raise EstimateError(f"{path} is no model of assocpriv tree: it is not UTF-8 text") from None
     except EstimateError as error:
-        raise EstimateError(f"{path} is no model of assocpriv numeric tree: {error}") from None
+        raise EstimateError(f"{path} is no model of assocpriv tree: {error}") from None
 
 
 def tree_from_text(text: str) -> TreeModel:

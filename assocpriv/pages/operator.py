@@ -450,7 +450,7 @@ def _when(needed: int | None, reports: int, per_second: float | None) -> str:
 
 
 def _table_steps(_plan: "PublishedPlan", folder: Path, _wishes: _Wishes) -> _Steps:
-    return (("columns", ("numeric", "reconstruct", str(folder))),)
+    return (("columns", ("reconstruct", str(folder))),)
 
 
 def _table_view(answer: Answer, _per_second: float | None) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class PlanRequest:
             size = check_range("transaction_size (M)", self.transaction_size, 1, MAX_TRANSACTION_SIZE)
             set_to(self, "transaction_size", size)
         elif self.paper:
-            raise PlanError("the paper's choice needs a transaction size: give transaction_size (--transaction-size)")
+            raise PlanError("the paper's choice needs a transaction size: give transaction_size")
         if self.mean_size is not None and self.like is not None:
             raise PlanError("a sample has a mean size of its own; give mean_size or like, not both")
         most_items = self.transaction_size or min(len(self.catalogue), MAX_TRANSACTION_SIZE)

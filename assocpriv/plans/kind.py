@@ -16,10 +16,11 @@ tests/whole/test_layers.py holds every caller to that.
     server.crafted      (reports, *, progress) -> which reports honest people cannot have sent
     planning.foresee    (plan, reports) -> what so many reports can show
     planning.warn       (sizes, plan) warns of what randomizing lost, of many records in memory
-    simulation.simulate (records, plan, **wishes) -> both sides, beside the truth
+    simulation.simulate (records, plan, **options) -> both sides, beside the truth
     auditing.audit      (plan or None, text, request, progress) -> findings
     show.record         (what is foreseen) -> JSON content
     show.lines          (what is foreseen) -> text
+    show.simulated      (what simulate returned, plan, rows) -> as JSON content, as text, and what is to be noted
     pages.analysis      how the operator's page analyses a collection
 """
 
@@ -45,6 +46,7 @@ KINDS = {
         "auditing.audit": "audit:audit_baskets",
         "show.record": "plans:plan_record",
         "show.lines": "plans:plan_lines",
+        "show.simulated": "audits:describe_baskets",
         "pages.analysis": "operator:BASKETS",
     },
     "table": {
@@ -54,9 +56,11 @@ KINDS = {
         "client.parse": "tables:parse_record",
         "server.reconstruct": "distributions:reconstruct",
         "planning.foresee": "tables:foresee_table",
+        "simulation.simulate": "tables:simulate_table",
         "auditing.audit": "audit:audit_table",
         "show.record": "tables:plan_record",
         "show.lines": "tables:plan_lines",
+        "show.simulated": "tables:describe_table",
         "pages.analysis": "operator:TABLES",
     },
     "guided": {
@@ -68,9 +72,11 @@ KINDS = {
         "client.ask": "waiting:with_guidance",
         "server.collect": "guided:collect_files",
         "planning.foresee": "tables:foresee_guided",
+        "simulation.simulate": "guided:simulate_guided",
         "auditing.audit": "guided:audit_guided",
         "show.record": "guided:plan_record",
         "show.lines": "guided:plan_lines",
+        "show.simulated": "guided:describe_guided",
         "pages.analysis": "operator:GUIDED",
     },
 }

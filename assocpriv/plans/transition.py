@@ -74,7 +74,7 @@ def _transition(operator: AnyOperator, k: int, to: int, held: int) -> Fraction:
 def _uninformative(k: int) -> EstimateError:
     return EstimateError(
         f"this plan's operator says nothing about itemsets of {k} items (its transition matrix is singular "
-        "or ill-conditioned); make a plan for that size with --itemset-size or --target"
+        "or ill-conditioned); make a plan for that size, with a greater itemset_size"
     )
 
 

@@ -165,7 +165,7 @@ def _assemble(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -
     if len(bare) and options.empty == "error":
         raise BasketError(
             f"{cells.origin.place(int(bare[0]))} is an empty basket{cells.origin.tally(f'{len(bare):,} in all')}; "
-            "a basket needs items; keep them with empty='keep' (--empty keep)"
+            "a basket needs items; keep them with empty='keep'"
         )
     catalogue, ids = resolve(cells, catalogue, numbered=False)
     known = without_unknown(cells, ids, options.unknown, catalogue)
@@ -375,7 +375,7 @@ def _refuse_byte(byte: bytes, where: str) -> None:
         raise BasketError(f"{where} has a minus sign; item numbers are 0 or more; renumber the items")
     raise BasketError(
         f"{where} has a character other than digits and blanks; a dat file holds only item numbers; for names say "
-        "--layout lines, or 'lines separator=blank' if blanks part them (in Python layout=)"
+        "layout='lines', or layout='lines separator=blank' if blanks part them"
     )
 
 

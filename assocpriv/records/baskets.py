@@ -239,7 +239,7 @@ def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baske
             tally = cells.origin.tally(f"{len(rows):,} repeats in {len(np.unique(rows)):,} baskets")
             raise BasketError(
                 f"{cells.origin.place(int(rows[0]))} repeats an item{tally}; a basket holds an item once; count them "
-                "once with repeats='merge' (--repeats merge)"
+                "once with repeats='merge'"
             )
         keys = np.delete(keys, repeated)
         offsets[1:] -= np.cumsum(np.bincount(rows, minlength=len(cells.sizes)))
@@ -407,7 +407,8 @@ def _run_starts(values: Any) -> NDArray[np.int64]:
     changed = np.ones(len(values), dtype=np.bool_)
     plain = values.indices if pa.types.is_dictionary(values.type) else values
     with contextlib.suppress(pa.ArrowException):  # nested, which is refused as what it is
-        changed[1:] = array_to_numpy(pc.fill_null(pc.not_equal(plain[1:], plain[:-1]), True))
+        differ = pc.not_equal(plain[1:], plain[:-1])
+        changed[1:] = array_to_numpy(differ, missing=0) | array_to_numpy(differ.is_null())
     return np.flatnonzero(changed)
 
 
@@ -484,7 +485,8 @@ def _texts(values: Any, what: str) -> Any:
     with contextlib.suppress(pa.ArrowException):  # its text may quote cells
         texts = pc.utf8_trim_whitespace(values.cast(pa.string()))
         texts.validate(full=True)
-        return pc.if_else(pc.equal(pc.binary_length(texts), 0), None, texts)
+        blank = array_to_numpy(pc.binary_length(texts), 1) == 0
+        return pc.if_else(to_arrow(blank), pa.nulls(len(texts), pa.string()), texts) if blank.any() else texts
     raise BasketError(f"{what} {_NO_TEXT}")
 
 

@@ -180,12 +180,11 @@ def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str, catalogue: Ca
     if unknown == "error":
         strangers = np.flatnonzero(~known)
         remedy = (
-            "every item must be; check the format, separator and header, or leave such items out with unknown='drop' "
-            "(--unknown drop)"
+            "every item must be; check the format, separator and header, or leave such items out with unknown='drop'"
         )
         if catalogue is not None and catalogue.is_numbered and not _has_number(cells, strangers):
             remedy = (
-                f"its items are the numbers 0 … {len(catalogue) - 1:,}; for names make a plan with --catalogue FILE "
+                f"its items are the numbers 0 … {len(catalogue) - 1:,}; for names make a plan of a catalogue of names "
                 "(assocpriv catalogue writes one)"
             )
         _refuse(cells, strangers, "is not in the catalogue", remedy, len(np.unique(cells.rows[strangers])))

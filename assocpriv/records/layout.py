@@ -192,7 +192,7 @@ class Found:
 
 def _say(words: str) -> str:
     """Return how to say a layout."""
-    return f"--layout '{words}' (in Python layout=)"
+    return f"layout='{words}'"
 
 
 # ---- what rules find out

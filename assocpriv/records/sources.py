@@ -110,7 +110,7 @@ class Budget:
 
     def refuse(self, what: str) -> None:
         """Refuse what does not fit."""
-        remedy = "raise memory_bytes (--memory), or write the file as a basket a line"
+        remedy = "raise memory_bytes, or write the file as a basket a line"
         raise BasketError(f"{what}, more than the {(self.memory_bytes or 0) >> 20:,} MiB allowed; {remedy}")
 
 
@@ -479,7 +479,7 @@ def find_separator(lines: Sequence[str], kind: str | None) -> tuple[str, bool]:
     left = tables if len(tables) == 1 else rivals
     if len(left) == 1 or (kind == "lines" and "," in left):
         return left[0] if len(left) == 1 else ",", False
-    shown = [f"--layout 'separator={mark}'".replace("\t", "tab") for mark in left]
+    shown = [f"layout='separator={mark}'".replace("\t", "tab") for mark in left]
     raise BasketError(
         f"cells may be parted by {' or by '.join(SEPARATORS[mark] for mark in left)}; say by which with "
         f"{' or '.join(shown)} (in Python layout=)"

@@ -54,19 +54,17 @@ _LOG = logging.getLogger("assocpriv")  # told what is left out; the command line
 _REMEDIES = {
     "unreadable": (
         "no number",
-        "write numbers as 1234.5, dates as numbers too; if a word stands for missing values name it with missing= "
-        "(--missing)",
+        "write numbers as 1234.5, dates as numbers too; if a word stands for missing values name it with missing=",
     ),
     "missing": ("no value", "leave such records out; a plan made from a schema takes them with optional = true there"),
     "outside": (
         "a value outside its range",
-        "pass clip=True (--clip) to move such values to the range's ends, or widen low and high in the schema; a plan "
+        "pass clip=True to move such values to the range's ends, or widen low and high in the schema; a plan "
         "without a schema takes all numbers but infinite ones",
     ),
     "unseen": (
         "a value that is none of the plan's",
-        "correct the data, or make a plan that lists it; if a word stands for missing values name it with missing= "
-        "(--missing)",
+        "correct the data, or make a plan that lists it; if a word stands for missing values name it with missing=",
     ),
 }
 

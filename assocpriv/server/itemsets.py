@@ -202,7 +202,7 @@ def describe_limits(facts: MiningFacts) -> list[str]:
         )
     said += [
         f"{facts.counted[k - 1][0]:,} of {facts.counted[k - 1][1]:,} possible {itemsets_of(k)} were counted, the "
-        "likeliest; ask for fewer (--top, --min-support) or allow more memory (--memory)"
+        "likeliest; ask for fewer (top, min_support) or allow more memory (memory_bytes)"
         for k in facts.crowded
     ]
     return said

@@ -114,8 +114,8 @@ def check_max_itemset(plan: "Plan", max_itemset: int | None) -> int:
     if not independent_enough(plan.items, largest_size):
         raise EstimateError(
             f"itemsets of {largest_size} items need more independent items than the plan's generator gives; "
-            f"it was made for itemsets of up to {plan.items.itemset_size} (plan --itemset-size {largest_size} allows "
-            "more, for new reports)"
+            f"it was made for itemsets of up to {plan.items.itemset_size} (a plan with "
+            f"itemset_size={largest_size} allows more, for new reports)"
         )
     return largest_size
 

@@ -19,13 +19,14 @@ from assocpriv.server.itemsets import describe_limits, mining_facts
 from assocpriv.server.rules import rule_records
 from assocpriv.show.figures import fields, figure_up, listed, percent, percent_as_given, rest_line
 from assocpriv.show.itemsets import itemset_lines, list_line, meaning_lines, mined_lines, mined_record, rule_lines
-from assocpriv.show.outcomes import loss_lines
+from assocpriv.show.outcomes import loss_lines, outcome_lines
 from assocpriv.show.plans import Description, describe_plan, plan_lines, plan_record
 from assocpriv.show.tables import tree_record, tree_text
 from assocpriv.show.terminal import paragraph_width
 
 if TYPE_CHECKING:
     from assocpriv.auditing.audit import Audit
+    from assocpriv.plans.baskets import Plan
     from assocpriv.server.crafted import CraftedCheck
     from assocpriv.simulation.demo import Demo, DemoStart
     from assocpriv.simulation.simulate import Simulation
@@ -40,6 +41,12 @@ _CLIENTS = {
 
 
 # ---- trials
+
+
+def describe_baskets(result: "Simulation", plan: "Plan", top: int) -> Description:
+    """Return both ways to describe a simulation, and what became of the baskets."""
+    notes = () if result.read is None else tuple(outcome_lines(result.read, plan))
+    return Description(lambda: simulation_record(result), lambda: simulation_lines(result, top), notes)
 
 
 def simulation_record(result: "Simulation") -> dict[str, Any]:

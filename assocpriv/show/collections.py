@@ -255,7 +255,7 @@ def set_aside_lines(moved: int, key: int, data: Path, restore: bool) -> list[str
         return [f"{counted(moved, 'report')} of key {key} restored to {data}"]
     return [
         f"{counted(moved, 'report')} of key {key} set aside; mine and the rest see them no more",
-        f"to take none from it either: assocpriv collector keys revoke {data} {key}",
+        f"to take none from it either: assocpriv collector keys {data} --revoke {key}",
     ]
 
 

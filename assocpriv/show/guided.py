@@ -11,16 +11,22 @@ from assocpriv.plans.tables import shortened
 from assocpriv.promise.breaches import epsilon, float_up, format_fraction, highest_posterior
 from assocpriv.promise.errors import counted
 from assocpriv.show.figures import becomes, fields, figure, figure_up, percent_as_given, percent_within
-from assocpriv.show.plans import promise_record
+from assocpriv.show.plans import Description, promise_record
+from assocpriv.simulation.guided import Measured, PopulationTrial, Trial
 
 if TYPE_CHECKING:
     from assocpriv.client.waiting import AnswerCounts
     from assocpriv.planning.tables import GuidedFacts
     from assocpriv.plans.guided import GuidedPlan
     from assocpriv.server.guided import MinerState
-    from assocpriv.simulation.guided import PopulationTrial, Trial
 
 _INDENT = " " * 12
+_LEGEND = (
+    "disclosure: share of the squared norm of tuples that is released",
+    "information: share of what a tuple tells that its release tells, or bounds of it",
+    "error: the largest, over values and pairs, of the difference between classes",
+    "bound: what the paper states for disclosure and for error; both can fail",
+)
 
 
 # ---- plans
@@ -208,15 +214,22 @@ def waiting_lines(waiting: int, folder: Path, reason: str) -> list[str]:
 # ---- trials
 
 
-def trial_record(trial: "Trial") -> dict[str, Any]:
-    """Return a trial as JSON content."""
+def describe_guided(done: Trial | PopulationTrial, _plan: "GuidedPlan", _top: int) -> Description:
+    """Return both ways to describe a trial of every level, or of people of mixed caution."""
+    if isinstance(done, Trial):
+        return Description(lambda: _trial_record(done), lambda: _trial_lines(done))
+    return Description(lambda: _population_record(done), lambda: _population_lines(done))
+
+
+def _trial_record(trial: Trial) -> dict[str, Any]:
     return {
+        "plan_id": trial.plan.plan_id,
         "classifier": trial.request.classifier,
         "columns": trial.plan.width,
         "amplification": None if trial.plan.amplification is None else float(trial.plan.amplification),
         "people": trial.people,
         "held_back": trial.held_back,
-        "repeats": trial.request.repeats,
+        "rounds": trial.request.rounds,
         "original_accuracy": trial.original_accuracy.mean,
         "original_accuracy_std_error": trial.original_accuracy.std_error,
         "majority_accuracy": trial.majority.mean,
@@ -242,16 +255,23 @@ def trial_record(trial: "Trial") -> dict[str, Any]:
     }
 
 
-def trial_lines(trial: "Trial") -> list[str]:
-    """Return it as text: a line a level."""
+def _trial_lines(trial: Trial) -> list[str]:
+    """Return a line a level."""
+    plan, request, levels = trial.plan, trial.request, trial.levels
+    wanted = next((each.level for each in levels if each.share <= plan.mu), plan.width)
+    whole = next((place for place, each in enumerate(levels, 1) if each.disclosure == Measured(1, 0)), len(levels))
     lines = [
-        f"{trial.people:,} people answer, {trial.held_back:,} are held back; {trial.request.repeats} repeats",
-        f"accuracy on raw tuples {_percent(trial.original_accuracy)}; of the commonest class {trial.majority.mean:.1%}",
+        f"{trial.people:,} people answer, {trial.held_back:,} are held back to test on; {request.rounds} rounds of "
+        f"{request.classifier}",
+        f"accuracy on raw tuples {_percent(trial.original_accuracy)}; of always saying the commonest class "
+        f"{trial.majority.mean:.1%}",
+        f"at the plan's μ of {percent_as_given(float(plan.mu))} a miner who knew all tuples would ask for level "
+        f"{wanted}",
         "",
         f"{'level':>5} {'μ':>6} {'disclosure':>13} {'bound':>6} {'information':>12} {'accuracy':>13} {'error':>6} "
         f"{'bound':>6}",
     ]
-    for each in trial.levels:
+    for each in levels[:whole]:
         told = f"{each.information.low:.0%}–{each.information.high:.0%}"
         if each.information.low == each.information.high:
             told = f"{each.information.low:.1%}"
@@ -261,16 +281,16 @@ def trial_lines(trial: "Trial") -> list[str]:
             f"{each.level:>5} {each.share:>6.1%} {_percent(each.disclosure):>13} {each.disclosure_bound:>6.1%} "
             f"{told:>12} {_percent(each.accuracy):>13} {worst:>6.3f} {bound:>6}"
         )
-    return lines
+    return [*lines, *(["higher levels disclose everything, too"] if whole < len(levels) else []), "", *_LEGEND]
 
 
 def _percent(value: Any) -> str:
     return f"{value.mean:.1%} ± {100 * value.std_error:.1f}"
 
 
-def population_record(found: "PopulationTrial") -> dict[str, Any]:
-    """Return a collection from mixed people as JSON content."""
+def _population_record(found: PopulationTrial) -> dict[str, Any]:
     return {
+        "plan_id": found.plan.plan_id,
         "columns": found.plan.width,
         "groups": [
             {
@@ -292,14 +312,17 @@ def population_record(found: "PopulationTrial") -> dict[str, Any]:
     }
 
 
-def population_lines(found: "PopulationTrial") -> list[str]:
-    """Return it as text."""
+def _population_lines(found: PopulationTrial) -> list[str]:
     lines = [f"{'level':>6} {'people':>8} {'at once':>8} {'waited':>8} {'mean wait':>10} {'longest':>8} {'never':>8}"]
     lines += [
         f"{each.group.most_level:>6} {each.people:>8,} {each.at_once:>8,} {each.waited:>8,} {each.mean_wait:>10,.0f} "
         f"{each.longest_wait:>8,} {each.never:>8,}"
         for each in found.groups
     ]
-    lines += ["waits are in people who came meanwhile", "", f"{'came':>8} {'received':>9} {'level':>6} {'accuracy':>9}"]
+    lines += [
+        "level: the largest that a group accepts; waits are in people who came meanwhile",
+        "",
+        f"{'came':>8} {'received':>9} {'level':>6} {'accuracy':>9}",
+    ]
     tested = [each for each in found.moments if each.accuracy is not None]
     return lines + [f"{each.came:>8,} {each.received:>9,} {each.level:>6} {each.accuracy:>9.1%}" for each in tested]

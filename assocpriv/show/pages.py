@@ -108,7 +108,7 @@ def _record_page(record: dict[str, Any], plan: "PublishedPlan | None", title: st
             return sheets.withheld_page(record, title or "What is withheld")
         return sheets.spread_page(record, title or "How the values are spread", plan)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError, ArithmeticError):
-        raise EstimateError(f"{name} is damaged, or not what numeric reconstruct or suppress wrote") from None
+        raise EstimateError(f"{name} is damaged, or not what reconstruct or suppress wrote") from None
 
 
 def _columns(plan: "PublishedPlan") -> "Collection[str]":

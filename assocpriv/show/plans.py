@@ -338,6 +338,15 @@ def _expected_lines(choice: "Choice") -> list[str]:
     return lines
 
 
+def least_pairs(choice: "Choice") -> str:
+    """Say from which support on pairs can be believed, single items where none are asked for; as in the table."""
+    size = min(2, choice.request.largest)
+    level = whole_levels(choice.plan, choice.reports, choice.request.sizes)[size]
+    if level >= 1:
+        return f"no {itemsets_of(size)} (too few people)"
+    return f"{itemsets_of(size)} from {figures.discoverable(level)} on"
+
+
 def _short_lines(choice: "Choice") -> list[str]:
     """Say what shorter reports would cost, and what a short catalogue would gain."""
     lines, costs = [], choice.short_costs
@@ -415,10 +424,11 @@ def refinement_lines(refinement: "Refinement") -> list[str]:
 
 
 class Description(NamedTuple):
-    """Something as JSON content and as text, whichever is asked for."""
+    """Something as JSON content and as text, whichever is asked for, and what is to be noted of it."""
 
     record: Callable[[], dict[str, Any]]
     lines: Callable[[], list[str]]
+    notes: tuple[str, ...] = ()
 
 
 def describe_plan(plan: Any, reports: int) -> Description:
@@ -436,3 +446,9 @@ def describe_plan(plan: Any, reports: int) -> Description:
         lambda: record(prospects) | {"amplification": None},
         lambda: [f"no γ        {plan.unbounded}", *lines(prospects)],
     )
+
+
+def describe_simulation(done: Any, plan: Any, top: int) -> Description:
+    """Return both ways to describe what :func:`assocpriv.simulate` found, text with so many rows of a table."""
+    found: Description = load_for(plan.kind, "show.simulated", "described")(done, plan, top)
+    return found

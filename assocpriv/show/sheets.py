@@ -168,7 +168,7 @@ def _page(found: Found) -> str:
 
 
 def spread_page(record: Mapping[str, Any], title: str, plan: "PublishedPlan | None") -> str:
-    """Return the page of what ``numeric reconstruct --json`` prints of single columns."""
+    """Return the page of what ``reconstruct --json`` prints of single columns."""
     columns = record["columns"]
     classes = {name: of_class["columns"] for name, of_class in record.get("classes", {}).items()}
     shown = list(columns)[:_MOST_COLUMNS]

@@ -1,7 +1,8 @@
 """Tables of numbers or categories, as text for a person or as JSON content.
 
 What a plan promises, column by column (figures of privacy err against us); what randomizing a table came to;
-reconstructed distributions, with bars, mean and quantiles; decision trees, and what predicting by them came to.
+reconstructed distributions, with bars, mean and quantiles, in a simulation beside the truth; decision trees, and what
+predicting by them came to.
 """
 
 from collections import Counter
@@ -21,13 +22,14 @@ from assocpriv.promise.breaches import epsilon, float_up, format_bound, format_f
 from assocpriv.promise.errors import counted
 from assocpriv.promise.numbers import rounded
 from assocpriv.show.figures import becomes, fields, figure, figure_up, percent_as_given, percent_within, written
-from assocpriv.show.plans import promise_record
+from assocpriv.show.plans import Description, promise_record
 
 if TYPE_CHECKING:
     from assocpriv.client.table_classes import PredictionCounts
     from assocpriv.plans.tree_model import TreeModel
     from assocpriv.records.tables import TableCounts
     from assocpriv.server.distributions import Distribution, Distributions, Figure, JointDistribution, Numbers
+    from assocpriv.simulation.tables import ColumnTrial, TableSimulation
 
 _INDENT = " " * 12
 _MOST_COSTS = 4  # shown
@@ -39,6 +41,11 @@ _BASES = {
     "least-squares": "Bands and quantiles assume nothing but even spread within intervals (unbiased least squares).",
     "smooth": "Behind Gaussian noise bands and quantiles assume an evenly rough log-density; not for narrow peaks.",
 }
+_LEGEND = [  # of a simulation; its intervals are those of 95%
+    "distance: total variation between the shares that were found and the true ones",
+    "held: true shares within their 95% intervals; of numbers the edges between",
+    "      intervals at which the true distribution function lies within its band",
+]
 _MOST_LINES = 30  # of a tree shown as text
 _UNDECIDABLE = [
     "undecidable: by reports that it was not grown on, a tree is hardly better than the commonest class, or worse;",
@@ -350,6 +357,50 @@ def _joint_lines(joint: "JointDistribution") -> list[str]:
     ]
     rest = len(frame) - len(shown)
     return [*head, *lines, *([f"… and {rest:,} more pairs"] if rest else [])]
+
+
+# ---- simulations
+
+
+def describe_table(done: "TableSimulation", plan: TablePlan, _top: int) -> Description:
+    """Return both ways to describe distributions beside the truth, and what happened to values."""
+    notes = tuple(outcome_lines(done.read, plan))
+    return Description(lambda: _simulation_record(done), lambda: _simulation_lines(done), notes)
+
+
+def _simulation_record(done: "TableSimulation") -> dict[str, Any]:
+    truth = "true_missing true_mean true_quantiles distance held tested"
+    columns = {
+        name: each.found.record() | {"true_share": each.true_share.tolist()} | fields(each, truth)
+        for name, each in done.columns.items()
+    }
+    return done.found.record() | {"columns": columns, **fields(done.read, "clipped missing"), "seconds": done.seconds}
+
+
+def _simulation_lines(done: "TableSimulation") -> list[str]:
+    """Return a line a column, then mean and quantiles of numbers, found and true, and the times."""
+    width = max(len("column"), *map(len, done.columns))
+    lines = [f"{'column':<{width}}  {'reports':>9}  {'distance':>8}  {'held':>10}"]
+    for name, each in done.columns.items():
+        found, held = each.found, f"{each.held} of {each.tested}"
+        lost = found.missing and f"  missing {found.missing.value:.2%}, truly {each.true_missing:.2%}"
+        lines.append(f"{name:<{width}}  {found.reports:>9,}  {each.distance:>8.2%}  {held:>10}{lost or ''}")
+    lines += ["", *_LEGEND]
+    for name, each in done.columns.items():
+        lines += _beside_lines(name, each, width)
+    return [*lines, "", "time: " + ", ".join(f"{stage} {taken:.2f} s" for stage, taken in done.seconds.items())]
+
+
+def _beside_lines(name: str, each: "ColumnTrial", width: int) -> list[str]:
+    numbers = each.found.numbers
+    if numbers is None or numbers.mean is None or each.true_mean is None:
+        return []
+    rows = {
+        name: ["mean", *(f"{at.level:.0%}" for at in numbers.quantiles)],
+        "  found": [rounded(value, 4) for value in (numbers.mean.value, *(at.value for at in numbers.quantiles))],
+        "  true": [rounded(value, 4) for value in (each.true_mean, *each.true_quantiles)],
+    }
+    return ["", *(f"{head:<{width}}" + "".join(f"{text:>10}" for text in texts) for head, texts in rows.items())]
 
 
 # ---- decision trees

@@ -17,7 +17,7 @@ from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.discovery import Prospects, foresee
 from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.promise.breaches import Breach, parse_probability
+from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import FileError
 from assocpriv.records.basket_files import ReadOptions, read_baskets
 from assocpriv.records.baskets import Baskets, count_sizes
@@ -43,17 +43,15 @@ class DemoSettings:
         baskets: a file and what is said of its layout, as for ``read_baskets``; None to generate them.
         size: how many baskets to generate.
         items: of so many items.
-        transaction_size: M, 1..15; None to have it chosen for these baskets.
         promise: the breach that no report may cause.
         min_support: as ``"2%"``; None for the least that is likely to be told from noise.
-        min_confidence: of rules, as ``"50%"``.
         seed: makes the demo repeatable; None for reports from the operating system's entropy (baskets are as of 0).
 
     Raises:
         AssocprivError: a minimum support or confidence that is none.
 
     >>> import assocpriv as ap
-    >>> settings = ap.DemoSettings(None, 100, 50, 2, ap.Breach("5%", "50%"), None, "50%", seed=1)
+    >>> settings = ap.DemoSettings(None, 100, 50, ap.Breach("5%", "50%"), None, seed=1)
     >>> settings.size, settings.items
     (100, 50)
     """
@@ -61,15 +59,12 @@ class DemoSettings:
     baskets: tuple[Path, str | None] | None
     size: int
     items: int
-    transaction_size: int | None
     promise: Breach
     min_support: str | None
-    min_confidence: str
     seed: int | None
 
     def __post_init__(self) -> None:
         MiningRequest(self.min_support)
-        parse_probability(self.min_confidence, "the minimum confidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +83,7 @@ class DemoStart:
         plan, settings = self.prospects.plan, self.settings
         simulation = simulate(self.baskets, plan, settings.min_support, seed=settings.seed, progress=progress)
         clock = [perf_counter()]
-        rules = derive_rules(simulation.itemsets, settings.min_confidence).to_pandas()
+        rules = derive_rules(simulation.itemsets).to_pandas()
         clock.append(perf_counter())
         # what a server would have: no column of truths
         mined = simulation.itemsets.drop(columns=["true_support"])
@@ -131,7 +126,7 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
-    >>> settings = ap.DemoSettings(None, 100, 50, 2, ap.Breach("5%", "50%"), None, "50%", seed=1)
+    >>> settings = ap.DemoSettings(None, 100, 50, ap.Breach("5%", "50%"), None, seed=1)
     >>> ap.start_demo(settings, Path(mkdtemp()), force=False, progress=lambda *_: None).baskets
     Baskets(100 baskets over 50 items)
     """
@@ -139,7 +134,7 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     clock = [perf_counter()]
     baskets = _baskets(settings, progress)
     clock.append(perf_counter())
-    sizes, known = count_sizes(baskets), {"reports": len(baskets), "transaction_size": settings.transaction_size}
+    sizes, known = count_sizes(baskets), {"reports": len(baskets)}
     plan = make_plan(baskets.catalogue, settings.promise, like=sizes, **known)
     clock.append(perf_counter())
     prospects, loss = foresee(plan, len(baskets), forged=False), sampling_loss(sizes, plan)

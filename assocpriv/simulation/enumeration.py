@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from assocpriv.promise.entropy import Entropy, WordEntropy
+from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,3 +90,8 @@ class SeededEntropy(WordEntropy):
     def words(self, count: int) -> "NDArray[np.uint64]":
         """Return the next ``count`` words, uint64 of shape (count,)."""
         return self._generator.integers(0, 1 << 64, size=count, dtype=np.uint64)
+
+
+def source_of(seed: int | None) -> WordEntropy:
+    """Return a source that a seed repeats, or without one the operating system's."""
+    return SystemEntropy() if seed is None else SeededEntropy(seed)

@@ -34,8 +34,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +49,7 @@ from assocpriv.files.reports import Reports
 from assocpriv.plans.guidance import MIXED_TOTAL, Guidance, bit_weights, coin_of, mixed, mixing
 from assocpriv.plans.guided import GuidedPlan, category, class_label, number, plan_guided
 from assocpriv.promise.breaches import Breach, parse_probability, parse_share
-from assocpriv.promise.errors import RecordError, counted
+from assocpriv.promise.errors import RecordError, counted, options_of
 from assocpriv.records.columns import open_table
 from assocpriv.records.sources import Budget, named_after
 from assocpriv.records.tables import TableOptions, stream_table
@@ -67,10 +69,11 @@ _MOST_TERMS = 1 << 22  # of a sum over all reports and all tuples that there are
 _HELD_BACK = 3  # one in so many people, to test on
 _ANY = "any"  # level, of a group that accepts all
 _MOMENTS = 20  # at which a classifier is tested, at most
+_LONG_SECONDS = 20.0  # in all, which is said after the first step
 
 Bits = NDArray[np.uint8]
 Floats = NDArray[np.float64]
-Progress = Callable[[int, int], None]
+Progress = Callable[[str, int, int], None]
 
 
 # ---- the plan of a table
@@ -313,29 +316,29 @@ class TrialRequest:
 
     Attributes:
         classifier: a name of ``server.guided.CLASSIFIERS``.
-        repeats: how often, each time with other people held back.
-        most_people: people at most, who are then a random sample.
+        rounds: how often, each time with other people held back.
+        people: so many at most, who are then a random sample.
         unconcerned: people whose raw tuples the miner starts with; 0 for random tuples instead.
         seed: of all draws; None for new ones.
     """
 
-    classifier: str = "naive-bayes"
-    repeats: int = 5
-    most_people: int = 5000
+    classifier: str = "tree"
+    rounds: int = 5
+    people: int = 5000
     unconcerned: int = 0
     seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A mean over repeats, and its standard error."""
+    """A mean over rounds, and its standard error."""
 
     mean: float
     std_error: float
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Measured":
-        """Return the mean of a value of each repeat."""
+        """Return the mean of a value of each round."""
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
         return cls(float(np.mean(values)), spread / math.sqrt(len(values)))
 
@@ -386,7 +389,7 @@ def _split_people(people: People, rng: np.random.Generator, request: TrialReques
     Raises:
         RecordError: a class that some part lacks.
     """
-    mixed = people[rng.permutation(len(people))[: request.most_people]]
+    mixed = people[rng.permutation(len(people))[: request.people]]
     back = len(mixed) // _HELD_BACK
     split = Split(mixed[back : back + request.unconcerned], mixed[back + request.unconcerned :], mixed[:back])
     classes = len(np.unique(people.classes))
@@ -438,25 +441,31 @@ def run_trial(
     """Try levels, by default 1 to w, on people.
 
     Raises:
-        RecordError: a level that there is not, or too few people of a class to learn from and to hold back.
+        RecordError: too few people of a class to learn from and to hold back.
     """
-
-    wanted = tuple(levels) or tuple(range(1, plan.width + 1))
-    if not all(1 <= level <= plan.width for level in wanted):
-        raise RecordError(f"levels lie between 1 and the table's {plan.width} columns of bits")
+    wanted, tell = tuple(levels) or tuple(range(1, plan.width + 1)), progress or (lambda *_: None)
     rng = np.random.default_rng(request.seed)
-    splits = [_split_people(people, rng, request) for _ in range(request.repeats)]
+    splits = [_split_people(people, rng, request) for _ in range(request.rounds)]
     found = []
+    tell("learning from raw tuples", 0, len(splits))
     with threadpool_limits(1):  # matrices of a few dozen rows: on several threads they wait for each other
         raw = [accuracy(_of_raw(split, plan, request), split.held_back, plan) for split in splits]
+        tell("levels", 0, len(wanted))
+        began = perf_counter()
         for done, level in enumerate(wanted, 1):
             found.append(_level(splits, plan, request, level, rng))
-            if progress:
-                progress(done, len(wanted))
+            if done == 1:
+                _say_if_long(perf_counter() - began, len(wanted), "rounds or people")
+            tell("levels", done, len(wanted))
     commonest = [np.bincount(split.held_back.classes).max() / len(split.held_back) for split in splits]
     first = splits[0]
     counts = len(first.answering), len(first.held_back)
     return Trial(plan, request, *counts, Measured.of(raw), Measured.of(commonest), tuple(found))
+
+
+def _say_if_long(seconds: float, times: float, fewer: str) -> None:
+    if seconds * times > _LONG_SECONDS:
+        _LOG.info("this takes about %.0f s in all; fewer %s take less", seconds * times, fewer)
 
 
 def _of_raw(split: Split, plan: GuidedPlan, request: TrialRequest) -> Any:
@@ -572,7 +581,13 @@ class PopulationTrial:
     moments: tuple[Moment, ...]
 
 
-def run_population(people: People, plan: GuidedPlan, request: TrialRequest, groups: Sequence[Group]) -> PopulationTrial:
+def run_population(
+    people: People,
+    plan: GuidedPlan,
+    request: TrialRequest,
+    groups: Sequence[Group],
+    progress: Progress | None = None,
+) -> PopulationTrial:
     """Let people of several groups come in random order, and collect from who accepts.
 
     Raises:
@@ -583,7 +598,7 @@ def run_population(people: People, plan: GuidedPlan, request: TrialRequest, grou
     n = len(split.answering)
     member = rng.choice(len(groups), n, p=[float(group.share) for group in groups])
     queue = _Queue(np.array([group.most_level for group in groups])[member], plan.batch)
-    moments = _collect_all(plan, split, request, queue, rng)
+    moments = _collect_all(plan, split, request, queue, rng, progress)
     outcomes = [_outcome(group, queue.waits[member == place]) for place, group in enumerate(groups)]
     return PopulationTrial(plan, tuple(outcomes), tuple(moments))
 
@@ -615,11 +630,17 @@ class _Queue:
 
 
 def _collect_all(
-    plan: GuidedPlan, split: Split, request: TrialRequest, queue: _Queue, rng: np.random.Generator
+    plan: GuidedPlan,
+    split: Split,
+    request: TrialRequest,
+    queue: _Queue,
+    rng: np.random.Generator,
+    progress: Progress | None,
 ) -> list[Moment]:
     entropy = SeededEntropy(int(rng.integers(1 << 62)))
     state, packed, moments = guided.publish(begin(plan, split, rng)), [], []
     apart = max(1, len(split.answering) // plan.batch // _MOMENTS)
+    began = perf_counter()
     while chosen := queue.next_batch(state.guidances[-1].level):
         asked = state.guidances[-1]
         batch = split.answering[chosen]
@@ -627,8 +648,12 @@ def _collect_all(
         state = guided.collect(state, Reports(plan, packed[-1]))
         tested = len(packed) % apart == 0 and state.received.all()
         found = _tested(state, packed, split, request) if tested else None
+        if len(packed) == apart:
+            _say_if_long(perf_counter() - began, len(split.answering) / queue.came, "people")
         moments.append(Moment(queue.came, state.tuples, asked.level, found))
         state = guided.publish(state)
+        if progress:
+            progress("answering", queue.came, len(split.answering))
     return moments
 
 
@@ -706,104 +731,26 @@ def start(
     return guided.start(plan, people.classes, plan.to_bits(people.raw_positions))
 
 
-def simulate(
+def simulate_guided(
     table: Any,
-    class_column: str,
+    plan: GuidedPlan,
     *,
-    classifier: str = "tree",
-    levels: Sequence[int] = (),
-    promise: Breach | None = None,
-    keep: str = "bits",
-    batch: int = 100,
-    order: str = "magnitude",
-    repeats: int = 5,
-    most_people: int = 5000,
-    unconcerned: int = 0,
+    population: str | None = None,
     separator: str | None = None,
     missing: str | Sequence[str] = (),
-    seed: int | None = None,
     progress: Progress | None = None,
-) -> Trial:
-    """Run both sides on a table: accuracy against disclosure, for every level that guidance can have.
+    **trial: Any,
+) -> Trial | PopulationTrial:
+    """Try a plan on a table at hand, every level or one collection; :func:`assocpriv.simulate` says what comes back.
 
-    Args:
-        table, class_column, promise, keep, batch, order, separator, missing: as of :func:`start`.
-        classifier: ``"tree"``, ``"naive-bayes"`` or ``"logistic"``.
-        levels: which ones to try, 1 to the number of bits by default.
-        repeats: how often, each time with another third of the people held back to test on.
-        most_people: so many of the records at most, drawn at random.
-        unconcerned: people whose raw tuples the miner starts with; 0 for random tuples.
-        seed: makes the simulation repeatable.
-        progress: called with (levels done, levels).
+    ``trial`` is a :class:`TrialRequest` by name.
 
-    Returns:
-        Of each level what it discloses and how accurate a classifier is, shares with their standard errors over the
-        repeats, beside the published bounds.
-
-    Raises:
-        RecordError: as :func:`start`, or too few people of a class.
-        EstimateError: scikit-learn is not installed, or no such classifier.
-
-    Source: ZWZ05, sections 5 and 6.
-
-    >>> import pandas as pd
-    >>> import assocpriv as ap
-    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
-    >>> trial = ap.guided.simulate(table, "ill", repeats=2, seed=0)
-    >>> [each.level for each in trial.levels], trial.original_accuracy.mean
-    ([1, 2], 1.0)
+    Source: ZWZ05, sections 5 and 6; of a population sections 2.2 and 3.
     """
-
-    options = TableOptions(separator, missing)
-    request = TrialRequest(classifier, repeats, most_people, unconcerned, seed)
-    settings = {"promise": promise, "keep": keep, "batch": batch, "order": order}
-    plan = plan_of(read_cells(table, options), class_column, **settings)
-    return run_trial(read_people(table, plan, options, seed), plan, request, levels, progress)
-
-
-def simulate_population(
-    table: Any,
-    class_column: str,
-    groups: str,
-    *,
-    classifier: str = "tree",
-    promise: Breach | None = None,
-    keep: str = "bits",
-    mu: str | float | Fraction = "15%",
-    batch: int = 100,
-    order: str = "magnitude",
-    most_people: int = 5000,
-    unconcerned: int = 0,
-    separator: str | None = None,
-    missing: str | Sequence[str] = (),
-    seed: int | None = None,
-) -> PopulationTrial:
-    """Run one collection from people of mixed caution: who waits, for how long, and what is learned meanwhile.
-
-    Args:
-        groups: shares of people, and the largest level that they accept: ``"17%:2,56%:8,27%:any"``.
-        mu: μ, as of :func:`start`; the others as of :func:`simulate`.
-
-    Returns:
-        Of each group who answered at once, waited or never answered, waits counted in people who came meanwhile; and
-        after each batch the level and the accuracy.
-
-    Raises:
-        RecordError: as :func:`simulate`, or groups that are not so written.
-
-    Source: ZWZ05, sections 2.2 and 3.
-
-    >>> import pandas as pd
-    >>> import assocpriv as ap
-    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
-    >>> trial = ap.guided.simulate_population(table, "ill", "50%:1,50%:any", seed=0)
-    >>> len(trial.groups), trial.groups[1].at_once == trial.groups[1].people
-    (2, True)
-    """
-
-    options = TableOptions(separator, missing)
-    request = TrialRequest(classifier, 1, most_people, unconcerned, seed)
-    settings = {"promise": promise, "keep": keep, "mu": parse_probability(mu, "mu"), "batch": batch, "order": order}
-    plan = plan_of(read_cells(table, options), class_column, **settings)
-    people = read_people(table, plan, options, seed)
-    return run_population(people, plan, request, parse_groups(groups, plan.width))
+    request = options_of(TrialRequest, trial)
+    groups = None if population is None else parse_groups(population, plan.width)
+    reading = None if progress is None else partial(progress, "reading")
+    people = read_people(table, plan, TableOptions(separator, missing, progress=reading), request.seed)
+    if groups is None:
+        return run_trial(people, plan, request, progress=progress)
+    return run_population(people, plan, request, groups, progress)

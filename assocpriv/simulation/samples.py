@@ -137,13 +137,11 @@ def _draft(counts: Counter[str], min_count: int, best: int | None, baskets: int,
     min_count = check_range("min_count", min_count, 1, 1 << 62)
     names = [name for name, count in counts.items() if count >= min_count]
     if not names:
-        raise BasketError(f"no item is counted {min_count:,} times or more; lower min_count (--min-count)")
+        raise BasketError(f"no item is counted {min_count:,} times or more; lower min_count")
     if best is not None:
         names = sorted(names, key=lambda name: (-counts[name], name))[: check_range("best", best, 1, MAX_ITEMS)]
     if len(names) > MAX_ITEMS:
-        raise BasketError(
-            f"{len(names):,} items, a catalogue holds at most {MAX_ITEMS:,}; raise min_count (--min-count)"
-        )
+        raise BasketError(f"{len(names):,} items, a catalogue holds at most {MAX_ITEMS:,}; raise min_count")
     numbers = all(name.isascii() and name.isdigit() for name in names)
     catalogue = Catalogue(sorted(names, key=(lambda name: (int(name), name)) if numbers else None))
     share = sum(counts[name] for name in names) / counts.total()

@@ -19,7 +19,6 @@ from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.planning.sampling_loss import sampling_loss, warn_of_sampling
 from assocpriv.plans.baskets import Plan
-from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.promise.errors import options_of
 from assocpriv.records.basket_files import ReadOptions
 from assocpriv.records.baskets import Baskets, count_sizes
@@ -29,7 +28,7 @@ from assocpriv.server.counting import ItemsetCounter, LocalBackend, part_size
 from assocpriv.server.itemsets import describe_limits, mining_facts
 from assocpriv.server.mining import MiningRequest, mine
 from assocpriv.server.search import join_candidates
-from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.simulation.enumeration import source_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,10 +141,9 @@ def simulate(
     """Randomize a plan's transactions, mine the reports and compare with the truth, as :func:`assocpriv.simulate`."""
     request = MiningRequest(min_support, max_itemset=max_itemset)
     largest = request.largest(plan)
-    entropy: WordEntropy = SystemEntropy() if seed is None else SeededEntropy(seed)
     clock, asked = [perf_counter()], plan.questions.index(plan.items)
     stage = partial(progress, "randomizing") if progress else None
-    chunks = list(randomize_chunks(baskets, plan, entropy=entropy, progress=stage))
+    chunks = list(randomize_chunks(baskets, plan, entropy=source_of(seed), progress=stage))
     reports = Reports(plan, _stack([chunk.packed for chunk in chunks], plan.report_bytes))
     fitted = _stack([chunk.raw_fitted[asked] for chunk in chunks], plan.items.transaction_size)
     clock.append(perf_counter())
@@ -166,8 +164,8 @@ def simulate(
 def simulate_records(
     records: Any,
     plan: Plan,
-    min_support: "float | str | None",
     *,
+    min_support: "float | str | None" = None,
     max_itemset: int | None = None,
     seed: int | None = None,
     progress: Progress | None = None,

@@ -528,7 +528,7 @@ def generate_agrawal_file(
     Args:
         settings: which records.
         path: file to write, .csv or .parquet.
-        schema: also write a schema for ``assocpriv numeric plan``: every attribute with Gaussian noise at 100% privacy.
+        schema: also write a schema for ``assocpriv plan --schema``: all with Gaussian noise at 100% privacy.
         force: replace existing files.
         progress: called with (records done, all).
 
@@ -571,7 +571,7 @@ def _write(
 
 
 def agrawal_schema(release: str = "gaussian", privacy: str = "100%") -> str:
-    """Return a schema for ``assocpriv numeric plan``, TOML: every attribute released with noise, the class as it is."""
+    """Return a schema for ``assocpriv plan --schema``, TOML: all released with noise, the class as it is."""
     lines = []
     for name, known in ATTRIBUTES.items():
         lines += [f"[columns.{name}]", 'kind = "number"', f"low = {known.low}", f"high = {known.high}"]

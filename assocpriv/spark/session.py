@@ -79,7 +79,7 @@ def _check_there(master: str) -> None:
             socket.create_connection((address[1], int(address[2])), timeout=5).close()
         except (OSError, OverflowError):
             raise errors.SparkError(
-                f"nothing answers at {address[1]}:{address[2]}, which --master {master} names"
+                f"nothing answers at {address[1]}:{address[2]}, which the Spark master {master} names"
             ) from None
 
 

@@ -374,7 +374,7 @@ def _check_mark(source: SourceTable, masking: Sequence[str], mark: str) -> None:
     for name in masking:
         if mark in source.coded.column(name).values:
             raise TemplateError(
-                f"column {name} holds the mark {mark} as a value already; choose another one with --mark (mark=)"
+                f"column {name} holds the mark {mark} as a value already; choose another one with mark="
             )
 
 

@@ -217,7 +217,7 @@ def _places(names: Sequence[str], wanted: Collection[str], where: str) -> list[i
     if lacking:
         raise RecordError(
             f"{where} lacks {'column' if len(lacking) == 1 else 'columns'} {', '.join(lacking)}; it must name its "
-            "columns as the templates and --class (class_column=) do, letter for letter, and has "
+            "columns as the templates and class_column do, letter for letter, and has "
             f"{counted(len(names), 'name')}"
         )
     twice = [name for name in wanted if names.count(name) > 1]
@@ -527,9 +527,7 @@ def bin_columns(
         TemplateError: a column of numbers or times in a channel that nothing is said of, or one that cannot be binned.
     """
     for name in sorted(binning.named - set(channels)):
-        raise TemplateError(
-            f"column {name} stands in no channel; take it out of --bins or --category (bins=, category=)"
-        )
+        raise TemplateError(f"column {name} stands in no channel; take it out of bins= or category=")
     columns, labels = [], {}
     for column in source.coded.columns:
         method = binning.method(column.name) if column.name in masking and column.name in source.numbers else None
@@ -540,7 +538,7 @@ def bin_columns(
         columns.append(column if method is None else binned)
     if binning.everywhere is not None and not set(labels) - set(binning.columns or {}):
         raise TemplateError(
-            f"--bins {binning.everywhere} (bins=) is of no use: no further column of a channel holds numbers to be "
+            f"bins={binning.everywhere} is of no use: no further column of a channel holds numbers to be "
             "binned; leave it out"
         )
     coded = CodedTable(tuple(columns), source.coded.n_records)
@@ -551,13 +549,17 @@ def _check_category(source: SourceTable, name: str, binning: Binning, is_masking
     if name in (binning.columns or {}):
         why = "it holds no three numbers and nothing else" if is_masking else "it is sensitive in another template"
         raise TemplateError(
-            f"column {name} cannot be binned: {why}; if a word stands for missing values, pass --missing"
+            f"column {name} cannot be binned: {why}; if a word stands for missing values, name it with missing="
         )
     if name in binning.categories or (name not in source.numbers and name not in source.times):
         return
     what = "numbers" if name in source.numbers else "times"
-    category = f"--category {name} (category=) takes each of them as a category"
-    bins = "pass --bins N or --bins entropy (bins=) to release intervals; " if what == "numbers" and is_masking else ""
+    category = f"category={name} takes each of them as a category"
+    bins = (
+        "pass bins= (a number of intervals, or entropy) to release intervals; "
+        if what == "numbers" and is_masking
+        else ""
+    )
     raise TemplateError(f"column {name} of a channel holds {what}; {bins}{category}")
 
 
@@ -569,7 +571,7 @@ def _binned(
     distinct, places = np.unique(numbers[written], return_inverse=True)
     if method == ENTROPY:
         if class_column is None:
-            raise TemplateError("--bins entropy needs a class (--class, class_column=); or pass a number of intervals")
+            raise TemplateError("bins='entropy' needs a class (class_column); or pass a number of intervals")
         starts = entropy_starts(
             _class_counts(column, source.coded.column(class_column), written, places, len(distinct))
         )

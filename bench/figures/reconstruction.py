@@ -1,7 +1,7 @@
 """AS00, figure 2: plateau and triangles, 100,000 values of each: original, randomized and reconstructed.
 
 Noise is uniform on ±0.5 and Gaussian with standard deviation 0.25, over values from 0 to 1 (as in the paper); intervals
-have a width of 0.05, as there. Beside the paper's iterated Bayes stands what numeric reconstruct gives by default.
+have a width of 0.05, as there. Beside the paper's iterated Bayes stands what reconstruct gives by default.
 
 Source: Agrawal and Srikant, Privacy-Preserving Data Mining, SIGMOD 2000, section 3.3.
 """
@@ -33,7 +33,7 @@ LINES = {
     "original": ("original", svg.Style("#222222", 3.6, "")),
     "randomized": ("randomized", svg.Style("#a3a3a3", 1.8, "")),
     "bayes": ("iterated Bayes (AS00)", svg.Style("#c24e00", 1.8, "")),
-    "smooth": ("numeric reconstruct", svg.Style("#00558c", 1.8, "")),
+    "smooth": ("reconstruct", svg.Style("#00558c", 1.8, "")),
 }  # columns of rows, and how they are drawn
 
 

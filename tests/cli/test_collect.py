@@ -43,14 +43,14 @@ def test_what_devices_write_is_gathered_and_mined(home: Path, tmp_path: Path) ->
 def test_reports_of_a_table_are_gathered_and_reconstructed(tmp_path: Path) -> None:
     """The same folder, collection and commands serve plans of tables."""
     (tmp_path / "s.toml").write_text('[columns.a]\nkind = "label"\nvalues = ["x", "y"]\nrelease = "response"\n')
-    run("numeric", "plan", tmp_path / "s.toml", "-o", tmp_path / "p.json")
+    run("plan", "--schema", tmp_path / "s.toml", "-o", tmp_path / "p.json")
     (tmp_path / "in").mkdir()
     plan = ap.read_plan(tmp_path / "p.json")
     for number in range(60):
         (tmp_path / "in" / f"{number}.bin").write_bytes(ap.randomize({"a": "x"}, plan))
     said = run("gather", tmp_path / "in", "--plan", tmp_path / "p.json", "-o", tmp_path / "c")
     assert "60 reports gathered" in said.stdout
-    assert run_json("numeric", "reconstruct", tmp_path / "c")["reports"] == 60
+    assert run_json("reconstruct", tmp_path / "c")["reports"] == 60
 
 
 def test_the_record(home: Path, inbox: Path, tmp_path: Path) -> None:

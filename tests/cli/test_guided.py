@@ -1,8 +1,8 @@
 """Tests of the commands of guided perturbation.
 
-Tests of the commands of guided perturbation at the miner's side, and of the trial of both.
+Tests of the commands of guided perturbation at the miner's side, and of simulate with a guided plan.
 
-Tests of guide answer: the clients' side from a table to a file, waiting, bad input, one device with its ledger.
+Tests of randomize: the clients' side from a table to a file, waiting, bad input, one device with its ledger.
 """
 
 import json
@@ -93,7 +93,7 @@ def test_messages_are_collected_as_reports_are(table: Path, tmp_path: Path) -> N
     state = begin(table, tmp_path)
     run("guide", "publish", state, "-o", tmp_path / "g.json")
     for name in ("r.parquet", "m.jsonl"):
-        run("guide", "answer", table, "--plan", tmp_path / "plan.json", "--guidance", tmp_path / "g.json",
+        run("randomize", table, "--plan", tmp_path / "plan.json", "--guidance", tmp_path / "g.json",
             "--missing", "?", "-o", tmp_path / name)  # fmt: skip
     done = run_json("guide", "collect", tmp_path / "r.parquet", tmp_path / "m.jsonl", "--state", state)
     assert done["received"] == 480
@@ -142,43 +142,43 @@ def test_a_start_with_people_who_do_not_mind(table: Path, tmp_path: Path) -> Non
     assert kept.plan.amplification < np.e**2
 
 
-def test_simulate_prints_accuracy_against_disclosure(table: Path) -> None:
-    """--json has original_accuracy and, for every level, disclosure, accuracy and their errors; a seed repeats it."""
-    command = [
-        "guide",
-        "simulate",
-        table,
-        "--class",
-        "party",
-        "--missing",
-        "?",
-        "--classifier",
-        "naive-bayes",
-        "--seed",
-        1,
-    ]
-    found = run_json(*command)
+def test_simulate_prints_accuracy_against_disclosure(table: Path, tmp_path: Path) -> None:
+    """--json has the accuracy on raw tuples and, of every level, disclosure and accuracy; a seed repeats it."""
+    begin(table, tmp_path)
+    command = ["simulate", table, "--plan", tmp_path / "plan.json", "--missing", "?", "--classifier", "naive-bayes"]
+    found = run_json(*command, "--seed", 1)
     assert 0.7 < found["original_accuracy"] <= 1
     assert found["original_accuracy_std_error"] > 0
     assert [each["level"] for each in found["levels"]] == list(range(1, 2 * VOTES + 1))
     last = found["levels"][-1]
     assert (last["disclosure"], last["accuracy"]) == (1, found["original_accuracy"])
-    assert {"disclosure_std_error", "accuracy_std_error"} <= set(last)
-    assert run_json(*command) == found
-    text = run(*command, "--level", 2, "--repeats", 2).stdout
-    assert len(text.splitlines()) == 5
-    assert max(map(len, text.splitlines())) <= 80
+    assert run_json(*command, "--seed", 1) == found
+    text = run(*command, "--seed", 1).stdout.splitlines()
+    assert "higher levels disclose everything, too" in text
+    assert max(map(len, text)) <= 80
 
 
-def test_simulate_a_population(table: Path) -> None:
+def test_simulate_a_population(table: Path, tmp_path: Path) -> None:
     """People of mixed caution are accounted for, and the batches tell what is learned."""
-    command = ["guide", "simulate", table, "--class", "party", "--missing", "?", "--batch", 20, "--seed", 1]
+    begin(table, tmp_path)
+    command = ["simulate", table, "--plan", tmp_path / "plan.json", "--missing", "?", "--seed", 1]
     found = run_json(*command, "--population", "40%:1,60%:any")
     assert sum(group["people"] for group in found["groups"]) == 160
     assert found["batches"][-1]["received"] == sum(group["at_once"] + group["waited"] for group in found["groups"])
     assert "never" in run(*command, "--population", "40%:1,60%:any").stdout
-    assert "goes with --population only" in refused(*command, "--mu", "5%", status=2)
     assert "groups are written as" in refused(*command, "--population", "40%,60%")
+    assert "--rounds does not go with" in refused(*command, "--population", "9:1", "--rounds", 2, status=2)
+    assert "--top goes with a plan of the kind baskets" in refused(*command, "--top", 3, status=2)
+
+
+def test_simulate_says_when_it_takes_long(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the first level, and the first test of a population, it is said how long all takes, where that is long."""
+    begin(table, tmp_path)
+    command = ["simulate", table, "--plan", tmp_path / "plan.json", "--missing", "?", "--rounds", 2]
+    assert "in all" not in run(*command).stderr
+    monkeypatch.setattr("assocpriv.simulation.guided._LONG_SECONDS", 0.0)
+    assert "s in all; fewer rounds or people take less" in run(*command).stderr
+    assert "s in all; fewer people take less" in run(*command[:-2], "--population", "100%:any").stderr
 
 
 CANARY = "canary7731"
@@ -196,7 +196,7 @@ def files(folder: Path, plan: GuidedPlan = PLAN, level: int = 5) -> list[Any]:
     V = guided.Guidance.of_vectors(plan, 2, np.eye(5)[:, :level])
     guided.write_guidance(V, folder / f"g{level}.json", force=True)
     given = [folder / "t.csv", "--plan", folder / "plan.json", "--guidance", folder / f"g{level}.json"]
-    return ["guide", "answer", *given, "--missing", "?"]
+    return ["randomize", *given, "--missing", "?"]
 
 
 @pytest.mark.parametrize("name", ["r.parquet", "r.jsonl"])
@@ -253,7 +253,7 @@ def test_records_wait_for_a_lower_level(tmp_path: Path) -> None:
 def test_records_wait_where_there_is_no_guidance(tmp_path: Path) -> None:
     """Without guidance records wait, and a folder that exists is left as it is."""
     files(tmp_path)
-    command = ["guide", "answer", tmp_path / "t.csv", "--plan", tmp_path / "plan.json", "--missing", "?"]
+    command = ["randomize", tmp_path / "t.csv", "--plan", tmp_path / "plan.json", "--missing", "?"]
     assert "4 records waiting in" in run(*command, "--wait", tmp_path / "w").stdout
     before = (tmp_path / "w" / "records").read_bytes()
     assert "exists" in refused(*command, "--wait", tmp_path / "w")
@@ -277,7 +277,7 @@ def test_damaged_waiting_records_are_refused(tmp_path: Path, damage: Callable[[P
     command = files(tmp_path)
     run(*command, "--max-level", 1, "--wait", tmp_path / "w", "-o", tmp_path / "r.parquet")
     damage(tmp_path / "w")
-    assert problem in refused(command[0], "answer", tmp_path / "w", *command[3:], "-o", tmp_path / "r.parquet")
+    assert problem in refused("randomize", tmp_path / "w", *command[2:], "-o", tmp_path / "r.parquet")
     assert not (tmp_path / "r.parquet").exists()
 
 
@@ -285,7 +285,7 @@ def test_records_of_another_plan_do_not_wait_for_this_one(tmp_path: Path) -> Non
     """Waiting records are of one plan."""
     guided.wait(_table(tmp_path), KEPT, tmp_path / "w", missing="?")
     command = files(tmp_path)
-    assert "wait for plan" in refused("guide", "answer", tmp_path / "w", *command[3:], "-o", tmp_path / "r.parquet")
+    assert "wait for plan" in refused("randomize", tmp_path / "w", *command[2:], "-o", tmp_path / "r.parquet")
 
 
 def _table(folder: Path) -> Path:

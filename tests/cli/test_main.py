@@ -169,7 +169,7 @@ LOOPS = [
     ["randomize", "b.dat", "--plan", "plan.json", "-o", "loop"],
     ["simulate", "loop", "--layout", "dat", "--plan", "plan.json", "--min-support", "20%"],
     ["demo", "--baskets", "loop.csv"], ["demo", "-o", "loop"], ["privacy", "loop"], ["audit", "loop"],
-    ["generate", "quest", "--baskets", "9", "-o", "loop.csv"], [*PLAN_ARGUMENTS, "-o", "loop"],
+    ["generate", "quest", "--people", "9", "-o", "loop.csv"], [*PLAN_ARGUMENTS, "-o", "loop"],
     ["plan", "--catalogue", "loop", "--transaction-size", "2", *PROMISE, "-o", "x.json"],
     ["plan", "--items", "9", "--taxonomy", "loop", *PROMISE, "-o", "x.json"],
     ["plan", "--items", "9", "--like", "loop.dat", *PROMISE, "-o", "x.json"],
@@ -208,7 +208,6 @@ def test_missing_options_are_named(name: str) -> None:
         (["refine", "i.parquet", "-o", "p.json"], "--plan"),
         (["refine", "i.parquet", "--plan", "plan.json"], "--output"),
         (["plan", "--items", "5", "--transaction-size", "2", "--prior", "5%", "-o", "p.json"], "--posterior"),
-        (["randomize", "b.dat", "--plan", "plan.json"], "--output"),
         (["plan", "--items", "5", *PROMISE], "--output"),
     ],
     ids=str,
@@ -229,7 +228,7 @@ def writing_commands(home: Path) -> dict[str, tuple[list[Any], str]]:
         "rules to parquet": (["rules", home / "i.parquet", "--min-confidence", "20%"], ".parquet"),
         "rules to csv": (["rules", home / "i.parquet", "--min-confidence", "20%"], ".csv"),
         "rules to json": (["rules", home / "i.parquet", "--min-confidence", "20%"], ".json"),
-        "generate": (["generate", "quest", "--baskets", 100], ".dat"),
+        "generate": (["generate", "quest", "--people", 100], ".dat"),
         "refine": (["refine", home / "i.parquet", "--plan", home / "plan.json", "--best", 3], ".json"),
     }
 

@@ -30,8 +30,8 @@ def test_the_command_finds_reports(tmp_path: Path) -> None:
 
 def test_the_command_finds_the_promise() -> None:
     """``plan --find --reports`` says the least ε of two decimals, at the prior asked for; 0.01 less does not do."""
-    question = [*SHAPE, "--find", "30%", "--size", 1, "--reports", 5_000]
-    found = ap.find_plan("30%", 40, size=1, reports=5_000, prior="1%", transaction_size=3)
+    question = [*SHAPE, "--find", "30%", "--itemset-size", 1, "--reports", 5_000]
+    found = ap.find_plan("30%", 40, size=1, reports=5_000, prior="1%", transaction_size=3, itemset_size=1)
     record = run_json(*question, "--prior", "1%")
     assert record["promise"] == {"prior": "1/100", "posterior": str(found.promise.posterior)}
     assert record["find"]["looked_for"] == "promise"
@@ -61,7 +61,7 @@ def test_too_few_reports_are_refused(tmp_path: Path) -> None:
         (["--find", "1%", "--prior", "5%"], "--prior and --posterior go together"),
         (["--find", "1%", "--reports", 9, "--posterior", "9%"], "--prior and --posterior go together"),
         (["--epsilon", 1], "Missing option '-o' / '--output'"),
-        (["--epsilon", 1, "--size", 2, "-o", "p.json"], "--size goes with --find"),
+        (["--epsilon", 1, "--answer", 2, "-o", "p.json"], "--answer goes with --schema"),
         (["--epsilon", 1, "--posterior", "50%", "-o", "p.json"], "--epsilon and --posterior both"),
         (["-o", "p.json"], "Missing promise"),
     ],
@@ -71,7 +71,7 @@ def test_what_does_not_go_together(tmp_path: Path, options: list[Any], said: str
     assert said in refused_without_output(tmp_path, *SHAPE, *options, status=2)
 
 
-@pytest.mark.parametrize("wrong", [["--find", "0"], ["--find", "x"], ["--find", "1%", "--size", 0]])
+@pytest.mark.parametrize("wrong", [["--find", "0"], ["--find", "x"], ["--find", "1%", "--itemset-size", 0]])
 def test_what_cannot_be_found_is_refused(wrong: list[Any]) -> None:
     """A support is above 0, an itemset has an item at least."""
     assert refused(*SHAPE, "--epsilon", 1, *wrong)

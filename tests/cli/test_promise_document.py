@@ -134,10 +134,12 @@ def test_a_budget_multiplies(home: Path, tmp_path: Path) -> None:
     ]
     assert [each.covered for each in budget.answers] == [True, False]
     assert budget.together.reports == 7
-    record = run_json("privacy", other, home / "plan.json", "--times", 3, "--times", 4, *BUDGET_OPTIONS)
+    record = run_json(
+        "privacy", other, home / "plan.json", "--reports-per-person", 3, "--reports-per-person", 4, *BUDGET_OPTIONS
+    )
     assert record["together"]["epsilon"] == epsilon(gamma) == budget.together.epsilon
     assert [each["reports"] for each in record["plans"]] == [3, 4]
-    text = run("privacy", other, home / "plan.json", "--times", 3, "--times", 4).stdout
+    text = run("privacy", other, home / "plan.json", "--reports-per-person", 3, "--reports-per-person", 4).stdout
     assert "not covered, only 1" in text
     assert "report --prior --posterior" in text
 
@@ -187,16 +189,15 @@ def test_costs_are_rounded_up() -> None:
 
 
 def test_one_plan_is_what_it_was(home: Path) -> None:
-    """``ap.privacy`` of one plan is what it was, --times is --reports-per-person, and 52 weeks are too many."""
+    """``ap.privacy`` of one plan is what it was, and 52 weeks are too many."""
     plan = ap.read_plan(home / "plan.json")
     assert ap.privacy(plan, ["1%"], reports_per_person=2) == describe_privacy(plan, ["1%"], reports_per_person=2)
     assert (
         ap.privacy([(plan, 2)]).together.amplification == ap.privacy(plan, reports_per_person=2).together.amplification
     )
-    text = run("privacy", home / "plan.json", "--times", 52).stdout
-    assert text == run("privacy", home / "plan.json", "--reports-per-person", 52).stdout
+    text = run("privacy", home / "plan.json", "--reports-per-person", 52).stdout
     assert "A belief of 1 in 100 may become certainty. Nothing useful is promised." in text
-    assert "Nothing useful" not in run("privacy", home / "plan.json", "--times", 2).stdout
+    assert "Nothing useful" not in run("privacy", home / "plan.json", "--reports-per-person", 2).stdout
 
 
 def test_long_budgets_are_rounded_up() -> None:
@@ -227,9 +228,9 @@ def test_budgets_refuse(home: Path) -> None:
         ap.privacy([plan], shuffled=10)  # type: ignore[call-overload]
     path = home / "plan.json"
     assert "give a PLAN" in refused("privacy", status=2)
-    assert "once for each, 2 in all" in refused("privacy", path, path, *["--times", 1] * 3, status=2)
+    assert "once for each, 2 in all" in refused("privacy", path, path, *["--reports-per-person", 1] * 3, status=2)
     assert "--shuffled goes with one PLAN" in refused("privacy", path, path, "--shuffled", 9, status=2)
     assert "--explain goes with one PLAN" in refused("privacy", path, path, "--explain", status=2)
-    assert "--times does not go with --explain" in refused("privacy", "--explain", "--times", 2, status=2).replace(
-        "--reports-per-person", "--times"
+    assert "--reports-per-person does not go with --explain" in refused(
+        "privacy", "--explain", "--reports-per-person", 2, status=2
     )

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from command_line import N_BASKETS, N_ITEMS, refused_without_output, run, run_json
+from command_line import N_BASKETS, N_ITEMS, refused, refused_without_output, run, run_json
 
 from assocpriv.cli.main import main
 
@@ -47,14 +47,12 @@ def test_demo_record(tmp_path: Path) -> None:
 def test_demo_with_own_baskets(home: Path, tmp_path: Path) -> None:
     """The demo takes one's own baskets, in any format."""
     own = ["demo", "--baskets", home / "long.csv", "--layout", "long", "--min-support", "20%", "--seed", 1]
-    said = run(*own, "--transaction-size", 3, "-o", tmp_path / "demo").stdout
+    said = run(*own, "-o", tmp_path / "demo").stdout
     assert said.startswith(f"{N_BASKETS:,} baskets over {N_ITEMS} items")
     assert "1 → 2" in said
 
 
-@pytest.mark.parametrize(
-    "wrong", [["--min-support", "nan"], ["--min-confidence", "3"], ["--prior", "60%"], ["--size", "0"]], ids=str
-)
+@pytest.mark.parametrize("wrong", [["--min-support", "nan"], ["--epsilon", "0"], ["--size", "0"]], ids=str)
 def test_demo_refuses_before_it_works(tmp_path: Path, wrong: list[str]) -> None:
     """A demo's wrong number is refused before anything is generated or written."""
     result = CliRunner().invoke(main, ["demo", "--size", "1000", *wrong, "-o", str(tmp_path / "demo")])
@@ -64,7 +62,7 @@ def test_demo_refuses_before_it_works(tmp_path: Path, wrong: list[str]) -> None:
 
 def test_generate(tmp_path: Path) -> None:
     """Generated baskets repeat with their seed, and both kinds of file hold the same number of them."""
-    size = ["--baskets", 500, "--items", 20, "--mean-size", 4, "--patterns", 10, "--mean-pattern-size", 2]
+    size = ["--people", 500, "--items", 20, "--mean-size", 4]
     for name, seed in (("a.dat", 1), ("b.dat", 1), ("c.dat", 2), ("a.csv", 1)):
         run("generate", "quest", *size, "--seed", seed, "-o", tmp_path / name)
     assert (tmp_path / "a.dat").read_bytes() == (tmp_path / "b.dat").read_bytes()
@@ -74,22 +72,21 @@ def test_generate(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    ["--baskets=0", "--baskets=-1", f"--baskets={10**30}", "--items=0", f"--items={10**30}", "--mean-size=nan",
-     "--mean-size=-1", "--mean-size=inf", "--patterns=0", "--mean-pattern-size=0", "--mean-pattern-size=nan"],
-)  # fmt: skip
+    [f"--people={10**30}", "--items=0", f"--items={10**30}", "--mean-size=nan", "--mean-size=-1", "--mean-size=inf"],
+)
 def test_bad_generators(tmp_path: Path, wrong: str) -> None:
     """Baskets that cannot be generated are refused, and no file is made."""
-    refused_without_output(tmp_path, "generate", "quest", "--baskets", 10, wrong, "-o", tmp_path / "b.dat")
+    refused_without_output(tmp_path, "generate", "quest", "--people", 10, wrong, "-o", tmp_path / "b.dat")
 
 
 def test_generated_baskets_need_a_known_extension(tmp_path: Path) -> None:
     """Generated baskets are .dat or .csv."""
-    refused_without_output(tmp_path, "generate", "quest", "--baskets", 9, "-o", tmp_path / "b.txt")
+    refused_without_output(tmp_path, "generate", "quest", "--people", 9, "-o", tmp_path / "b.txt")
 
 
 def test_generated_records(tmp_path: Path) -> None:
     """Records repeat with their seed; the schema is written beside them; another ending is refused."""
-    size = ["generate", "agrawal", "--records", 100]
+    size = ["generate", "agrawal", "--people", 100]
     for name, seed in (("a.csv", 1), ("b.csv", 1), ("c.csv", 2)):
         run(*size, "--seed", seed, "-o", tmp_path / name)
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
@@ -111,6 +108,25 @@ def test_simulate_finds_the_truth(home: Path) -> None:
     other = run_json(*question[:-1], 2)
     assert other["itemsets"] != record["itemsets"]
     assert f"{record['found_count']:,} listed, " in run(*question).stdout
+
+
+def test_simulate_a_table(tmp_path: Path) -> None:
+    """Each column stands beside its truth, as text and as JSON; a seed repeats it; options of baskets are refused."""
+    table, schema, plan = tmp_path / "t.csv", tmp_path / "s.toml", tmp_path / "plan.json"
+    run("generate", "agrawal", "--people", 2000, "--schema", schema, "-o", table)
+    run("plan", "--schema", schema, "-o", plan)
+    question = ["simulate", table, "--plan", plan, "--seed", 1]
+    record, again = run_json(*question), run_json(*question)
+    assert record["columns"] == again["columns"]
+    label = record["columns"]["class"]
+    assert (label["share"], label["distance"], label["held"]) == (label["true_share"], 0, label["tested"])
+    said = run(*question).stdout
+    assert all(
+        re.search(rf"^{name} +[0-9,]+ +[0-9.]+% +[0-9]+ of [0-9]+", said, re.MULTILINE) for name in record["columns"]
+    )
+    assert max(map(len, said.splitlines())) <= 80
+    assert "--min-support goes with a plan of the kind baskets" in refused(*question, "--min-support", "2%", status=2)
+    assert "--rounds goes with a plan of the kind guided" in refused(*question, "--rounds", 2, status=2)
 
 
 def test_every_basket_format_says_the_same(home: Path) -> None:

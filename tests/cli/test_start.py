@@ -44,11 +44,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(*PLAN_ARGUMENTS, "-o", place / "plan.json")
     run("randomize", place / "baskets.dat", "--plan", place / "plan.json", "-o", place / "reports.parquet")
     run("mine", place / "reports.parquet", "--min-support", "20%", "-o", place / "itemsets.parquet")
-    run("generate", "agrawal", "--records", "300", "-o", place / "people.csv", "--schema", place / "schema.toml")
-    run("numeric", "plan", place / "schema.toml", "-o", place / "table.json")
+    run("generate", "agrawal", "--people", "300", "-o", place / "people.csv", "--schema", place / "schema.toml")
+    run("plan", "--schema", place / "schema.toml", "-o", place / "table.json")
     arguments = place / "people.csv", "--plan", place / "table.json", "-o", place / "released.parquet"
-    run("numeric", "randomize", *arguments)
-    run("numeric", "tree", place / "released.parquet", "--class", "class", "-o", place / "model.json")
+    run("randomize", *arguments)
+    run("tree", place / "released.parquet", "--class", "class", "-o", place / "model.json")
     return place
 
 
@@ -76,22 +76,23 @@ COMMANDS = {
     ),
     "ask": (["ask", "{}/reports.parquet", "--itemset", "1", "--rule", "2 => 3"], COMPILED),
     "rules": (["rules", "{}/itemsets.parquet", "--min-confidence", "10%", "-o", "{}/r.parquet", "--force"], COMPILED),
-    "page": (["page", "{}/itemsets.parquet", "-o", "{}/page.html", "--force"], COMPILED),
+    "inspect --html": (["inspect", "{}/itemsets.parquet", "--html", "{}/page.html", "--force"], COMPILED),
     "inspect": (["inspect", "{}/plan.json"], {"numpy"} | SCIPY),  # how surely forged answers about sizes are noticed
-    "numeric randomize": (
-        ["numeric", "randomize", "{}/people.csv", "--plan", "{}/table.json", "-o", "{}/released.parquet", "--force"],
+    "randomize a table": (
+        ["randomize", "{}/people.csv", "--plan", "{}/table.json", "-o", "{}/released.parquet", "--force"],
         COMPILED,
     ),
     "inspect itemsets": (["inspect", "{}/itemsets.parquet"], NUMBERS),
-    "numeric reconstruct": (
-        ["numeric", "reconstruct", "{}/released.parquet", "-o", "{}/d.csv", "--force"],
+    "reconstruct": (
+        ["reconstruct", "{}/released.parquet", "-o", "{}/d.csv", "--force"],
         COMPILED | SCIPY,
     ),
-    "numeric predict": (
-        ["numeric", "predict", "{}/model.json", "{}/people.csv", "-o", "{}/p.csv", "--force"],
+    "predict": (
+        ["predict", "{}/model.json", "{}/people.csv", "-o", "{}/p.csv", "--force"],
         NUMBERS,
     ),
     "inspect a table's reports": (["inspect", "{}/released.parquet"], NUMBERS),
+    "help of plan": (["plan", "--help"], set()),
     "help of the collector": (["serve", "--help"], set()),
     "help of guidance": (["guide", "--help"], set()),
     "help of suppression": (["suppress", "--help"], set()),
@@ -115,7 +116,6 @@ def test_the_first_run_says_that_it_compiles(folder: Path, tmp_path: Path) -> No
     """Once, on standard error, and no more when the code is kept; nothing is kept unsafely, nothing damaged is run."""
     out = str(tmp_path / "released.parquet")
     table = [
-        "numeric",
         "randomize",
         str(folder / "people.csv"),
         "--plan",

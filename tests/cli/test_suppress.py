@@ -93,7 +93,7 @@ def test_numbers_are_binned_on_request(table_folder):
         (["--templates", "t.toml", "-o", "out.csv", "--class", "job"], "the class job is in the channel"),
         (["--templates", "t.toml", "-o", "out.csv", "--class", "size"], "lacks column size"),
         (["--templates", "t.toml", "-o", "out.csv", "--bins", "many"], "bins must be a number of intervals"),
-        (["--templates", "t.toml", "-o", "out.csv", "--separator", "tab"], "lacks columns job, country, debt"),
+        (["--templates", "t.toml", "-o", "out.csv", "--layout", "separator=tab"], "lacks columns job, country, debt"),
     ],
 )  # fmt: skip
 def test_bad_input(table_folder, options, message):
@@ -194,7 +194,7 @@ def test_options_of_baskets_do_not_go_with_templates_of_tables(baskets_folder: P
     """A template over columns refuses what is said of baskets."""
     (baskets_folder / "t.toml").write_text(TOML.replace('["test"]', '{ill = ["yes"]}'))
     message = refused_without_output(baskets_folder, *BASKET, "-o", "out.csv", status=2)
-    assert "--layout is said of baskets" in message
+    assert "of a table --layout says the separator alone" in message
 
 
 def test_errors_show_no_item(baskets_folder: Path) -> None:

@@ -1,12 +1,12 @@
 """Tests of the commands of tables: plan, randomize, reconstruct, tree and predict.
 
-The command numeric plan, and what inspect, privacy and audit say of a table's plan: figures recomputed here.
+The command plan --schema, and what inspect, privacy and audit say of a table's plan: figures recomputed here.
 
-The command numeric randomize: what it writes and says, and bad input that shows and leaves nothing.
+The command randomize: what it writes and says, and bad input that shows and leaves nothing.
 
-The command numeric reconstruct: what it says of a table's released records, and what it refuses.
+The command reconstruct: what it says of a table's released records, and what it refuses.
 
-Tests of the commands numeric tree and numeric predict.
+Tests of the commands tree and predict.
 """
 
 import csv
@@ -68,7 +68,7 @@ def schema(tmp_path: Path) -> Path:
 def test_the_plan_is_written_and_described(schema: Path, tmp_path: Path) -> None:
     """The file is the plan that is described; inspect says the same; every figure follows from its integers."""
     out = tmp_path / "plan.json"
-    record = run_json("numeric", "plan", schema, "-o", out, "--answer", "all", "--reports", 3000)
+    record = run_json("plan", "--schema", schema, "-o", out, "--answer", "all", "--reports", 3000)
     plan = read_plan(out)
     assert record["plan_id"] == plan.plan_id
     assert run_json("inspect", out, "--reports", 3000) == {"kind": "plan"} | record
@@ -91,7 +91,7 @@ def test_the_plan_is_written_and_described(schema: Path, tmp_path: Path) -> None
 
 def test_the_text_says_what_is_not_promised(schema: Path, tmp_path: Path) -> None:
     """γ, what lies outside it, an average's label, and the choice of answers stand in the text."""
-    text = run("numeric", "plan", schema, "-o", tmp_path / "plan.json").stdout
+    text = run("plan", "--schema", schema, "-o", tmp_path / "plan.json").stdout
     assert "γ < 19, ε = ln γ ≤ 2.94444" in text
     assert "outside γ   age, class: nothing bounds what a report tells of them" in text
     assert "promises an average, no γ" in text
@@ -110,9 +110,9 @@ def test_the_text_says_what_is_not_promised(schema: Path, tmp_path: Path) -> Non
 def test_noise_alone_is_labelled(schema: Path, tmp_path: Path) -> None:
     """Without a protected column no γ is stated, and a promise, or privacy, is refused."""
     schema.write_text(NOISE)
-    text = run("numeric", "plan", schema, "-o", tmp_path / "plan.json").stdout
+    text = run("plan", "--schema", schema, "-o", tmp_path / "plan.json").stdout
     assert text.startswith("no γ        the plan promises an average")
-    said = refused_without_output(tmp_path, "numeric", "plan", schema, "-o", tmp_path / "p.json", "--epsilon", "1")
+    said = refused_without_output(tmp_path, "plan", "--schema", schema, "-o", tmp_path / "p.json", "--epsilon", "1")
     assert "no column is protected" in said
     assert "states no γ" in refused("privacy", tmp_path / "plan.json")
 
@@ -125,12 +125,12 @@ def test_noise_alone_is_labelled(schema: Path, tmp_path: Path) -> None:
         (["--prior", "5%"], 2, "--prior and --posterior go together"),
         (["--prior", "50%", "--posterior", "5%"], 1, "0 < prior < posterior < 1"),
         (["--reports", "0"], 1, "reports must be in 1.."),
-        (["--reports-per-person", "0"], 1, "reports_per_person must be in 1..1000"),
+        (["--reports-per-person", "0"], 1, "--reports-per-person must be in 1..1000"),
     ],
 )
 def test_bad_requests(schema: Path, tmp_path: Path, arguments: list[str], status: int, said: str) -> None:
     """What cannot be planned is refused on one line, and nothing is written."""
-    request = ["numeric", "plan", schema, "-o", tmp_path / "p", *arguments]
+    request = ["plan", "--schema", schema, "-o", tmp_path / "p", *arguments]
     assert said in refused_without_output(tmp_path, *request, status=status)
 
 
@@ -138,17 +138,17 @@ def test_bad_schemas(tmp_path: Path) -> None:
     """A schema's mistake is refused with the file, the column and the key; the schema is not overwritten."""
     path, out = tmp_path / "s.toml", tmp_path / "p.json"
     path.write_text(SCHEMA.replace("low = 20", "low = 90"))
-    said = refused_without_output(tmp_path, "numeric", "plan", path, "-o", out)
+    said = refused_without_output(tmp_path, "plan", "--schema", path, "-o", out)
     assert f"{path}: column age: low must be below high" in said
-    assert "is an input" in refused_without_output(tmp_path, "numeric", "plan", path, "-o", path, "--force")
-    assert "cannot read the schema" in refused_without_output(tmp_path, "numeric", "plan", tmp_path / "no", "-o", out)
+    assert "is an input" in refused_without_output(tmp_path, "plan", "--schema", path, "-o", path, "--force")
+    assert "cannot read the schema" in refused_without_output(tmp_path, "plan", "--schema", tmp_path / "no", "-o", out)
 
 
 def test_privacy_counts_a_table_among_others(schema: Path, tmp_path: Path) -> None:
     """Of a table's plan privacy says γ, and what it does not count."""
     out = tmp_path / "plan.json"
-    run("numeric", "plan", schema, "-o", out)
-    record = run_json("privacy", out, "--times", 2, "--prior", "5%")
+    run("plan", "--schema", schema, "-o", out)
+    record = run_json("privacy", out, "--reports-per-person", 2, "--prior", "5%")
     gamma = read_plan(out).amplification
     assert gamma is not None
     assert record["together"]["epsilon"] == pytest.approx(2 * float(np.log(float(gamma))))
@@ -178,14 +178,14 @@ optional = true
 def plan(tmp_path: Path) -> Path:
     """Return a plan's file."""
     (tmp_path / "schema.toml").write_text(PEOPLE_SCHEMA)
-    run("numeric", "plan", tmp_path / "schema.toml", "-o", tmp_path / "plan.json")
+    run("plan", "--schema", tmp_path / "schema.toml", "-o", tmp_path / "plan.json")
     return tmp_path / "plan.json"
 
 
 def test_a_table_becomes_reports(tmp_path: Path, plan: Path) -> None:
     """CSV and Parquet give a report a record, with the plan; what was clipped, missing and uncovered is said."""
     pd.DataFrame({"region": ["north", "?", None], "more": 1, "age": [19.0, 34, 99]}).to_csv(tmp_path / "t.csv")
-    done = run("numeric", "randomize", tmp_path / "t.csv", "--plan", plan, "-o", tmp_path / "r.parquet", "--clip",
+    done = run("randomize", tmp_path / "t.csv", "--plan", plan, "-o", tmp_path / "r.parquet", "--clip",
                "--missing", "?")  # fmt: skip
     assert done.exit_code == 0
     assert done.stderr.splitlines()[-4:] == [
@@ -196,13 +196,13 @@ def test_a_table_becomes_reports(tmp_path: Path, plan: Path) -> None:
     ]
     assert "3 reports of " in done.stdout
     pd.DataFrame({"region": ["north"], "age": [34]}).to_csv(tmp_path / "one.csv")
-    said = run("numeric", "randomize", tmp_path / "one.csv", "--plan", plan, "-o", tmp_path / "one.parquet").stdout
+    said = run("randomize", tmp_path / "one.csv", "--plan", plan, "-o", tmp_path / "one.parquet").stdout
     assert said.startswith("1 report of ")
     frame = numeric.released_frame(ap.read_reports(tmp_path / "r.parquet"))
     assert list(frame) == ["age", "region"]
     assert len(frame) == 3
     pd.DataFrame({"age": [34, 35], "region": ["north", "south"]}).to_parquet(tmp_path / "t.parquet")
-    record = run_json("numeric", "randomize", tmp_path / "t.parquet", "--plan", plan, "-o", tmp_path / "s.parquet")
+    record = run_json("randomize", tmp_path / "t.parquet", "--plan", plan, "-o", tmp_path / "s.parquet")
     assert record["reports"] == 2
     assert record["clipped"] == record["missing"] == {}
 
@@ -210,9 +210,9 @@ def test_a_table_becomes_reports(tmp_path: Path, plan: Path) -> None:
 def test_plans_without_gamma_are_labelled(tmp_path: Path) -> None:
     """Who releases noise alone is told what it promises."""
     (tmp_path / "schema.toml").write_text(PEOPLE_SCHEMA.split("[columns.region]", maxsplit=1)[0])
-    run("numeric", "plan", tmp_path / "schema.toml", "-o", tmp_path / "plan.json")
+    run("plan", "--schema", tmp_path / "schema.toml", "-o", tmp_path / "plan.json")
     (tmp_path / "t.csv").write_text("age\n34\n")
-    done = run("numeric", "randomize", tmp_path / "t.csv", "--plan", tmp_path / "plan.json", "-o", tmp_path / "r.pq")
+    done = run("randomize", tmp_path / "t.csv", "--plan", tmp_path / "plan.json", "-o", tmp_path / "r.pq")
     assert "the plan states no γ: its noise promises privacy on average, not for every record" in done.stderr
 
 
@@ -228,22 +228,25 @@ def test_plans_without_gamma_are_labelled(tmp_path: Path) -> None:
 def test_bad_tables_show_and_leave_nothing(tmp_path: Path, plan: Path, text: str) -> None:
     """One line, exit status 1, no traceback, no file, and no value anywhere."""
     (tmp_path / "t.csv").write_text(text)
-    words = ["numeric", "randomize", tmp_path / "t.csv", "--plan", plan, "-o", tmp_path / "r.parquet"]
+    words = ["randomize", tmp_path / "t.csv", "--plan", plan, "-o", tmp_path / "r.parquet"]
     assert CANARY not in refused_without_output(tmp_path, *words)
 
 
 def test_other_plans_and_outputs(tmp_path: Path, plan: Path) -> None:
-    """A plan of baskets, an input as output, another ending and a file that exists are refused before any reading."""
+    """An input as output, another ending and a file that exists are refused before any reading."""
     table = tmp_path / "t.csv"
     table.write_text("age,region\n34,north\n")
     ap.write_plan(planned(["a", "b"], transaction_size=1, promise=ap.Breach("5%", "50%")), tmp_path / "baskets.json")
+    both = ["--plan", tmp_path / "baskets.json", "-o", tmp_path / "r.parquet", "--clip"]
+    assert "--clip goes with a plan of the kind table; this one is of the kind baskets" in refused(
+        "randomize", table, *both, status=2
+    )
     for arguments, said in (
-        (["--plan", tmp_path / "baskets.json", "-o", tmp_path / "r.parquet"], "of no use here; name one of table"),
         (["--plan", plan, "-o", plan, "--force"], "is an input"),
         (["--plan", plan, "-o", tmp_path / "r.csv"], "must end in .parquet or .pq"),
         (["--plan", tmp_path / "schema.toml", "-o", tmp_path / "r.parquet"], "not a plan"),
     ):
-        assert said in refused_without_output(tmp_path, "numeric", "randomize", table, *arguments)
+        assert said in refused_without_output(tmp_path, "randomize", table, *arguments)
     with pytest.raises(TypeError, match="plan must be a PublishedPlan"):
         ap.randomize(pd.DataFrame({"age": [1]}), "plan.json")  # type: ignore[arg-type]
     with pytest.raises(ap.AssocprivError, match="is not in the catalogue"):
@@ -270,7 +273,7 @@ def released(tmp_path_factory):
 
 def test_text_shows_bars_mean_and_quantiles(released) -> None:
     """Ten bars at most a column, what is missing, mean and quantiles, all within 80 columns."""
-    said = run("numeric", "reconstruct", released).stdout
+    said = run("reconstruct", released).stdout
     assert "age  2,000 reports, method smooth" in said
     assert all(word in said for word in ("mean", "variance", "quantile", "missing", "band", "█"))
     assert max(map(len, said.splitlines()[:-1])) <= 80
@@ -284,7 +287,7 @@ def test_numbers_stand_without_exponents(released, tmp_path) -> None:
     packed = np.concatenate(list(randomize_inputs([np.arange(60, dtype=np.int32)[:, None].repeat(9, 0) % 30], plan,
                                                   entropy=SeededEntropy(5), workers=1)))  # fmt: skip
     Reports(plan, packed).write(tmp_path / "r.parquet")
-    said = run("numeric", "reconstruct", tmp_path / "r.parquet").stdout
+    said = run("reconstruct", tmp_path / "r.parquet").stdout
     assert "4500000 – 5000000" in said
     assert "e+0" not in said.replace("variance", "").split("quantile")[1]
     assert len(re.search(r"is +(.*)", said)[1].split()) == 5
@@ -304,26 +307,26 @@ def test_a_raw_table_is_no_reports() -> None:
 
 def test_json_has_the_keys_that_others_read(released) -> None:
     """columns: {name: {edges, share, std_error}}, and with --by classes: {value: {columns: …}}."""
-    record = run_json("numeric", "reconstruct", released, "--by", "class")
+    record = run_json("reconstruct", released, "--by", "class")
     assert len(record["columns"]["age"]["edges"]) == 1 + len(record["columns"]["age"]["share"]) == 11
     assert set(record["classes"]) == {"young", "old"}
     young = record["classes"]["young"]["columns"]["age"]
     assert young["mean"]["low"] < 35 < young["mean"]["high"]
     assert sum(young["share"][:5]) > 0.9
-    joint = run_json("numeric", "reconstruct", released, "--joint", "age, class")["joint"]
+    joint = run_json("reconstruct", released, "--joint", "age, class")["joint"]
     assert np.shape(joint["share"]) == (10, 2)
 
 
 def test_tables_are_written_by_extension(released, tmp_path) -> None:
     """CSV has a row an interval and class, JSON what --json prints; an existing file stays."""
     out = tmp_path / "d.csv"
-    said = run("numeric", "reconstruct", released, "--by", "class", "-o", out).stderr
+    said = run("reconstruct", released, "--by", "class", "-o", out).stderr
     assert said.splitlines()[-1] == f"table written to {out}"
     assert out.read_text().splitlines()[0] == "class,column,value,low,high,share,std_error,cdf_low,cdf_high"
     assert len(out.read_text().splitlines()) == 1 + 2 * 10
-    assert "exists" in refused("numeric", "reconstruct", released, "-o", out)
-    run("numeric", "reconstruct", released, "-o", tmp_path / "d.json")
-    assert json.loads((tmp_path / "d.json").read_text()) == run_json("numeric", "reconstruct", released)
+    assert "exists" in refused("reconstruct", released, "-o", out)
+    run("reconstruct", released, "-o", tmp_path / "d.json")
+    assert json.loads((tmp_path / "d.json").read_text()) == run_json("reconstruct", released)
 
 
 @pytest.mark.parametrize(
@@ -332,13 +335,13 @@ def test_tables_are_written_by_extension(released, tmp_path) -> None:
         (["--by", "age"], "a label or a category"),
         (["--by", "region"], "no column 'region'"),
         (["--joint", "age,region"], "no column 'region'"),
-        (["--confidence-level", "5"], "confidence_level"),
+        (["--confidence-level", "5"], "--confidence-level"),
     ],
 )
 def test_what_makes_no_sense_is_refused(released, tmp_path, arguments, said) -> None:
     """One line of error, status 1, and nothing written."""
     out = tmp_path / "out.csv"
-    assert said in refused("numeric", "reconstruct", released, *arguments, "-o", out)
+    assert said in refused("reconstruct", released, *arguments, "-o", out)
     assert not out.exists()
 
 
@@ -346,26 +349,24 @@ def test_other_files_are_refused(tmp_path) -> None:
     """Reports of baskets, an empty collection, and what is no file."""
     baskets = small_plan("none", 4, 2, 1)
     Reports(baskets, np.zeros((3, baskets.report_bytes), np.uint8)).write(tmp_path / "baskets.parquet")
-    assert "kind baskets are for mine, not for reconstruct" in refused(
-        "numeric", "reconstruct", tmp_path / "baskets.parquet"
-    )
+    assert "kind baskets are for mine, not for reconstruct" in refused("reconstruct", tmp_path / "baskets.parquet")
     plan = TablePlan((NumberColumn("x", Clear(4), False, 0, 1, 4),), 0)
     Reports(plan, np.zeros((0, 1), np.uint8)).write(tmp_path / "none.parquet")
-    assert "no reports" in refused("numeric", "reconstruct", tmp_path / "none.parquet")
-    assert "no report file" in refused("numeric", "reconstruct", tmp_path / "nothing.parquet")
-    refused("numeric", "reconstruct", tmp_path / "none.parquet", "--joint", "x", status=2)
+    assert "no reports" in refused("reconstruct", tmp_path / "none.parquet")
+    assert "no report file" in refused("reconstruct", tmp_path / "nothing.parquet")
+    refused("reconstruct", tmp_path / "none.parquet", "--joint", "x", status=2)
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with reports of loan applicants, their raw table and others'."""
     folder = tmp_path_factory.mktemp("trees")
-    run("generate", "agrawal", "--records", 4000, "--schema", folder / "schema.toml", "-o", folder / "table.csv")
-    run("generate", "agrawal", "--records", 500, "--seed", 5, "-o", folder / "test.parquet")
+    run("generate", "agrawal", "--people", 4000, "--schema", folder / "schema.toml", "-o", folder / "table.csv")
+    run("generate", "agrawal", "--people", 500, "--seed", 5, "-o", folder / "test.parquet")
     schema = (folder / "schema.toml").read_text().replace("100%", "25%")
     (folder / "schema.toml").write_text(schema)
-    run("numeric", "plan", folder / "schema.toml", "--reports", 4000, "-o", folder / "plan.json")
-    run("numeric", "randomize", folder / "table.csv", "--plan", folder / "plan.json", "-o", folder / "r.parquet")
+    run("plan", "--schema", folder / "schema.toml", "--reports", 4000, "-o", folder / "plan.json")
+    run("randomize", folder / "table.csv", "--plan", folder / "plan.json", "-o", folder / "r.parquet")
     run("plan", "--items", 9, "--transaction-size", 2, "--prior", "5%", "--posterior", "50%", "-o", folder / "b.json")
     (folder / "b.dat").write_text("1 2\n3\n")
     run("randomize", folder / "b.dat", "--plan", folder / "b.json", "-o", folder / "b.parquet")
@@ -375,12 +376,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("method", ["by-class", "global", "local"])
 def test_a_tree_finds_the_function(home: Path, tmp_path: Path, method: str) -> None:
     """From reports to predictions: the age tells F1 at 25% privacy, and nine in ten raw records get their class."""
-    grown = run(
-        "numeric", "tree", home / "r.parquet", "--class", "class", "--method", method, "-o", tmp_path / "m.json"
-    )
+    grown = run("tree", home / "r.parquet", "--class", "class", "--method", method, "-o", tmp_path / "m.json")
     assert grown.stdout.startswith("age < ")
     assert "records   4,000" in grown.stdout
-    said = run("numeric", "predict", tmp_path / "m.json", home / "test.parquet", "-o", tmp_path / "o.csv").stdout
+    said = run("predict", tmp_path / "m.json", home / "test.parquet", "-o", tmp_path / "o.csv").stdout
     assert said.startswith("500 records with their predicted class written to ")
     with (tmp_path / "o.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -388,8 +387,8 @@ def test_a_tree_finds_the_function(home: Path, tmp_path: Path, method: str) -> N
 
 
 def test_json_and_options(home: Path, tmp_path: Path) -> None:
-    """JSON says what text says; limits and pruning are those asked for; the same seed gives the same file."""
-    shared = ["numeric", "tree", home / "r.parquet", "--class", "class"]
+    """JSON says what text says; limits and pruning are those asked for; the same reports give the same file."""
+    shared = ["tree", home / "r.parquet", "--class", "class"]
     small = run_json(
         *shared, "--max-depth", 2, "--min-samples-leaf", 50, "--pruning", "none", "-o", tmp_path / "a.json"
     )
@@ -397,7 +396,7 @@ def test_json_and_options(home: Path, tmp_path: Path) -> None:
     assert small["leaves"] == small["grown_leaves"] <= 4
     assert small["records"] == 4000
     assert small["classes"] == {"A": 0.5, "B": 0.5}
-    pruned = run_json(*shared, "--pruning", "cost-complexity", "--ccp-alpha", 0.01, "-o", tmp_path / "b.json")
+    pruned = run_json(*shared, "-o", tmp_path / "b.json")
     assert pruned["leaves"] < pruned["grown_leaves"]
     seen = run_json("inspect", tmp_path / "b.json")
     assert seen == {"kind": "model"} | {name: pruned[name] for name in pruned if name != "output"}
@@ -406,11 +405,11 @@ def test_json_and_options(home: Path, tmp_path: Path) -> None:
     assert "holds a model" in refused("inspect", tmp_path / "b.json", "--check-crafted")
     assert "holds a model" in refused("inspect", tmp_path / "b.json", "--reports", 7, status=2)
     for name in ("c.json", "d.json"):
-        run(*shared, "--seed", 3, "-o", tmp_path / name)
+        run(*shared, "-o", tmp_path / name)
     assert (tmp_path / "c.json").read_bytes() == (tmp_path / "d.json").read_bytes()
     assert "exists already" in refused(*shared, "-o", tmp_path / "a.json")
     run(*shared, "--force", "-o", tmp_path / "a.json")
-    told = run_json("numeric", "predict", tmp_path / "a.json", home / "table.csv", "-o", tmp_path / "o.parquet")
+    told = run_json("predict", tmp_path / "a.json", home / "table.csv", "-o", tmp_path / "o.parquet")
     assert sum(told["predicted"].values()) == told["records"] == 4000
 
 
@@ -419,18 +418,17 @@ def test_bad_input(home: Path, tmp_path: Path) -> None:
 
     def tree(reports: str, name: str, *more: object) -> str:
         return refused_without_output(
-            tmp_path, "numeric", "tree", home / reports, "--class", name, *more, "-o", tmp_path / "m.json"
+            tmp_path, "tree", home / reports, "--class", name, *more, "-o", tmp_path / "m.json"
         )
 
     assert "column age holds numbers" in tree("r.parquet", "age")
     assert "there is no column 'none' in the plan" in tree("r.parquet", "none")
     assert "table" in tree("b.parquet", "class")
-    assert "ccp_alpha goes with" in tree("r.parquet", "class", "--ccp-alpha", "0.5")
-    predict = ["numeric", "predict"]
+    predict = ["predict"]
     assert "no model" in refused_without_output(
         tmp_path, *predict, home / "plan.json", home / "table.csv", "-o", tmp_path / "o.csv"
     )
-    run("numeric", "tree", home / "r.parquet", "--class", "class", "-o", tmp_path / "m.json")
+    run("tree", home / "r.parquet", "--class", "class", "-o", tmp_path / "m.json")
     (tmp_path / "t.csv").write_text("age,salary\n30,1\n")
     assert "lacks" in refused_without_output(
         tmp_path, *predict, tmp_path / "m.json", tmp_path / "t.csv", "-o", tmp_path / "o.csv"
@@ -451,7 +449,7 @@ def test_without_scikit_learn(home: Path, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.delitem(vars(ap.numeric), "grow_tree", raising=False)
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "sklearn.tree", None)
-    said = refused("numeric", "tree", home / "r.parquet", "--class", "class", "-o", tmp_path / "m.json")
+    said = refused("tree", home / "r.parquet", "--class", "class", "-o", tmp_path / "m.json")
     assert said == "trees need scikit-learn; install it: pip install assocpriv[trees]"
 
 

@@ -165,7 +165,7 @@ def test_existing_output_needs_force(tmp_path: Path, writer: Callable[[Path], An
     """An existing file is kept unless force is given."""
     target = tmp_path / "out"
     target.write_bytes(b"before")
-    with pytest.raises(FileError, match="exists already; choose another name or pass --force"):
+    with pytest.raises(FileError, match="exists already; choose another name or pass force=True"):
         writer(target)
     assert target.read_bytes() == b"before"
     assert os.listdir(tmp_path) == ["out"]

@@ -289,11 +289,11 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
         "x.dat",
         b"1\n987654\n",
         {"catalogue": Catalogue.numbered(4)},
-        "the 1st item of line 2 is not in .*1 such .*--unknown",
+        "the 1st item of line 2 is not in .*1 such .*unknown=",
     ),
     ("x.dat", b"1\n987654\n", {"catalogue": ABC}, "the 1st item of line 1 is not in .*2 such"),
-    ("x.dat", b"1\n987654 3 987654\n", {}, "line 2 repeats an item .1 repeats in 1 baskets.*--repeats merge"),
-    ("x.dat", b"1\n\n987654\n", {}, "line 2 is an empty basket .1 in all.*--empty keep"),
+    ("x.dat", b"1\n987654 3 987654\n", {}, "line 2 repeats an item .1 repeats in 1 baskets.*repeats='merge'"),
+    ("x.dat", b"1\n\n987654\n", {}, "line 2 is an empty basket .1 in all.*empty='keep'"),
     ("x.dat", b"1\n \t\n987654\n", {}, "line 2 is an empty basket"),
     ("x.dat", b"", {}, "holds no baskets"),
     ("x.dat.gz", b"", {}, "holds no baskets"),
@@ -521,10 +521,10 @@ def test_streams_do_not_take_more_than_allowed(tmp_path: Path) -> None:
     """Long layouts and lines that do not fit into the memory allowed are refused, with what to do."""
     for kind in (".long", ".long.gz", "-long.parquet"):
         path, options = many(tmp_path, kind)
-        with pytest.raises(BasketError, match=r"read as a whole.*--memory.*basket a line"):
+        with pytest.raises(BasketError, match=r"read as a whole.*memory_bytes.*basket a line"):
             list(stream_baskets(path, Catalogue.numbered(13), ReadOptions(memory_bytes=100_000, **options)))
     path = written(tmp_path, "x.dat", b"1 2\n" + b"3 " * 400_000)
-    with pytest.raises(BasketError, match=r"line 2 takes at least .*--memory"):
+    with pytest.raises(BasketError, match=r"line 2 takes at least .*memory_bytes"):
         list(stream_baskets(path, Catalogue.numbered(13), ReadOptions(memory_bytes=1 << 20)))
     assert len(read_baskets(path, repeats="merge")) == 2
 

@@ -141,7 +141,7 @@ def test_itemsets_beyond_the_code() -> None:
     """An itemset larger than the plan's code keeps independent is refused, with the remedy."""
     plan = planned(40, 3, ap.Breach("5%", "50%"), itemset_size=1, code="bch")
     empty = ap.Reports(plan, np.zeros((5_000, plan.report_bytes), dtype=np.uint8))
-    with pytest.raises(EstimateError, match="--itemset-size 3"):
+    with pytest.raises(EstimateError, match="itemset_size=3"):
         ap.ask(empty, [[0, 1, 2]])
     assert len(ap.ask(empty, [[0], [39]])) == 2
 
@@ -193,7 +193,7 @@ def test_command(file: Path) -> None:
         (["--itemset", "beer"], 1, "'beer', which is not in the plan's catalogue"),
         (["--itemset", "milk,milk"], 1, "twice"),
         (["--rule", "milk => milk"], 1, "both sides"),
-        (["--itemset", "milk", "--confidence-level", "2"], 1, "confidence_level"),
+        (["--itemset", "milk", "--confidence-level", "2"], 1, "--confidence-level"),
     ],
 )
 def test_refusals(file: Path, words: list[str], status: int, said: str) -> None:

@@ -177,8 +177,8 @@ def test_bad_input(hostile: tuple[pd.DataFrame, Any], tmp_path: Path) -> None:
         page(pd.DataFrame({"support": [0.5], "itemsets": [frozenset({"milk"})]}))
     assert not list(tmp_path.iterdir())
     ap.write_itemsets(frame, tmp_path / "itemsets.parquet")
-    run("page", tmp_path / "itemsets.parquet", "-o", tmp_path / "page.html")
-    assert "exists already" in refused("page", tmp_path / "itemsets.parquet", "-o", tmp_path / "page.html")
+    run("inspect", tmp_path / "itemsets.parquet", "--html", tmp_path / "page.html")
+    assert "exists already" in refused("inspect", tmp_path / "itemsets.parquet", "--html", tmp_path / "page.html")
 
 
 def test_charts_of_odd_numbers() -> None:
@@ -339,7 +339,7 @@ def test_bad_input_of_other_pages(files: dict[str, Path], tmp_path: Path) -> Non
         page(joint)
     broken = tmp_path / "broken.json"
     broken.write_text(json.dumps({"confidence_level": 0.95, "reports": 3, "columns": {"x": {"share": [1]}}}))
-    assert "is damaged" in refused("page", broken, "-o", tmp_path / "page.html")
+    assert "is damaged" in refused("inspect", broken, "--html", tmp_path / "page.html")
     broken.write_text("{")
-    assert "broken.json" in refused("page", broken, "-o", tmp_path / "page.html")
+    assert "broken.json" in refused("inspect", broken, "--html", tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()

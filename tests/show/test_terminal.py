@@ -254,7 +254,7 @@ def test_progress_bars_of_tqdm() -> None:
 
 def test_a_command_that_was_likely_meant_is_named() -> None:
     """Also in groups; where nothing is near, nothing is said."""
-    for words, meant in ((["mien"], "Did you mean mine?"), (["numeric", "recontruct"], "Did you mean reconstruct?")):
+    for words, meant in ((["mien"], "Did you mean mine?"), (["guide", "publsh"], "Did you mean publish?")):
         done = subprocess.run([sys.executable, "-m", "assocpriv", *words], capture_output=True, text=True, check=False)
         assert done.returncode == 2
         assert meant in done.stderr

@@ -87,7 +87,7 @@ def test_a_seed_repeats_a_trial(rng):
     """Equal seeds give equal figures, other seeds others."""
     people, plan = apart(rng, 150, 4, 2), votes_plan(4)
     one, same, other = (
-        run_trial(people, plan, TrialRequest(repeats=2, seed=seed), [1, 2]).levels for seed in (1, 1, 2)
+        run_trial(people, plan, TrialRequest("naive-bayes", 2, seed=seed), [1, 2]).levels for seed in (1, 1, 2)
     )
     assert one == same != other
 
@@ -97,12 +97,6 @@ def test_too_few_people_are_refused(rng):
     people = People(np.zeros((20, 2), np.int32), np.array([0] * 19 + [1]))
     with pytest.raises(RecordError, match="too few people of some class"):
         run_trial(people, small_plan(), TrialRequest(seed=1))
-
-
-def test_levels_that_there_are_not(rng):
-    """A level above the number of bits is refused before anything is run."""
-    with pytest.raises(RecordError, match="between 1 and the table's 5 columns"):
-        run_trial(apart(rng, 30, 2, 1), small_plan(), TrialRequest(seed=1), [6])
 
 
 def test_who_waits_answers_later():

@@ -279,7 +279,7 @@ def test_a_mark_that_is_a_value_is_refused():
     with pytest.raises(TemplateError, match="mark NA stands for missing values"):
         suppress.suppress(bank(), TEMPLATES, "Rating", mark="NA", missing="NA")
     frame = bank().replace({"Job": {"Cook": "*"}})
-    with pytest.raises(TemplateError, match=r"column Job holds the mark \* .* --mark"):
+    with pytest.raises(TemplateError, match=r"column Job holds the mark \* .* mark="):
         suppress.suppress(frame, TEMPLATES, "Rating")
     released, done = suppress.suppress(frame, TEMPLATES, "Rating", mark="?")
     assert set(released["Job"]) == {"*", "Artist", "Doctor", "?"}
@@ -309,8 +309,8 @@ def test_marks_that_cannot_be_read_are_refused(mark):
         ({"confidence": "100%"}, "confidence must lie between 0 and 1"),
         ({"sensitive": {"Bankruptcy": ["Later"]}}, "no record has 'Later' in column Bankruptcy"),
         ({"confidence": "1%"}, "no suppression meets the templates"),
-        ({"channel": ["age"]}, "column age of a channel holds numbers; pass --bins N"),
-        ({"channel": ["day"]}, "column day of a channel holds times; --category day"),
+        ({"channel": ["age"]}, "column age of a channel holds numbers; pass bins="),
+        ({"channel": ["day"]}, "column day of a channel holds times; category=day"),
     ],
 )
 def test_requests_that_cannot_be_met(change, message):

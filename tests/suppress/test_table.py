@@ -84,7 +84,7 @@ def test_a_csv_of_numbers(tmp_path):
     lines = "".join(f"{number},{'yes' if number % 4 == 1 else 'no'}\n" for number in range(20))
     (tmp_path / "t.csv").write_text("x,ill\n" + lines + "?,no\n")
     templates = [{"channel": ["x"], "sensitive": {"ill": ["yes"]}, "confidence": "30%"}]
-    with pytest.raises(TemplateError, match=r"column x cannot be binned: it holds no three numbers .* --missing"):
+    with pytest.raises(TemplateError, match=r"column x cannot be binned: it holds no three numbers .* missing="):
         suppress.check(tmp_path / "t.csv", templates, bins={"x": 2})
     found = suppress.check(tmp_path / "t.csv", templates, bins=5, missing="?")
     assert found.bins == {"x": ("<4", "4 to <8", "8 to <12", "12 to <16", ">=16")}
@@ -126,7 +126,7 @@ def test_bins_that_nothing_is_cut_by_are_refused():
     """Intervals for all columns, where no column of a channel holds numbers, or each is named, are an error."""
     frame = pd.DataFrame({"job": ["cook", "clerk"] * 4, "x": list(range(8)), "ill": ["no", "yes"] * 4})
     templates = [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
-    with pytest.raises(TemplateError, match=r"--bins 3 \(bins=\) is of no use"):
+    with pytest.raises(TemplateError, match=r"bins=3 is of no use"):
         suppress.check(frame, templates, bins=3)
     both = [{"channel": ["job", "x"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
     with pytest.raises(TemplateError, match="is of no use"):

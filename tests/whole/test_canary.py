@@ -212,7 +212,7 @@ def test_commands_show_and_leave_no_item(tmp_path: Path, name: str, command: str
         "randomize": ["randomize", str(path), *plan, "-o", f"{out}.parquet"],
         "simulate": ["simulate", str(path), *plan, "--min-support", "50%"],
         "plan": ["plan", "--items", "5", *promise, "--like", str(path), "-o", out],
-        "demo": ["demo", "--baskets", str(path), *promise, "-o", out],
+        "demo": ["demo", "--baskets", str(path), "-o", out],
     }[command]
     if command == "demo" and name.startswith(
         ("unknown", "repeated", "empty-basket", "huge", "no-transaction.p", "not-utf8", "utf-16")
@@ -446,7 +446,7 @@ def test_predicting_files_shows_and_leaves_no_value(tmp_path: Path, text: str) -
     """The command shows no cell of a table that it refuses, and leaves nothing."""
     (tmp_path / "t.csv").write_text(text)
     numeric.write_tree(TREE, tmp_path / "m.json")
-    arguments = ["numeric", "predict", str(tmp_path / "m.json"), str(tmp_path / "t.csv"), "-o", str(tmp_path / "o.csv")]
+    arguments = ["predict", str(tmp_path / "m.json"), str(tmp_path / "t.csv"), "-o", str(tmp_path / "o.csv")]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 1, result.output
     assert not marks_in(result.output)
@@ -466,7 +466,7 @@ def test_reconstructing_shows_and_leaves_no_value(tmp_path: Path, name: str, opt
     bad = {"t.parquet": raw, "cut.parquet": raw[:-20], "codes.parquet": stream.getvalue()}
     (tmp_path / name).write_bytes(bad.get(name, f"age,class\n{NAME},{NUMBER}\n".encode()))
     output = tmp_path / "o.csv"
-    result = CliRunner().invoke(main, ["numeric", "reconstruct", str(tmp_path / name), *options, "-o", str(output)])
+    result = CliRunner().invoke(main, ["reconstruct", str(tmp_path / name), *options, "-o", str(output)])
     assert result.exit_code == 1, result.output
     assert not marks_in(result.output)
     assert result.exception is not None

@@ -223,8 +223,7 @@ IMPORTS = {
     "client/waiting.py": {"SystemEntropy"},
     "collect/sealing.py": {"SystemEntropy"},
     "promise/numbers.py": {"WORD_BITS"},
-    "simulation/enumeration.py": {"Entropy", "WordEntropy"},
-    "simulation/simulate.py": {"SystemEntropy", "WordEntropy"},
+    "simulation/enumeration.py": {"Entropy", "SystemEntropy", "WordEntropy"},
 }
 # who may draw from the system besides: names of files, ids of submissions, keys, sessions, pauses before retries, the
 # deal of an audit

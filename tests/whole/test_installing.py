@@ -13,16 +13,16 @@ BUILD = (  # which changes sys.argv
     "import sys; from setuptools import build_meta as b; to = sys.argv[1]; b.build_wheel(to); b.build_sdist(to)"
 )
 LINES = """
-generate quest --baskets 20000 --items 50 -o b.dat
+generate quest --people 20000 --items 50 -o b.dat
 plan --items 50 --transaction-size 3 --prior 5% --posterior 90% -o plan.json
 randomize b.dat --plan plan.json -o r.parquet
 mine r.parquet --min-support auto -o i.parquet
 rules i.parquet --min-confidence 10%
 page i.parquet --plan plan.json -o i.html
-generate agrawal --records 3000 -o p.csv --schema s.toml
-numeric plan s.toml -o t.json
-numeric randomize p.csv --plan t.json -o n.parquet
-numeric reconstruct n.parquet -o d.json
+generate agrawal --people 3000 -o p.csv --schema s.toml
+plan --schema s.toml -o t.json
+randomize p.csv --plan t.json -o n.parquet
+reconstruct n.parquet -o d.json
 audit plan.json --depth exact
 """
 

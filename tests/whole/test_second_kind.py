@@ -220,7 +220,7 @@ def test_commands_take_the_kind(tmp_path: Path) -> None:
     refused = run(main, ["inspect", str(tmp_path / "r.parquet"), "--check-crafted"])
     assert refused.exit_code == 1
     assert "plans of the kind yes-no cannot be tested for crafted reports here" in refused.stderr
-    proved = run(main, ["privacy", str(tmp_path / "p.json"), "--times", "2"])
+    proved = run(main, ["privacy", str(tmp_path / "p.json"), "--reports-per-person", "2"])
     assert "together     2 reports of a person: γ ≤ 6.25" in proved.stdout
     refused = run(main, ["privacy", str(tmp_path / "p.json"), "--shuffled", "9"])
     assert refused.exit_code == 2

@@ -347,7 +347,7 @@ def test_what_spark_needs_is_told_in_a_line(folder: Path, tmp_path: Path, monkey
     from pyspark import SparkContext
 
     def refusal(master: str = "local[1]") -> str:
-        return refused("mine", folder, "--min-support", "10%", "--backend", "spark", "--master", master)
+        return refused("mine", folder, "--min-support", "10%", "--spark", master)
 
     assert "nothing answers at 127.0.0.1:1, which --master spark://127.0.0.1:1 names" in refusal("spark://127.0.0.1:1")
     assert "nothing answers at 127.0.0.1:1" in refusal("sc://127.0.0.1:1")
@@ -373,7 +373,7 @@ def test_what_spark_needs_is_told_in_a_line(folder: Path, tmp_path: Path, monkey
 def test_a_command_says_the_same(spark: Any, folder: Path) -> None:
     """In a process of its own, with a Spark of its own: what it says without one, and nothing else."""
     command = ["mine", folder, "--min-support", "10%", "--json"]
-    done = python(*command, "--backend", "spark", "--master", "local[2]")
+    done = python(*command, "--spark", "local[2]")
     alone = run(*command)
     assert (done.returncode, done.stdout, done.stderr) == (0, alone.stdout, alone.stderr)  # chance may warn of noise
 

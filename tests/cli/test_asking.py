@@ -1,0 +1,126 @@
+"""Tests of the questions of ``plan``: sessions on a real terminal, with mistakes, and where nobody is asked."""
+
+import os
+import pty
+import re
+import select
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Self
+
+import pytest
+from command_line import python
+
+CTRL_C, CTRL_D = "\x03", "\x04"
+WAIT_SECONDS = 60  # for the next question; a session that hangs fails
+TERMINAL = '<"$0" 2>"$0"'  # opened by the leader of a session it becomes the one whose Ctrl-C counts
+
+
+class Session:
+    """The program with a terminal of its own as standard input and error, or what the shell makes of these."""
+
+    def __init__(self, folder: Path, *words: str, streams: str = TERMINAL) -> None:
+        self._mine, theirs = pty.openpty()
+        command = ["sh", "-c", f'exec "$@" {streams}', os.ttyname(theirs), sys.executable, "-m", "assocpriv", *words]
+        self._process = subprocess.Popen(
+            command, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, text=True, encoding="utf-8",
+            cwd=folder, env=os.environ | {"TERM": "dumb", "COLUMNS": "200"}, start_new_session=True,
+        )  # fmt: skip
+        os.close(theirs)
+        self.shown = ""
+
+    def type(self, *answers: str) -> Self:
+        """Answer one question after the other."""
+        for answer in answers:
+            while not self.shown.endswith("]: "):
+                assert self._read(), f"it ended without a question:\n{self.shown}"
+            os.write(self._mine, f"{answer}\n".encode() if answer not in (CTRL_C, CTRL_D) else answer.encode())
+            self._read()  # the echo, so that the question is not answered twice
+        return self
+
+    def end(self) -> tuple[int, str]:
+        """Return the exit status and what went to standard output."""
+        while self._read():
+            pass
+        said, _ = self._process.communicate(timeout=WAIT_SECONDS)
+        os.close(self._mine)
+        return self._process.returncode, said
+
+    def _read(self) -> bool:
+        assert select.select([self._mine], [], [], WAIT_SECONDS)[0], f"it hangs:\n{self.shown}"
+        try:
+            part = os.read(self._mine, 1 << 16)
+        except OSError:  # Linux's way to say that the other end was closed
+            return False
+        self.shown += part.decode(errors="replace").replace("\r\n", "\n")
+        return True
+
+
+def command_of(session: Session) -> list[str]:
+    """Return the words of the command that a session shows, behind the program's name."""
+    [line] = re.findall(r"^.* plan (--.*)$", session.shown, flags=re.MULTILINE)
+    return ["plan", *shlex.split(line)]
+
+
+def test_answers_make_the_plan_of_the_command_that_is_shown(tmp_path: Path) -> None:
+    """One line answers each mistake and says what to type; standard output is that of the command alone."""
+    (tmp_path / "the names.txt").write_text("\n".join(f"product {n}" for n in range(40)), encoding="utf-8")
+    (tmp_path / "plan.json").write_text("kept", encoding="utf-8")
+    session = Session(tmp_path, "plan")
+    session.type(
+        "none.txt", "0", "the names.txt", "many", "50,000", "41", "2.5", "5", "2", "", "no", "no/p.json", "the plan"
+    )
+    _, said = session.end()
+    mistakes = [line for line in session.shown.splitlines() if line.startswith("Error: ")]
+    assert len(mistakes) == 7
+    assert all(re.search(r"\. Type [^.]+(4\.4)?\.$", line) for line in mistakes)
+    plan = (tmp_path / "the plan").rename(tmp_path / "first").read_bytes()
+    again = python(*command_of(session), cwd=tmp_path)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert (tmp_path / "the plan").read_bytes() == plan
+    assert said == again.stdout
+    [cost] = re.findall(r"2  usual .* pairs from (.*) on$", session.shown, flags=re.MULTILINE)
+    assert re.search(rf"^ +pairs .* {re.escape(cost)}$", said, flags=re.MULTILINE)
+    assert (tmp_path / "plan.json").read_text(encoding="utf-8") == "kept"
+
+
+def test_enter_takes_the_defaults_and_a_yes_replaces(tmp_path: Path) -> None:
+    """The usual promise for a thousand products; another file is replaced where that is wished, by the command too."""
+    (tmp_path / "plan.json").write_text("old", encoding="utf-8")
+    session = Session(tmp_path, "plan").type("", "", "", "", "", "yes")
+    assert session.end()[0] == 0, session.shown
+    python("plan", "--items", 1000, "--prior", "5%", "--posterior", "50%", "-o", "p.json", cwd=tmp_path)
+    assert (tmp_path / "plan.json").read_bytes() == (tmp_path / "p.json").read_bytes()
+    assert command_of(session)[-1] == "--force"
+
+
+@pytest.mark.parametrize(("typed", "option"), [("ln 19", ["--epsilon", "ln 19"]), ("5% 20%", ["--posterior", "20%"])])
+def test_another_promise(tmp_path: Path, typed: str, option: list[str]) -> None:
+    """What is none is asked again; ε and two beliefs are taken, and the cost is told."""
+    session = Session(tmp_path, "plan").type("12", "", "", "4", "ten", "20% 5%", typed, "")
+    assert session.end()[0] == 0, session.shown
+    assert session.shown.count("Error: ") == 2
+    assert "Its cost: pairs from " in session.shown
+    assert shlex.join(option) in shlex.join(command_of(session))
+
+
+@pytest.mark.parametrize("typed", [[CTRL_C], ["12", "", "", "4", CTRL_D], ["12", "", "", "", "", CTRL_C]])
+def test_it_ends_without_a_plan(tmp_path: Path, typed: list[str]) -> None:
+    """Ctrl-C and Ctrl-D end any question with status 1, and neither a traceback nor a file."""
+    (tmp_path / "plan.json").write_text("old", encoding="utf-8")
+    session = Session(tmp_path, "plan").type(*typed)
+    assert session.end() == (1, "")
+    assert session.shown.endswith("\nAborted!\n")
+    assert "Traceback" not in session.shown
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"plan.json": "old"}
+
+
+@pytest.mark.parametrize("streams", ["</dev/null", "2>said.txt", TERMINAL])
+def test_nobody_is_asked_without_a_terminal(tmp_path: Path, streams: str) -> None:
+    """Without a terminal on either side, or with an option, the usual refusal stands."""
+    session = Session(tmp_path, "plan", *["--json"] * (streams == TERMINAL), streams=streams)
+    assert session.end() == (2, "")
+    said = session.shown + "".join(path.read_text() for path in tmp_path.iterdir())
+    assert "Missing option '-o' / '--output'" in said

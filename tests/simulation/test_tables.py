@@ -1,0 +1,93 @@
+"""Tests of a table's plan tried on records at hand: the truth beside it is that of the records."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import assocpriv as ap
+from assocpriv.simulation.tables import TableSimulation, beside_truth
+
+AGES = {"kind": "number", "low": 0, "high": 100, "cells": 100, "intervals": 20, "release": "square-wave"}
+REGION = {"kind": "category", "values": ["north", "south", "east"], "release": "response", "optional": True}
+
+
+def people(n: int = 20_000) -> pd.DataFrame:
+    """Return whole ages and regions, some of them missing."""
+    rng = np.random.default_rng(5)
+    region = rng.choice(np.array(["north", "south", "east", None], dtype=object), n, p=[0.5, 0.3, 0.1, 0.1])
+    return pd.DataFrame({"age": np.minimum(rng.poisson(30, n), 99), "region": region})
+
+
+def tried(epsilon: float, **options: Any) -> TableSimulation:
+    """Try a plan that answers both columns."""
+    made = ap.numeric.plan_table({"columns": {"age": AGES, "region": REGION}}, ap.Epsilon(epsilon), answer="all")
+    found: TableSimulation = ap.simulate(people(), made, **options)
+    return found
+
+
+def test_the_truth_is_what_plain_counting_finds() -> None:
+    """True shares, mean and quantiles are those of the records, a whole age lying evenly in its year."""
+    table, found = people(), tried(2, seed=1)
+    age, region = found.columns["age"], found.columns["region"]
+    assert age.true_share == pytest.approx(np.bincount(table["age"] // 5, minlength=20) / len(table))
+    assert age.true_mean == pytest.approx(table["age"].mean() + 0.5)
+    assert all(
+        abs(at - table["age"].quantile(q)) <= 1 for at, q in zip(age.true_quantiles, (0.05, 0.25, 0.5), strict=False)
+    )
+    named = table["region"].value_counts(normalize=True)
+    assert region.true_share.tolist() == [pytest.approx(named[name]) for name in REGION["values"]]
+    assert region.true_missing == table["region"].isna().mean()
+    assert (age.tested, region.tested) == (19, 3)
+    assert found.read.missing == {"region": table["region"].isna().sum()}
+
+
+def test_without_noise_the_truth_is_found() -> None:
+    """What is released as it is, or at a γ so large that no report errs, is the truth; smoothing alone moves it."""
+    clear = {"columns": {"age": AGES | {"release": "as-is"}, "region": REGION}}
+    counted = ap.simulate(people(), ap.numeric.plan_table(clear, ap.Epsilon(20)), seed=1)
+    for each, most in (
+        (counted.columns["age"], 1e-12),
+        (counted.columns["region"], 1e-6),
+        (tried(40).columns["age"], 1e-3),
+    ):
+        assert each.distance < most
+        assert each.held == each.tested
+    age, region = counted.columns["age"], counted.columns["region"]
+    assert age.found.numbers.mean.value == pytest.approx(age.true_mean)
+    assert [each.value for each in age.found.numbers.quantiles] == pytest.approx(list(age.true_quantiles), abs=5)
+    assert region.found.missing.value == pytest.approx(region.true_missing)
+
+
+def test_another_truth_is_told_from_the_records() -> None:
+    """What is found is near the truth, and far from that of ages ten years higher and of regions shuffled."""
+    found, table = tried(2, seed=1), people()
+    columns = dict(zip(found.columns, found.reports.plan.columns, strict=True))
+    shuffled = table["region"].dropna().map({"north": 1, "south": 2, "east": 0}).to_numpy(np.int32)
+    for name, raw in (("age", table["age"].to_numpy(np.int32) + 10), ("region", shuffled)):
+        each, wrong = found.columns[name], beside_truth(found.columns[name].found, columns[name], raw, 0.95)
+        assert each.distance < 0.1 < 0.2 < wrong.distance
+        assert wrong.held < each.tested - 2 < each.held
+
+
+def test_a_seed_repeats_a_simulation() -> None:
+    """Equal seeds give equal reports, another seed and no seed give others."""
+    packed = [tried(2, seed=seed).reports.packed for seed in (1, 1, 2, None)]
+    assert (packed[0] == packed[1]).all()
+    assert (packed[0] != packed[2]).any()
+    assert (packed[0] != packed[3]).any()
+
+
+def test_options_of_another_kind_are_refused() -> None:
+    """A table has no minimum support and no classifier."""
+    for wrong in ({"min_support": 0.5}, {"classifier": "tree"}):
+        with pytest.raises(TypeError, match=f"no argument '{next(iter(wrong))}'"):
+            tried(2, **wrong)
+
+
+def test_nobody_holds_a_value() -> None:
+    """Of a column that nobody fills in no mean or quantile is true."""
+    made = ap.numeric.plan_table({"columns": {"age": AGES | {"optional": True}}}, ap.Epsilon(2))
+    each = ap.simulate(pd.DataFrame({"age": [None] * 500}), made, seed=1).columns["age"]
+    assert (each.true_mean, each.true_quantiles, each.true_missing) == (None, (), 1)
