@@ -27,6 +27,8 @@ STAMP = os.path.join(VENV, "dev-stamp")
 OLDEST = (3, 11)
 TASKS = ("demo", "check", "docs", "bench", "fuzz", "format")
 PIP = ["-m", "pip", "--disable-pip-version-check", "-q"]
+# a path in place of a finder, which comes after the path: beside a clone named assocpriv, its folder would be imported
+EDITABLE = ["--config-settings", "editable_mode=compat", "--editable"]
 FOREIGN = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "PIP_TARGET", "PIP_PREFIX")
 # inside a virtual environment, its base: a broken .venv must not make its own successor
 PYTHON = getattr(sys, "_base_executable", None) or sys.executable
@@ -156,7 +158,7 @@ def install(extra):
         os.remove(STAMP)
     target = "." + (f"[{extra}]" if extra else "")
     name = f"install assocpriv{target[1:]} into .venv (the first time takes minutes)"
-    run_step(name, [venv_program("python"), *PIP, "install", "--editable", target])
+    run_step(name, [venv_program("python"), *PIP, "install", *EDITABLE, target])
     with open(STAMP, "w") as stamp:
         stamp.write(wanted_stamp(extra))
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from assocpriv.server.ask import AskOutcome
     from assocpriv.server.counting import CountingBackend
     from assocpriv.server.distributions import Distributions
+    from assocpriv.server.selection import ItemsetFilter
     from assocpriv.server.spark import SparkReports
 
     AnyReports = Reports | SparkReports | str | Path | Iterable[str | Path]
@@ -323,6 +324,7 @@ def mine(
     min_support: float | str | None = None,
     *,
     top: int | None = None,
+    among: "ItemsetFilter | None" = None,
     max_itemset: int | None = None,
     certain: float | str | None = None,
     certain_by: str = "split",
@@ -344,6 +346,7 @@ def mine(
         min_support: S in (0, 1], as 0.02 or ``"2%"``; by default, or with ``"auto"``, the least that is likely to be
             told from noise.
         top: instead of a minimum support, how many itemsets of the largest supports are wanted.
+        among: of which itemsets ``top`` are wanted; the table holds all others of at least such a support, too.
         max_itemset: largest itemsets; the plan's ``itemset_size`` by default, which its generator supports.
         certain: also test which itemsets are frequent, such that among those called certain the expected share of
             false ones is at most 1 less this: ``"95%"`` allows 5%, whatever the other supports are.
@@ -381,7 +384,10 @@ def mine(
     from assocpriv.server.itemsets import describe_limits, mining_facts
     from assocpriv.server.mining import MiningRequest
 
-    request = MiningRequest(min_support, top, max_itemset, certain, certain_by, ErrorOptions(confidence_level))
+    wanted = {} if among is None else {"among": among}
+    request = MiningRequest(
+        min_support, top, max_itemset, certain, certain_by, ErrorOptions(confidence_level), **wanted
+    )
     backends = _backends(reports, memory_bytes, progress)
     run = load_for(backends[0].plan.kind, "server.mine", "mined")
     frame = run(backends, request)

@@ -51,7 +51,7 @@ def randomize(records: tuple[Path, ...], plan_path: Path, output: Path | None, *
       assocpriv randomize table.csv --plan table-plan.json --missing ? -o released.parquet
       assocpriv randomize table.csv --plan guided.json --guidance guidance.json -o released.parquet
     """
-    plan = ap.read_plan(plan_path)
+    plan = opt.read_plan(plan_path, records)
     own = opt.of_kind(options, plan.kind, _TAKES)
     if plan.kind != "guided":
         opt.require(("output",))

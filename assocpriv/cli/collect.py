@@ -100,7 +100,7 @@ def gather(sources: tuple[Path, ...], plan_paths: tuple[Path, ...], output: Path
       assocpriv gather inbox --plan plan.json -o collection
       assocpriv mine collection
     """
-    plans = [ap.read_plan(path) for path in plan_paths]
+    plans = [opt.read_plan(path, sources) for path in plan_paths]
     done = ap.gather(sources, plans, output, store=store, progress=opt.Progress())
     failed = ap.show.collections.failure(done)
     if not failed or done.refused_count > 1:

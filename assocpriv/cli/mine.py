@@ -64,7 +64,7 @@ def mine(
     opt.check_page_output(html, force, reports)
     collections = opt.open_collections(reports, spark)
     shown.check([each.plan for each in collections])
-    frame = ap.mine(collections, light=True, top=wanted, progress=opt.Progress(), **options)
+    frame = ap.mine(collections, light=True, top=wanted, among=shown, progress=opt.Progress(), **options)
     if output is not None:
         ap.write_itemsets(frame, output, force=force)
         opt.say_written(output)
@@ -72,6 +72,8 @@ def mine(
         first = max((each.plan for each in collections), key=lambda plan: plan.n_items)  # of whom the table names first
         ap.show.pages.write_page(frame, html, first, force=force)
         opt.say_written(html, "page")
+    if options["min_support"] is None and not frame["listed"].any():
+        opt.say(ap.show.plans.nothing_found_lines(collections[0].plan, frame.attrs["assocpriv"]["reports"]))
     rows = len(frame) if wanted else opt.ROWS if top is None else top
     opt.show_result(
         lambda: ap.show.itemsets.mined_record(frame, shown),

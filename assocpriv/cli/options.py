@@ -506,6 +506,18 @@ def require_promise(options: dict[str, Any]) -> "ap.Breach":
 # ---- files
 
 
+def read_plan(path: Path, others: Iterable[Path], kind: Any = None) -> Any:
+    """Read a plan; where another file that was given is one, say that the two are swapped."""
+    try:
+        return ap.read_plan(path) if kind is None else ap.read_plan(path, kind)
+    except ap.AssocprivError:
+        for other in others:
+            with contextlib.suppress(ap.AssocprivError, OSError):
+                ap.read_plan(other)
+                raise click.UsageError(f"{other} is a plan, and {path} is none: give --plan {other}") from None
+        raise
+
+
 def open_reports(paths: Sequence[Path], spark: str | None) -> Any:
     """Open files of reports for whoever counts them: this machine, or Spark's tasks."""
     return ap.read_reports(paths) if spark is None else ap.spark.read_reports(paths, master=spark)

@@ -168,6 +168,8 @@ def plan(output: Path | None, force: bool, schema: Path | None, answer: "int | s
         _plan_table(schema, output, force=force, answer=answer, **options)
         return
     opt.refuse_given(_OF_SCHEMA, "goes with --schema")
+    if options["like"] is None:
+        opt.refuse_given(("layout",), "goes with --like, whose layout it says")
     names = ap.NameSource(**{name: options[name] for name in _NAMES})
     if options["find"] is None:
         opt.require(("output",))
@@ -244,7 +246,7 @@ def refine(itemsets: Path, plan_path: Path, best: int, reports: int | None, outp
     Example:
       assocpriv refine itemsets.parquet --plan plan.json -o plan2.json
     """
-    before = ap.read_plan(plan_path, ap.Plan)
+    before = opt.read_plan(plan_path, [itemsets], ap.Plan)
     opt.check_writable(output, force=force, inputs=[itemsets, plan_path])
     with opt.Progress.while_busy("planning"):
         refinement = ap.refine(itemsets, before, best=best, reports=reports)

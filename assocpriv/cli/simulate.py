@@ -142,7 +142,7 @@ def simulate(file: Path, plan_path: Path, seed: int | None, top: int, **options:
       assocpriv simulate table.csv --plan plan.json --seed 1
       assocpriv simulate votes.csv --plan guided.json --missing ? --classifier naive-bayes
     """
-    plan = ap.read_plan(plan_path)
+    plan = opt.read_plan(plan_path, [file])
     wishes = opt.of_kind(options | {"top": top}, plan.kind, _TAKES)
     wishes.pop("top", None)
     if plan.kind != "baskets":

@@ -365,7 +365,8 @@ def _carries(path: Path, key: bytes) -> bool:
 def _open(path: Path, known: PublishedPlan | None = None) -> tuple[PublishedPlan, int]:
     """Return a file's plan, which may be known, and number of reports, having checked its shape."""
     if not path.is_file():
-        raise WireError(f"there is no report file {path}")
+        hint = "" if path.suffix or path.parent != Path() else "; if it is part of a name, put the name in quotes"
+        raise WireError(f"there is no report file {path}{hint}")
     try:
         with pq.ParquetFile(path) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows

@@ -133,7 +133,7 @@ class PublishedPlan(ABC):
         if not isinstance(self, wanted):
             raise PlanError(
                 f"a plan of the kind {self.kind} is of no use here; name one of {', '.join(wanted.kinds)} "
-                "(tables have commands of their own, assocpriv numeric and guide, and modules of these names)"
+                "(what is said of tables alone is in the modules numeric and guided)"
             )
         return self
 

@@ -354,7 +354,7 @@ def _find_columns(names: Sequence[object], plan: TableColumns, tell: _Tell, wher
     if len(missing) == len(plan.names):
         raise RecordError(
             f"{where} has none of the plan's {counted(len(missing), 'column')} ({shortened(plan.names)}); names "
-            "must be those of the plan, letter for letter; is it the plan of another table?"
+            "must be those of the plan, letter for letter; where no line names columns, write one above the first"
         )
     if missing:
         raise RecordError(

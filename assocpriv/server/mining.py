@@ -4,6 +4,7 @@ What is wanted is checked when it is stated, and against the plan before anythin
 in posterior.py, how itemsets are found and listed in search.py, what a table says in itemsets.py.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -21,11 +22,13 @@ from assocpriv.server.intervals import ErrorOptions, read_share
 from assocpriv.server.itemsets import CERTAIN_COLUMNS, Certainty, MiningFacts, SizeFacts, itemset_frame
 from assocpriv.server.posterior import Level, Reading
 from assocpriv.server.search import Found, automatic_minimum, listed, search
+from assocpriv.server.selection import EVERYTHING, ItemsetFilter, read_sizes
 from assocpriv.server.waves import Waves, independent_enough, longest_first
 
 if TYPE_CHECKING:
     from assocpriv.files.itemsets import LightFrame
     from assocpriv.plans.baskets import Plan
+    from assocpriv.plans.catalogue import Catalogue
 
 AUTO = "auto"
 Rows = NDArray[np.int64]
@@ -53,6 +56,7 @@ class MiningRequest:
     certain: "float | str | None" = None
     certain_by: str = false_discovery.SPLIT
     errors: ErrorOptions = field(default_factory=ErrorOptions)
+    among: ItemsetFilter = EVERYTHING
 
     def __post_init__(self) -> None:
         certainty, least, wanted = (
@@ -148,7 +152,7 @@ def _mine_split(given: list[CountingBackend], request: MiningRequest, largest: i
     """Let some reports choose the itemsets and the others tell of them."""
     selecting, testing = Waves.of(given, largest, Part.SELECTING), Waves.of(given, largest, Part.TESTING)
     found, least = searched(Reading(selecting), request, largest, given[0].most_candidates)
-    chosen = _kept_rows(found.levels, least, request)
+    chosen = _kept_rows(found.levels, least, request, selecting.catalogue)
     itemsets = [level.itemsets[rows] for level, rows in zip(found.levels, chosen, strict=True)]
     levels = Reading(testing).read_again(itemsets, [])
     facts = facts_of(given, testing, request, least, found)
@@ -168,18 +172,31 @@ def searched(reading: Reading, request: MiningRequest, largest: int, most: int) 
 def _half_of_largest(levels: Sequence[Level], count: int, request: MiningRequest) -> float:
     """Return half of the last of the largest supports, but no more than the automatic minimum where that is wanted."""
     least = _last_of(levels, count) / 2
-    if request.top is not None or least <= np.median(levels[0].noise):  # from where the automatic minimum is looked for
+    counts_all = request.top is not None and request.among == EVERYTHING
+    if counts_all or least <= np.median(levels[0].noise):  # from where the automatic minimum is looked for
         return least
     return min(least, automatic_minimum(levels))
 
 
 def _last_of(levels: Sequence[Level], count: int) -> float:
     """Return the last of so many of the largest supports."""
-    best = np.sort(np.concatenate([level.support for level in levels]))[::-1]
-    return float(best[min(count, len(best)) - 1])
+    return _least_of_best([level.support for level in levels], count)
 
 
-def _kept_rows(levels: Sequence[Level], least: float, request: MiningRequest) -> list[Rows]:
+def _least_of_best(supports: Sequence[NDArray[np.float64]], count: int) -> float:
+    best = np.sort(np.concatenate([np.empty(0), *supports]))[::-1]
+    return float(best[min(count, len(best)) - 1]) if len(best) else math.inf
+
+
+def _among(levels: Sequence[Level], wanted: ItemsetFilter, catalogue: "Catalogue") -> list[NDArray[np.float64]]:
+    """Return the supports of the itemsets that a filter leaves."""
+    least, most = read_sizes(wanted.size, "the size")
+    ids = [catalogue.index_of[str(name)] for name in wanted.contains]
+    sized = [level for level in levels if least <= level.itemsets.shape[1] <= most]
+    return [level.support[np.isin(level.itemsets, ids).sum(axis=1) == len(ids)] for level in sized]
+
+
+def _kept_rows(levels: Sequence[Level], least: float, request: MiningRequest, catalogue: "Catalogue") -> list[Rows]:
     """Return the rows of each size that a table has.
 
     Those of mean S or more, or of the largest means. Where neither was given also smaller ones, as rules of rare
@@ -187,7 +204,7 @@ def _kept_rows(levels: Sequence[Level], least: float, request: MiningRequest) ->
     """
     lowest = [least] * len(levels)
     if request.top is not None:
-        lowest = [_last_of(levels, request.top)] * len(levels)
+        lowest = [_least_of_best(_among(levels, request.among, catalogue), request.top)] * len(levels)
     elif request.threshold is None:
         rare = min(least, max(_last_of(levels, _USUAL_TOP) / 2, _last_of(levels, _MOST_RARE)))
         lowest = [min(rare, _last_of(levels[:1], _BEST_ITEMS)), *[rare] * (len(levels) - 1)]
@@ -221,7 +238,7 @@ def _table(
     items: Rows | None = None,
 ) -> "LightFrame":
     """Put together what is shown; ``items`` are the only ones of them all that others chose, where others did."""
-    rows = _kept_rows(levels, facts.min_support, request)
+    rows = _kept_rows(levels, facts.min_support, request, waves.catalogue)
     if items is not None:
         rows = [items, *(np.arange(len(level)) for level in levels[1:])]
     rows = [chosen for chosen in rows if len(chosen)]

@@ -10,8 +10,9 @@ from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assocpriv.planning.baskets import SHORT_BYTES, whole_levels
+from assocpriv.planning.baskets import SHORT_BYTES, choose_plan, whole_levels
 from assocpriv.planning.discovery import REPORTS, Prospects, foresee
+from assocpriv.planning.expected import Sizes
 from assocpriv.planning.information import spent
 from assocpriv.planning.shortlist import short_catalogue
 from assocpriv.plans.catalogue import itemsets_of
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from assocpriv.server.intervals import DiscoverableSupports
 
 LOWEST, LEVEL = "lowest_discoverable_support", "level_discoverable_support"
+_MORE = tuple(10**k for k in range(3, 9))  # reports that may show more, or this promise does
+_LENIENT = Breach("1%", "50%")
 _CODE_NAMES = {"none": "no code (one bit an item)", "bch": "BCH", "reed-solomon": "Reed–Solomon"}
 
 
@@ -340,11 +343,33 @@ def _expected_lines(choice: "Choice") -> list[str]:
 
 def least_pairs(choice: "Choice") -> str:
     """Say from which support on pairs can be believed, single items where none are asked for; as in the table."""
-    size = min(2, choice.request.largest)
-    level = whole_levels(choice.plan, choice.reports, choice.request.sizes)[size]
+    return _least_of(choice.plan, choice.reports, choice.request.sizes)
+
+
+def _least_of(plan: "Plan", reports: int, sizes: Sizes) -> str:
+    size = min(2, plan.items.itemset_size)
+    level = whole_levels(plan, reports, sizes)[size]
     if level >= 1:
         return f"no {itemsets_of(size)} (too few people)"
     return f"{itemsets_of(size)} from {figures.discoverable(level)} on"
+
+
+def nothing_found_lines(plan: "Plan", reports: int) -> list[str]:
+    """Say what can be believed of so many reports, and what more of them, or a weaker promise, would show.
+
+    Baskets are taken to be as large as usual.
+    """
+    sizes, shown = Sizes.usual(plan.n_items), _least_of(plan, reports, Sizes.usual(plan.n_items))
+    lines = [f"nothing can be told from noise; {counted(reports, 'report')} can show {shown}"]
+    tried = ((n, _least_of(plan, n, sizes)) for n in _MORE if n > 2 * reports)
+    found = next(((n, said) for n, said in tried if not said.startswith("no ") and said != shown), None)
+    if found is not None:
+        lines.append(f"{found[0]:,} reports would show {found[1]}")
+    if plan.promise.amplification_limit < _LENIENT.amplification_limit:
+        weaker = choose_plan(plan.n_items, _LENIENT, reports=reports, itemset_size=plan.items.itemset_size)
+        said = least_pairs(weaker)
+        lines += [] if said.startswith("no ") else [f"the promise 1% → 50% would show {said}, for less privacy"]
+    return lines
 
 
 def _short_lines(choice: "Choice") -> list[str]:

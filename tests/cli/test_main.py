@@ -75,6 +75,18 @@ def test_catalogue_of_names(home: Path, tmp_path: Path) -> None:
     assert "crème" in run("mine", reports, "--min-support", "5%").stdout
 
 
+def test_options_of_all_commands_stand_anywhere(home: Path) -> None:
+    """Before or after the command's name, they mean the same; where one is of no use, it is refused by name."""
+    for words in (["--json", "-q", "mine", home / "r.parquet"], ["mine", "-q", home / "r.parquet", "--json"]):
+        assert json.loads(run(*words).stdout)["reports"] == N_BASKETS
+        assert all(line.startswith("warning:") for line in run(*words).stderr.splitlines())
+    assert "took" in run("inspect", home / "plan.json", "-v").stderr
+    assert "ask writes no file; leave --force out" in refused("ask", home / "r.parquet", "--force", status=2)
+    assert "serve prints no result" in refused("--json", "serve", home / "plan.json", "--data", "x", status=2)
+    swapped = refused("randomize", home / "plan.json", "--plan", home / "b.dat", "-o", "r.parquet", status=2)
+    assert swapped.endswith(f"is none: give --plan {home / 'plan.json'}")
+
+
 def test_progress_never_goes_to_stdout(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal progress is drawn on standard error, and standard output still holds the record alone."""
 
