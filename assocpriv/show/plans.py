@@ -90,10 +90,26 @@ def _discoverable_record(limits: "DiscoverableSupports") -> dict[str, dict[str, 
 
 def plan_lines(prospects: Prospects) -> list[str]:
     """Say what a plan promises and what so many reports of it can show."""
+    return [*_made_lines(prospects), *_limit_lines(prospects)]
+
+
+def _limit_lines(prospects: Prospects) -> list[str]:
+    """Say how items are randomized, which support can be detected at least, and what fake reports do to that."""
+    items = prospects.plan.items
+    m, insertion = items.transaction_size, _INSERTION[items.operator.kind](items)
+    return [
+        f"operator    {insertion.operator}, kept sizes 0…{m} made likelier: {items.operator.pattern}",
+        f"detect      from {prospects.reports:,} reports, within at most {counted(m, 'sampled item')} a basket",
+        *_discoverable_lines(prospects),
+        *influence_lines(prospects),
+    ]
+
+
+def _made_lines(prospects: Prospects) -> list[str]:
+    """Say what a plan promises, how long a report is and what is asked."""
     plan = prospects.plan
     m, items = plan.items.transaction_size, plan.items
     insertion = _INSERTION[items.operator.kind](items)
-    within = f"within at most {counted(m, 'sampled item')} a basket"
     return [
         f"plan        {plan.plan_id}",
         f"            {plan.n_items:,} items, at most {m} a transaction (its size is hidden)",
@@ -101,11 +117,7 @@ def plan_lines(prospects: Prospects) -> list[str]:
         f"report      {counted(plan.report_bytes, 'byte')} "
         f"({items.report_bits:,} bits, {insertion.code}); the basket as {plan.n_items:,} bits would take "
         f"{counted(-(-plan.n_items // 8), 'byte')}",
-        f"operator    {insertion.operator}, kept sizes 0…{m} made likelier: {items.operator.pattern}",
         *_question_lines(plan),
-        f"from {prospects.reports:,} reports, {within}, the lowest discoverable support is",
-        *_discoverable_lines(prospects),
-        *influence_lines(prospects),
     ]
 
 
@@ -153,16 +165,15 @@ def _discoverable_lines(prospects: Prospects) -> list[str]:
     """Show both figures of what can be discovered, a line an itemset size."""
     limits, n_items = prospects.discoverable, prospects.plan.n_items
     if all(limit >= 1 for limit in limits.lowest.values()):
-        return ["            none: nothing below 100% can be discovered"]
-    rows = [("of one itemset", "of all of its size", "")]
+        return ["            nothing below a support of 100%"]
+    rows = [("chosen beforehand", "searching all", "smallest support of")]
     rows += [
         (figures.discoverable(one), figures.discoverable(limits.level[k]), f"{itemsets_of(k)} ({comb(n_items, k):,})")
         for k, one in limits.lowest.items()
     ]
     return [
-        *(f"            {one:>14}  {whole:>18}  {name}".rstrip() for one, whole, name in rows),
-        "            first column: one itemset that was named beforehand; second: all of its size, with fewer than one",
-        "            false find in 100 collections",
+        *(f"            {one:>17}  {whole:>13}  {name}" for one, whole, name in rows),
+        "            chosen beforehand: one itemset; searching all: fewer than one false find in 100 collections",
     ]
 
 
@@ -215,9 +226,9 @@ def influence_lines(prospects: Prospects) -> list[str]:
     targets, per_person = prospects.most_targets, prospects.plan.reports_per_person
     several = f" (all {per_person} of one person that many times as far)"
     return [
-        f"liars       one crafted report of {prospects.reports:,} moves {moved} "
-        f"by up to {one}{several * (per_person > 1)},",
-        f"            1% of them move it by {share}; each can show {counted(targets, 'item')} at once",
+        f"fake        one fake report of {prospects.reports:,} shifts {moved} by at most "
+        f"{one}{several * (per_person > 1)};",
+        f"            1% of them shift it by {share}; each can show {counted(targets, 'item')} at once",
         *_forged_lines(prospects),
     ]
 
@@ -286,8 +297,10 @@ def choice_record(choice: "Choice", found: "Found | None" = None) -> dict[str, A
 def choice_lines(choice: "Choice", found: "Found | None" = None, *, verbose: bool = False) -> list[str]:
     """Say what was looked for, the plan, what was assumed for it, what is expected and what else could be done."""
     plan, reports = choice.plan, choice.reports
-    lines = [] if found is None else _found_lines(found)
-    lines += plan_lines(foresee(plan, reports, forged=False))
+    lines, prospects = [] if found is None else _found_lines(found), foresee(plan, reports, forged=False)
+    lines += _made_lines(prospects)
+    if choice.request.paper or verbose:
+        lines += _limit_lines(prospects)
     if choice.request.paper:
         return lines
     lines += [*_sizes_lines(choice), *_expected_lines(choice), *_short_lines(choice)]

@@ -142,7 +142,7 @@ def test_both_figures_of_what_can_be_discovered(tmp_path: Path) -> None:
     one, whole = record["lowest_discoverable_support"], record["level_discoverable_support"]
     assert list(one) == list(whole)
     assert all(one[k] <= whole[k] for k in one)
-    shown = run(*PLAN_ARGUMENTS, "-o", tmp_path / "q.json", "--reports", 50_000).stdout
+    shown = run("-v", *PLAN_ARGUMENTS, "-o", tmp_path / "q.json", "--reports", 50_000).stdout
     for k, name in (("1", "single items (12)"), ("2", "pairs (66)")):
         assert re.search(f"{one[k]:.3%} +{whole[k]:.3%}  {re.escape(name)}", shown)
 

@@ -222,5 +222,5 @@ def test_almost_no_privacy_loss_tells_nothing(tmp_path: Path) -> None:
     arguments = ["refine", tmp_path / "t.json", "--plan", tmp_path / "p.json", "-o", tmp_path / "q.json"]
     result = CliRunner().invoke(main, [*map(str, arguments)])
     assert result.exit_code == 0, result.output
-    assert "nothing below 100% can be discovered" in result.stdout
+    assert "nothing below a support of 100%" in result.stdout
     assert "OTHER people" in result.stdout
