@@ -433,7 +433,7 @@ def long_cells(parts: Sequence[LongPart]) -> Cells:
     if not parts:
         return Cells(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [])
     encoded = pa.chunked_array([part.transactions for part in parts]).dictionary_encode()
-    runs = np.concatenate([array_to_numpy(chunk.indices) for chunk in encoded.chunks])
+    runs = np.concatenate([np.empty(0, np.int32), *(array_to_numpy(chunk.indices) for chunk in encoded.chunks)])
     lengths = np.concatenate([part.lengths for part in parts])
     codes, names = _distinct([part.items for part in parts])
     if (runs[1:] < runs[:-1]).any():

@@ -304,6 +304,7 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
     ("x.csv", b"a\n,\nZx9secret\n", {}, "line 2 is an empty basket"),
     ("x.csv", b"a\nZx9secret\xff\n", {"layout": "lines encoding=utf-8"}, "line 2 is not UTF-8"),
     ("x.csv", b"a\nZx9secret\0\n", {}, "line 2 has a NUL byte"),
+    ("x.csv", b"receipt,item,qty\n1,Zx9secret,-1\n2,b,-2\n", {}, "the file holds no baskets"),
     ("x.csv", b"receipt,item\n1,K\xc3\xa4se\n2,K\xe4se\n", {}, "line 3 is not UTF-8 text, and others are"),
     ("x.csv", b"receipt,item\n1,K\x84se\n", {}, "neither UTF-8 nor Windows-1252"),
     ("x.csv", b"receipt,item\n1,Zx9secret\n", {"layout": "encoding=utf-16"}, "no utf-16 text"),
