@@ -58,7 +58,7 @@ class Commands:
         """Return what a command says with --json."""
         self.ran.append(list(arguments))
         answers = {"inspect": self.inspect, "mine": self.mine, "rules": self.rules, "refine": self.refine}
-        answers |= {"numeric": self.numeric, "guide": self.guide}
+        answers |= {"reconstruct": self.numeric, "guide": self.guide}
         record: dict[str, Any] | str = answers[arguments[0]](list(arguments))
         return json.loads(json.dumps(record)) if isinstance(record, dict) else record
 
