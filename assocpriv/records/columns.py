@@ -213,8 +213,8 @@ def _without_blanks(text: bytes, separator: str) -> bytes | None:
     written = io.StringIO()
     writer = csv.writer(written, delimiter=separator, lineterminator="\n")
     with contextlib.suppress(UnicodeDecodeError, csv.Error):  # their texts quote the line
-        for line in text.decode("utf-8").splitlines():
-            writer.writerow(next(csv.reader([line], **dialect(separator)), []))
+        for line in text.decode("utf-8").removesuffix("\n").split("\n"):  # other line ends may stand in cells
+            writer.writerow(next(csv.reader([line.rstrip("\r")], **dialect(separator)), []))
         return written.getvalue().encode()
     return None
 

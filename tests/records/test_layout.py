@@ -553,7 +553,9 @@ EXPORTS: dict[str, tuple[str, bytes, Any]] = {  # as tills, shop systems and spr
     "UTF-16 without a mark": ("t.csv", "receipt,item\n1,tea\n".encode("utf-16-be"), [{"tea"}]),
     "empty rows": ("t.csv", b"receipt;item;price\n1;tea;2\n;;\n2;rye;3\n;;\n", [{"tea"}, {"rye"}]),
     "empty rows of a sheet": ("t.xlsx", sheet_of([[], TILL[0], TILL[1], [], TILL[2]]), [{"Käse", "Brot"}]),
-    "blanks before quotes": ("t.csv", b'receipt,item\n1, "tea, green"\n1, rye\n', [{"tea, green", "rye"}]),
+    "blanks before quotes": (
+        "t.csv", 'receipt,item\r\n1, "tea, green"\r\n\r\n1, rye\u2028x\r\n'.encode(), [{"tea, green", "rye\u2028x"}],
+    ),
     "a title": ("t.csv", b"March\nreceipt,item\n1,tea\n", "line 2 seems to name columns; say layout='long header=2'"),
     "returned, of no usual name": (
         "t.csv", b"receipt,item,sum\n1,tea,3\n2,tea,-3\n", "column 3 has numbers below zero.*'quantity=3'",
