@@ -175,7 +175,7 @@ def test_the_plan_tells_its_influence():
         assert told["one_report"] == float(of_all.of_one(50)) == told["one_person"]
         assert told["one_percent"] == [float(of_all.least / 100), float(of_all.largest / 100)]
     text = "\n".join(plan_lines(foresee(plan, 50)))
-    assert "liars" in text
+    assert "fake        one fake report of" in text
     assert "each can show 3 items at once" in text
 
 
