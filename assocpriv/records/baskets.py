@@ -491,17 +491,16 @@ def _texts(values: Any, what: str) -> Any:
 
 
 def _distinct(parts: Sequence[Any]) -> tuple[NDArray[np.int32], list[str]]:
-    """Return the codes of parts of one column, −1 for nulls, and its distinct values by first appearance."""
-    if len(parts) > 1:  # one dictionary for all, in which nothing is twice
+    """Return the codes of parts of one column, −1 for nulls, and its distinct values."""
+    if len(parts) > 1:  # one dictionary for all
         parts = pa.chunked_array(parts).unify_dictionaries().chunks
-    names, codes = parts[0].dictionary, np.concatenate([array_to_numpy(part.indices, -1) for part in parts])
-    highest = np.maximum.accumulate(codes)
-    rising = len(codes) and len(names) == highest[-1] + 1 and not (np.diff(highest, prepend=-1) > 1).any()
-    if len(parts) == 1 or not rising:  # a dictionary may repeat values, hold some that never appear, or stand otherwise
-        distinct = names.dictionary_encode()
-        used = distinct.indices.take(_whole_numbers(codes)).dictionary_encode()
-        names, codes = distinct.dictionary.take(used.dictionary), array_to_numpy(used.indices, -1)
-    return codes, names.to_pylist()
+    names = parts[0].dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
+    numbers = np.append(array_to_numpy(names.indices), np.int32(-1))
+    codes = numbers[np.concatenate([array_to_numpy(part.indices, -1) for part in parts])]
+    used = np.bincount(codes + 1, minlength=len(names.dictionary) + 1)[1:] > 0
+    if not used.all():
+        codes = np.append(np.cumsum(used) - 1, -1).astype(np.int32)[codes]
+    return codes, names.dictionary.filter(to_arrow(used)).to_pylist()
 
 
 def _whole_numbers(codes: NDArray[Any]) -> Any:
