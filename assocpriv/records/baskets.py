@@ -432,9 +432,12 @@ def long_cells(parts: Sequence[LongPart]) -> Cells:
     """Return the cells of parts of one source, or of several that share transactions; baskets by first appearance."""
     if not parts:
         return Cells(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [])
-    encoded = pa.chunked_array([part.transactions for part in parts]).dictionary_encode()
-    runs = np.concatenate([np.empty(0, np.int32), *(array_to_numpy(chunk.indices) for chunk in encoded.chunks)])
     lengths = np.concatenate([part.lengths for part in parts])
+    ids = pa.chunked_array([part.transactions for part in parts])
+    runs = _rising_codes(ids)
+    if runs is None:
+        chunks = [array_to_numpy(each.indices) for each in ids.dictionary_encode().chunks]
+        runs = np.concatenate([np.empty(0, dtype=np.int32), *chunks])
     codes, names = _distinct([part.items for part in parts])
     if (runs[1:] < runs[:-1]).any():
         rows = np.repeat(runs, lengths)
@@ -445,6 +448,23 @@ def long_cells(parts: Sequence[LongPart]) -> Cells:
         order &= (1 << 32) - 1
         codes = codes[order]
     return Cells(np.bincount(runs, lengths).astype(np.int64), codes, names)  # exact below 2^53
+
+
+def _rising_codes(ids: Any) -> NDArray[np.int64] | None:
+    """Return the codes of Arrow's texts where each is longer than the last one, or as long and greater, as numbers are.
+
+    Between chunks one may stand twice. None where they do not rise: one may then come again.
+    """
+    codes, last, number = [np.empty(0, dtype=np.int64)], b"", 0
+    for chunk in filter(len, ids.chunks):
+        lengths, first = array_to_numpy(pc.binary_length(chunk)), chunk[0].as_py().encode()
+        longer, greater = lengths[1:] > lengths[:-1], array_to_numpy(pc.greater(chunk[1:], chunk[:-1]))
+        again = int(first == last)
+        if not (longer | (greater & (lengths[1:] == lengths[:-1]))).all() or (len(first), first) < (len(last), last):
+            return None
+        codes.append(np.arange(number - again, number - again + len(chunk)))
+        number, last = number - again + len(chunk), chunk[-1].as_py().encode()
+    return np.concatenate(codes)
 
 
 def _coded_items(items: Any, what: str = "item") -> Any:

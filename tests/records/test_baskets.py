@@ -1,5 +1,6 @@
 """Tests of baskets in memory."""
 
+import itertools
 import subprocess
 import sys
 import traceback
@@ -17,8 +18,9 @@ from hypothesis import strategies as st
 
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.promise.errors import BasketError
-from assocpriv.records.baskets import Baskets, assemble_in_order, to_baskets
-from assocpriv.records.cells import Cells
+from assocpriv.records.baskets import Baskets, assemble_in_order, long_cells, long_part, to_baskets
+from assocpriv.records.cells import Cells, Origin
+from assocpriv.records.columns import Rows
 
 ABC = Catalogue(["a", "b", "c"])
 NAMES = st.text("abcé 0123", min_size=1, max_size=4).map(str.strip).filter(bool)
@@ -415,3 +417,28 @@ def test_import_is_light() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 1200), max_size=6), min_size=1, max_size=4),
+    st.sampled_from(["as they come", "rising", "padded"]),
+)
+def test_rows_of_the_long_layout_are_one_basket_an_id(parts: list[list[int]], order: str) -> None:
+    """Whether ids rise, as where nothing is looked up, or come again, also at the end of a part: baskets as counted."""
+    flat = [number for part in parts for number in part]
+    flat = flat if order == "as they come" else sorted(flat)
+    ids = [f"{number:04}" if order == "padded" else str(number) for number in flat]
+    items = [f"i{row % 3}" for row in range(len(ids))]
+    expected: dict[str, list[str]] = {}
+    for name, item in zip(ids, items, strict=True):
+        expected.setdefault(name, []).append(item)
+    rows, made = iter(zip(ids, items, strict=True)), []
+    for part in parts:
+        taken = list(itertools.islice(rows, len(part)))
+        columns = [pa.array([row[place] for row in taken], pa.string()) for place in (0, 1)]
+        made.append(long_part(Rows(columns, lambda row: row + 1, Origin())))
+    cells = long_cells(made)
+    names = [cells.names[code] for code in cells.codes.tolist()] if cells.names is not None else []
+    ends = np.cumsum(cells.sizes).tolist()
+    found = [names[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    assert found == list(expected.values())
