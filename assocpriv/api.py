@@ -383,11 +383,10 @@ def mine(
     from assocpriv.server.intervals import ErrorOptions
     from assocpriv.server.itemsets import describe_limits, mining_facts
     from assocpriv.server.mining import MiningRequest
+    from assocpriv.server.selection import EVERYTHING
 
-    wanted = {} if among is None else {"among": among}
-    request = MiningRequest(
-        min_support, top, max_itemset, certain, certain_by, ErrorOptions(confidence_level), **wanted
-    )
+    errors = ErrorOptions(confidence_level)
+    request = MiningRequest(min_support, top, max_itemset, certain, certain_by, errors, among or EVERYTHING)
     backends = _backends(reports, memory_bytes, progress)
     run = load_for(backends[0].plan.kind, "server.mine", "mined")
     frame = run(backends, request)

@@ -339,7 +339,7 @@ def gather_hint(path: Path) -> str:
     if _no_reports(path):
         return (
             "it looks like baskets or a table; randomize baskets first: assocpriv randomize "
-            f"{quote(str(path))} --plan plan.json -o reports.parquet "
+            f"{quote(str(path))} --plan plan.json -o reports.parquet"
         )
     return f"single reports are gathered first: assocpriv gather {quote(str(path))} --plan plan.json -o collection"
 

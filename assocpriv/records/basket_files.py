@@ -304,7 +304,8 @@ def _file_batches(
         if found.kind == "long":
             returned = _hold_long(table, found, budget, held)
             if len(found.places) > 2:
-                _LOG.info("%s: quantities do not count; %s returned items (below zero) left out", path.name, returned)
+                note = f"quantities do not count; {returned:,} returned items (below zero) left out"
+                _LOG.info("%s: %s", path.name, note)
         elif found.kind == "list":
             yield from table.map(
                 lambda rows: work(list_cells(rows.columns[0], replace(rows.origin, word="basket"))),
@@ -325,7 +326,7 @@ def _table(source: sources.Text | ParquetTable, found: Found) -> CsvTable | Parq
 
 def _hold_long(
     table: CsvTable | ParquetTable, found: Found, budget: sources.Budget, held: list[LongPart], what: str = "item"
-) -> str:
+) -> int:
     """Add the parts of a long table to those held, and return how many items were returned."""
     first, taken = len(held), sum(part.memory_bytes for part in held)
     kinds = [pa.string(), *[None] * (len(found.places) - 1)]  # most ids differ: codes of runs come cheaper
@@ -337,7 +338,7 @@ def _hold_long(
     returned = sum(part.returned for part in held[first:])
     if len(held) == first or not sum(len(part.items) + part.returned for part in held[first:]):
         raise BasketError("the file holds no baskets: a long file needs a header line and a line for each item")
-    return f"{returned:,}"
+    return returned
 
 
 def _onehot(rows: Rows, found: Found, catalogue: Catalogue) -> Cells:

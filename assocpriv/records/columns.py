@@ -136,7 +136,8 @@ class CsvTable:
         skip = next((number for number, line in enumerate(lines) if number >= above and line.strip()), None)
         if skip is None:
             raise RecordError("the file is empty, or its first line is too long; line 1 must name the columns")
-        marks = [separator or said or ""] if separator or said else list(SEPARATORS)
+        chosen = separator or said
+        marks = [chosen] if chosen else list(SEPARATORS)
         cut = {mark: [cell.strip() for cell in cut_line(lines[skip], mark) or []] for mark in marks}
         best = max(marks, key=lambda mark: (len(set(cut[mark]) & set(wanted)), len(cut[mark]) * (mark != " ")))
         return cls(text, tuple(cut[best]), best, skip + 1)

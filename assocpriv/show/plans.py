@@ -356,15 +356,16 @@ def _expected_lines(choice: "Choice") -> list[str]:
 
 def least_pairs(choice: "Choice") -> str:
     """Say from which support on pairs can be believed, single items where none are asked for; as in the table."""
-    return _least_of(choice.plan, choice.reports, choice.request.sizes)
+    return _least_said(choice.plan, _least_level(choice.plan, choice.reports, choice.request.sizes))
 
 
-def _least_of(plan: "Plan", reports: int, sizes: Sizes) -> str:
-    size = min(2, plan.items.itemset_size)
-    level = whole_levels(plan, reports, sizes)[size]
-    if level >= 1:
-        return f"no {itemsets_of(size)} (too few people)"
-    return f"{itemsets_of(size)} from {figures.discoverable(level)} on"
+def _least_level(plan: "Plan", reports: int, sizes: Sizes) -> float:
+    return whole_levels(plan, reports, sizes)[min(2, plan.items.itemset_size)]
+
+
+def _least_said(plan: "Plan", level: float) -> str:
+    name = itemsets_of(min(2, plan.items.itemset_size))
+    return f"no {name} (too few people)" if level >= 1 else f"{name} from {figures.discoverable(level)} on"
 
 
 def nothing_found_lines(plan: "Plan", reports: int) -> list[str]:
@@ -372,16 +373,18 @@ def nothing_found_lines(plan: "Plan", reports: int) -> list[str]:
 
     Baskets are taken to be as large as usual.
     """
-    sizes, shown = Sizes.usual(plan.n_items), _least_of(plan, reports, Sizes.usual(plan.n_items))
-    lines = [f"nothing can be told from noise; {counted(reports, 'report')} can show {shown}"]
-    tried = ((n, _least_of(plan, n, sizes)) for n in _MORE if n > 2 * reports)
-    found = next(((n, said) for n, said in tried if not said.startswith("no ") and said != shown), None)
+    sizes = Sizes.usual(plan.n_items)
+    level = _least_level(plan, reports, sizes)
+    lines = [f"nothing can be told from noise; {counted(reports, 'report')} can show {_least_said(plan, level)}"]
+    tried = ((n, _least_level(plan, n, sizes)) for n in _MORE if n > 2 * reports)
+    found = next(((n, each) for n, each in tried if each < min(1, level)), None)
     if found is not None:
-        lines.append(f"{found[0]:,} reports would show {found[1]}")
+        lines.append(f"{found[0]:,} reports would show {_least_said(plan, found[1])}")
     if plan.promise.amplification_limit < _LENIENT.amplification_limit:
         weaker = choose_plan(plan.n_items, _LENIENT, reports=reports, itemset_size=plan.items.itemset_size)
-        said = least_pairs(weaker)
-        lines += [] if said.startswith("no ") else [f"the promise 1% → 50% would show {said}, for less privacy"]
+        level = _least_level(weaker.plan, reports, weaker.request.sizes)
+        said = f"the promise 1% → 50% would show {_least_said(weaker.plan, level)}, for less privacy"
+        lines += [said] if level < 1 else []
     return lines
 
 
