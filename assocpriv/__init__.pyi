@@ -41,7 +41,7 @@ from .simulation.samples import (
 from .api import choose_plan as choose_plan, find_plan as find_plan, foresee as foresee, plan as plan
 
 from .records.baskets import Baskets as Baskets, to_baskets as to_baskets
-from .client.ledger import Ledger as Ledger, report as report
+from .client.ledger import Ledger as Ledger, report as report, told as told
 from .client.sending import Collector as Collector
 from .files.reports import Reports as Reports, read_reports as read_reports
 from .collect.gather import gather as gather
@@ -67,4 +67,4 @@ from .simulation.synthetic import (
 from .api import audit as audit, simulate as simulate
 
 from .show.pages import chart as chart, page as page, write_page as write_page
-from .show.terminal import progress_bar as progress_bar
+from .show.progress import progress_bar as progress_bar

@@ -5,6 +5,7 @@ becomes MathML, links to files outside of docs/ become their names, commands and
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ from assocpriv.plans.kind import load
 
 project, author, copyright = "assocpriv", "the assocpriv developers", "the assocpriv developers"  # noqa: A001
 version = release = assocpriv.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 smartquotes = False  # two hyphens of an option are no dash
@@ -26,6 +27,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "assocpriv"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).with_name("_static") / "scorer.js")
 html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,

@@ -1,4 +1,4 @@
-"""A visitor of ASGI applications without a network: one event loop, cookies, forms."""
+"""A visitor of ASGI applications without a network: one event loop, headers, forms."""
 
 import asyncio
 import json
@@ -28,10 +28,10 @@ class Answer:
 
 
 class Visitor:
-    """Asks an application that lives as long as this does."""
+    """Asks an application that lives as long as this does, with ``headers`` in each request."""
 
-    def __init__(self, application: Any) -> None:
-        self.application, self.cookies = application, dict[str, str]()
+    def __init__(self, application: Any, **headers: str) -> None:
+        self.application, self.headers = application, headers
         self._runner = asyncio.Runner()
 
     def __enter__(self) -> Self:
@@ -66,9 +66,7 @@ class Visitor:
         return self.run(self._ask("POST", path, headers, body))
 
     async def _ask(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Answer:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        if self.cookies:
-            named["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        named = {name.replace("_", "-"): value for name, value in (self.headers | headers).items()}
         address, _, query = path.partition("?")
         scope = {
             "type": "http", "http_version": "1.1", "method": method, "path": address, "scheme": "http",
@@ -87,10 +85,6 @@ class Visitor:
 
         await self.application(scope, receive, send)
         pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in sent[0]["headers"]]
-        for name, value in pairs:
-            if name == "set-cookie":
-                key, _, kept = value.partition(";")[0].partition("=")
-                self.cookies[key] = kept
         return Answer(sent[0]["status"], dict(pairs), b"".join(each.get("body", b"") for each in sent[1:]))
 
     async def _begin(self) -> "asyncio.Task[None] | None":

@@ -1,15 +1,23 @@
 """What tests of the operator's page share: collections that are not there, commands that are not run."""
 
+import base64
 import json
+import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from command_line import make_baskets
 from planned import planned
 
 import assocpriv as ap
-from assocpriv.pages.operator import AdminPage, Sessions, Sources
+from assocpriv.client.bulk import randomize_chunks
+from assocpriv.files.itemsets import LightFrame, as_column
+from assocpriv.pages.operator import AdminPage
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.server.itemsets import MiningFacts
+from assocpriv.promise.errors import AssocprivError
+from assocpriv.simulation.enumeration import SeededEntropy
 
 TOKEN = "a-token-of-the-operator-of-this-collection"
 PLAN = planned(items=12, transaction_size=3, promise=ap.Breach("5%", "50%"))
@@ -41,69 +49,69 @@ class Collection:
         self.sealed += 1
         return 1
 
-    def page(self, sessions: Sessions | None = None) -> AdminPage:
+    def page(self) -> AdminPage:
         """Return the operator's page of this collection."""
-        sources = Sources(self.plan, self.folder, self.status, self.seal)
-        return AdminPage(sources, sessions or Sessions(TOKEN))
+        return AdminPage(self.plan, self.folder, self.status, self.seal, TOKEN)
+
+
+def basic(token: str = TOKEN) -> str:
+    """Return what a browser sends of somebody who logs in."""
+    return f"Basic {base64.b64encode(f'operator:{token}'.encode()).decode()}"
+
+
+@cache
+def reports() -> ap.Reports:
+    """Return 3,000 reports of baskets: 60% hold items 1 and 2."""
+    baskets = ap.Baskets.from_sets(make_baskets(), PLAN.catalogue)
+    chunks = randomize_chunks(baskets, PLAN, entropy=SeededEntropy(1))
+    return ap.Reports(PLAN, np.concatenate([chunk.packed for chunk in chunks]))
+
+
+@cache
+def mined(support: str) -> LightFrame:
+    """Return what is found in them."""
+    with warnings.catch_warnings(action="ignore"):  # so few reports tell little
+        frame = ap.mine(reports(), None if support == "auto" else support, light=True)
+    assert isinstance(frame, LightFrame)
+    return frame
 
 
 class Commands:
-    """Stands in for commands: what each says, by its name; of the names the first is listed, if any is to be."""
+    """Stands in for commands: what each prints. ``names`` are those of the first items."""
 
     def __init__(self, names: list[str], *, listed: bool = True) -> None:
         self.ran = list[list[str]]()
-        self.names, self.listed = names, listed
+        self.names, self.listed, self.failing = names, listed, ""
+        self.distributions: dict[str, Any] = {}
 
-    async def __call__(self, arguments: Any, seconds: float) -> dict[str, Any] | str:
-        """Return what a command says with --json."""
+    async def __call__(self, arguments: Any, seconds: float) -> bytes:
+        """Return what a command prints."""
         self.ran.append(list(arguments))
-        answers = {"inspect": self.inspect, "mine": self.mine, "rules": self.rules, "refine": self.refine}
+        if arguments[0] == self.failing:
+            raise AssocprivError("no <b>reports</b> to read")
+        answers = {"inspect": self.inspect, "mine": self.mine}
         answers |= {"reconstruct": self.numeric, "guide": self.guide}
-        record: dict[str, Any] | str = answers[arguments[0]](list(arguments))
-        return json.loads(json.dumps(record)) if isinstance(record, dict) else record
+        return json.dumps(answers[arguments[0]](list(arguments))).encode()
 
     def inspect(self, arguments: list[str]) -> dict[str, Any]:
-        """Describe a plan, or test reports."""
-        supports = {"1": 0.01, "2": 0.02, "3": None}
-        record = {"lowest_discoverable_support": supports, "level_discoverable_support": supports}
-        if "--discover" in arguments:
-            return record | {"reports_needed": {"1": 4000, "2": 9000, "3": None}}
+        """Test reports."""
         seen = f"0.5% of the baskets would hold item {self.names[0]}"
         tests = [{"name": "shares", "seen": seen, "p_value": 1.0, "flagged": False}]
-        return record | {"crafted": {"flagged": False, "false_alarm": 0.001, "tests": tests}}
+        return {"crafted": {"flagged": False, "false_alarm": 0.001, "tests": tests}}
 
     def mine(self, arguments: list[str]) -> dict[str, Any]:
-        """Find what was said beforehand."""
-        rows = [
-            {"itemset": [name], "support": 0.25, "ci_low": 0.0, "ci_high": 0.27, "length": 1, "probability": 0.9,
-             "listed": self.listed and (not place or len(self.names) > 2)}
-            for place, name in enumerate(self.names)
-        ]  # fmt: skip
-        rows.append(rows[-1] | {"itemset": ["rare"], "support": 0.01, "listed": False})
-        facts = MiningFacts([PLAN.plan_id], 3, 5000, 0.02, 0.95, [[12, 12]], True, [], auto="auto" in arguments)
-        return facts.to_json() | {"itemsets": rows, "itemsets_count": len(rows)}
-
-    def rules(self, arguments: list[str]) -> dict[str, Any]:
-        """Derive what was said beforehand."""
-        row = {
-            "antecedents": self.names[:1], "consequents": self.names[1:2], "support": 0.1, "confidence": 0.8,
-            "confidence_ci_low": 0.408, "confidence_ci_high": 1.0, "lift": 2.0, "listed": True, "sure": False,
-        }  # fmt: skip
-        rows = [row, row | {"confidence": 0.55, "listed": False}]
-        return {"min_confidence": 0.5, "listed": 1, "expected_false": 0.1, "rules": rows, "rules_count": 2}
-
-    def refine(self, arguments: list[str]) -> dict[str, Any]:
-        """Propose a plan."""
-        plan = planned(items=5, transaction_size=2, promise=ap.Breach("5%", "50%"))
-        Path(arguments[arguments.index("-o") + 1]).write_text(plan.canonical_json)
-        return {"items": 5, "reports": 800, "level_discoverable_support": {"1": 0.01, "2": 0.03}}
+        """Find what 3,000 reports tell, under other names."""
+        frame = mined(arguments[arguments.index("--min-support") + 1])
+        others = dict(zip(PLAN.catalogue, self.names, strict=False))
+        renamed = [frozenset(others.get(name, name) for name in each) for each in frame["itemsets"]]
+        columns = frame.columns | {"itemsets": as_column(renamed), "listed": frame["listed"] & self.listed}
+        ap.write_itemsets(LightFrame(columns, frame.attrs), arguments[arguments.index("-o") + 1])
+        return {}
 
     def numeric(self, arguments: list[str]) -> dict[str, Any]:
-        """Reconstruct columns."""
-        mean = {"value": 40.5, "low": 39.0, "high": 42.0}
-        number = {"mean": mean, "quantiles": [{"level": 0.5, "value": 40.0}], "share": [1.0]}
-        return {"columns": {"age": number, self.names[0]: {"share": [0.25, 0.75], "values": self.names[:2]}}}
+        """Return what columns were reconstructed to."""
+        return self.distributions
 
-    def guide(self, arguments: list[str]) -> dict[str, Any] | str:
+    def guide(self, arguments: list[str]) -> dict[str, Any]:
         """Collect, or publish."""
         return {"serial": 4, "level": 2, "new": True} if arguments[1] == "publish" else {"received": 9}

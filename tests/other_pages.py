@@ -13,6 +13,7 @@ from assocpriv import numeric
 from assocpriv.files.plans import write_plan
 from assocpriv.files.tree_models import write_tree
 
+CELLS = {"td", "th", "tr", "dt", "dd"}
 VOID = {"meta", "link", "input", "br"}
 CLASSES = ("<b>yes</b>", "no & more")
 
@@ -40,7 +41,9 @@ class Balanced(HTMLParser):
         self.tags.add(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Close a tag."""
+        """Close a tag, and cells within it, which need no end tags."""
+        while self.open[-1] != tag and self.open[-1] in CELLS:
+            self.open.pop()
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:

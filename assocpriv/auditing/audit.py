@@ -104,7 +104,7 @@ class Audit:
         not_made = count_undecided(self.findings)
         return f"Audit({self.verdict}, {len(self.findings)} findings, {not_made} of them checks not made)"
 
-    _repr_html_ = shown_by("assocpriv.show.notebook:audit_html")
+    _repr_html_ = shown_by("assocpriv.show.audits:audit")
 
     @property
     def verdict(self) -> str:

@@ -1,8 +1,8 @@
 """Questions to whoever types ``plan`` on a terminal without options: what a plan must know, one after the other.
 
-The answers are kept as the command's own parameters. After each of them the planner is asked whether it can make a plan
-of what is known so far, so that every rule is the planner's. At the end they become the words of a command, which is
-shown and run. Questions go to standard error, so that standard output holds the result alone.
+Answers are kept as the words of the command. After each of them the planner is asked whether it can make a plan of what
+is known so far, so that every rule is the command's or the planner's. At the end the command is shown and run.
+Questions go to standard error, so that standard output holds the result alone.
 """
 
 import os
@@ -18,8 +18,6 @@ import click
 import assocpriv as ap
 from assocpriv.cli import options as opt
 
-Answers = dict[str, Any]  # by the name of the command's parameter, and force
-
 _INTRODUCTION = """\
 This asks five questions, then writes a plan.
 Enter takes the answer in brackets. Ctrl-C stops, and nothing is written.
@@ -28,11 +26,7 @@ _ABOUT_PROMISES = """
 A promise limits how sure anybody can become of something about a person.
 Each has a cost: pairs in a smaller share of baskets may be lost in noise.
 """
-_PROMISES: dict[str, tuple[str, Answers]] = {
-    "1": ("strict", {"prior": "5%", "posterior": "10%"}),
-    "2": ("usual", {"prior": "5%", "posterior": "50%"}),
-    "3": ("lenient", {"prior": "1%", "posterior": "50%"}),
-}
+_PROMISES = {"1": ("strict", "5%", "10%"), "2": ("usual", "5%", "50%"), "3": ("lenient", "1%", "50%")}
 _USUAL, _ANOTHER = "2", "4"
 # each question, and what is said after an answer that does not do
 _PRODUCTS = "How many products are there? A number, or a file with one name per line", "Type a number or a file's name."
@@ -44,6 +38,7 @@ _FILE = "Which file is the plan written to?", "Type the name of a file."
 
 _DIGITS = re.compile(r"[-+]?[0-9][0-9.,]*")
 _COMMAS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")  # between thousands
+_Words = list[str]
 
 
 # ---- whether to ask, and what then
@@ -58,53 +53,48 @@ def is_wanted() -> bool:
 
 def run_answers() -> None:
     """Ask, show the command that the answers stand for, and run it."""
+    words = _ask_all()
     context = click.get_current_context()
-    flags = {each.name: max(each.opts, key=len) for each in context.command.params}
-    answers = _ask_all()
-    if answers.pop("force", False):
-        opt.given_to_all(force=True)
-    words = [word for name, answer in answers.items() for word in (flags[name], str(answer))]
     shown = shlex.join([*words, *["--force"] * opt.given("force")])
     _tell(f"\nThis command makes the same plan without questions:\n\n{context.command_path} {shown}\n")
-    with context.command.make_context(context.info_name, words, parent=context.parent) as asked:
+    with _parsed(words) as asked:
         context.command.invoke(asked)
 
 
 # ---- the questions
 
 
-def _ask_all() -> Answers:
+def _ask_all() -> _Words:
     _tell(_INTRODUCTION)
-    answers = _ask(_PRODUCTS, "1,000", {}, _read_products)
-    answers = _ask(_PEOPLE, "1,000,000", answers, lambda text: {"reports": _read_count(text)})
-    assumed = f"{_choose(answers).request.sizes.mean:.3g}"
+    words = _ask(_PRODUCTS, "1,000", [], _read_products)
+    words = _ask(_PEOPLE, "1,000,000", words, lambda text: ["--reports", _COMMAS.sub("", text)])
+    assumed = f"{_choose(words).request.sizes.mean:.3g}"
     # the plan says what it assumes, so Enter leaves that to it
-    answers = _ask(_SIZE, assumed, answers, lambda text: {} if text == assumed else {"mean_size": _read_number(text)})
-    answers = _ask_promise(answers)
-    return _ask(_FILE, "plan.json", answers, lambda text: _read_output(text, answers))
+    words = _ask(_SIZE, assumed, words, lambda text: [] if text == assumed else ["--mean-size", text])
+    words = _ask_promise(words)
+    return _ask(_FILE, "plan.json", words, lambda text: _read_output(text, words))
 
 
-def _ask_promise(answers: Answers) -> Answers:
+def _ask_promise(words: _Words) -> _Words:
     _tell(_ABOUT_PROMISES)
     with opt.Progress.while_busy("planning"):
-        costs = {number: _cost(answers | promise) for number, (_, promise) in _PROMISES.items()}
-    for number, (name, promise) in _PROMISES.items():
-        said = "whoever was {prior} sure stays below {posterior}".format(**promise)
-        _tell(f"  {number}  {name:<8} {said}   {costs[number]}")
+        costs = {number: _cost([*words, *_read_choice(number)]) for number in _PROMISES}
+    for number, (name, prior, posterior) in _PROMISES.items():
+        _tell(f"  {number}  {name:<8} whoever was {prior} sure stays below {posterior}   {costs[number]}")
     _tell(f"  {_ANOTHER}  another  type ε (the usual one is ln19) or two percentages\n")
-    chosen = _ask(_PROMISE, _USUAL, answers, _read_choice)
-    if chosen == answers:
-        chosen = _ask(_OTHER, "2.5", answers, _read_promise)
+    chosen = _ask(_PROMISE, _USUAL, words, _read_choice)
+    if chosen == words:
+        chosen = _ask(_OTHER, "2.5", words, _read_promise)
         _tell(f"Its cost: {_cost(chosen)}.")
     return chosen
 
 
-def _ask(question: tuple[str, str], default: str, answers: Answers, read: Callable[[str], Answers]) -> Answers:
-    """Return the answers with one more, asked for until it can be read and planned with."""
+def _ask(question: tuple[str, str], default: str, words: _Words, read: Callable[[str], _Words]) -> _Words:
+    """Return the words with those of one more answer, asked for until it can be read and planned with."""
     asked, hint = question
     while True:
         try:
-            more = answers | read(_read_line(f"{asked} [{default}]: ") or default)
+            more = words + read(_read_line(f"{asked} [{default}]: ") or default)
             with opt.Progress.while_busy("planning"):
                 _choose(more)
         except (click.UsageError, ap.AssocprivError) as error:
@@ -117,59 +107,60 @@ def _ask(question: tuple[str, str], default: str, answers: Answers, read: Callab
 # ---- what the planner says
 
 
-def _choose(answers: Answers) -> Any:
+def _parsed(words: _Words) -> click.Context:
+    """Return the command with these words; they are read as from a command line."""
+    context = click.get_current_context()
+    return context.command.make_context(context.info_name, list(words), parent=context.parent)
+
+
+def _choose(words: _Words) -> Any:
     """Return what the planner chooses by the answers so far; under the usual promise until there is one."""
-    items, _ = ap.NameSource(answers.get("items"), answers.get("catalogue")).read("error")
-    promise = opt.take_promise(dict.fromkeys(("prior", "posterior", "epsilon")) | answers)
-    wishes = {name: answers[name] for name in ("reports", "mean_size") if name in answers}
-    return ap.choose_plan(items, promise or ap.Breach(**_PROMISES[_USUAL][1]), **wishes)
+    known = _parsed(words).params
+    items, _ = ap.NameSource(known["items"], known["catalogue"]).read("error")
+    promise = opt.take_promise(known) or ap.Breach(*_PROMISES[_USUAL][1:])
+    return ap.choose_plan(items, promise, reports=known["reports"], mean_size=known["mean_size"])
 
 
-def _cost(answers: Answers) -> str:
-    return ap.show.plans.least_pairs(_choose(answers))
+def _cost(words: _Words) -> str:
+    return ap.show.plans.least_pairs(_choose(words))
 
 
 # ---- answers
 
 
-def _read_products(text: str) -> Answers:
+def _read_products(text: str) -> _Words:
     if _DIGITS.fullmatch(text):
-        return {"items": _read_count(text)}
-    return {"catalogue": Path(os.path.expanduser(text))}  # ~ is the shell's, which does not see it here
+        return ["--items", _COMMAS.sub("", text)]
+    return ["--catalogue", os.path.expanduser(text)]  # ~ is the shell's, which does not see it here
 
 
-def _read_count(text: str) -> int:
-    return int(opt.WHOLE.convert(_COMMAS.sub("", text), None, None))
-
-
-def _read_number(text: str) -> float:
-    return float(opt.NUMBER.convert(text, None, None))
-
-
-def _read_choice(text: str) -> Answers:
+def _read_choice(text: str) -> _Words:
     """Read which promise of the list is meant; another one is asked for afterwards."""
-    if text not in (*_PROMISES, _ANOTHER):
+    if text == _ANOTHER:
+        return []
+    if text not in _PROMISES:
         raise click.UsageError(f"{text!r} is not in the list")
-    return {} if text == _ANOTHER else _PROMISES[text][1]
+    _, prior, posterior = _PROMISES[text]
+    return ["--prior", prior, "--posterior", posterior]
 
 
-def _read_promise(text: str) -> Answers:
+def _read_promise(text: str) -> _Words:
     """Read ε, which may be two words, as ln 19; or two beliefs."""
     words = text.split()
     if len(words) != 2 or words[0] == "ln":
-        return {"epsilon": text}
-    return {"prior": words[0], "posterior": words[1]}
+        return ["--epsilon", text]
+    return ["--prior", words[0], "--posterior", words[1]]
 
 
-def _read_output(text: str, answers: Answers) -> Answers:
+def _read_output(text: str, words: _Words) -> _Words:
     """Read where the plan goes; an existing file is replaced only after a yes."""
-    path = opt.OUTPUT.convert(os.path.expanduser(text), None, None)
-    opt.check_writable(path, force=True, inputs=[answers["catalogue"]] if "catalogue" in answers else [])
-    if not os.path.lexists(path):
-        return {"output": path}
-    if _read_line(f"{path} exists. Replace it? [no]: ").lower() not in ("y", "yes"):
-        raise click.UsageError(f"{path} stays as it is")
-    return {"output": path, "force": True}
+    path = Path(os.path.expanduser(text))
+    opt.check_output(path, True, [_parsed(words).params["catalogue"]])
+    if os.path.lexists(path):
+        if _read_line(f"{path} exists. Replace it? [no]: ").lower() not in ("y", "yes"):
+            raise click.UsageError(f"{path} stays as it is")
+        opt.given_to_all(force=True)
+    return ["-o", str(path)]
 
 
 # ---- the terminal

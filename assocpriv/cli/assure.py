@@ -17,27 +17,21 @@ from assocpriv.cli import options as opt
 
 @opt.command()
 @click.argument("plan", type=opt.PATH, nargs=-1)
-@click.option("--prior", "priors", multiple=True, help="Belief to show in the table, as 1% or 0.01; may be repeated.")
+@click.option("--prior", "priors", multiple=True, help="Belief to show in the table, as 1% or 0.01; repeatable.")
 @click.option(
-    "--reports-per-person",
-    "times",
-    type=opt.WHOLE,
-    multiple=True,
-    help="Reports of one person, 52 for a year of weeks: once for all plans, or once for each.  [default: the plan's]",
+    "--reports-per-person", "times", type=opt.WHOLE, multiple=True, help="Reports of one person.  [default: the plan's]"
 )
 @click.option(
-    "--shuffled",
-    type=opt.WholeRange(1, 10**12),
-    metavar="N",
-    help="Add what holds if a trusted channel mixes N people's reports.",
+    "--shuffled", type=opt.WholeRange(1, 10**12), metavar="N", help="Also what holds if a trusted channel mixes N."
 )
-@click.option("--delta", help="δ of that guarantee.  [default: 1e-9]")
+@opt.usual("--delta", default="1e-9", help="δ of the guarantee of --shuffled.")
 @click.option("--explain", is_flag=True, help="Say plainly what promises mean and cost: PLAN's, or some to choose.")
-@opt.takes("json")
-def privacy(plan: tuple[Path, ...], explain: bool, **options: Any) -> None:
+@click.option("--html", type=opt.PAGE, help="Instead: one page to write (.html) and sign, of a PLAN of any kind.")
+def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: bool, **options: Any) -> None:
     """Say what PLAN proves: how far beliefs can move, what several reports tell, and information in bits.
 
-    Of several PLANs: what all answers of one person to them tell together. All figures err on the side of less privacy.
+    Of several PLANs: what all answers of one person to them tell together. Give --reports-per-person (52 for a year of
+    weeks) once for all plans, or once for each. All figures err on the side of less privacy.
 
     \b
     Example:
@@ -46,63 +40,58 @@ def privacy(plan: tuple[Path, ...], explain: bool, **options: Any) -> None:
       assocpriv privacy plan.json --reports-per-person 52
       assocpriv privacy weekly.json survey.json --reports-per-person 52 --reports-per-person 1
       assocpriv privacy plan.json --reports-per-person 2 --shuffled 1000000
+      assocpriv privacy plan.json --html promise.html
     """
-    if explain:
-        _explain(plan)
-        return
-    if not plan:
+    alone = "--html" if html is not None else "--explain" if explain else None
+    if alone is not None:
+        opt.refuse_given(("priors", "times", "shuffled", "delta"), f"does not go with {alone}")
+        if len(plan) > 1:
+            raise click.UsageError(f"{alone} goes with one PLAN")
+    if not plan and (html is not None or not explain):
         raise click.UsageError("give a PLAN, or --explain for promises to choose from")
-    if options["delta"] is not None and options["shuffled"] is None:
-        raise click.UsageError("--delta goes with --shuffled")
-    if len(options["times"]) not in (0, 1, len(plan)):
-        raise click.UsageError(f"give --reports-per-person once for all plans or once for each, {len(plan)} in all")
-
-    plans = [ap.read_plan(path) for path in plan]
-    if len(plans) == 1 and isinstance(plans[0], ap.Plan):
-        _one(plans[0], **options)
+    if html is not None:
+        opt.refuse_given(("explain",), "does not go with --html")
+        opt.check_output(html, force, plan)
+        ap.write_page(ap.read_plan(plan[0]), html, force=force)
+        opt.show(_written(html))
+    elif explain:
+        explained = ap.explain_promises(*(ap.read_plan(path, ap.Plan) for path in plan))
+        opt.show(ap.show.promises.explained(explained))
     else:
-        _several(plan, plans, **options)
+        _prove(plan, **options)
 
 
-def _explain(paths: tuple[Path, ...]) -> None:
-
-    opt.refuse_given(("priors", "times", "shuffled", "delta"), "does not go with --explain")
-    if len(paths) > 1:
-        raise click.UsageError("--explain goes with one PLAN, or without any")
-    explained = ap.explain_promises(*(ap.read_plan(path, ap.Plan) for path in paths))
-    opt.show_result(
-        lambda: ap.show.promises.explain_record(explained), lambda: ap.show.promises.explain_lines(explained)
-    )
+def _written(html: Path) -> opt.Record:
+    return opt.Record({"page": str(html)}, ["page written to {page}"])
 
 
-def _one(plan: Any, times: tuple[int, ...], delta: str | None, **options: Any) -> None:
-
-    asked = options | ({} if delta is None else {"delta": delta})
-    proved = ap.privacy(plan, reports_per_person=times[0] if times else None, **asked)
-    opt.show_result(lambda: ap.show.promises.privacy_record(proved), lambda: ap.show.promises.privacy_lines(proved))
-
-
-def _several(
-    paths: tuple[Path, ...], plans: list[Any], priors: tuple[str, ...], times: tuple[int, ...], **_options: Any
+def _prove(
+    paths: tuple[Path, ...], priors: tuple[str, ...], times: tuple[int, ...], shuffled: int | None, delta: str
 ) -> None:
-
+    if shuffled is None:
+        opt.refuse_given(("delta",), "goes with --shuffled")
+    if len(times) not in (0, 1, len(paths)):
+        raise click.UsageError(f"give --reports-per-person once for all plans or once for each, {len(paths)} in all")
+    plans = [ap.read_plan(path) for path in paths]
+    if len(plans) == 1 and isinstance(plans[0], ap.Plan):
+        count = times[0] if times else None
+        proved = ap.privacy(plans[0], priors, reports_per_person=count, shuffled=shuffled, delta=delta)
+        opt.show(ap.show.promises.privacy(proved))
+        return
     opt.refuse_given(("shuffled",), "goes with one PLAN, of baskets")
     counts = times * len(plans) if len(times) == 1 else times
     budget = ap.privacy(list(zip(plans, counts, strict=True)) if counts else plans, priors)
     names = {plan.plan_id: path.name for plan, path in zip(plans, paths, strict=True)}
-    opt.show_result(
-        lambda: ap.show.promises.budget_record(budget), lambda: ap.show.promises.budget_lines(budget, names)
-    )
+    opt.show(ap.show.promises.budget(budget, names))
 
 
 @opt.command()
 @click.argument("path", type=opt.PATH)
-@opt.usual("--reports", default=1_000_000, help="Reports to plan for (of a plan).")
+@opt.usual("--reports", default=1_000_000, help="Of a plan: reports to plan for.", type=opt.WholeRange(1))
 @click.option("--discover", metavar="S", help="Of a plan of baskets: how many reports discover this support, as 1%.")
 @click.option("--check-crafted", is_flag=True, help="Of reports: test whether honest people could have sent them.")
-@click.option("--html", type=opt.OUTPUT, help="Instead: page to write (.html) of what a command found and wrote.")
+@click.option("--html", type=opt.PAGE, help="Instead: page to write (.html) of what a command found and wrote.")
 @click.option("--plan", "plan_path", type=opt.PATH, help="Of a page: the plan it was found with, for its promise.")
-@opt.result_options
 def inspect(
     path: Path, reports: int, discover: str | None, check_crafted: bool, html: Path | None, plan_path: Path | None,
     force: bool,
@@ -122,42 +111,30 @@ def inspect(
     """
     if html is not None:
         opt.refuse_given(("reports", "discover", "check_crafted"), "does not go with --html")
-        opt.check_page_output(html, force, [path, *([] if plan_path is None else [plan_path])])
+        opt.check_output(html, force, [path, plan_path])
         ap.show.pages.write_page(path, html, plan_path, force=force)
-        opt.show_result(lambda: {"page": str(html)}, lambda: [f"page written to {html}"])
+        opt.show(_written(html))
         return
     opt.refuse_given(("plan_path",), "goes with --html")
-    if reports < 1:
-        raise opt.FileError(f"--reports must be at least 1, got {reports}")
     content = ap.inspect(path, check_crafted=check_crafted, progress=opt.Progress())
     if content.kind != "plan":
         opt.refuse_given(("reports", "discover"), f"describes a plan; {path} holds {content.said}")
-    needed = None if discover is None else ap.reports_to_discover(ap.Plan.of(content.plan), discover)
-    described = ap.show.audits.describe(content, reports)
-    opt.show_result(
-        lambda: {"kind": content.kind} | described.record() | ap.show.plans.needed_record(needed),
-        lambda: [*described.lines(), *ap.show.plans.needed_lines(needed, discover)],
-    )
+    found = ap.show.audits.inspected(content, reports)
+    if discover is not None:
+        found = ap.show.plans.needed(found, ap.reports_to_discover(ap.Plan.of(content.plan), discover), discover)
+    opt.show(found)
 
 
-@opt.command()
+@opt.command(takes=["json"])
 @click.argument("plan", type=opt.PATH)
 @opt.choice("--depth", ["exact", "conformance", "empirical", "all"], "How deep to look.", default="all")
 @opt.usual("--trials", default=1_000_000, help="Reports for empirical.", type=opt.WholeRange(1000))
-@opt.usual(
-    "--confidence", default="99.9%", help="Chance, at least, that a client that follows the plan is not called broken."
-)
-@opt.choice(
-    "--client",
-    ["both", "bulk", "single"],
-    "Which of our clients: for many baskets, for one, or both (of the latter what reports some seconds give).",
-)
+@opt.usual("--confidence", default="99.9%", help="Chance, at least, that an honest client is not called broken.")
+@opt.choice("--client", ["both", "bulk", "single"], "Our client for many baskets, for one, or both.")
 @click.option(
     "--program", help="Audit this program and its arguments instead; docs/formats/pipe.md says what it reads."
 )
-@opt.takes("json")
-@click.pass_context
-def audit(context: click.Context, /, plan: Path, program: str | None, **options: Any) -> None:
+def audit(plan: Path, program: str | None, **options: Any) -> None:
     """Audit PLAN, and clients of it as black boxes: is the promise kept, and do the clients follow the plan?
 
     Ends with status 1 if anything is broken. The clients run on records made here, never on anybody's.
@@ -168,15 +145,15 @@ def audit(context: click.Context, /, plan: Path, program: str | None, **options:
       assocpriv audit plan.json --depth exact
       assocpriv audit plan.json --program ./client --trials 200000
     """
-    if program is not None and context.get_parameter_source("client") is not click.core.ParameterSource.DEFAULT:
-        raise click.UsageError("--client names one of our clients; it does not go with --program")
-    if program is not None and options["depth"] == "exact":
-        raise click.UsageError("--depth exact does not run a program; it does not go with --program")
+    if program is not None:
+        opt.refuse_given(("client",), "names one of our clients; it does not go with --program")
+        if options["depth"] == "exact":
+            raise click.UsageError("--depth exact does not run a program; it does not go with --program")
     words = None if program is None else _words(program)
     done = ap.audit(plan, program=words, progress=opt.Progress(), **options)
-    opt.show_result(lambda: ap.show.audits.audit_record(done), lambda: ap.show.audits.audit_lines(done))
+    opt.show(ap.show.audits.audit(done, len(done.findings)))
     if done.is_broken:
-        context.exit(1)
+        click.get_current_context().exit(1)
 
 
 def _words(program: str) -> tuple[str, ...]:

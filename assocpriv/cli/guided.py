@@ -12,10 +12,8 @@ import click
 import assocpriv as ap
 from assocpriv.cli import options as opt
 
-_HOMES = {name: f"assocpriv.cli.guided:{name}" for name in ("start", "publish", "collect")}
 
-
-@click.group(cls=opt.LazyGroup, homes=_HOMES)
+@click.group(cls=opt.Group)
 def guide() -> None:
     """Guided perturbation: people release what tells classes apart, and little else.
 
@@ -28,25 +26,23 @@ def guide() -> None:
     """
 
 
-@opt.command()
+@guide.command()
 @click.argument("table", type=opt.PATH)
-@click.option("--class", "class_column", metavar="COLUMN", required=True, help="The class, collected in clear.")
+@opt.class_option
 @opt.missing_option
 @opt.layout_option
 @opt.usual("--mu", metavar="SHARE", default="15%", help="Eigenvalues to this share of the largest are left out.")
 @opt.usual("--batch", metavar="N", default=100, help="Tuples after which guidance is published anew.")
-@click.option("--prior", help="Belief before a report, as 5%; without a promise none is made.")
-@click.option("--posterior", help="Belief that no report may lift the prior to.")
-@opt.epsilon_option
+@opt.promise_options
 @opt.choice("--keep", ["bits", "tuple"], "How a promise is kept: a coin mixed into every bit, or random tuples.")
 @click.option("--known", is_flag=True, help="Start with TABLE's own tuples instead of random ones.")
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Plan file to write (JSON).")
 @click.option("--state", type=opt.OUTPUT, required=True, help="State file to write (JSON).")
-@opt.result_options
 def start(table: Path, output: Path, state: Path, force: bool, **options: Any) -> None:
     """Make a plan of TABLE's columns, and the state that the miner keeps.
 
-    TABLE holds records of people who do not mind, or public ones: its values and quartiles are published.
+    TABLE holds records of people who do not mind, or public ones: its values and quartiles are published. The class is
+    collected in clear. Without --prior and --posterior, or --epsilon, nothing is promised.
 
     \b
     Example:
@@ -54,20 +50,17 @@ def start(table: Path, output: Path, state: Path, force: bool, **options: Any) -
       assocpriv guide start sample.csv --class party --epsilon 2 -o plan.json --state state.json
     """
     for path in (output, state):
-        opt.check_writable(path, force=force, inputs=[table])
+        opt.check_output(path, force, [table])
     reading = opt.table_reading(options)
     made = ap.guided.start(table, promise=opt.take_promise(options), **options, **reading)
     ap.guided.write_state(made, state, force=force)
     ap.write_plan(made.plan, output, force=force)
-    opt.show_result(
-        lambda: ap.show.guided.start_record(made), lambda: ap.show.guided.start_lines(made, str(output), str(state))
-    )
+    opt.show(ap.show.guided.started(made, output, state))
 
 
-@opt.command()
+@guide.command()
 @click.argument("state", type=opt.PATH)
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Guidance file to write (JSON).")
-@opt.result_options
 def publish(state: Path, output: Path, force: bool) -> None:
     """Write the guidance that people are to answer now, and note it in STATE.
 
@@ -79,15 +72,12 @@ def publish(state: Path, output: Path, force: bool) -> None:
     """
     with opt.Progress.while_busy("finding what tells classes apart"):
         done, new = ap.guided.publish_file(state, output, force=force)
-    opt.show_result(
-        lambda: ap.show.guided.publish_record(done, new), lambda: ap.show.guided.publish_lines(done, new, str(output))
-    )
+    opt.show(ap.show.guided.published(done, new, output))
 
 
-@opt.command()
+@guide.command(takes=["json"])
 @opt.reports_argument
 @click.option("--state", type=opt.PATH, required=True, help="The miner's state; replaced whole, or left as it is.")
-@opt.takes("json")
 def collect(reports: tuple[Path, ...], state: Path) -> None:
     """Add released tuples to the miner's state: REPORTS are files of reports, folders of them, or messages (.jsonl).
 
@@ -99,4 +89,4 @@ def collect(reports: tuple[Path, ...], state: Path) -> None:
     """
     with opt.Progress.while_busy("adding up"):
         done = ap.guided.collect_files(reports, state)
-    opt.show_result(lambda: ap.show.guided.collect_record(done), lambda: ap.show.guided.collect_lines(done))
+    opt.show(ap.show.guided.collected(done))

@@ -7,6 +7,7 @@ done, 1 bad input or failure (one line, no traceback), 2 wrong usage.
 import signal
 import sys
 import threading
+from collections import UserDict
 from io import TextIOWrapper
 from time import perf_counter
 from types import FrameType
@@ -15,20 +16,10 @@ from typing import Any, NoReturn
 import click
 
 from assocpriv import __version__
-from assocpriv.cli.options import (
-    LazyGroup,
-    Refused,
-    given_to_all,
-    in_options,
-    say_compiling,
-    say_what_it_took,
-    showing_log,
-    showing_warnings,
-    talk_as,
-)
+from assocpriv.cli import options as opt
 from assocpriv.kernels.compiling import find_folder, tell_when_compiling
+from assocpriv.plans.kind import load
 from assocpriv.promise.errors import AssocprivError
-from assocpriv.show.terminal import Progress
 
 _ROOMS = {
     "assure": ("audit", "inspect", "privacy"),
@@ -60,7 +51,14 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-class _Group(LazyGroup):
+class _Homes(UserDict[str, Any]):
+    """Commands by name, each loaded from its home, ``module:function``, when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        return load(self.data[name])
+
+
+class _Group(opt.Group):
     """Turns what is refused into one line and exit status 1."""
 
     def main(self, *args: Any, **options: Any) -> Any:
@@ -89,6 +87,12 @@ class _Group(LazyGroup):
             for number in heard:
                 signal.signal(number, before[number] or signal.SIG_DFL)  # None: set by another language
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the options of all commands from wherever they stand before ``--``, and read the other words."""
+        end = args.index("--") if "--" in args else len(args)
+        own = {word for each in self.params if each.name != "version" for word in each.opts}
+        return super().parse_args(ctx, sorted(args[:end], key=lambda word: word not in own) + args[end:])
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List commands by who types them."""
         for reader, names in _READERS.items():
@@ -99,9 +103,9 @@ class _Group(LazyGroup):
     def invoke(self, ctx: click.Context) -> Any:
         started = perf_counter()
         try:
-            with showing_log(), showing_warnings():
+            with opt.showing_talk():
                 result = super().invoke(ctx)
-            say_what_it_took(perf_counter() - started)
+            opt.say_what_it_took(perf_counter() - started)
             return result
         except BrokenPipeError:  # the reader has left; click ends in silence
             raise
@@ -113,8 +117,8 @@ class _Group(LazyGroup):
             if not _is_of_damaged_code(error):
                 raise
             problem = f"compiled code is damaged; remove the folder {find_folder()}"
-        Progress.make_room()
-        raise Refused(problem)
+        opt.Progress.make_room()
+        raise opt.Refused(problem)
 
 
 def _fail(problem: str) -> NoReturn:
@@ -138,11 +142,13 @@ def _problem(error: AssocprivError | OSError | MemoryError) -> str:
     if isinstance(error, OSError):  # a name too long for the system, a full disk behind standard output
         where = f"{error.filename}: " if error.filename is not None else ""
         return f"{where}{error.strerror or 'the system refused'}"
-    return in_options(" ".join(str(error).split()))
+    return opt.in_options(" ".join(str(error).split()))
 
 
 @click.group(
-    cls=_Group, homes=_HOMES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=_Group,
+    commands=_Homes(_HOMES),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, package_name="assocpriv")
 @click.option("-q", "--quiet", is_flag=True, help="Say results, warnings and errors only: no notes, no progress.")
@@ -164,9 +170,9 @@ def main(quiet: bool, verbose: bool, force: bool, as_json: bool) -> None:
     """
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose exclude each other")
-    talk_as(verbose - quiet)
-    given_to_all(force=force, json=as_json)
-    tell_when_compiling(None if quiet else say_compiling)
+    opt.talk_as(verbose - quiet)
+    opt.given_to_all(force=force, json=as_json)
+    tell_when_compiling(None if quiet else opt.say_compiling)
 
 
 if __name__ == "__main__":

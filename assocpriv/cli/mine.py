@@ -17,40 +17,24 @@ _ARROW = "=>"
 
 @opt.command()
 @opt.reports_argument
-@click.option("--min-support", metavar="S", help=opt.LEAST_SUPPORT)
-@click.option("--max-itemset", type=opt.WHOLE, help="Largest itemsets.  [default: the plan's]")
+@opt.min_support_option
+@opt.max_itemset_option
 @click.option("--certain", metavar="C", help="Mark what is frequent for sure, as 95%: on average at most 5% false.")
 @opt.table_output_option
-@click.option("--html", type=opt.OUTPUT, help="Page to write (.html): what was found, for a browser.")
-@click.option(
-    "--top",
-    type=opt.WholeRange(0),
-    metavar="K",
-    help="Without --min-support: the K itemsets of the largest supports. "
-    f"Else the rows shown as text.  [default: {opt.ROWS}]",
-)
+@click.option("--html", type=opt.PAGE, help="Page to write (.html): what was found, for a browser.")
+@click.option("--top", type=opt.WholeRange(0), metavar="K", help="Find the K largest supports; or show so many rows.")
 @opt.all_option
 @opt.row_options
 @opt.usual("--sort", default="sure", help="Order of the rows: sure (of every size its share), support, size or name.")
-@opt.rare(
-    opt.level_option,
-    opt.memory_option,
-    opt.spark_option,
-)
-@opt.result_options
+@opt.rare(opt.level_option, opt.memory_option, opt.spark_option)
 def mine(
-    reports: tuple[Path, ...],
-    spark: str | None,
-    output: Path | None,
-    html: Path | None,
-    top: int | None,
-    everything: bool,
-    force: bool,
-    **options: Any,
-) -> None:
+    reports: tuple[Path, ...], spark: str | None, output: Path | None, html: Path | None, top: int | None,
+    everything: bool, force: bool, **options: Any,
+) -> None:  # fmt: skip
     """Find itemsets from REPORTS (files, or folders of them), with how sure each is: the server's side.
 
-    Reports of several plans, as of a first collection and a second that refine planned, are read together.
+    Reports of several plans, as of a first collection and a second that refine planned, are read together. Without
+    --min-support, --top K finds the K itemsets of the largest supports; else it shows K rows as text, by default 50.
 
     \b
     Example:
@@ -60,8 +44,8 @@ def mine(
     """
     wanted = top if options["min_support"] is None and top else None
     shown = ap.ItemsetFilter(*(options.pop(name) for name in ("contains", "size", "sort")))
-    opt.check_table_output(output, force, reports)
-    opt.check_page_output(html, force, reports)
+    for path in (output, html):
+        opt.check_output(path, force, reports)
     collections = opt.open_collections(reports, spark)
     shown.check([each.plan for each in collections])
     frame = ap.mine(collections, light=True, top=wanted, among=shown, progress=opt.Progress(), **options)
@@ -73,12 +57,10 @@ def mine(
         ap.show.pages.write_page(frame, html, first, force=force)
         opt.say_written(html, "page")
     if options["min_support"] is None and not frame["listed"].any():
-        opt.say(ap.show.plans.nothing_found_lines(collections[0].plan, frame.attrs["assocpriv"]["reports"]))
+        found = ap.show.plans.nothing_found(collections[0].plan, frame.attrs["assocpriv"]["reports"])
+        opt.say(ap.show.text.lines(found))
     rows = len(frame) if wanted else opt.ROWS if top is None else top
-    opt.show_result(
-        lambda: ap.show.itemsets.mined_record(frame, shown),
-        lambda: ap.show.itemsets.mined_lines(frame, rows, shown, everything=everything or bool(wanted)),
-    )
+    opt.show(ap.show.itemsets.mined(frame, rows, shown, everything=everything or bool(wanted)))
 
 
 @opt.command()
@@ -88,11 +70,10 @@ def mine(
 @click.option("--antecedent", multiple=True, metavar="ITEM", help="Rules with this item in the antecedent; repeatable.")
 @click.option("--consequent", multiple=True, metavar="ITEM", help="Rules with this item in the consequent; repeatable.")
 @click.option("--prune", is_flag=True, help="Leave out rules that fewer items, or none, predict as well.")
-@opt.usual(
-    "--sort", default="sure", help="Order: sure (listed first, by the interval's lower end), a metric, size or name."
-)
+@opt.usual("--sort", default="sure", help="Order: sure (by the interval's lower end), a metric, size or name.")
 @opt.all_option
-@opt.table_options
+@opt.top_option
+@opt.table_output_option
 def rules(itemsets: Path, output: Path | None, top: int, everything: bool, force: bool, **wanted: Any) -> None:
     """Derive association rules from mined ITEMSETS, with how sure each is.
 
@@ -102,26 +83,22 @@ def rules(itemsets: Path, output: Path | None, top: int, everything: bool, force
       assocpriv rules itemsets.parquet --sort lift --size 2..3
       assocpriv rules itemsets.parquet --min-confidence 30% --consequent eggs --prune
     """
-    opt.check_table_output(output, force, [itemsets])
+    opt.check_output(output, force, [itemsets])
     frame = ap.read_itemsets(itemsets, light=True)
     derived = ap.association_rules(frame, light=True, **wanted)
     if output is not None:
         ap.write_rules(derived, output, force=force)
         opt.say_written(output)
-    opt.show_result(
-        lambda: ap.show.itemsets.derived_record(frame, derived),
-        lambda: ap.show.itemsets.derived_lines(frame, derived, top, everything=everything),
-    )
+    opt.show(ap.show.itemsets.rules(derived, frame, top, everything=everything))
 
 
-@opt.command()
+@opt.command(takes=["json"])
 @opt.reports_argument
 @click.option("--itemset", "itemsets", multiple=True, metavar="NAMES", help='Names with commas, as "milk,bread".')
 @click.option("--rule", "rules", multiple=True, metavar="RULE", help='Two itemsets, as "milk,bread => eggs".')
 @opt.level_option
 @opt.memory_option
 @opt.spark_option
-@opt.takes("json")
 def ask(
     reports: tuple[Path, ...], itemsets: tuple[str, ...], rules: tuple[str, ...], spark: str | None, **options: Any
 ) -> None:
@@ -137,7 +114,7 @@ def ask(
     questions = [_names(text, "--itemset") for text in itemsets], [_rule(text) for text in rules]
     collections = opt.open_collections(reports, spark)
     answers = ap.answer(collections, *questions, progress=opt.Progress(), **options)
-    opt.show_result(lambda: ap.show.itemsets.answer_record(answers), lambda: ap.show.itemsets.answer_lines(answers))
+    opt.show(ap.show.itemsets.answers(answers))
 
 
 def _names(text: str, option: str) -> list[str]:

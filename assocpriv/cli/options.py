@@ -7,33 +7,29 @@ import contextlib
 import json
 import logging
 import re
-import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import click
 
 import assocpriv as ap
-from assocpriv.files.atomic import check_page, output_format
-from assocpriv.files.atomic import check_writable as check_writable
+from assocpriv.files.atomic import FORMATS, check_writable
 from assocpriv.kernels.compiling import find_folder
 from assocpriv.kernels.parallel import LEAST_MEMORY
-from assocpriv.plans.kind import load
-from assocpriv.promise.errors import FileError as FileError
 from assocpriv.promise.errors import WireError as WireError
-from assocpriv.promise.errors import counted as counted
-from assocpriv.show.terminal import Progress as Progress
-from assocpriv.show.terminal import can_draw, decorated, fitted, harmless, has_colours, is_terminal, talk
+from assocpriv.show import text
+from assocpriv.show.progress import Progress as Progress
+from assocpriv.show.record import Record as Record
+from assocpriv.show.record import Say as Say
 
 _VERBOSITY, _GIVEN, _RUN, _ALL = "assocpriv.verbosity", "assocpriv.given", "assocpriv.run", "assocpriv.all"
 _ALL_COMMANDS = {  # options that mean the same in all commands, before or after the command's name
     "force": "replace existing files",
     "json": "print one JSON object",
 }
-LEAST_SUPPORT = "Least support, as 2% or 0.02.  [default: the least that is likely to be told from noise]"
 ROWS = 50  # shown as text
 _SEPARATOR = re.compile(r"separator=(?:[,;|]|comma|semicolon|tab|bar|blank)")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE | re.ASCII)
@@ -44,12 +40,11 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Command(click.Command):
-    """A command that says which of the options of all commands are of use to it, and whether it has rarer ones."""
+    """A command that says which of the options of all commands it takes; ``force`` becomes an argument."""
 
-    @property
-    def taken(self) -> list[str]:
-        """Which of the options of all commands it takes."""
-        return [name for name in _ALL_COMMANDS if name in getattr(self.callback, "taken", ())]
+    def __init__(self, *arguments: Any, takes: Collection[str] = tuple(_ALL_COMMANDS), **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.taken = takes
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words after the command's name; --help-all shows the rarer options, too."""
@@ -81,62 +76,19 @@ class Command(click.Command):
         return super().invoke(ctx)
 
 
-def command(*arguments: Any, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
+def command(**settings: Any) -> Callable[[Callable[..., Any]], Command]:
     """Return what makes a command of a function."""
-    return click.command(*arguments, cls=Command, **settings)
+    return click.command(cls=Command, **settings)
 
 
-def takes(*names: str) -> Callable[[_F], _F]:
-    """Return what notes that a command takes some of the options of all commands; ``force`` becomes an argument."""
+class Group(click.Group):
+    """Commands in the order in which they are made."""
 
-    def decorate(function: _F) -> _F:
-        function.taken = (*names, *getattr(function, "taken", ()))  # type: ignore[attr-defined]
-        return function
-
-    return decorate
-
-
-class LazyGroup(click.Group):
-    """A group of commands, each loaded when it is asked for; ``homes`` says where: ``module:function`` by name.
-
-    Options of all commands may stand anywhere before ``--``: the group of all takes them.
-    """
-
-    def __init__(self, *args: Any, homes: dict[str, str] | None = None, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._homes = homes or {}
+    command_class = Command
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of all commands."""
-        return list(self._homes)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take the options of all commands from wherever they stand, and read the other words."""
-        if ctx.parent is None:
-            end = args.index("--") if "--" in args else len(args)
-            flags = [each for each in self.params if getattr(each, "is_flag", False) and each.name != "version"]
-            own = {word for each in flags for word in each.opts}
-            args = sorted(args[:end], key=lambda word: word not in own) + args[end:]
-        return super().parse_args(ctx, args)
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find a command; say which one was likely meant where there is none."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            from difflib import get_close_matches
-
-            meant = get_close_matches(args[0], self._homes, n=1)
-            if not meant:
-                raise
-            raise click.UsageError(f"{error.message} Did you mean {meant[0]}?", ctx) from None
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return a command."""
-        if cmd_name not in self._homes:
-            return None
-        found: click.Command = load(self._homes[cmd_name])
-        return found
+        return list(self.commands)
 
 
 # ---- talk
@@ -155,63 +107,51 @@ def talk_as(verbosity: int) -> None:
         click.get_current_context().call_on_close(lambda: setattr(Progress, "is_silent", False))
 
 
-def _verbosity() -> int:
+def verbosity() -> int:
     """Return how much is to be said: -1, 0 or 1."""
     context = click.get_current_context(silent=True)
     return 0 if context is None else int(context.meta.get(_VERBOSITY, 0))
 
 
-def is_verbose() -> bool:
-    """Tell whether more than usual is to be said."""
-    return _verbosity() > 0
-
-
 def say(lines: Iterable[str]) -> None:
     """Talk to the person, on standard error, unless quiet is wanted."""
-    if _verbosity() >= 0:
+    if verbosity() >= 0:
         _tell(lines)
 
 
 def warn(lines: Iterable[str]) -> None:
     """Warn the person, on standard error."""
-    _tell(lines, "warning:", fg="yellow")
+    _tell(lines, "warning:", "yellow")
 
 
-def _tell(lines: Iterable[str], word: str = "", **style: Any) -> None:
+def _tell(lines: Iterable[str], word: str = "", style: str = "") -> None:
     if sys.stderr is None:  # closed
         return
     Progress.make_room()
     for line in map(in_options, lines):
-        for part in talk(line, word, sys.stderr, **style):
-            click.echo(part, err=True, color=has_colours(sys.stderr))
+        text.talk(line, word, sys.stderr, style)
+
+
+class _Talk(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        say([record.getMessage()])
 
 
 @contextlib.contextmanager
-def showing_log() -> Iterator[None]:
-    """Show on standard error what the package's log tells: how files are understood."""
-
-    class Talk(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            say([record.getMessage()])
-
-    log, talk = logging.getLogger("assocpriv"), Talk()
+def showing_talk() -> Iterator[None]:
+    """Show on standard error what the package's log tells, how files are understood, and what it warns of."""
+    log, talk = logging.getLogger("assocpriv"), _Talk()
     before = log.level
     log.addHandler(talk)
     log.setLevel(logging.INFO)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = lambda message, *_where: warn([str(message)])
+            yield
     finally:
         log.removeHandler(talk)
         log.setLevel(before)
-
-
-@contextlib.contextmanager
-def showing_warnings() -> Iterator[None]:
-    """Show on standard error what the package warns its callers of."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_where: warn([str(message)])
-        yield
 
 
 def in_options(text: str) -> str:
@@ -219,7 +159,7 @@ def in_options(text: str) -> str:
     context = click.get_current_context(silent=True)
     command = None if context is None else context.meta.get(_RUN)
     own = [each for each in command.params if isinstance(each, click.Option)] if command is not None else []
-    names = {str(each.name): max(each.opts, key=len) for each in own} | {"force": "--force"}
+    names = {str(each.name): flag(each) for each in own} | {"force": "--force"}
     names |= {"itemset_size": "--itemset-size", "reports_per_person": "--reports-per-person"}  # of plan, for a next one
 
     def written(found: re.Match[str]) -> str:
@@ -248,15 +188,14 @@ def say_compiling() -> None:
 
 def say_what_it_took(seconds: float) -> None:
     """Say how long a command took, and how much memory, where more than usual is to be said."""
-    if not is_verbose():
-        return
-    with contextlib.suppress(ImportError):  # Windows does not say
-        import resource
+    if verbosity() > 0:
+        memory = ""
+        with contextlib.suppress(ImportError):  # Windows does not say
+            import resource
 
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        _tell([f"took {seconds:.2f} s, at most {most / 1e6:,.0f} MB"])
-        return
-    _tell([f"took {seconds:.2f} s"])
+            most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+            memory = f", at most {most / 1e6:,.0f} MB"
+        _tell([f"took {seconds:.2f} s{memory}"])
 
 
 class Refused(click.ClickException):
@@ -264,9 +203,7 @@ class Refused(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print it on standard error."""
-        stream = sys.stderr if file is None else file
-        for part in talk(self.format_message(), "Error:", stream, fg="red", bold=True):
-            click.echo(part, file=stream, color=has_colours(stream))
+        text.talk(self.format_message(), "Error:", sys.stderr if file is None else file, "bold red")
 
 
 # ---- results
@@ -277,24 +214,15 @@ def wants_json() -> bool:
     return "json" in click.get_current_context().meta[_GIVEN]
 
 
-def show_result(record: Callable[[], Any], lines: Callable[[], list[str]]) -> None:
-    """Print a result: one JSON object, or text."""
+def show(record: Record) -> None:
+    """Say a result's notes, those that are wrong as warnings, and print it: one JSON object, or text."""
+    for note in record.notes:
+        tell = warn if isinstance(note, Say) and note.kind == "wrong" else say
+        tell(text.lines(Record(record.content, [note])))
     if wants_json():
-        click.echo(json.dumps(record(), allow_nan=False))
+        click.echo(json.dumps(record.to_json(), allow_nan=False))
     else:
-        show_lines(lines())
-
-
-def show_lines(lines: list[str]) -> None:
-    """Print text as it is, or as a terminal shows it."""
-    if not is_terminal(sys.stdout):
-        click.echo("\n".join(lines))
-        return
-    width, coloured = shutil.get_terminal_size().columns, has_colours()
-    safe = [harmless(line) for line in lines]
-    for line in decorated(safe, width, bars=can_draw(sys.stdout)):
-        for part in fitted(line.text, width, line.hang):
-            click.echo(line.shown(part, coloured=coloured), color=coloured)
+        text.show(record)
 
 
 # ---- options that were given
@@ -308,22 +236,26 @@ def given(name: str) -> bool:
     return context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
 
 
+def flag(parameter: click.Parameter) -> str:
+    """Return how an option is typed, at length."""
+    return max(parameter.opts, key=len)
+
+
 def refuse_given(names: Iterable[str], why: str) -> None:
     """Refuse options that do not go together with another one."""
-    context = click.get_current_context()
+    parameters = {each.name: each for each in click.get_current_context().command.params}
     for name in names:
         if given(name):
-            options = [max(each.opts, key=len) for each in context.command.params if each.name == name]
-            raise click.UsageError(f"{next(iter(options), f'--{name}')} {why}")
+            raise click.UsageError(f"{flag(parameters[name]) if name in parameters else f'--{name}'} {why}")
 
 
-def of_kind(options: dict[str, Any], kind: str, own: dict[str, tuple[str, ...]]) -> dict[str, Any]:
-    """Return the options that a kind of plan has, as ``own`` says; refuse others that were given."""
-    taken = own.get(kind, ())
-    for name in [name for name in options if name not in taken]:
+def of_kind(options: Mapping[str, Any], kind: str, own: Mapping[str, Collection[str]]) -> dict[str, Any]:
+    """Return the options of a kind of plan: without those of other kinds, by ``own``, which are refused if given."""
+    foreign = {name for names in own.values() for name in names if name not in own.get(kind, ())}
+    for name in filter(foreign.__contains__, options):
         kinds = " or ".join(each for each, names in own.items() if name in names)
-        refuse_given([name], f"goes with a plan of the kind {kinds}; this one is of the kind {kind}")
-    return {name: value for name, value in options.items() if name in taken}
+        refuse_given([name], f"goes with {kinds}, not with {kind}")
+    return {name: value for name, value in options.items() if name not in foreign}
 
 
 def require(names: Iterable[str]) -> None:
@@ -368,16 +300,22 @@ WHOLE, NUMBER = _Whole(), _Number()
 
 
 class _Output(click.Path):
-    """Files to write: - would be a file of that name, where standard output is meant."""
+    """Files to write, of some endings or of any: - would be a file of that name, where standard output is meant."""
+
+    def __init__(self, *endings: str) -> None:
+        super().__init__(path_type=Path)
+        self._endings = endings
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path, or refuse what names no file."""
         if value in ("", "-"):
             self.fail(f"name a file; {value!r} is no name of one.", param, ctx)
+        if self._endings and Path(value).suffix.lower() not in self._endings:
+            self.fail(f"{value} must end in {', '.join(self._endings[:-1])} or {self._endings[-1]}.", param, ctx)
         return super().convert(value, param, ctx)
 
 
-PATH, OUTPUT = click.Path(path_type=Path), _Output(path_type=Path)
+PATH, OUTPUT, TABLE, PAGE = click.Path(path_type=Path), _Output(), _Output(*FORMATS), _Output(".html", ".htm")
 
 
 def _to_bytes(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
@@ -433,43 +371,48 @@ def rare(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
     return decorate
 
 
-result_options = takes("force", "json")
 plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="The published plan.")
-epsilon_option = click.option(
-    "--epsilon", help="The promise as ε of local differential privacy, 2.5 or ln19; instead of --posterior."
+promise_options = joined(
+    click.option("--prior", help="Belief before a report, as 5% or 0.05."),
+    click.option("--posterior", help="Belief that no report may lift the prior to."),
+    click.option("--epsilon", help="The promise as ε, 2.5 or ln19; instead of --posterior."),
 )
 memory_option = click.option(
-    "--memory",
-    "memory_bytes",
-    metavar="SIZE",
-    callback=_to_bytes,
-    help="What of the data may be held at a time, as 500MB or 2GB.  [default: a quarter of the free memory]",
-)
+    "--memory", "memory_bytes", metavar="SIZE", callback=_to_bytes,
+    help="Data held at a time, as 500MB or 2GB.  [default: a quarter of the free memory]",
+)  # fmt: skip
 layout_option = click.option(
-    "--layout",
-    metavar="WORDS",
+    "--layout", metavar="WORDS",
     help="How a file lies, as 'long transaction=receipt item=product separator=; header=no', one-hot, lines, dat or "
     "list; of a table 'separator=;'.  [default: by the first lines]",
-)
+)  # fmt: skip
+repeats_option = choice("--repeats", ["error", "merge"], "Items repeated in a basket.")
+empty_option = choice("--empty", ["error", "keep"], "Empty baskets: refused, or kept.")
 rules_options = joined(
-    choice("--unknown", ["error", "drop"], "Items outside the catalogue."),
-    choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
-    choice("--empty", ["error", "keep"], "Empty baskets."),
+    choice("--unknown", ["error", "drop"], "Items outside the catalogue."), repeats_option, empty_option
 )
 reports_argument = click.argument("reports", type=PATH, nargs=-1, required=True)
 missing_option = click.option(
-    "--missing", metavar="WORD", multiple=True, help="Of a table: a word for a missing value, as ?; may be repeated."
+    "--missing", metavar="WORD", multiple=True, help="Of a table: a word for a missing value, as ?; repeatable."
 )
+clip_option = click.option("--clip", is_flag=True, help="Of a table: move values outside a column's range to its ends.")
+class_option = click.option("--class", "class_column", metavar="COLUMN", required=True, help="The class: a category.")
+seed_option = click.option("--seed", type=WholeRange(0), help="Makes a trial repeatable.")
 spark_option = click.option(
     "--spark", metavar="URL", help="Spark's tasks count: local[*], spark://host:7077, yarn, sc://host:15002."
 )
 level_option = usual("--confidence-level", default="95%", help="Of the intervals, as 95% or 0.95.")
+min_support_option = click.option(
+    "--min-support",
+    metavar="S",
+    help="Least support, as 2%.  [default: the least that is likely to be told from noise]",
+)
+max_itemset_option = click.option("--max-itemset", type=WHOLE, help="Largest itemsets.  [default: the plan's]")
+top_option = usual("--top", default=ROWS, help="Rows shown as text.", type=WholeRange(0))
 all_option = click.option("--all", "everything", is_flag=True, help="Show what is likely but less sure, too, marked ?.")
-table_output_option = click.option("-o", "--output", type=OUTPUT, help="File to write: .parquet, .csv or .json.")
-_top_option = usual("--top", default=ROWS, help="Rows shown as text.", type=WholeRange(0))
-table_options = joined(table_output_option, _top_option, result_options)
+table_output_option = click.option("-o", "--output", type=TABLE, help="File to write: .parquet, .csv or .json.")
 row_options = joined(
-    click.option("--contains", multiple=True, metavar="ITEM", help="Show rows that hold this item; may be repeated."),
+    click.option("--contains", multiple=True, metavar="ITEM", help="Show rows that hold this item; repeatable."),
     click.option("--size", metavar="K", help="Show rows of so many items, as 2, 2..3, 2.. or ..3."),
 )
 
@@ -493,14 +436,6 @@ def take_promise(options: dict[str, Any]) -> "ap.Breach | None":
     if (prior is None) != (posterior is None):
         raise click.UsageError("--prior and --posterior go together; or give --epsilon alone")
     return None if prior is None else ap.Breach(prior, posterior)
-
-
-def require_promise(options: dict[str, Any]) -> "ap.Breach":
-    """Return the promise as :func:`take_promise`; refuse to go on without one."""
-    promise = take_promise(options)
-    if promise is None:
-        raise click.UsageError("Missing promise: give --prior and --posterior, or --epsilon.")
-    return promise
 
 
 # ---- files
@@ -542,14 +477,7 @@ def table_reading(options: dict[str, Any]) -> dict[str, Any]:
     return {"separator": None if said is None else said.removeprefix("separator=")}
 
 
-def check_table_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
-    """Refuse a file for a table, if one is to be written, before any work is done for it."""
+def check_output(output: Path | None, force: bool, inputs: Iterable[Path | None]) -> None:
+    """Refuse a file that cannot be written, if one is to be, before any work is done for it."""
     if output is not None:
-        output_format(output)
-        check_writable(output, force=force, inputs=inputs)
-
-
-def check_page_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
-    """Refuse a file for a page, if one is to be written, before any work is done for it."""
-    if output is not None:
-        check_page(output, force=force, inputs=inputs)
+        check_writable(output, force=force, inputs=[each for each in inputs if each is not None])

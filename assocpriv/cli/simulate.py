@@ -20,11 +20,10 @@ _ROWS = 15
 @opt.usual("--size", default=1_000_000, help="Number of baskets to generate.")
 @opt.usual("--items", default=1_000, help="Number of items to generate.")
 @opt.usual("--epsilon", default="ln19", help="The promise as ε, as for assocpriv plan; ln 19 is from 5% to 50%.")
-@click.option("--min-support", metavar="S", help="As for assocpriv mine.")
-@click.option("--seed", type=opt.WholeRange(0), help="Makes the randomization repeatable, for a demonstration only.")
+@opt.min_support_option
+@opt.seed_option
 @opt.layout_option
 @opt.usual("-o", "--output", default=Path("assocpriv-demo"), help="Folder.", type=opt.OUTPUT)
-@opt.result_options
 def demo(output: Path, force: bool, **options: Any) -> None:
     """Show the whole way on baskets made here (or your own), beside the truth only a demo may know.
 
@@ -40,31 +39,26 @@ def demo(output: Path, force: bool, **options: Any) -> None:
     settings = ap.DemoSettings(baskets=None if path is None else (path, layout), promise=promise, **options)
     progress = opt.Progress()
     start = ap.start_demo(settings, output, force=force, progress=progress)
-    (opt.say if opt.wants_json() else opt.show_lines)(ap.show.audits.start_lines(start))
+    if not opt.wants_json():
+        opt.show(ap.show.audits.demo_start(start))
     done = start.finish(progress)
     found = done.simulation.itemsets, start.paths[-1], start.prospects.plan
     ap.show.pages.write_page(*found, force=True, title="What the demo's baskets have in common")
-    lines = ap.show.audits.found_lines(done, _ROWS)
-    if opt.wants_json():
-        opt.say(lines)
-    opt.show_result(lambda: ap.show.audits.demo_record(done), lambda: lines)
+    opt.show(ap.show.audits.demo(done, _ROWS))
 
 
-_OF_QUEST, _OF_AGRAWAL = ("items", "mean_size"), ("function", "schema")
+_MAKES = {"quest": ("items", "mean_size"), "agrawal": ("function", "schema")}
 
 
 @opt.command()
 @click.argument("kind", type=click.Choice(["quest", "agrawal"]))
 @opt.usual("--people", default=100_000, help="Number of baskets or records.", type=opt.WholeRange(2))
 @opt.usual("--items", default=1_000, help="quest: number of items.")
-@click.option("--mean-size", type=opt.NUMBER, help="quest: mean size of a basket.")
+@opt.usual("--mean-size", default=5.0, help="quest: mean size of a basket.", type=opt.NUMBER)
 @opt.usual("--function", default=1, help="agrawal: which function says the class.", type=opt.WholeRange(1, 5))
 @click.option("--schema", type=opt.OUTPUT, help="agrawal: also write a schema for plan --schema (TOML).")
 @opt.usual("--seed", default=0, help="Same seed, same data.", type=opt.WholeRange(0))
-@click.option(
-    "-o", "--output", type=opt.OUTPUT, required=True, help="File to write: .dat or .csv, of agrawal .csv or .parquet."
-)
-@opt.result_options
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="File: .dat or .csv; agrawal: .csv or .parquet.")
 def generate(kind: str, output: Path, force: bool, **options: Any) -> None:
     """Make synthetic baskets (KIND is quest) or records of a table (agrawal).
 
@@ -76,62 +70,51 @@ def generate(kind: str, output: Path, force: bool, **options: Any) -> None:
       assocpriv generate quest --people 100000 --items 1000 -o baskets.dat
       assocpriv generate agrawal --function 2 -o table.csv
     """
-    opt.refuse_given(_OF_AGRAWAL if kind == "quest" else _OF_QUEST, f"does not go with {kind}")
     make = _generate_baskets if kind == "quest" else _generate_records
-    make(output, force, opt.Progress().stage("generating"), options)
+    make(output, force=force, progress=opt.Progress().stage("generating"), **opt.of_kind(options, kind, _MAKES))
 
 
-def _generate_baskets(output: Path, force: bool, progress: Any, options: dict[str, Any]) -> None:
-    more = {} if options["mean_size"] is None else {"mean_size": options["mean_size"]}
-    chosen = ap.QuestSettings(n_baskets=options["people"], n_items=options["items"], seed=options["seed"], **more)
-    count = len(ap.generate_file(chosen, output, force=force, progress=progress))
-    opt.show_result(
-        lambda: {"baskets": count, "items": chosen.n_items, "seed": chosen.seed, "output": str(output)},
-        lambda: [f"{count:,} baskets over {chosen.n_items:,} items written to {output}"],
-    )
+def _generate_baskets(output: Path, people: int, items: int, mean_size: float, seed: int, **writing: Any) -> None:
+    chosen = ap.QuestSettings(n_baskets=people, n_items=items, mean_size=mean_size, seed=seed)
+    count = len(ap.generate_file(chosen, output, **writing))
+    content = {"baskets": count, "items": items, "seed": seed, "output": str(output)}
+    opt.show(opt.Record(content, ["{baskets:#basket} over {items:#item} written to {output}"]))
 
 
-def _generate_records(output: Path, force: bool, progress: Any, options: dict[str, Any]) -> None:
-    schema = options["schema"]
-    chosen = ap.AgrawalSettings(n_records=options["people"], function=options["function"], seed=options["seed"])
-    count = ap.generate_agrawal_file(chosen, output, schema=schema, force=force, progress=progress)
-    outputs = {"output": str(output)} | ({} if schema is None else {"schema": str(schema)})
-    opt.show_result(
-        lambda: {"records": count, "function": chosen.function, "seed": chosen.seed} | outputs,
-        lambda: [
-            f"{count:,} records of function {chosen.function} written to {output}",
-            *([] if schema is None else [f"schema written to {schema}"]),
-        ],
-    )
+def _generate_records(output: Path, people: int, function: int, seed: int, schema: Path | None, **writing: Any) -> None:
+    chosen = ap.AgrawalSettings(n_records=people, function=function, seed=seed)
+    count = ap.generate_agrawal_file(chosen, output, schema=schema, **writing)
+    content = {"records": count, "function": function, "seed": seed, "output": str(output)}
+    content |= {} if schema is None else {"schema": str(schema)}
+    written = ["schema written to {schema}"] * (schema is not None)
+    opt.show(opt.Record(content, ["{records:#record} of function {function} written to {output}", *written]))
 
 
 _TAKES = {  # which options a kind of plan has
-    "baskets": ("min_support", "max_itemset", "layout", "unknown", "repeats", "empty", "top"),
-    "table": ("missing", "layout", "clip"),
-    "guided": ("missing", "layout", "classifier", "population", "rounds", "people", "unconcerned"),
+    "baskets": ("min_support", "max_itemset", "unknown", "repeats", "empty", "top"),
+    "table": ("missing", "clip"),
+    "guided": ("missing", "classifier", "population", "rounds", "people"),
 }
 
 
-@opt.command()
+@opt.command(takes=["json"])
 @click.argument("file", type=opt.PATH)
-@click.option("--plan", "plan_path", type=opt.PATH, required=True, help="The plan to try, of any kind.")
-@click.option("--seed", type=opt.WholeRange(0), help="Makes the simulation repeatable.")
-@click.option("--min-support", metavar="S", help=opt.LEAST_SUPPORT)
-@click.option("--max-itemset", type=opt.WHOLE, help="Baskets: largest itemsets.  [default: the plan's]")
+@opt.plan_option
+@opt.seed_option
+@opt.min_support_option
+@opt.max_itemset_option
 @opt.layout_option
-@opt.usual("--top", default=opt.ROWS, help="Baskets: rows shown as text.", type=opt.WholeRange(0))
+@opt.top_option
 @opt.missing_option
 @opt.choice("--classifier", ["tree", "naive-bayes", "logistic"], "Guided: what is learned, by scikit-learn.")
 @click.option("--population", metavar="GROUPS", help="Guided: people of mixed caution, as 17%:2,56%:8,27%:any.")
 @opt.rare(
     opt.rules_options,
-    click.option("--clip", is_flag=True, help="Tables: move values outside a column's range to its ends."),
+    opt.clip_option,
     opt.usual("--rounds", default=5, type=opt.WholeRange(2), help="Guided: each holds another third back to test on."),
     opt.usual("--people", default=5000, type=opt.WholeRange(3), help="Guided: so many records at most, at random."),
-    opt.usual("--unconcerned", default=0, type=opt.WholeRange(0), help="Guided: people who start it with raw tuples."),
 )
-@opt.takes("json")
-def simulate(file: Path, plan_path: Path, seed: int | None, top: int, **options: Any) -> None:
+def simulate(file: Path, plan_path: Path, **options: Any) -> None:
     """Try a plan on records like yours, in FILE: both sides, and the truth beside what was found.
 
     FILE holds baskets, or a table, as the plan says. Trying a guided plan needs assocpriv[trees].
@@ -143,13 +126,11 @@ def simulate(file: Path, plan_path: Path, seed: int | None, top: int, **options:
       assocpriv simulate votes.csv --plan guided.json --missing ? --classifier naive-bayes
     """
     plan = opt.read_plan(plan_path, [file])
-    wishes = opt.of_kind(options | {"top": top}, plan.kind, _TAKES)
+    wishes = opt.of_kind(options, plan.kind, _TAKES)
     wishes.pop("top", None)
     if plan.kind != "baskets":
         wishes |= opt.table_reading(wishes)
     if options["population"] is not None:
         opt.refuse_given(("rounds",), "does not go with --population, which is one collection")
-    done = ap.simulate(file, plan, seed=seed, progress=opt.Progress(), **wishes)
-    shown = ap.show.plans.describe_simulation(done, plan, top)
-    opt.say(shown.notes)
-    opt.show_result(shown.record, shown.lines)
+    done = ap.simulate(file, plan, progress=opt.Progress(), **wishes)
+    opt.show(ap.show.audits.tried(done, plan, options["top"]))

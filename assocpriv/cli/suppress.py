@@ -8,14 +8,11 @@ import click
 import assocpriv as ap
 from assocpriv.cli import options as opt
 
-_OF_TABLES = ("class_column", "bins", "category", "mark", "missing", "memory_bytes")
-_OF_BASKETS = ("repeats", "empty")
+_TAKES = {  # which options templates have: over columns of a table, or over items
+    "a table": ("class_column", "bins", "category", "mark", "missing", "memory_bytes"),
+    "baskets": ("repeats", "empty"),
+}
 _WRITING = ("output", "report", "mark", "force")
-_basket_options = opt.joined(
-    opt.layout_option,
-    opt.choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
-    opt.choice("--empty", ["error", "keep"], "Empty baskets."),
-)
 
 
 @opt.command()
@@ -25,20 +22,14 @@ _basket_options = opt.joined(
 @click.option("--class", "class_column", metavar="COLUMN", help="Column whose classification shall remain possible.")
 @click.option("-o", "--output", type=opt.OUTPUT, help="File to write, CSV or Parquet as the table.")
 @click.option("--report", type=opt.OUTPUT, help="File for the report (JSON); it names what is suppressed.")
-@click.option(
-    "--bins",
-    metavar="BINS",
-    multiple=True,
-    help="Intervals of columns of numbers, 8 or entropy, or of one: age=8, age=entropy; may be repeated.",
-)
-@click.option(
-    "--category", metavar="COLUMN", multiple=True, help="A column of numbers that are categories; repeatable."
-)
+@click.option("--bins", metavar="BINS", multiple=True, help="Intervals of numbers: 8, entropy or age=8; repeatable.")
+@click.option("--category", metavar="COLUMN", multiple=True, help="Column of numbers that are categories; repeatable.")
 @opt.usual("--mark", default="*", help="Text that stands for suppressed values.")
 @opt.missing_option
 @opt.memory_option
-@_basket_options
-@opt.result_options
+@opt.layout_option
+@opt.repeats_option
+@opt.empty_option
 def suppress(table: Path, templates: Path, only_check: bool, output: Path | None, **options: Any) -> None:
     """Suppress values of TABLE until no inference that the templates name is above its confidence.
 
@@ -57,48 +48,27 @@ def suppress(table: Path, templates: Path, only_check: bool, output: Path | None
         opt.refuse_given(_WRITING, "writes, and --check does not")
     elif output is None:
         raise click.UsageError("give -o FILE to write what is released, or --check to list inferences")
-    if ap.suppress.are_of_items(templates):
-        opt.refuse_given(_OF_TABLES, "is said of tables, and these templates are over items")
-        _suppress_items(table, templates, output, options)
+    is_of_items = ap.suppress.are_of_items(templates)
+    own = opt.of_kind(options, "baskets" if is_of_items else "a table", _TAKES)
+    if not is_of_items:
+        own |= {"bins": list(own["bins"]) or None} | opt.table_reading(own)
+    own["progress"] = opt.Progress().stage("reading")
+    if output is None:
+        _check(table, templates, **{name: value for name, value in own.items() if name not in _WRITING})
+        return
+    opt.check_output(output, own["force"], [table, templates])
+    if is_of_items:
+        content = ap.suppress.item_record(ap.suppress.suppress_items(table, templates, output, **own))
     else:
-        opt.refuse_given(_OF_BASKETS, "is said of baskets, and these templates are over columns of a table")
-        _suppress_table(table, templates, output, options)
+        content = ap.suppress.publication_record(ap.suppress.suppress_file(table, templates, output, **own))
+    opt.show(ap.show.suppression.release(content, output))
 
 
-def _suppress_table(table: Path, templates: Path, output: Path | None, options: dict[str, Any]) -> None:
-
-    progress = opt.Progress()
-    shared = {name: options[name] for name in ("class_column", "bins", "category", "missing", "memory_bytes")}
-    shared |= {"bins": list(options["bins"]) or None} | opt.table_reading(options)
-    if output is None:
-        found = ap.suppress.check(table, templates, progress=progress.stage("reading"), **shared)
-        opt.show_result(lambda: ap.suppress.check_record(found), lambda: ap.show.suppression.check_lines(found))
-        _exit_with(found.passed)
-        return
-    ap.suppress.read_templates(templates)
-    opt.check_writable(output, force=options["force"], inputs=[table, templates])
-    own = {name: options[name] for name in ("mark", "report", "force")}
-    done = ap.suppress.suppress_file(table, templates, output, progress=progress.stage("reading"), **own, **shared)
-    opt.say(ap.show.suppression.talk_lines(done))
-    opt.show_result(
-        lambda: ap.suppress.publication_record(done), lambda: ap.show.suppression.publication_lines(done, output)
-    )
-
-
-def _suppress_items(data: Path, templates: Path, output: Path | None, options: dict[str, Any]) -> None:
-
-    reading = {name: options[name] for name in ("layout", "repeats", "empty")}
-    reading |= {"progress": opt.Progress().stage("reading")}
-    if output is None:
-        found = ap.suppress.check_items(data, templates, **reading)
-        opt.show_result(lambda: ap.suppress.item_record(found), lambda: ap.show.suppression.item_check_lines(found))
-        _exit_with(found.passed)
-        return
-    own = {name: options[name] for name in ("report", "force")}
-    done = ap.suppress.suppress_items(data, templates, output, **own, **reading)
-    opt.show_result(lambda: ap.suppress.item_record(done), lambda: ap.show.suppression.item_release_lines(done, output))
-
-
-def _exit_with(passed: bool) -> None:
-    if not passed:
+def _check(table: Path, templates: Path, **options: Any) -> None:
+    if ap.suppress.are_of_items(templates):
+        content = ap.suppress.item_record(ap.suppress.check_items(table, templates, **options))
+    else:
+        content = ap.suppress.check_record(ap.suppress.check(table, templates, **options))
+    opt.show(ap.show.suppression.check(content))
+    if not content["passed"]:
         click.get_current_context().exit(1)

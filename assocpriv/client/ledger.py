@@ -1,8 +1,8 @@
 """A device's ledger, its own book of its reports: one an occasion, with what all of them together spend.
 
 This module sees raw records while it makes a report. Its file holds none: of a report it keeps the bytes that may be
-sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats/ledger.md). What the records of the file say
-together is reports by occasion, what is spent, and what waits for a collector.
+sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats/ledger.md). What the records say together
+stands in ledger_book.py.
 
 Independent reports on the same habits multiply their likelihoods, and so their γ. The ledger refuses a report beyond
 the plan's ``reports_per_person``, and, where a limit is set for the device, one with which the product of all γ, over
@@ -27,7 +27,6 @@ import os
 import secrets
 import threading
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,110 +34,15 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.client import ledger_file
+from assocpriv.client.ledger_book import LedgerBook, Submission, Told, multiply
 from assocpriv.files.atomic import atomic_output, check_writable, sync_folder
 from assocpriv.plans.kind import knows, load_for
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.promise.breaches import Breach, round_up
+from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import Entropy, SystemEntropy
 from assocpriv.promise.errors import BasketError, BudgetError, FileError, PlanError, RecordError
 
-_PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there
-_LARGEST_PRODUCT = Fraction(1 << 192)  # beyond the limit of every promise; products end here
 _MOST_OCCASION = 1000  # characters
-
-
-# ---- what the records say
-
-
-def multiply(product: Fraction | None, amplification: Fraction | None) -> Fraction | None:
-    """Return a product of γ, rounded up to a multiple of 2^-192 where its denominator is longer; 2^192 at most.
-
-    So its length does not grow with the number of reports. Where one of them is not stated, neither is the product.
-
-    >>> multiply(Fraction(7, 3), Fraction(3))
-    Fraction(7, 1)
-    """
-    if product is None or amplification is None:
-        return None
-    exact = product * amplification
-    if exact.denominator >> _PRODUCT_BITS:
-        exact = round_up(exact, 1 << _PRODUCT_BITS)
-    return min(exact, _LARGEST_PRODUCT)
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """A report on its way to a collector, the same bytes at every attempt.
-
-    Attributes:
-        number: of the report's record in the ledger.
-        plan_id: the plan's id, 64 hexadecimal digits.
-        submission_id: 16 random bytes, by which a collector tells a repeat.
-        report: the report's bytes.
-        acknowledged: whether a collector has it.
-    """
-
-    number: int
-    plan_id: str
-    submission_id: bytes
-    report: bytes
-    acknowledged: bool
-
-
-class LedgerBook:
-    """The records of one ledger, in their order."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.spent: Counter[str] = Counter()
-        self.amplification: Fraction | None = Fraction(1)
-        self._entries: dict[int, ledger_file.Entry] = {}
-        self._ids: dict[int, bytes] = {}  # of those that wait or waited, in this order
-        self._acknowledged: set[int] = set()
-        self._numbers: dict[tuple[str, bytes], int] = {}
-
-    def add(self, record: ledger_file.Record) -> bool:
-        """Take in the next record; False, and nothing is taken in, for one that cannot stand here."""
-        if record.number != self.count + 1:
-            return False
-        if isinstance(record, ledger_file.Entry):
-            self._add_entry(record)
-        elif isinstance(record, ledger_file.Waiting):
-            known = self._entries.get(record.entry)
-            if known is None or record.entry in self._ids or known.submission_id not in (None, record.submission_id):
-                return False
-            self._ids[record.entry] = record.submission_id
-        else:
-            if record.entry not in self._ids or record.entry in self._acknowledged:
-                return False
-            self._acknowledged.add(record.entry)
-        self.count += 1
-        return True
-
-    def _add_entry(self, entry: ledger_file.Entry) -> None:
-        self._entries[entry.number] = entry
-        self._numbers.setdefault((entry.plan_id, entry.occasion), entry.number)
-        if entry.waits and entry.submission_id is not None:
-            self._ids[entry.number] = entry.submission_id
-        self.spent[entry.plan_id] += 1
-        self.amplification = multiply(self.amplification, entry.amplification)
-
-    def find(self, plan_id: str, occasion: bytes) -> ledger_file.Entry | None:
-        """Return the report of an occasion."""
-        number = self._numbers.get((plan_id, occasion))
-        return None if number is None else self._entries[number]
-
-    def submission(self, entry: ledger_file.Entry) -> Submission | None:
-        """Return a report as it is sent to a collector, if it was made or named for one."""
-        submission_id = self._ids.get(entry.number)
-        if submission_id is None:
-            return None
-        return Submission(entry.number, entry.plan_id, submission_id, entry.report, entry.number in self._acknowledged)
-
-    def unsent(self) -> tuple[Submission, ...]:
-        """Return what waits for a collector, what waits longest first."""
-        waiting = (self.submission(self._entries[number]) for number in self._ids)
-        return tuple(each for each in waiting if each is not None and not each.acknowledged)
 
 
 # ---- the ledger
@@ -174,18 +78,16 @@ class Ledger:
         Args:
             path: the file. One device needs one ledger: two of them do not know of each other.
             limit: no new report is made with which the product of all γ would reach this promise's limit, and none
-                under a plan that states no γ or whose γ does not cover all that is sent, as a column in clear; by
-                default each plan's own promise is all that holds, and reports under several plans multiply.
+                under a plan that states no γ or whose γ does not cover all that is sent, as a column in clear, nor
+                after such a report; by default each plan's own promise is all that holds, and reports under several
+                plans multiply.
             wait_seconds: how long to wait for another process to close it.
 
         Raises:
             FileError: it cannot be opened, is in use, is no ledger, or is damaged.
         """
         target = Path(path)
-        if limit is not None and not isinstance(limit, Breach):
-            raise TypeError(
-                f"limit must be a Breach, as Breach('5%', '50%') or Epsilon(5), got a {type(limit).__name__}"
-            )
+        _check_limit(limit)
         file = ledger_file.LedgerFile(target, wait_seconds)
         ledger = cls(target, file, limit)
         try:
@@ -238,6 +140,10 @@ class Ledger:
         while further < allowed and self._within_limit(product := multiply(product, plan.amplification)):
             further += 1
         return further
+
+    def told(self) -> Told:
+        """Return what all its reports can have told by now, as :func:`assocpriv.told` does of a file."""
+        return self._book.told(self._limit)
 
     def report(self, record: Any, plan: PublishedPlan, *, occasion: str, entropy: Entropy | None = None) -> bytes:
         """Return the report on an occasion: a new one, on disk before it is returned, or the one made before.
@@ -301,7 +207,8 @@ class Ledger:
                 # of its own: the words of a report's draw say all that is in it
                 submission_id = secrets.token_bytes(ledger_file.ID_BYTES)
                 number, gamma = self._book.count + 1, plan.amplification
-                found = ledger_file.Entry(number, plan.plan_id, name, gamma, report, submission_id, waits)
+                outside = gamma is not None and plan.uncovered_secret != ""
+                found = ledger_file.Entry(number, plan.plan_id, name, gamma, report, submission_id, waits, outside)
                 self._record(found)
             return found
 
@@ -341,24 +248,20 @@ class Ledger:
             return ""
         if plan.amplification is None:
             return "states no γ"
+        if plan.uncovered_secret:
+            return f"sends {plan.uncovered_secret}, which lie outside γ"
         if self.amplification is None:
             return "comes after a report whose plan states no γ"
-        return f"sends {plan.uncovered_secret}, which lie outside γ" if plan.uncovered_secret else ""
+        return "comes after a report that told what lies outside γ" if self.told().outside else ""
 
     def _within_limit(self, product: Fraction | None) -> bool:
         return self._limit is None or (product is not None and product < self._limit.amplification_limit)
 
     def _read(self) -> None:
         """Take in what is on disk, and take away what was being written when it broke off."""
-        content = self._file.read(ledger_file.MOST_BYTES + 1)
-        if len(content) > ledger_file.MOST_BYTES:
-            raise FileError(f"{self.path} is not a ledger: it is larger than {ledger_file.MOST_BYTES >> 20} MiB")
-        records, self._end, marked = ledger_file.parse_ledger(content, str(self.path))
-        for record in records:
-            if not self._book.add(record):
-                raise FileError(ledger_file.damaged(str(self.path), record.number))
+        length, self._end, marked = _take_in(self._book, self._file, self.path)
         self._file.keep_private()
-        if self._end != len(content):
+        if self._end != length:
             self._file.cut(self._end)
         if not self._end:
             self._write(ledger_file.HEADER)
@@ -395,6 +298,23 @@ class Ledger:
         self._ready = True
 
 
+def _take_in(book: LedgerBook, file: ledger_file.LedgerFile, path: Path) -> tuple[int, int, bool]:
+    """Add a file's records to a book; return how long it is, how much of it counts, and whether no mark is missing."""
+    content = file.read(ledger_file.MOST_BYTES + 1)
+    if len(content) > ledger_file.MOST_BYTES:
+        raise FileError(f"{path} is not a ledger: it is larger than {ledger_file.MOST_BYTES >> 20} MiB")
+    records, end, marked = ledger_file.parse_ledger(content, str(path))
+    for record in records:
+        if not book.add(record):
+            raise FileError(ledger_file.damaged(str(path), record.number))
+    return len(content), end, marked
+
+
+def _check_limit(limit: Breach | None) -> None:
+    if limit is not None and not isinstance(limit, Breach):
+        raise TypeError(f"limit must be a Breach, as Breach('5%', '50%') or Epsilon(5), got a {type(limit).__name__}")
+
+
 def hash_occasion(occasion: str) -> bytes:
     """Return the SHA-256 of an occasion's name in UTF-8, without blanks around it and in Unicode's form NFC.
 
@@ -410,6 +330,50 @@ def hash_occasion(occasion: str) -> bytes:
         raise PlanError(f"occasion must have at most {_MOST_OCCASION} characters, as '2026-W47', got {len(occasion):,}")
     name = unicodedata.normalize("NFC", occasion.strip())
     return hashlib.sha256(name.encode("utf-8", errors="surrogatepass")).digest()
+
+
+# ---- what was told
+
+
+def told(ledger: str | Path, *, limit: Breach | None = None, wait_seconds: float = 10.0) -> Told:
+    """Return what all reports of a device's ledger can have told by now, under all plans; the file is only read.
+
+    Of a ledger that is open here :meth:`Ledger.told` says the same.
+
+    Args:
+        ledger: the file; another process that has it open is waited for.
+        limit: the promise that all reports of the device keep, of which it is said what is left.
+        wait_seconds: how long to wait.
+
+    Returns:
+        How many ``reports`` under which ``plans``; ``stated_amplification`` and ``stated_epsilon`` of all that state a
+        γ, together; how many told what nothing bounds (``unstated``, ``outside``); and what is ``left`` of the limit.
+
+    Raises:
+        FileError: there is no such file, or it is in use, no ledger, or damaged.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> path = f"{mkdtemp()}/ledger.bin"
+    >>> with ap.Ledger.open(path) as ledger:
+    ...     _ = ledger.report({"milk"}, made, occasion="2026-W47")
+    >>> found = ap.told(path, limit=ap.Breach("5%", "50%"))
+    >>> found.reports, found.stated_amplification == made.amplification, found.left == 19 / made.amplification
+    (1, True, True)
+    """
+    path, book = Path(ledger), LedgerBook()
+    _check_limit(limit)
+    if not path.exists():
+        raise FileError(f"there is no ledger {path}; name the file that the device reports with")
+    file = ledger_file.LedgerFile(path, wait_seconds, only_read=True)
+    try:
+        _take_in(book, file, path)
+    except OSError as error:
+        raise FileError(f"cannot read the ledger {path}: {error.strerror or error}") from None
+    finally:
+        file.release()
+    return book.told(limit)
 
 
 # ---- one report

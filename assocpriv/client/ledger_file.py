@@ -44,8 +44,9 @@ _REPORT = struct.Struct("<32s32s16sH")  # the same with the submission's id
 _WAITING = struct.Struct("<I16s")  # number of a report's record, the submission's id
 _ACKNOWLEDGED = struct.Struct("<I")  # number of a report's record
 _CHECKSUM_BYTES = 32
-_FRACTION = re.compile(rb"[1-9][0-9]{0,499}/[1-9][0-9]{0,499}")
+_FRACTION = re.compile(rb"([1-9][0-9]{0,499})/([1-9][0-9]{0,499})(\+?)")
 _UNSTATED = b"none"  # in place of γ, where the plan states none
+_OUTSIDE = b"+"  # behind it, where the plan also sends what γ does not cover
 # what a record of version 2 is of: a byte behind its number
 _HANDED_OUT, _FOR_COLLECTOR, _WAITS, _SENT = 1, 2, 3, 4
 
@@ -54,11 +55,14 @@ _HANDED_OUT, _FOR_COLLECTOR, _WAITS, _SENT = 1, 2, 3, 4
 
 
 class LedgerFile:
-    """A file opened for one process alone, by flock where there is one, otherwise by a second file beside it."""
+    """A file opened for one process alone, by flock where there is one, otherwise by a second file beside it.
 
-    def __init__(self, path: Path, wait_seconds: float) -> None:
+    With ``only_read`` it is neither made nor written, and others that only read may have it at the same time.
+    """
+
+    def __init__(self, path: Path, wait_seconds: float, *, only_read: bool = False) -> None:
         self._beside: Path | None = None
-        self._file, self._new = -1, False
+        self._file, self._new, self._only_read = -1, False, only_read
         try:
             self._open_named(path, time.monotonic() + wait_seconds)
         except BaseException as error:
@@ -83,16 +87,18 @@ class LedgerFile:
         real = Path(os.path.realpath(path))  # the lock beside it is one, whatever links lead there
         if not _HAS_FLOCK:
             self._take(real.with_name(f"{real.name}.lock"), deadline)
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+        flags = getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+        flags |= os.O_RDONLY if self._only_read else os.O_RDWR | os.O_CREAT
         try:
-            self._file, self._new = os.open(real, flags | os.O_EXCL, 0o600), True
+            self._new = not self._only_read
+            self._file = os.open(real, flags | os.O_EXCL * self._new, 0o600)
         except FileExistsError:
             self._file, self._new = os.open(real, flags, 0o600), False
         if not stat.S_ISREG(os.fstat(self._file).st_mode):
             raise FileError(f"{path} is not a regular file; name a file for the ledger")
         while _HAS_FLOCK:
             try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(self._file, (fcntl.LOCK_SH if self._only_read else fcntl.LOCK_EX) | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 _wait(deadline, path)
@@ -170,7 +176,8 @@ class Entry:
     """One report that was made, on the ``occasion`` whose name has this SHA-256.
 
     ``number`` is the record's place in the file. ``submission_id`` is 16 bytes; None in records of version 1. ``waits``
-    says that it was made for a collector, which is to acknowledge it.
+    says that it was made for a collector, which is to acknowledge it; ``outside``, that it also tells what lies outside
+    a γ that is stated.
     """
 
     number: int
@@ -180,10 +187,13 @@ class Entry:
     report: bytes
     submission_id: bytes | None = None
     waits: bool = False
+    outside: bool = False
 
     def to_bytes(self) -> bytes:
         """Return the record, without the mark behind it; without a submission's id one of version 1."""
-        gamma = _UNSTATED if self.amplification is None else format_bound(self.amplification).encode("ascii")
+        gamma = _UNSTATED
+        if self.amplification is not None:
+            gamma = format_bound(self.amplification).encode("ascii") + _OUTSIDE * self.outside
         names = bytes.fromhex(self.plan_id), self.occasion
         if self.submission_id is None:
             return _framed(self.number, _FIRST_REPORT.pack(*names, len(gamma)) + gamma + self.report, b"")
@@ -307,9 +317,10 @@ def _entry(number: int, body: bytes, fixed: struct.Struct, *, waits: bool = Fals
         return None
     plan_id, occasion, *submission_id, gamma_bytes = fixed.unpack_from(body)
     report_at = fixed.size + gamma_bytes
-    gamma, text = None, body[fixed.size : report_at]
-    if text != _UNSTATED:
-        gamma = Fraction(*map(int, text.split(b"/"))) if _FRACTION.fullmatch(text) else Fraction(0)
-    if report_at >= len(body) or (gamma is not None and gamma < 1):
+    text = body[fixed.size : report_at]
+    found = _FRACTION.fullmatch(text)
+    gamma = Fraction(int(found[1]), int(found[2])) if found else None
+    if report_at >= len(body) or (text != _UNSTATED if gamma is None else gamma < 1):
         return None
-    return Entry(number, plan_id.hex(), occasion, gamma, body[report_at:], (submission_id or [None])[0], waits)
+    outside, name = found is not None and found[3] == _OUTSIDE, (submission_id or [None])[0]
+    return Entry(number, plan_id.hex(), occasion, gamma, body[report_at:], name, waits, outside)

@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from assocpriv.client.ledger import Ledger, Submission, ask_for, parse_values, takes_names
+from assocpriv.client.ledger import Ledger, ask_for, parse_values, takes_names
+from assocpriv.client.ledger_book import Submission
 from assocpriv.client.ledger_file import ID_BYTES
 from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.errors import BasketError, CollectorError, PlanError, counted

@@ -168,10 +168,9 @@ def _add_demonstration(service: "Service", plan: "PublishedPlan", folder: Path, 
 
 def _add_page(service: "Service", plan: "PublishedPlan", folder: Path) -> None:
     """Serve the operator's page at /admin, whose token is in the folder."""
-    from assocpriv.pages.operator import AdminPage, Sessions, Sources, read_or_make_token
+    from assocpriv.pages.operator import AdminPage, read_or_make_token
 
-    sources = Sources(plan, folder, service.status, service.seal)
-    service.pages["admin"] = AdminPage(sources, Sessions(read_or_make_token(folder)))
+    service.pages["admin"] = AdminPage(plan, folder, service.status, service.seal, read_or_make_token(folder))
 
 
 @contextlib.contextmanager

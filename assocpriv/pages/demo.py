@@ -5,105 +5,82 @@ that answer where somebody wants them to, and the estimates of what has come in,
 server (``Analyst`` of operator.py), one at a time and no more often than every few seconds: anybody may look.
 """
 
-import csv
-import io
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
-from assocpriv.pages.operator import Analyst, Answer, Question, Send, with_headers
+from assocpriv.pages.operator import HEADERS, Analyst, Question, Results, Send, show_style, template, with_headers
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import FileError, PlanError
-from assocpriv.show.sheets import templates
+from assocpriv.server.itemsets import read_table
+from assocpriv.server.rules import derive_rules, rule_records
 
 MARK = "demonstration"  # a file in a folder whose reports are nobody's
 _HERE = Path(__file__).parent
-_FILES = {f"/demo/{name}": _HERE / "demo_files" / name for name in ("demo.js", "shoppers.js", "demo.css")}
-_CLIENT = _HERE / "client"
 _SECONDS, _LEAST_AGE = 60.0, 2.0
 _FEWEST = 20  # reports of which anything is computed
-_RULES, _LEAST_CONFIDENCE = 6, "50%"
+_RULES, _LEAST_CONFIDENCE, _MINED = 6, "50%", "itemsets.parquet"
 _TOLD_FROM = 0.005  # support that an interval must lie above
-_HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; "
-    "style-src 'self'; img-src data:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
-    "cache-control": "no-cache",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "cross-origin-opener-policy": "same-origin",
-}
-_TEMPLATES = templates("assocpriv.pages")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; style-src 'self'; img-src data:; "
+    "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+)
+_HEADERS = HEADERS | {"content-security-policy": _POLICY, "cache-control": "no-cache"}
 # trips of made-up shoppers: how many of 20 make each, and the places of its items among the first of the catalogue
 _TRIPS = ((5, (0, 1)), (4, (0, 1, 2)), (3, (2,)), (2, (3, 4)), (1, (3, 0)), (2, (5,)), (3, (1,)))
 
 
-@dataclass(frozen=True)
-class Shoppers:
-    """Made-up shoppers, so that there is a truth to show: ``trips`` are weights and the names of what is bought."""
+_Trips = Sequence[Mapping[str, Any]]
 
-    trips: tuple[tuple[int, tuple[str, ...]], ...]
 
-    @classmethod
-    def of(cls, plan: Plan) -> "Shoppers":
-        """Return shoppers who buy the first items of a catalogue, no more at a time than a transaction has."""
-        names = [plan.catalogue[place] for place in range(min(plan.n_items, 6))]
-        trips = []
-        for weight, places in _TRIPS:
-            bought = dict.fromkeys(names[place % len(names)] for place in places)
-            trips.append((weight, tuple(bought)[: plan.items.transaction_size]))
-        return cls(tuple(trips))
+def _trips_of(plan: Plan) -> _Trips:
+    """Return what made-up shoppers buy: the first items of a catalogue, no more at a time than a transaction has."""
+    names = [plan.catalogue[place] for place in range(min(plan.n_items, 6))]
+    bought = [(weight, dict.fromkeys(names[place % len(names)] for place in places)) for weight, places in _TRIPS]
+    return [{"weight": weight, "items": list(items)[: plan.items.transaction_size]} for weight, items in bought]
 
-    @property
-    def itemsets(self) -> list[tuple[str, ...]]:
-        """What is asked of the reports: every item that is bought, and every pair that is bought together."""
-        singles = dict.fromkeys((name,) for _, names in self.trips for name in names)
-        pairs = dict.fromkeys(
-            (first, second)
-            for _, names in self.trips
-            for place, first in enumerate(names)
-            for second in names[place + 1 :]
-        )
-        return [*singles, *pairs]
 
-    def support(self, itemset: Sequence[str]) -> float:
-        """Return the share of shoppers who buy all of an itemset."""
-        held = sum(weight for weight, names in self.trips if set(itemset) <= set(names))
-        return held / sum(weight for weight, _ in self.trips)
+def _asked_of(trips: _Trips) -> list[tuple[str, ...]]:
+    """Return what is asked of the reports: every item that is bought, and every pair that is bought together."""
+    return list(dict.fromkeys(each for k in (1, 2) for trip in trips for each in combinations(trip["items"], k)))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the trips as the page reads them."""
-        return {"trips": [{"weight": weight, "items": list(names)} for weight, names in self.trips]}
+
+def _true_support(trips: _Trips, itemset: Sequence[str]) -> float:
+    held = sum(trip["weight"] for trip in trips if set(itemset) <= set(trip["items"]))
+    return float(held / sum(trip["weight"] for trip in trips))
 
 
 class DemoPage:
     """The application. ``reports`` says how many there are in ``folder``."""
 
-    def __init__(self, plan: Plan, folder: Path, reports: Callable[[], int], analyst: Analyst | None = None) -> None:
-        self._plan, self._folder, self._reports = plan, folder, reports
-        self._shoppers = Shoppers.of(plan)
-        self._analyst = analyst or Analyst(_SECONDS, least_age=_LEAST_AGE)
-        self._question = _question_of(folder, self._shoppers)
+    def __init__(self, plan: Plan, folder: Path, reports: Callable[[], int]) -> None:
+        self._plan, self._reports = plan, reports
+        self._analyst = Analyst(_SECONDS, least_age=_LEAST_AGE)
+        trips = _trips_of(plan)
+        self._question = _question_of(folder, trips)
         self._pages = Starlette(
             routes=[
                 Route("/demo", self._show),
-                Route("/demo/", lambda _: RedirectResponse("/demo", 308)),
-                Route("/demo/style.css", self._style),
-                *(Route(path, self._file) for path in _FILES),
-                Route("/demo/client/{path:path}", self._client),
-                Route("/demo/shoppers.json", lambda _: JSONResponse(self._shoppers.to_json())),
+                Route("/demo/style.css", show_style),
+                Route("/demo/shoppers.json", lambda _: JSONResponse({"trips": trips})),
                 Route("/demo/estimates", self._estimates),
+                Mount("/demo/client", StaticFiles(directory=_HERE / "client")),
+                Mount("/demo", StaticFiles(directory=_HERE / "demo_files")),
             ]
         )
 
     async def __call__(self, scope: Mapping[str, Any], receive: Any, send: Send) -> None:
         """Answer a request, with the headers of all pages."""
-        await self._pages(cast(Any, scope), receive, cast(Any, with_headers(_HEADERS, send)))
+        await self._pages(cast(Any, scope), receive, with_headers(_HEADERS, send))
 
     async def close(self) -> None:
         """End what is being computed."""
@@ -112,20 +89,7 @@ class DemoPage:
     async def _show(self, _: Request) -> Response:
         plan = self._plan
         shown = {"items": plan.n_items, "most": plan.items.transaction_size, "plan_id": plan.plan_id}
-        return HTMLResponse(_TEMPLATES.get_template("demo.html").render(shown))
-
-    async def _style(self, _: Request) -> Response:
-        return Response(_TEMPLATES.get_template("style.css").render(), media_type="text/css")
-
-    async def _file(self, request: Request) -> Response:
-        path = _FILES[request.url.path]
-        return FileResponse(path, media_type="text/css" if path.suffix == ".css" else "text/javascript")
-
-    async def _client(self, request: Request) -> Response:
-        path = (_CLIENT / request.path_params["path"]).resolve()
-        if path.suffix != ".js" or not path.is_relative_to(_CLIENT.resolve()) or not path.is_file():
-            return JSONResponse({"error": "not-found", "message": "there is nothing at this address"}, 404)
-        return FileResponse(path, media_type="text/javascript")
+        return HTMLResponse(template("demo.html").render(shown))
 
     async def _estimates(self, _: Request) -> Response:
         reports = self._reports()
@@ -133,60 +97,27 @@ class DemoPage:
         answer, working = (None, False) if few else self._analyst.ask(self._question, reports)
         error = "too few reports" if few else ""
         shown = {"reports": reports, "working": working, "of": 0, "itemsets": [], "rules": [], "error": error}
-        return JSONResponse(shown | (_estimates_of(answer, self._shoppers) if answer else {}))
+        return JSONResponse(shown | (answer.shown if answer else {}))
 
 
-def _question_of(folder: Path, shoppers: Shoppers) -> Question:
-    asked = [f"--itemset={_written(itemset)}" for itemset in shoppers.itemsets]
-    mined = "{made}/itemsets.parquet"
-    return Question(
-        "demonstration",
-        (
-            ("asked", ("ask", str(folder), *asked)),
-            ("mined", ("mine", str(folder), "-o", mined)),
-            ("rules", ("rules", mined, "--min-confidence", _LEAST_CONFIDENCE)),
-        ),
-    )
+def _question_of(folder: Path, trips: _Trips) -> Question:
+    quoted = [",".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in itemset) for itemset in _asked_of(trips)]
+    asked = [f"--itemset={names}" for names in quoted]
+    commands = ("ask", str(folder), *asked, "--json"), ("mine", str(folder), "-o", f"{{made}}/{_MINED}")
+    return Question(commands, partial(_estimates, trips))
 
 
-def _written(itemset: Sequence[str]) -> str:
-    """Return names as the option --itemset takes them."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(itemset)
-    return line.getvalue()
-
-
-def _estimates_of(answer: Answer, shoppers: Shoppers) -> dict[str, Any]:
-    asked = answer.records.get("asked", {})
+def _estimates(trips: _Trips, results: Results) -> dict[str, Any]:
+    asked = json.loads(results.said.get("ask", b"{}"))
     rows = [
-        {
-            "items": list(itemset),
-            "support": row["support"],
-            "low": row["ci_low"],
-            "high": row["ci_high"],
-            "sure": row["ci_low"] > _TOLD_FROM,
-            "made_up": shoppers.support(itemset),
-        }
-        for itemset, row in zip(shoppers.itemsets, _in_order(asked, shoppers), strict=False)
+        row | {"sure": row["ci_low"] > _TOLD_FROM, "made_up": _true_support(trips, row["itemset"])}
+        for row in asked.get("itemsets", [])
     ]
-    rules = [_rule(row) for row in answer.records.get("rules", {}).get("rules", []) if row["listed"]][:_RULES]
-    return {"of": asked.get("reports", 0), "itemsets": rows, "rules": rules, "error": answer.errors.get("asked", "")}
-
-
-def _rule(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "if": row["antecedents"],
-        "then": row["consequents"],
-        "confidence": row["confidence"],
-        "low": row["confidence_ci_low"],
-        "high": row["confidence_ci_high"],
-    }
-
-
-def _in_order(asked: Mapping[str, Any], shoppers: Shoppers) -> list[Mapping[str, Any]]:
-    """Return the rows of an answer in the order that they were asked for in."""
-    by_names = {frozenset(row["itemset"]): row for row in asked.get("itemsets", [])}
-    return [by_names[frozenset(itemset)] for itemset in shoppers.itemsets if frozenset(itemset) in by_names]
+    rules: list[dict[str, Any]] = []
+    if "mine" not in results.errors:
+        derived = derive_rules(read_table(results.made / _MINED), _LEAST_CONFIDENCE)
+        rules = [row for row in rule_records(derived.head(_RULES)) if row["listed"]]
+    return {"of": asked.get("reports", 0), "itemsets": rows, "rules": rules, "error": results.errors.get("ask", "")}
 
 
 def check_demonstration(plan: object) -> Plan:
@@ -206,9 +137,10 @@ def check_mark(folder: Path, *, demo: bool, reports: int) -> None:
     Raises:
         FileError: reports of the other sort are in the folder.
     """
-    if demo and reports and not (folder / MARK).exists():
+    is_marked = (folder / MARK).exists()
+    if demo and reports and not is_marked:
         raise FileError(f"{folder} holds reports of people; a demonstration takes a folder of its own")
-    if not demo and (folder / MARK).exists():
+    if is_marked and not demo:
         raise FileError(
             f"{folder} is of a demonstration, whose reports are made up; name another folder, or pass --demo"
         )

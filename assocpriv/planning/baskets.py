@@ -42,7 +42,7 @@ from assocpriv.planning.expected import (
     design_objective,
     expected_errors,
 )
-from assocpriv.planning.request import DEFAULT_REPORTS, PlanRequest, catalogue_of, limit_of_each
+from assocpriv.planning.request import DEFAULT_REPORTS, PlanRequest, catalogue_of
 from assocpriv.planning.sizes import share_asked, with_sizes
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.names import Names
@@ -66,7 +66,6 @@ VERDICTS = {  # by prior and posterior
 }
 PEOPLE = (10**4, 10**5, 10**6, 10**7)  # reports
 ITEMS = 1000
-WEEKS, WEEKLY_PEOPLE, WEEKLY = 52, 10**6, ("5%", "50%")
 Levels = Mapping[int, float]  # the level's figure in whole baskets, by itemset size
 
 
@@ -247,34 +246,10 @@ class WorkedPromise:
 
 
 @dataclass(frozen=True, slots=True)
-class WeeklyWay:
-    """A way to collect every week of a year under one promise: plans, reports of a person, reports of a week.
-
-    ``covered``: how many reports of one person the plan's promise is for; ``reports``: how many each person sends.
-    """
-
-    covered: int
-    reports: int
-    weekly_reports: int
-    levels: Levels
-
-    @property
-    def each_limit(self) -> Fraction:
-        """The γ that every report stays below."""
-        return limit_of_each(Breach(*WEEKLY), self.covered)
-
-    @property
-    def limit(self) -> Fraction:
-        """The γ that all reports of a person together stay below: that of the promise, if it covers all."""
-        return Breach(*WEEKLY).amplification_limit ** max(1, self.reports // self.covered)
-
-
-@dataclass(frozen=True, slots=True)
 class WorkedPromises:
-    """Promises from strict to lenient, and ways to collect every week under the usual one; or a plan's promise."""
+    """Promises from strict to lenient; or a plan's promise."""
 
     promises: tuple[WorkedPromise, ...]
-    weekly: tuple[WeeklyWay, ...]
     plan: Plan | None = None
 
 
@@ -285,13 +260,18 @@ def explain_promises(plan: Plan | None = None) -> WorkedPromises:
 
     Returns:
         ``promises``, each with a ``verdict`` and ``levels``: by number of reports and itemset size the support in whole
-        baskets from which finds can be believed; and ``weekly``, ways to ask the same people every week.
+        baskets from which finds can be believed.
 
     >>> import assocpriv as ap
     >>> ap.explain_promises().promises[3].verdict
     'usual here: for everyday shopping'
     """
-    return _worked_promises() if plan is None else WorkedPromises((_promise_of(plan),), (), plan)
+    if plan is not None:
+        return WorkedPromises((_promise_of(plan),), plan)
+    return WorkedPromises(tuple(
+        WorkedPromise(Breach(*levels), verdict, {n: _cost(levels, n) for n in PEOPLE})
+        for levels, verdict in VERDICTS.items()
+    ))  # fmt: skip
 
 
 def _promise_of(plan: Plan) -> WorkedPromise:
@@ -306,17 +286,8 @@ def _promise_of(plan: Plan) -> WorkedPromise:
     return WorkedPromise(plan.promise, verdict, {n: whole_levels(plan, n, usual) for n in PEOPLE})
 
 
-def _worked_promises() -> WorkedPromises:
-    promises = tuple(
-        WorkedPromise(Breach(*levels), verdict, {n: _cost(levels, n) for n in PEOPLE})
-        for levels, verdict in VERDICTS.items()
-    )
-    ways = [(1, WEEKS, WEEKLY_PEOPLE), (WEEKS, WEEKS, WEEKLY_PEOPLE), (1, 1, WEEKLY_PEOPLE // WEEKS)]
-    return WorkedPromises(promises, tuple(WeeklyWay(r, each, n, _cost(WEEKLY, n, r)) for r, each, n in ways))
-
-
-def _cost(levels: tuple[str, str], reports: int, reports_per_person: int = 1) -> Levels:
-    choice = choose_plan(ITEMS, Breach(*levels), reports=reports, reports_per_person=reports_per_person)
+def _cost(levels: tuple[str, str], reports: int) -> Levels:
+    choice = choose_plan(ITEMS, Breach(*levels), reports=reports)
     return whole_levels(choice.plan, reports, choice.request.sizes)
 
 

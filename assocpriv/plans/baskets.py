@@ -114,6 +114,11 @@ class Plan(PublishedPlan):
         """The weights of the questions added up, from which devices draw."""
         return tuple(accumulate(question.weight for question in self.questions))
 
+    @property
+    def asks(self) -> list[tuple[Fraction, str]]:
+        """What people are asked, in words, each with the share of the people who are."""
+        return [(self.share(each), each.view.asks(each.transaction_size)) for each in self.questions]
+
     def share(self, question: Question) -> Fraction:
         """Return the probability that a device draws a question."""
         return Fraction(question.weight, self.total_weight)

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from assocpriv.plans.columns import CategoryColumn, Clear, Column, LabelColumn, NumericColumn, read_bound
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan, check_fields, check_integer
+from assocpriv.plans.tables import shortened
 from assocpriv.promise.breaches import Breach, format_fraction, read_fraction
 from assocpriv.promise.errors import PlanError, PrivacyLimitError, WireError, counted
 
@@ -439,6 +440,12 @@ class GuidedPlan(PublishedPlan):
     def amplification(self) -> Fraction | None:
         """γ of one report's bits, whatever the guidance; None without a safeguard."""
         return None if self.safeguard is None else self.safeguard.amplification(self.tuples)
+
+    @property
+    def asks(self) -> list[tuple[Fraction, str]]:
+        """What all people are asked: what the guidance asks of the attributes, and the class."""
+        names = shortened([column.name for column in self.attributes])
+        return [(Fraction(1), f"what the guidance asks of {names}"), (Fraction(1), f"the class {self.label.name}")]
 
     @property
     def unbounded(self) -> str:

@@ -18,9 +18,8 @@ tests/whole/test_layers.py holds every caller to that.
     planning.warn       (sizes, plan) warns of what randomizing lost, of many records in memory
     simulation.simulate (records, plan, **options) -> both sides, beside the truth
     auditing.audit      (plan or None, text, request, progress) -> findings
-    show.record         (what is foreseen) -> JSON content
-    show.lines          (what is foreseen) -> text
-    show.simulated      (what simulate returned, plan, rows) -> as JSON content, as text, and what is to be noted
+    show.plan           (what is foreseen) -> record
+    show.simulated      (what simulate returned, plan, rows) -> record
     pages.analysis      how the operator's page analyses a collection
 """
 
@@ -44,9 +43,8 @@ KINDS = {
         "planning.warn": "sampling_loss:warn_of_sampling",
         "simulation.simulate": "simulate:simulate_records",
         "auditing.audit": "audit:audit_baskets",
-        "show.record": "plans:plan_record",
-        "show.lines": "plans:plan_lines",
-        "show.simulated": "audits:describe_baskets",
+        "show.plan": "plans:plan",
+        "show.simulated": "audits:simulated",
         "pages.analysis": "operator:BASKETS",
     },
     "table": {
@@ -58,9 +56,8 @@ KINDS = {
         "planning.foresee": "tables:foresee_table",
         "simulation.simulate": "tables:simulate_table",
         "auditing.audit": "audit:audit_table",
-        "show.record": "tables:plan_record",
-        "show.lines": "tables:plan_lines",
-        "show.simulated": "tables:describe_table",
+        "show.plan": "tables:plan",
+        "show.simulated": "tables:simulated",
         "pages.analysis": "operator:TABLES",
     },
     "guided": {
@@ -74,9 +71,8 @@ KINDS = {
         "planning.foresee": "tables:foresee_guided",
         "simulation.simulate": "guided:simulate_guided",
         "auditing.audit": "guided:audit_guided",
-        "show.record": "guided:plan_record",
-        "show.lines": "guided:plan_lines",
-        "show.simulated": "guided:describe_guided",
+        "show.plan": "guided:plan",
+        "show.simulated": "guided:simulated",
         "pages.analysis": "operator:GUIDED",
     },
 }
@@ -132,5 +128,5 @@ def parse_plan(text: str) -> "PublishedPlan":
 
 
 def shown_by(reference: str) -> Callable[[Any], str]:
-    """Return a ``_repr_html_``: what ``module:function`` makes of an object, for notebooks, which alone load it."""
-    return lambda thing: str(load(reference)(thing))
+    """Return a ``_repr_html_``: the HTML of the record that ``module:function`` makes of an object, loaded on use."""
+    return lambda thing: str(load(reference)(thing)._repr_html_())

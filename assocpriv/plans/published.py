@@ -8,7 +8,7 @@ ways to compute an id would be two ids. A plan never sees raw data.
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
@@ -39,7 +39,7 @@ class PublishedPlan(ABC):
     kinds: ClassVar[tuple[str, ...]]
     field_names: ClassVar[frozenset[str]]
 
-    _repr_html_ = shown_by("assocpriv.show.notebook:plan_html")
+    _repr_html_ = shown_by("assocpriv.show.promises:promised")
 
     @property
     @abstractmethod
@@ -53,6 +53,11 @@ class PublishedPlan(ABC):
     @abstractmethod
     def amplification(self) -> Fraction | None:
         """γ of one report, exactly; None where the kind states none, as additive noise that promises an average."""
+
+    @property
+    def asks(self) -> Sequence[tuple[Fraction, str]]:
+        """What people are asked, in words, each with the share of the people who are."""
+        return [(Fraction(1), "a record")]
 
     @property
     def uncovered(self) -> str:

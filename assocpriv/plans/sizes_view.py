@@ -71,7 +71,7 @@ class SizesView(View):
 
     def asks(self, size: int) -> str:  # noqa: ARG002 -- of one transaction there is one size
         """Say what is asked."""
-        return f"how many items it holds: fewer than {', '.join(map(str, self.bounds))} or more"
+        return f"how many items their basket holds: fewer than {', '.join(map(str, self.bounds))} or more"
 
     def to_json(self) -> dict[str, Any]:
         """Return the view as canonical JSON content."""

@@ -87,6 +87,14 @@ class TablePlan(PublishedPlan):
         )
 
     @property
+    def asks(self) -> list[tuple[Fraction, str]]:
+        """What all people are asked: some of the columns that the device draws, and all others."""
+        drawn = [self.columns[place].name for place in self.asked] if self.is_sampled else []
+        rest = [column.name for column in self.columns if column.name not in drawn]
+        said = [f"{self.answered} of these, which the device draws: {shortened(drawn)}"] if drawn else []
+        return [(Fraction(1), each) for each in [*said, *([shortened(rest)] if rest else [])]]
+
+    @property
     def _protected_labels(self) -> int:
         """How many labels are protected."""
         return sum(column.is_protected for column in self.columns) - len(self.asked)

@@ -129,7 +129,7 @@ class TreeModel:
     plan_id: str = ""
     undecidable: bool = False
 
-    _repr_html_ = shown_by("assocpriv.show.notebook:tree_html")
+    _repr_html_ = shown_by("assocpriv.show.tables:tree")
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.nodes) <= MOST_NODES:

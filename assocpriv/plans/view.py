@@ -84,4 +84,4 @@ class ItemsView(View):
 
     def asks(self, size: int) -> str:
         """Say what is asked."""
-        return f"which items it holds, at most {size} of them"
+        return f"which items their basket holds, at most {size} of them"

@@ -240,9 +240,11 @@ def lowest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
 def epsilon(amplification: Fraction) -> float:
     """Return ε = ln γ in nats, rounded up.
 
-    >>> round(epsilon(Fraction(19)), 6)
-    2.944439
+    >>> round(epsilon(Fraction(19)), 6), epsilon(Fraction(1))
+    (2.944439, 0.0)
     """
+    if amplification == 1:
+        return 0.0
     with localcontext(prec=_LOG_DIGITS) as context:
         # each logarithm is right to its last digit, so the digits that cancel cannot reach the first seventeen
         exact = context.subtract(Decimal(amplification.numerator).ln(), Decimal(amplification.denominator).ln())

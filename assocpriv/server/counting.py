@@ -115,9 +115,11 @@ class Answers:
         return self._n_answers
 
     def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield the answers as uint8 arrays of shape (≤ size, bytes of an answer)."""
+        """Yield the answers as uint8 arrays of shape (1 to size, bytes of an answer)."""
         for batch in self._reports.batches(size):
-            yield self._reports.plan.answers_in(batch, self._number)
+            answers = self._reports.plan.answers_in(batch, self._number)
+            if len(answers):  # a short last batch may be all of another question
+                yield answers
 
 
 def number_of(plan: Plan, question: Question | None) -> int:

@@ -22,7 +22,7 @@ class _ShownFrame(pd.DataFrame):
 
     def _repr_html_(self) -> Any:
         try:
-            return load(self._shown_by)(self)
+            return load(self._shown_by)(self)._repr_html_()
         except (KeyError, TypeError, ValueError, EstimateError):  # some of its columns, or another table by now
             return super()._repr_html_()  # type: ignore[misc]
 
@@ -30,13 +30,13 @@ class _ShownFrame(pd.DataFrame):
 class ItemsetFrame(_ShownFrame):
     """A mined table."""
 
-    _shown_by = "assocpriv.show.notebook:itemsets_html"
+    _shown_by = "assocpriv.show.itemsets:mined"
 
 
 class RuleFrame(_ShownFrame):
     """A table of rules."""
 
-    _shown_by = "assocpriv.show.notebook:rules_html"
+    _shown_by = "assocpriv.show.itemsets:rules"
 
 
 def shown(table: "LightFrame", kind: type[_ShownFrame] = ItemsetFrame) -> pd.DataFrame:

@@ -56,6 +56,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Progress = Callable[[int, int], None]
 _MOST_TOGETHER = 256  # inputs of two columns together: their covariance is a matrix of so many rows
 _MOST_VALUES = 40  # of a column that is one of two, so that the other keeps ten intervals
+_BARS = 10  # of a histogram
 _BINS_EACH = 4  # an interval, of a column that is one of two
 _SINGLE = ("ems", "bayes", "least-squares")  # methods for one column at a time
 
@@ -103,7 +104,8 @@ class Numbers:
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON content."""
-        bands = {"low": self.cdf_low.tolist(), "high": self.cdf_high.tolist(), "basis": self.basis}
+        bands: dict[str, Any] = {"low": self.cdf_low.tolist(), "high": self.cdf_high.tolist(), "basis": self.basis}
+        bands["half_width"] = float((self.cdf_high - self.cdf_low)[1:-1].max(initial=0.0)) / 2
         moments = {name: _fields(getattr(self, name)) for name in ("mean", "variance")}
         return moments | {"quantiles": [_fields(each) for each in self.quantiles], "distribution": bands}
 
@@ -131,7 +133,20 @@ class Distribution:
         where = {"values": list(self.values)} if self.numbers is None else {"edges": self.numbers.edges.tolist()}
         shares = {"share": self.share.tolist(), "std_error": self.std_error.tolist()}
         rest = {"method": self.method, "reports": self.reports, "missing": _fields(self.missing)}
-        return where | shares | rest | ({} if self.numbers is None else self.numbers.record())
+        if self.numbers is None:
+            return where | shares | rest
+        return where | shares | rest | self.numbers.record() | {"histogram": self._histogram(self.numbers.edges)}
+
+    def _histogram(self, edges: NDArray[np.float64]) -> list[dict[str, float | None]]:
+        """Return some ten bars of neighbouring intervals; errors are those of single intervals, so they stand alone."""
+        n = len(self.share)
+        cuts = np.unique(np.linspace(0, n, min(n, _BARS) + 1).round().astype(int))
+        shares = np.add.reduceat(self.share, cuts[:-1]).tolist()
+        errors = self.std_error.tolist() if len(shares) == n else [None] * len(shares)
+        return [
+            {"low": low, "high": high, "share": share, "std_error": error}
+            for (low, high), share, error in zip(pairwise(edges[cuts].tolist()), shares, errors, strict=True)
+        ]
 
     def table(self) -> LightFrame:
         """Return a row for each interval or value; ``cdf_low`` and ``cdf_high`` hold at its upper edge."""
@@ -206,7 +221,7 @@ class Distributions:
     joint: JointDistribution | None = None
     plan_id: str = ""
 
-    _repr_html_ = shown_by("assocpriv.show.notebook:distributions_html")
+    _repr_html_ = shown_by("assocpriv.show.tables:overview")
 
     def __repr__(self) -> str:
         by = f", by {len(self.classes)} classes of {self.by}" if self.by is not None else ""

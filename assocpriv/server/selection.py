@@ -53,7 +53,7 @@ class ItemsetFilter:
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
     >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
-    >>> shown = ap.show.itemsets.mined_record(found, ap.ItemsetFilter(contains=["tea"], size=2))
+    >>> shown = ap.show.itemsets.mined(found, wanted=ap.ItemsetFilter(contains=["tea"], size=2)).to_json()
     >>> [row["itemset"] for row in shown["itemsets"]], shown["hidden"]
     ([['milk', 'tea']], 2)
     """

@@ -2,8 +2,7 @@
 # fmt: off
 # isort: off
 from . import (
-    audits as audits, charts as charts, collections as collections, figures as figures, guided as guided,
-    itemsets as itemsets, notebook as notebook, outcomes as outcomes, pages as pages, plans as plans,
-    promises as promises, sheets as sheets, suppression as suppression, tables as tables,
-    terminal as terminal,
+    audits as audits, charts as charts, collections as collections, figures as figures,
+    guided as guided, html as html, itemsets as itemsets, pages as pages, plans as plans, progress as progress,
+    promises as promises, record as record, suppression as suppression, tables as tables, text as text,
 )

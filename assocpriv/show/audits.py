@@ -1,41 +1,37 @@
-"""What a trial, an inspection or an audit came to, as text for a person or as JSON content.
+"""What a trial, an inspection or an audit came to, as records.
 
 Trials run both sides on data at hand: a simulation, and a demo before and after it ran. An inspection says what a file
 holds and whether its reports may be crafted. An audit has findings.
 """
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.auditing.findings import ALL, CANNOT_SEE, count_undecided
+from assocpriv.auditing.findings import ALL, BROKEN, CANNOT_SEE, EMPIRICAL, UNDECIDED, count_undecided
 from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileContent
-from assocpriv.client.ledger import takes_names
-from assocpriv.files.itemsets import LightFrame
-from assocpriv.plans.tree_model import tree_lines
+from assocpriv.plans.kind import load_for
 from assocpriv.promise.breaches import epsilon
-from assocpriv.promise.errors import counted
 from assocpriv.server.itemsets import describe_limits, mining_facts
-from assocpriv.server.rules import rule_records
-from assocpriv.show.figures import fields, figure_up, listed, percent, percent_as_given, rest_line
-from assocpriv.show.itemsets import itemset_lines, list_line, meaning_lines, mined_lines, mined_record, rule_lines
-from assocpriv.show.outcomes import loss_lines, outcome_lines
-from assocpriv.show.plans import Description, describe_plan, plan_lines, plan_record
-from assocpriv.show.tables import tree_record, tree_text
-from assocpriv.show.terminal import paragraph_width
+from assocpriv.show import itemsets, plans, tables
+from assocpriv.show.collections import loss_content, loss_parts, randomized
+from assocpriv.show.figures import fields
+from assocpriv.show.record import Column, Part, Record, Say, Section, Table, more
 
 if TYPE_CHECKING:
     from assocpriv.auditing.audit import Audit
     from assocpriv.plans.baskets import Plan
+    from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.crafted import CraftedCheck
     from assocpriv.simulation.demo import Demo, DemoStart
     from assocpriv.simulation.simulate import Simulation
 
-_ROWS, _WIDTH = 20, 100
+_ROWS = 20
 _CLIENTS = {
-    "both": "our clients for many {record}s and for one",
-    "bulk": "our client for many {record}s",
-    "single": "our client for one {record}",
+    "both": "our clients for many people (bulk) and for one (single)",
+    "bulk": "our client for many people (bulk)",
+    "single": "our client for one person (single)",
     "program": "the program given",
 }
 
@@ -43,219 +39,159 @@ _CLIENTS = {
 # ---- trials
 
 
-def describe_baskets(result: "Simulation", plan: "Plan", top: int) -> Description:
-    """Return both ways to describe a simulation, and what became of the baskets."""
-    notes = () if result.read is None else tuple(outcome_lines(result.read, plan))
-    return Description(lambda: simulation_record(result), lambda: simulation_lines(result, top), notes)
+def tried(done: Any, plan: "PublishedPlan", top: int) -> Record:
+    """Return what :func:`assocpriv.simulate` found with a plan of any kind, with so many rows of a table.
+
+    Raises:
+        PlanError: trials of plans of its kind cannot be shown here.
+    """
+    found: Record = load_for(plan.kind, "show.simulated", "shown")(done, plan, top)
+    return found
 
 
-def simulation_record(result: "Simulation") -> dict[str, Any]:
-    """Return a simulation for ``--json``."""
+def simulated(result: "Simulation", plan: "Plan", top: int) -> Record:
+    """Return a simulation: what was found beside the truth, what was missed, the score and the times."""
+    mined = itemsets.mined(result.itemsets, top)
+    read = Record({}) if result.read is None else randomized(result.read, plan, "")
     missed = [
         {"itemset": sorted(row["itemsets"]), "true_support": row["true_support"]}
         for row in result.missed.to_dict("records")
     ]
-    return mined_record(result.itemsets) | {
-        "missed": missed,
-        **fields(result, "found_count missed_count false_count sampled_baskets seconds"),
-    }
-
-
-def simulation_lines(result: "Simulation", top: int) -> list[str]:
-    """Show a simulation: what was found beside the truth, what was missed, the score and the times."""
-    times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items())
-    return [
-        *mined_lines(result.itemsets, top),
-        *_missed_lines(result, top),
-        _score_line(result),
-        f"time: {times}",
-    ]
-
-
-def _missed_lines(result: "Simulation", top: int) -> list[str]:
-    """Show truly frequent itemsets that were not listed."""
-    missed = result.missed
-    lines = [
-        f"{percent(row['true_support'], width=8)}  {listed(row['itemsets'])}"
-        for row in missed.head(top).to_dict("records")
-    ]
-    return [f"{'true':>8}  missed", *lines, *rest_line(len(missed), top)] if len(missed) else []
-
-
-def _score_line(result: "Simulation") -> str:
-    """Say how many truly frequent itemsets were listed, missed and falsely listed."""
-    truly = result.found_count + result.missed_count
-    return (
-        f"of {truly:,} itemsets truly frequent: {result.found_count:,} listed, {result.missed_count:,} missed; "
-        f"{result.false_count:,} listed that are below the minimum support"
+    counts = fields(result, "found_count missed_count false_count sampled_baskets seconds")
+    frequent = result.found_count + result.missed_count
+    content = {**read.content, **mined.content, "missed": missed, **counts, "frequent_count": frequent}
+    score = (
+        "of {frequent_count:#itemset} truly frequent: {found_count:#} listed, {missed_count:#} missed; {false_count:#} "
+        "listed that are below the minimum support"
     )
+    columns = [Column("true", "{true_support:.3%}"), Column("missed", "{itemset:names}", "name")]
+    lost = [Table(columns, missed[:top]), *more(len(missed) - top)] if missed else []
+    parts = [*mined.parts, *lost, score, _times(result.seconds)]
+    return replace(mined, content=content, parts=parts, notes=read.notes)
 
 
-def start_lines(start: "DemoStart") -> list[str]:
-    """Show the baskets and the plan."""
-    raw = start.baskets
-    return [
-        f"{len(raw):,} baskets over {len(raw.catalogue):,} items, {raw.sizes.mean():.2f} items on average",
-        "",
-        *plan_lines(start.prospects),
-        *loss_lines(start.loss),
-    ]
+def _times(seconds: Iterable[str]) -> str:
+    return "time: " + ", ".join(f"{stage} {{seconds[{stage}]:.2f}} s" for stage in seconds)
 
 
-def found_lines(demo: "Demo", top: int) -> list[str]:
-    """Show what was found beside the truth, itemsets by size and then rules, the times and the files."""
-    itemsets = demo.simulation.itemsets
-    facts = mining_facts(itemsets)
-    frame = LightFrame.of(itemsets)
-    lines = ["", *meaning_lines(facts), list_line(frame)]
-    for k in sorted(set(itemsets["length"][itemsets["listed"]])):
-        lines += ["", *itemset_lines(itemsets[itemsets["length"] == k], top)]
-    lines += ["", *_missed_lines(demo.simulation, top), _score_line(demo.simulation)]
-    lines += [*describe_limits(facts), "", *rule_lines(demo.rules, top)]
-    times = ", ".join(f"{stage} {taken:.2f} s" for stage, taken in demo.seconds.items())
-    return [*lines, f"\ntime: {times}", f"files: {', '.join(map(str, demo.start.paths))}"]
+def demo_start(start: "DemoStart") -> Record:
+    """Return a demo's baskets and its plan."""
+    raw, plan = start.baskets, plans.plan(start.prospects)
+    said = "{baskets:#} baskets over {items:#} items, {mean_size:.2f} items on average"
+    content: dict[str, Any] = {"baskets": len(raw), "items": len(raw.catalogue), "mean_size": float(raw.sizes.mean())}
+    content |= {"plan": plan.to_json(), **loss_content(start.loss)}
+    return Record(content, [said, plan, *loss_parts(start.loss)])
 
 
-def demo_record(demo: "Demo") -> dict[str, Any]:
-    """Return a demo for ``--json``."""
-    return simulation_record(demo.simulation) | {
-        "seconds": demo.seconds,
-        "rules": rule_records(demo.rules),
-        "plan": plan_record(demo.start.prospects),
-        "files": [str(path) for path in demo.start.paths],
-    }
+def demo(done: "Demo", top: int) -> Record:
+    """Return what a demo found: the simulation, rules beside the truth, the times and the files."""
+    start, rules = demo_start(done.start), itemsets.rules(done.rules, top=top)
+    found = simulated(done.simulation, done.start.prospects.plan, top)
+    files = [str(path) for path in done.start.paths]
+    limits = describe_limits(mining_facts(done.simulation.itemsets))
+    listed = Say("files: {names}", {"names": ", ".join(files)})
+    shown: list[list[Part]] = [[*found.parts[:-1], *limits], [rules], [_times(done.seconds), listed]]
+    content = {**start.content, **found.content, "seconds": done.seconds, "rule_list": rules.content, "files": files}
+    parts = [Section("", each) for each in shown]
+    return replace(found, content=content, parts=parts, more=lambda: {**found.more(), **rules.more()})
 
 
 # ---- inspections
 
 
-def describe(content: FileContent, reports: int) -> Description:
-    """Return how to describe what a file holds; a plan for so many reports."""
-    return _DESCRIBE[content.kind](content, reports)
+def inspected(content: FileContent, reports: int) -> Record:
+    """Return what a file holds; a plan for so many reports."""
+    found: Record = _INSPECTED[content.kind](content, reports)
+    return replace(found, content={"kind": content.kind, **found.content})
 
 
-def _reports(content: FileContent, _reports_planned: int) -> Description:
-    plan = describe_plan(content.plan, max(content.reports, 1))
-    files, crafted = content.files, content.crafted
-    where = f" in {counted(files, 'file')}" if files or not content.unsealed else ""
-    unsealed = f", {content.unsealed:,} of them not sealed yet" if content.unsealed else ""
-    title = f"{counted(content.reports, 'report')}{where}{unsealed}, each whole and as its plan says"
-    return Description(
-        lambda: (
-            plan.record()
-            | {"reports": content.reports, "files": files}
-            | ({"crafted": crafted_record(crafted)} if crafted else {})
-        ),
-        lambda: [title, *plan.lines(), *(crafted_lines(crafted) if crafted else [])],
-    )
+def _reports(content: FileContent, _planned: int) -> Record:
+    plan = plans.described(content.plan, max(content.reports, 1))
+    title = "{reports:#report}" + " in {files:#file}" * (content.files > 0 or not content.unsealed)
+    title += ", {unsealed:#} of them not sealed yet" * (content.unsealed > 0) + ", each whole and as its plan says"
+    found = Record({**plan.content, **fields(content, "reports files unsealed")}, [title, plan], more=plan.more)
+    if content.crafted is None:
+        return found
+    tested = crafted(crafted_content(content.crafted))
+    return replace(found, content={**found.content, "crafted": tested.content}, parts=[*found.parts, tested])
 
 
-def _itemsets(content: FileContent, _reports_planned: int) -> Description:
-    frame = content.table
-    assert frame is not None
-    facts = mining_facts(frame)
-    ids = ", ".join(f"{each[:16]}…" for each in facts.plan_ids)
-    title = f"{len(frame):,} itemsets mined with plan{'s' * (len(facts.plan_ids) > 1)} {ids}"
-    return Description(lambda: mined_record(frame), lambda: [title, *mined_lines(frame, _ROWS)])
+def _itemsets(content: FileContent, _planned: int) -> Record:
+    assert content.table is not None
+    mined = itemsets.mined(content.table, _ROWS)
+    ids = ", ".join(f"{{plan_ids[{place}]:id}}" for place in range(len(mined.content["plan_ids"])))
+    title = Say(f"{{rows:#itemset}} mined with plan {ids}", {"rows": len(content.table)})
+    return replace(mined, parts=[title, *mined.parts])
 
 
-def _model(content: FileContent, _reports_planned: int) -> Description:
-    model = content.model
-    assert model is not None
-    plan = f" on reports of plan {model.plan_id[:16]}…" if model.plan_id else ""
-    title = f"a decision tree, grown {model.method}{plan}"
-    return Description(lambda: tree_record(model), lambda: [title, "", *tree_text(model, list(tree_lines(model)))])
+def _model(content: FileContent, _planned: int) -> Record:
+    assert content.model is not None
+    tree: Record = tables.tree(content.model)
+    title = "a decision tree, grown {method}" + " on reports of plan {plan_id:id}" * bool(tree.content["plan_id"])
+    return replace(tree, parts=[title, *tree.parts])
 
 
-_DESCRIBE = {
-    PLAN: lambda content, reports: describe_plan(content.plan, reports),
+_INSPECTED = {
+    PLAN: lambda content, reports: plans.described(content.plan, reports),
     REPORTS: _reports,
     ITEMSETS: _itemsets,
     MODEL: _model,
 }
 
 
-def crafted_record(check: "CraftedCheck") -> dict[str, Any]:
-    """Return what the tests for crafted reports say, for ``--json``."""
-    return {
-        "flagged": check.flagged,
-        "false_alarm": check.level,
-        "tests": [{"name": test.name, "seen": test.said, **fields(test, "p_value flagged")} for test in check.tests],
-    }
+def crafted_content(check: "CraftedCheck") -> dict[str, Any]:
+    """Return what the tests for crafted reports say as JSON content."""
+    tests = [{"name": test.name, "seen": test.said, **fields(test, "p_value flagged")} for test in check.tests]
+    return {"flagged": check.flagged, "false_alarm": check.level, "tests": tests}
 
 
-def crafted_lines(check: "CraftedCheck") -> list[str]:
-    """Say what the tests for crafted reports say."""
+def crafted(content: Mapping[str, Any]) -> Record:
+    """Return what the tests for crafted reports say."""
     verdict = "nothing speaks against these reports, which proves nothing: false baskets cannot be told"
-    if check.flagged:
+    if content["flagged"]:
         verdict = "some of these reports are hardly honest"
-    return [
-        f"crafted     {verdict}; a false alarm has a chance of at most {percent_as_given(check.level)}",
-        *(
-            f"            {'! ' if test.flagged else '  '}{test.name}: {test.said} (p ≤ {test.p_value:.2g})"
-            for test in check.tests
-        ),
-    ]
+    columns = [
+        Column("p ≤", "{p_value:.2g}"), Column("", "{mark}", "text"),
+        Column("test for crafted reports", "{name}: {seen}", "name"),
+    ]  # fmt: skip
+    table = Table(columns, [test | {"mark": "!" * test["flagged"]} for test in content["tests"]])
+    said = f"{verdict}; a false alarm has a chance of at most {{false_alarm:given}}"
+    return Record(content, [Say(said, kind="wrong" * content["flagged"]), table])
 
 
 # ---- audits
 
 
-def audit_record(audit: "Audit") -> dict[str, Any]:
-    """Return an audit for ``--json``."""
-    plan, findings = audit.plan, audit.findings
-    return {
-        "plan_id": plan.plan_id if plan else None,
-        "verdict": audit.verdict,
-        "not_decided": count_undecided(findings),
+def audit(done: "Audit", most: int = 15) -> Record:
+    """Return an audit: the verdict and on what, and so many findings at most, the broken ones first."""
+    findings = [fields(each) | {"client": each.client or None} for each in done.findings]
+    plan, request = done.plan, done.request.to_json()
+    gamma = plan and plan.amplification
+    content = {
+        "plan_id": plan and plan.plan_id,
+        "verdict": done.verdict,
+        "not_decided": count_undecided(done.findings),
         "cannot_see": list(CANNOT_SEE),
-        "epsilon": epsilon(plan.amplification) if plan and plan.amplification else None,
-        **audit.request.to_json(),
-        "findings": [
-            {"depth": finding.depth, "client": finding.client or None, **fields(finding, "name verdict said figures")}
-            for finding in findings
-        ],
+        "epsilon": gamma and epsilon(gamma),
+        **request,
+        "false_alarm": float(1 - Fraction(request["confidence"])),
+        "findings": findings,
     }
+    # undecided ones are told, so that no check that was not made hides behind the verdict
+    shown = sorted(findings, key=lambda each: (each["verdict"] != BROKEN, each["verdict"] != UNDECIDED))
+    columns = [Column(name, f"{{{name}}}", "text") for name in ("verdict", "depth", "client")]
+    columns.append(Column("check", "{name}: {said}", "text"))
+    how = f"depth {{depth}}; {_CLIENTS[request['client']]}"
+    if request["depth"] in (ALL, EMPIRICAL):
+        how += "; {trials:#report} asked for, a false alarm with a chance of at most {false_alarm:given}"
+    parts: list[Part] = [_verdict(content), how, "cannot see: " + "; ".join(CANNOT_SEE)]
+    return Record(content, [*parts, Table(columns, shown[:most]), *more(len(shown) - most)], "Audit")
 
 
-def audit_lines(audit: "Audit") -> list[str]:
-    """Return an audit as text: the verdict and on what, then a finding after the other, depth by depth."""
-    count = count_undecided(audit.findings)  # told, so that no check that was not made hides behind the verdict
-    left_out = f", {count} check{'s' * (count != 1)} not made" * (count > 0)
-    lines = [f"{audit.verdict}{left_out}: {_plan_of(audit)}", _request_line(audit)]
-    width = paragraph_width(_WIDTH)
-    lines += wrap("cannot see: " + "; ".join(CANNOT_SEE), width, subsequent_indent=" " * 12)
-    heading = ""
-    for finding in audit.findings:
-        about = finding.depth + (f", {_client(audit, finding.client)}" if finding.client else "")
-        if about != heading:
-            heading = about
-            lines += ["", heading]
-        head = f"  {finding.verdict:<11} {finding.name}: "
-        lines += wrap(finding.said, width, initial_indent=head, subsequent_indent=" " * 14)
-    return lines
-
-
-def _plan_of(audit: "Audit") -> str:
+def _verdict(content: dict[str, Any]) -> Say:
     """Name the plan by its whole id: an officer compares it with another."""
-    if audit.plan is None:
-        return "no usable plan"
-    if audit.plan.amplification is None:
-        return f"plan {audit.plan.plan_id}, no γ stated"
-    return f"plan {audit.plan.plan_id}, ε ≤ {figure_up(epsilon(audit.plan.amplification))} for one report"
-
-
-def _request_line(audit: "Audit") -> str:
-    """Say what was audited, and how."""
-    request = audit.request.to_json()
-    line = f"depth {request['depth']}; {_client(audit, request['client'])}"
-    if request["depth"] not in (ALL, "empirical"):
-        return line
-    alarm = percent_as_given(float(1 - Fraction(request["confidence"])))
-    return f"{line}; {request['trials']:,} reports asked for, a false alarm with a chance of at most {alarm}"
-
-
-def _client(audit: "Audit", client: str) -> str:
-    """Name a client, by the records that it takes."""
-    record = "basket" if audit.plan is None or takes_names(audit.plan) else "record"
-    return _CLIENTS[client].format(record=record)
+    said = "{verdict}" + ", {not_decided:#check} not made" * (content["not_decided"] > 0)
+    if content["plan_id"] is None:
+        return Say(f"{said}: no usable plan", kind="answer")
+    bound = "no γ stated" if content["epsilon"] is None else "ε ≤ {epsilon:up} for one report"
+    return Say(f"{said}: plan {{plan_id}}, {bound}", kind="answer")

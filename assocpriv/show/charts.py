@@ -1,461 +1,82 @@
-"""Charts as SVG: numbers in, markup out.
+"""Charts as SVG: rows of tables in, a :class:`Chart` out, which pages place and notebooks and files hold by itself.
 
-A chart is a picture of what a table beside it says in figures; its title says what it shows to who cannot see it.
-Within a page its colours are those of the page's style, so that dark mode has its own.
-
-What was found in baskets comes as rows of tables and as charts, for the page of a mined table and for the operator's:
-plain objects, as mining and ``rules`` tell them. How they look is in templates/found.html and found.css.
-
-A picture is a chart of its own, by the name of its kind: the SVG of a page with its title, legend, background and
-colours inside. Colours follow light and dark mode. Values stand where a page has variables, which drawing programs do
-not know, and each rule is of this picture's class, so that a notebook which holds it inline keeps its own looks.
+A chart is a picture of what a table beside it says in figures. Its rules stand in templates/charts.css, all below
+the class ``chart``; within a page the colours are the page's. By itself it has them inside, light and dark ones, with
+values in place of variables, which drawing programs do not know.
 """
 
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape, unescape
+from html import escape
 from importlib.resources import files
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from markupsafe import Markup
+from textwrap import wrap
+from typing import Any
 
 from assocpriv.files.atomic import atomic_output
 from assocpriv.promise.errors import FileError
-from assocpriv.show.figures import estimate, names, share, size_name
+from assocpriv.show.figures import names, size_name
 
-_WIDTH, _LEFT, _RIGHT = 720.0, 64.0, 16.0
+_WIDTH, _LEFT, _RIGHT = 440.0, 48.0, 14.0
+_LINE, _LETTERS = 22.0, 44  # of a list of intervals: the height of a line, letters of a name
 _LIFTS = (0.9, 1.1, 2.0, 5.0)  # where one shade ends and the next begins
 _SHADES = ("below", "even", "some", "more", "most")
 SHADED_LEGEND = list(
     zip(("below 0.9", "0.9 to 1.1: as by chance", "1.1 to 2", "2 to 5", "5 and more"), _SHADES, strict=True)
 )
-_LABEL = 20  # letters of a name in a graph
-_NAMES, _LINE, _LETTERS = 330.0, 24.0, 40  # of a list of intervals: room for names, the height of a line
-_EDGES, _NODES = 40, 24  # of the graph
-_LEFTS, _RIGHTS = 20, 11  # of the matrix
-_BAR = 160  # pixels, of an interval drawn in a table
+_EDGES, _NODES, _LABEL = 40, 20, 13  # of the graph: rules, items, letters of one
 MOST_CLASSES, MOST_VALUES = 5, 30  # shown of a column
-_DRAWN = re.compile(r'<svg role="img" viewBox="0 0 720 ([\d.]+)" aria-label="([^"]*)">(.*)</svg>', re.DOTALL)
-_COLOURS = {"light": r"^:root\{([^}]*)\}", "dark": r"dark\)\{:root\{([^}]*)\}"}
-_BACK = "rect.back{fill:var(--back)}.title{font-weight:600}.hint{fill:var(--soft)}"
-_ROW, _LETTER, _SHEET = 20, 6.6, 720  # pixels: a line, a letter of it on average, all of it
+_ROW, _LETTER = 18, 6.2  # pixels of text below a chart: a line, a letter on average
 _UNFIT = re.compile(  # what XML cannot hold, and what turns the direction of names beside it
     "[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u202a-\u202e\u2066-\u2069]"
 )
 
 
-# ---- drawings
-
-
-class Strip(NamedTuple):
-    """Itemsets of one size on a line: their supports, whether each is sure, and the minimum support."""
-
-    name: str
-    supports: Sequence[float]
-    sure: Sequence[bool]
-    asked: float
-
-
-class Interval(NamedTuple):
-    """An itemset's support with its interval; ``truth`` where somebody knows it."""
-
-    name: str
-    support: float
-    low: float
-    high: float
-    sure: bool = True
-    truth: float | None = None
-
-
-class Curves(NamedTuple):
-    """Shares below each edge of intervals, lines of ``(edges, shares)``; the first in a band, ``low`` to ``high``."""
-
-    name: str
-    lines: Sequence[tuple[Sequence[float], Sequence[float]]]
-    low: Sequence[float]
-    high: Sequence[float]
-
-
-class Point(NamedTuple):
-    """A rule: its support, confidence and lift, and what it is called."""
-
-    support: float
-    confidence: float
-    lift: float
-    name: str
-
-
-class Edge(NamedTuple):
-    """A rule between two items, drawn thicker with its confidence."""
-
-    source: int
-    target: int
-    confidence: float
-    lift: float
-    name: str
-
-
-def shade(lift: float) -> str:
-    """Return the class of a lift's colour.
-
-    >>> [shade(lift) for lift in (0.5, 1, 1.5, 3, 50)]
-    ['below', 'even', 'some', 'more', 'most']
-    """
-    return _SHADES[sum(lift >= bound for bound in _LIFTS)]
-
-
-def strips(rows: Sequence[Strip]) -> str:
-    """Draw every size's supports on a line, on one logarithmic axis."""
-    some = [value for row in rows for value in (*row.supports, row.asked) if value > 0]
-    if not some:
-        return ""
-    low, high = _ends(min(some), max(some))
-    height = 40.0 * len(rows) + 34
-    parts = [_axis(low, high, height)]
-    for place, row in enumerate(rows):
-        y, pairs = 40.0 * place + 24, list(zip(row.supports, row.sure, strict=True))
-        parts.append(f'<text x="{_LEFT - 8:g}" y="{y + 4:g}" text-anchor="end">{escape(row.name)}</text>')
-        for name, wanted in (("tick", True), ("tick doubt", False)):
-            spots = {f"{_at(max(each, low), low, high):.0f}" for each, is_sure in pairs if is_sure is wanted}
-            marks = "".join(f"M{x} {y - 9:g}v18" for x in sorted(spots))
-            parts.append(f'<path class="{name}" d="{marks}"/>' if marks else "")
-        if row.asked > 0:
-            x = _at(row.asked, low, high)
-            parts.append(f'<path class="edge even" stroke-dasharray="3 3" d="M{x:.1f} {y - 15:g}v30"/>')
-    return _svg(height, "Supports by itemset size", parts)
-
-
-def _ends(least: float, most: float) -> tuple[float, float]:
-    """Return round ends of a logarithmic axis, 1, 2 or 5 of some power of ten, that hold all."""
-    marks = [start * 10.0**power for power in range(-6, 0) for start in (1, 2, 5)] + [1.0]
-    low = max((mark for mark in marks if mark <= least * 1.000001), default=marks[0])
-    high = min((mark for mark in marks if mark >= most * 0.999999 and mark > low), default=1.0)
-    return min(low, 0.5), high
-
-
-def _at(value: float, low: float, high: float) -> float:
-    share = math.log(value / low) / math.log(high / low)
-    return _LEFT + min(max(share, 0.0), 1.0) * (_WIDTH - _LEFT - _RIGHT)
-
-
-def _axis(low: float, high: float, height: float) -> str:
-    starts = (1, 2, 5) if high <= 100 * low else (1,)
-    parts = []
-    for value in (start * 10.0**power for power in range(-6, 1) for start in starts):
-        if low * 0.999999 <= value <= high * 1.000001:
-            x = _at(value, low, high)
-            parts.append(f'<path class="grid" d="M{x:.1f} 6V{height - 24:g}"/>')
-            middle = min(x, _WIDTH - 20)  # of the last one, which would reach beyond the edge
-            parts.append(f'<text x="{middle:.1f}" y="{height - 8:g}" text-anchor="middle">{100 * value:g}%</text>')
-    return "".join(parts)
-
-
-def intervals(rows: Sequence[Interval], title: str) -> str:
-    """Draw supports with their intervals, a line each, on one axis from 0; circles are the truth."""
-    if not rows:
-        return ""
-    most = max(max(row.high, row.truth or 0.0) for row in rows)
-    left, height = _NAMES, _LINE * len(rows) + 62
-    scale, parts = _from_zero(most, height, title)
-    for place, row in enumerate(rows):
-        y = 42 + _LINE * place
-        low, high, middle = (left + max(value, 0.0) * scale for value in (row.low, row.high, row.support))
-        parts.append(_named(row.name, y))
-        doubt = "" if row.sure else " doubt"
-        wide = max(high - low, 1.0)
-        parts.append(
-            f'<rect class="span{doubt}" x="{low:.1f}" y="{y - 2:g}" width="{wide:.1f}" height="4" rx="2"/>'
-            f'<path class="tick{doubt}" d="M{middle:.1f} {y - 7:g}v14"/>'
-        )
-        if row.truth is not None:
-            parts.append(f'<circle class="truth" cx="{left + row.truth * scale:.1f}" cy="{y:g}" r="4"/>')
-    return _svg(height, title, parts)
-
-
-def _from_zero(most: float, height: float, title: str) -> tuple[float, list[str]]:
-    """Return the pixels of a support of 1, and the title and axis of a list of itemsets."""
-    step = next(c * 10.0**e for e in range(-6, 1) for c in (1, 2, 5) if most <= 8 * c * 10.0**e)
-    scale = (_WIDTH - _NAMES - _RIGHT) / most
-    parts = [f'<text class="title" x="{_RIGHT:g}" y="18">{escape(title)}</text>']
-    for tick in range(int(most / step * 1.0001) + 1):
-        x = _NAMES + tick * step * scale
-        parts.append(f'<path class="grid" d="M{x:.1f} 30V{height - 24:g}"/>')
-        parts.append(f'<text x="{x:.1f}" y="{height - 8:g}" text-anchor="middle">{100 * tick * step:.6g}%</text>')
-    return scale, parts
-
-
-def _named(name: str, y: float) -> str:
-    return f'<text x="{_NAMES - 10:g}" y="{y + 4:g}" text-anchor="end">{escape(_cut(name, _LETTERS))}</text>'
-
-
-def curves(drawing: Curves) -> str:
-    """Draw the shares of people below each value, as lines that rise from 0 to 1, and the band of the first."""
-    edges = drawing.lines[0][0]
-    first, last = edges[0], edges[-1]
-    height = 300.0
-
-    def points(edges: Sequence[float], values: Sequence[float]) -> list[str]:
-        return [
-            f"{_LEFT + (edge - first) / (last - first) * (_WIDTH - _LEFT - _RIGHT):.1f} "
-            f"{_up(min(max(value, 0.0), 1.0), height):.1f}"
-            for edge, value in zip(edges, values, strict=True)
-        ]
-
-    parts = []
-    for quarters in range(5):
-        y, x = _up(quarters / 4, height), _LEFT + quarters / 4 * (_WIDTH - _LEFT - _RIGHT)
-        parts.append(f'<path class="grid" d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}"/>')
-        parts.append(f'<text x="{_LEFT - 8:g}" y="{y + 4:.1f}" text-anchor="end">{25 * quarters}%</text>')
-        value = first + quarters / 4 * (last - first)
-        anchor = ("start", "middle", "middle", "middle", "end")[quarters]
-        parts.append(f'<text x="{x:.1f}" y="{height - 8:g}" text-anchor="{anchor}">{value:,.6g}</text>')
-    if len(drawing.low):
-        around = [*points(edges, drawing.low), *reversed(points(edges, drawing.high))]
-        parts.append(f'<path class="zone band" d="M{"L".join(around)}z"/>')
-    for place, line in enumerate(drawing.lines):
-        parts.append(f'<path class="curve{f" line{place}" if place else ""}" d="M{"L".join(points(*line))}"/>')
-    return _svg(height, f"Shares of people below each value of {drawing.name}", parts)
-
-
-def _cut(name: str, most: int) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
-
-
-def scatter(points: Sequence[Point]) -> str:
-    """Draw rules by support (logarithmic) and confidence, coloured by lift."""
-    drawn = [point for point in points if point.support > 0]
-    if not drawn:
-        return ""
-    height = 360.0
-    low, high = _ends(min(point.support for point in drawn), max(point.support for point in drawn))
-    parts = [_axis(low, high, height)]
-    for tenths in range(0, 11, 2):
-        y = _up(tenths / 10, height)
-        parts.append(f'<path class="grid" d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}"/>')
-        parts.append(f'<text x="{_LEFT - 8:g}" y="{y + 4:.1f}" text-anchor="end">{10 * tenths}%</text>')
-    for point in drawn:
-        x, y = _at(point.support, low, high), _up(point.confidence, height)
-        parts.append(
-            f'<circle class="{shade(point.lift)}" cx="{x:.1f}" cy="{y:.1f}" r="5">'
-            f"<title>{escape(point.name)}</title></circle>"
-        )
-    return _svg(height, "Rules by support, to the right, and confidence, upwards; the colour is the lift", parts)
-
-
-def _up(share: float, height: float) -> float:
-    return height - 34 - share * (height - 50)
-
-
-def graph(items: Sequence[str], edges: Sequence[Edge]) -> str:
-    """Draw items on a circle, and rules between them as arrows."""
-    if not edges:
-        return ""
-    middle, radius = _WIDTH / 2, 190.0
-    height = 2 * radius + 90
-    turns = [2 * math.pi * place / len(items) - math.pi / 2 for place in range(len(items))]
-    spots = [(middle + radius * math.cos(turn), height / 2 + radius * math.sin(turn)) for turn in turns]
-    parts = ['<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" markerHeight="5" orient="auto">'
-             '<path class="tip" d="M0 0L8 4L0 8z"/></marker>']  # fmt: skip
-    for edge in edges:
-        (x, y), (to_x, to_y) = spots[edge.source], spots[edge.target]
-        # bent towards the middle, so that there and back are two lines
-        bend_x, bend_y = (x + to_x + middle) / 3 + (to_y - y) / 12, (y + to_y + height / 2) / 3 - (to_x - x) / 12
-        parts.append(
-            f'<path class="edge {shade(edge.lift)}" stroke-width="{1 + 3 * edge.confidence:.1f}" '
-            f'marker-end="url(#tip)" d="M{x:.1f} {y:.1f}Q{bend_x:.1f} {bend_y:.1f} {to_x:.1f} {to_y:.1f}">'
-            f"<title>{escape(edge.name)}</title></path>"
-        )
-    for name, turn, (x, y) in zip(items, turns, spots, strict=True):
-        side = math.cos(turn)
-        anchor = "middle" if abs(side) < 0.3 else "start" if side > 0 else "end"
-        lift = 16 if math.sin(turn) > 0.7 else -8 if math.sin(turn) < -0.7 else 4
-        parts.append(f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="4"/>')
-        parts.append(
-            f'<text x="{x + 9 * side:.1f}" y="{y + lift:.1f}" text-anchor="{anchor}" unicode-bidi="isolate">'
-            f"{escape(_cut(name, _LABEL))}</text>"
-        )
-    return _svg(height, "Rules as arrows from what somebody has to what is also had", parts)
-
-
-def matrix(lefts: Sequence[str], rights: Sequence[str], cells: Sequence[Edge]) -> str:
-    """Draw rules as squares, a row for each left side and a column for each right one; larger with confidence."""
-    if not cells:
-        return ""
-    top = 44 + 5.0 * max(len(_cut(name, _LABEL)) for name in rights)  # of slanted names
-    wide = min(30.0, (_WIDTH - _NAMES - 60) / len(rights))
-    parts = [_named(name, top + _LINE * place) for place, name in enumerate(lefts)]
-    for place, name in enumerate(rights):
-        x = _NAMES + wide * (place + 0.5)
-        parts.append(
-            f'<text x="{x:.1f}" y="{top - 16:g}" transform="rotate(-45 {x:.1f} {top - 16:g})" unicode-bidi="isolate">'
-            f"{escape(_cut(name, _LABEL))}</text>"
-        )
-    for cell in cells:
-        side = max(4.0, 20.0 * math.sqrt(cell.confidence))
-        x, y = _NAMES + wide * (cell.target + 0.5) - side / 2, top + _LINE * cell.source - side / 2
-        parts.append(
-            f'<rect class="{shade(cell.lift)}" x="{x:.0f}" y="{y:.0f}" width="{side:.0f}" height="{side:.0f}">'
-            f"<title>{escape(cell.name)}</title></rect>"
-        )
-    return _svg(top + _LINE * len(lefts), "Rules by what somebody has, down, and what is also had, across", parts)
-
-
-def _svg(height: float, title: str, parts: Sequence[str]) -> str:
-    return f'<svg role="img" viewBox="0 0 {_WIDTH:g} {height:g}" aria-label="{escape(title)}">{"".join(parts)}</svg>'
-
-
-# ---- rows of tables
-
-
-def itemset_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what is shown of itemsets, all intervals on one scale; each says ``sure``, maybe ``true_support``."""
-    scale = max((row["ci_high"] for row in rows), default=1.0) or 1.0
-    return [
-        {
-            "names": names(row["itemset"]),
-            "size": len(row["itemset"]),
-            "support": estimate(row["support"]),
-            "low": share(row["ci_low"]),
-            "high": share(row["ci_high"]),
-            "bar": _bar(row["ci_low"] / scale, row["ci_high"] / scale, row["support"] / scale),
-            "sure": bool(row["sure"]),
-            "truth": share(row["true_support"]) if "true_support" in row else "",
-        }
-        for row in rows
-    ]
-
-
-def rule_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a rule, its confidence with its interval."""
-    low, high = row["confidence_ci_low"], row["confidence_ci_high"]
-    return {
-        "antecedent": names(row["antecedents"]),
-        "consequent": names(row["consequents"]),
-        "confidence": f"{row['confidence']:.1%}",
-        "low": f"{low:.1%}",
-        "high": f"{high:.1%}",
-        "bar": _bar(low, high, row["confidence"]),
-        "support": estimate(row["support"]),
-        "lift": f"{row['lift']:.2f}",
-        "shade": shade(row["lift"]),
-        "sure": bool(row.get("sure", False)),
-    }
-
-
-def _bar(low: float, high: float, middle: float) -> Markup:
-    """Draw an interval and the estimate in it, as an SVG path: unlike a style, no policy of a page forbids it."""
-    start, end = _pixel(low), _pixel(high)
-    return Markup(f"M{start} 8h{max(end - start, 1)}M{_pixel(middle)} 3v10")
-
-
-def _pixel(part: float) -> int:
-    return round(_BAR * min(max(part, 0.0), 1.0))
-
-
-# ---- charts of finds
-
-
-def supports_chart(min_support: float, marks: Sequence[tuple[int, float, bool]]) -> Markup:
-    """Draw the supports of each size beside the minimum; marks: size, support, whether it is listed."""
-    rows = []
-    for size in sorted({size for size, _, _ in marks}):
-        mine = [(support, is_listed) for each, support, is_listed in marks if each == size]
-        name = size_name(size).removeprefix("single ")
-        name = f"{size} items" if name.startswith("itemsets of") else name
-        rows.append(Strip(name, [support for support, _ in mine], [bool(each) for _, each in mine], min_support))
-    return Markup(strips(rows))
-
-
-def rules_chart(rules: Sequence[Mapping[str, Any]]) -> Markup:
-    """Draw rules by support and confidence."""
-    points = [Point(row["support"], row["confidence"], row["lift"], _name(row)) for row in rules]
-    return Markup(scatter(points))
-
-
-def rules_matrix(rules: Sequence[Mapping[str, Any]]) -> Markup:
-    """Draw the first rules by both sides, of as many sides as there is room for."""
-    lefts: dict[str, int] = {}
-    rights: dict[str, int] = {}
-    cells = []
-    for row in rules:
-        left, right = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
-        if len({*lefts, left}) > _LEFTS or len({*rights, right}) > _RIGHTS:
-            continue
-        source, target = lefts.setdefault(left, len(lefts)), rights.setdefault(right, len(rights))
-        cells.append(Edge(source, target, row["confidence"], row["lift"], _measures(row)))
-        if len(cells) == _EDGES:
-            break
-    return Markup(matrix(list(lefts), list(rights), cells))
-
-
-def rules_graph(rules: Sequence[Mapping[str, Any]]) -> Markup:
-    """Draw the first rules between single items, of as many items as there is room for."""
-    items: dict[str, int] = {}
-    edges = []
-    for row in rules:
-        if len(row["antecedents"]) + len(row["consequents"]) > 2:
-            continue
-        ends = [row["antecedents"][0], row["consequents"][0]]
-        if len({*items, *ends}) > _NODES:
-            continue
-        source, target = (items.setdefault(name, len(items)) for name in ends)
-        edges.append(Edge(source, target, row["confidence"], row["lift"], _name(row)))
-        if len(edges) == _EDGES:
-            break
-    return Markup(graph(list(items), edges))
-
-
-def _name(row: Mapping[str, Any]) -> str:
-    sides = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
-    return f"{' → '.join(sides)}: {_measures(row)}"
-
-
-def _measures(row: Mapping[str, Any]) -> str:
-    return f"confidence {row['confidence']:.1%}, lift {row['lift']:.2f}"
-
-
-def column_chart(
-    name: str,
-    column: Mapping[str, Any],
-    own: Sequence[tuple[str, Mapping[str, Any]]],
-    reach: float,
-    most: int = MOST_VALUES,
-) -> str:
-    """Draw a column: its distribution function, with those of classes, or its commonest values with their shares.
-
-    Intervals of shares reach so many standard errors to either side.
-    """
-    (shown,) = names([name])
-    if "edges" not in column:
-        rows = sorted(
-            (
-                Interval(str(value), part, max(part - reach * error, 0.0), min(part + reach * error, 1.0))
-                for value, part, error in zip(column["values"], column["share"], column["std_error"], strict=True)
-            ),
-            key=lambda row: -row.support,
-        )
-        return intervals(rows[:most], f"Shares of the values of {shown}")
-    band = column.get("distribution") or {"low": (), "high": ()}
-    lines = [(each["edges"], [0.0, *accumulate(each["share"])]) for each in (column, *(of for _, of in own))]
-    return curves(Curves(shown, lines, band["low"], band["high"]))
-
-
-# ---- pictures
-
-
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart, which shows itself in notebooks; ``svg`` is its text."""
+    """A chart, which shows itself in notebooks; ``svg`` is its text. Of nothing it says so.
+
+    ``keys`` are words by the class of what they stand for, ``notes`` sentences; both stand below a chart by itself.
+    """
 
     title: str
-    svg: str = field(repr=False)
+    height: float = field(default=0.0, repr=False)
+    inner: str = field(default="", repr=False)
+    keys: Sequence[tuple[str, str]] = field(default=(), repr=False)
+    notes: Sequence[str] = field(default=(), repr=False)
+    width: float = field(default=_WIDTH, repr=False)
+
+    def __bool__(self) -> bool:
+        """Tell whether there is something to see."""
+        return bool(self.inner)
+
+    def __html__(self) -> str:
+        """Return it as a page places it, which has its colours."""
+        box = f'viewBox="0 0 {self.width:g} {self.height:g}"'
+        return f'<svg class="chart" role="img" {box} aria-label="{escape(self.title)}">{_fit(self.inner)}</svg>'
 
     def _repr_html_(self) -> str:
         return self.svg
+
+    @property
+    def svg(self) -> str:
+        """It by itself: with title, legend, notes, background and colours."""
+        heads, lines = _broken([self.title], 0.8 * self.width), _broken(self.notes, self.width)
+        top = 10 + 16 * len(heads)
+        end = self.height + top + 22
+        said = "".join(_text(16, end + _ROW * place, note, "hint") for place, note in enumerate(lines))
+        below, rows = _legend(self.keys, end + _ROW * len(lines), self.width)
+        size = f'width="{self.width:g}" height="{end + _ROW * (rows + len(lines)) - 8:g}"'
+        box = size.replace('width="', 'viewBox="0 0 ', 1).replace('" height="', " ")
+        title = "".join(_text(16, 18 + 16 * place, line, "title") for place, line in enumerate(heads))
+        return _fit(
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" {size} {box} '
+            f'aria-label="{escape(self.title)}"><style>{_style()}</style><rect class="back" {size}/>'
+            f'{title}<g transform="translate(0 {top})">{self.inner}</g>{said}{below}</svg>'
+        )
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write it as a file of SVG, which browsers, word processors and drawing programs open.
@@ -469,79 +90,266 @@ class Chart:
             stream.write(f"{self.svg}\n".encode())
 
 
-def picture(drawn: str, notes: Sequence[str] = (), keys: Sequence[tuple[str, str]] = ()) -> Chart:
-    """Return a page's chart by itself, with what its caption there says below: sentences, and words by their class.
+NOTHING = Chart("Nothing to draw")
 
-    A chart of nothing says so.
+
+# ---- marks
+
+
+def shade(lift: float) -> str:
+    """Return the class of a lift's colour.
+
+    >>> [shade(lift) for lift in (0.5, 1, 1.5, 3, 50)]
+    ['below', 'even', 'some', 'more', 'most']
     """
-    found = _DRAWN.fullmatch(drawn)
-    if found is None:
-        height, label, inner = 0.0, "Nothing to draw", ""
-    else:
-        height, label, inner = float(found[1]), found[2], found[3]
-    top = 0 if 'class="title"' in inner else 28
-    title = f'<text class="title" x="16" y="18">{label}</text>' if top else ""
-    end = top + height + 14
-    below, rows = _legend(keys, end) if found else ("", 0)
-    said = "".join(
-        f'<text class="hint" x="16" y="{end + _ROW * (rows + place):g}">{escape(note)}</text>'
-        for place, note in enumerate(notes)
-    )
-    tall = f"{end + _ROW * (rows + len(notes)) - 8:g}"
-    size = f'width="{_SHEET}" height="{tall}"'
-    svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="assocpriv" role="img" {size} '
-        f'viewBox="0 0 {_SHEET} {tall}" aria-label="{label}">'
-        f'<style>{_style()}</style><rect class="back" {size}/>'
-        f'{title}<g transform="translate(0 {top})">{inner}</g>{below}{said}</svg>'
-    )
-    return Chart(unescape(label), _UNFIT.sub("\ufffd", svg))
+    return _SHADES[sum(lift >= bound for bound in _LIFTS)]
 
 
-def _legend(keys: Sequence[tuple[str, str]], y: float) -> tuple[str, int]:
+def _fit(svg: str) -> str:
+    return _UNFIT.sub("\ufffd", svg)
+
+
+def _text(x: float, y: float, words: str, name: str = "", anchor: str = "start", more: str = "") -> str:
+    of = f' class="{name}"' if name else ""
+    return f'<text{of} x="{x:.1f}" y="{y:g}" text-anchor="{anchor}"{more}>{escape(words)}</text>'
+
+
+def _cut(name: str, most: int) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def _broken(notes: Sequence[str], width: float) -> list[str]:
+    """Break sentences into lines as wide as a chart."""
+    return [line for note in notes for line in wrap(note, int((width - 32) / _LETTER))]
+
+
+def _shares(height: float) -> list[str]:
+    """Return the axis of shares, upwards."""
+    parts = []
+    for percent in range(0, 101, 25):
+        y = _up(percent / 100, height)
+        parts.append(f'<path class="grid" d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}"/>')
+        parts.append(_text(_LEFT - 6, round(y + 4, 1), f"{percent}%", anchor="end"))
+    return parts
+
+
+def _ends(least: float, most: float) -> tuple[float, float]:
+    """Return round ends of a logarithmic axis, 1, 2 or 5 of some power of ten, that hold all."""
+    marks = [start * 10.0**power for power in range(-6, 0) for start in (1, 2, 5)] + [1.0]
+    low = max((mark for mark in marks if mark <= least * 1.000001), default=marks[0])
+    high = min((mark for mark in marks if mark >= most * 0.999999 and mark > low), default=1.0)
+    return min(low, 0.5), high
+
+
+def _at(value: float, low: float, high: float) -> float:
+    share = math.log(max(value, low) / low) / math.log(high / low)
+    return _LEFT + min(share, 1.0) * (_WIDTH - _LEFT - _RIGHT)
+
+
+def _up(share: float, height: float) -> float:
+    return height - 34 - share * (height - 50)
+
+
+def _axis(low: float, high: float, height: float) -> str:
+    starts = (1, 2, 5) if high <= 50 * low else (1,)
+    parts = []
+    for value in (start * 10.0**power for power in range(-6, 1) for start in starts):
+        if low * 0.999999 <= value <= high * 1.000001:
+            x = _at(value, low, high)
+            parts.append(f'<path class="grid" d="M{x:.1f} 6V{height - 24:g}"/>')
+            parts.append(_text(min(x, _WIDTH - 20), height - 8, f"{100 * value:g}%", anchor="middle"))
+    return "".join(parts)
+
+
+def _legend(keys: Sequence[tuple[str, str]], y: float, width: float) -> tuple[str, int]:
     """Return words beside dots, or lines, of their class, as many on a line as it has room for; and the lines."""
     parts, x, rows = list[str](), 16.0, 0
     for words, name in keys:
         wide = 34 + _LETTER * len(words)
-        if x > 16 and x + wide > _SHEET:
+        if x > 16 and x + wide > width:
             x, rows = 16.0, rows + 1
         at = y + _ROW * rows
-        line = f'<path class="{name}" d="M{x:.0f} {at - 4:g}h12"/>'
-        parts.append(
-            line if name.startswith("curve") else f'<circle class="{name}" cx="{x + 6:.0f}" cy="{at - 4:g}" r="5"/>'
-        )
-        parts.append(f'<text x="{x + 17:.0f}" y="{at:g}">{escape(words)}</text>')
+        line, dot = f'd="M{x:.0f} {at - 4:g}h12"', f'cx="{x + 6:.0f}" cy="{at - 4:g}" r="5"'
+        is_line = name.startswith("line")
+        parts.append(f'<path class="curve {name}" {line}/>' if is_line else f'<circle class="{name}" {dot}/>')
+        parts.append(_text(x + 17, at, words))
         x += wide
     return "".join(parts), rows + bool(keys)
 
 
 def _style() -> str:
-    """Return the rules of the pages' charts with their colours: light ones, and dark ones where those are wanted."""
+    """Return the rules of charts with values for their colours: light ones, and dark ones where those are wanted."""
     folder = files("assocpriv.show") / "templates"
-    texts = [(folder / name).read_text(encoding="utf-8") for name in ("style.css", "charts.css")]
-    rules = [line for line in texts[1].splitlines() if not line.startswith((":root", "@media", "svg"))]
-    own = ["text{fill:var(--ink)}", *rules, _BACK]
-    of = {
-        mode: dict(pair.split(":") for text in texts for pair in _first(pattern, text).split(";") if pair[:2] == "--")
-        for mode, pattern in _COLOURS.items()
-    }
-    always = _filled("\n".join(own), of["light"])
-    dark = _filled("\n".join(rule for rule in own if "var(" in rule), of["dark"])
-    shape = ".assocpriv{max-width:100%;height:auto;font:13px system-ui,sans-serif}"
-    return f"{shape}\n{always}\n@media (prefers-color-scheme:dark){{{dark}}}"
+    rules, page = ((folder / name).read_text(encoding="utf-8") for name in ("charts.css", "style.css"))
+    light, dark = (
+        dict(re.findall(r"(--[\w-]+):([^;}]+)", block)) for block in re.findall(r":root\{([^}]*)\}", page)[:2]
+    )
+    rules = rules.replace("\n", "")
+    coloured = "".join(re.findall(r"[^{}]+\{[^{}]*var\([^{}]*\}", rules))
+    return f"{_coloured(rules, light)}@media (prefers-color-scheme:dark){{{_coloured(coloured, dark)}}}"
 
 
-def _first(pattern: str, text: str) -> str:
-    found = re.search(pattern, text, re.MULTILINE)
-    return found.group(1) if found else ""
+def _coloured(rules: str, colours: Mapping[str, str]) -> str:
+    return re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]], rules)
 
 
-def _filled(rules: str, colours: Mapping[str, str]) -> str:
-    """Return rules for what is within a picture, with values in place of variables; marks of pages' text have none."""
-    said = []
-    for selectors, body in re.findall(r"([^{}\s][^{}]*)\{([^}]*)\}", rules):
-        inside = [
-            f".assocpriv {each}" for each in selectors.split(",") if not each.startswith(".key") and ":" not in each
+# ---- itemsets
+
+
+def supports_chart(min_support: float, marks: Sequence[tuple[int, float, bool]]) -> Chart:
+    """Draw the supports of each size on a line, on one logarithmic axis; marks: size, support, whether it is listed."""
+    some = [value for _, value, _ in marks if value > 0]
+    if not some:
+        return NOTHING
+    low, high = _ends(min([*some, *([min_support] if min_support > 0 else [])]), max(*some, min_support))
+    sizes = sorted({size for size, _, _ in marks})
+    height = 36.0 * len(sizes) + 34
+    parts = [_axis(low, high, height)]
+    for place, size in enumerate(sizes):
+        y, name = 36.0 * place + 22, size_name(size).removeprefix("single ").replace("itemsets of ", "of ")
+        parts.append(_text(_LEFT - 6, y + 4, name, anchor="end"))
+        for mark, wanted in (("tick", True), ("tick doubt", False)):
+            spots = {round(_at(each, low, high)) for of, each, is_listed in marks if of == size and is_listed is wanted}
+            drawn = "".join(f"M{x} {y - 8:g}v16" for x in sorted(spots))
+            parts.append(f'<path class="{mark}" d="{drawn}"/>' if drawn else "")
+        if min_support > 0:
+            x = _at(min_support, low, high)
+            parts.append(f'<path class="edge even" stroke-dasharray="3 3" d="M{x:.1f} {y - 13:g}v26"/>')
+    return Chart("Supports by itemset size", height, "".join(parts))
+
+
+def intervals(rows: Sequence[Mapping[str, Any]], title: str) -> Chart:
+    """Draw supports with their intervals, a line each, on one axis from 0.
+
+    A row has ``name``, ``support``, ``ci_low``, ``ci_high``, and maybe ``listed`` (pale where not) and
+    ``true_support``, a circle.
+    """
+    if not rows:
+        return NOTHING
+    most = max(max(min(row["ci_high"], 1.0), row.get("true_support", 0.0)) for row in rows)
+    height = _LINE * len(rows) + 40
+    step = next(c * 10.0**e for e in range(-6, 1) for c in (1, 2, 5) if most <= 5 * c * 10.0**e)
+    shown = [_cut(row["name"], _LETTERS) for row in rows]
+    left = 14 + 6.8 * max(map(len, shown))  # for names
+    width = max(_WIDTH, left + 240)
+    scale, parts = (width - left - _RIGHT - 12) / most, []
+    for tick in range(int(most / step * 1.0001) + 1):
+        x = left + tick * step * scale
+        parts.append(f'<path class="grid" d="M{x:.1f} 6V{height - 24:g}"/>')
+        parts.append(_text(x, height - 8, f"{100 * tick * step:.6g}%", anchor="middle"))
+    for place, row in enumerate(rows):
+        y, doubt = 20 + _LINE * place, "" if row.get("listed", True) else " doubt"
+        low, at, high = (left + min(max(row[each], 0.0), 1.0) * scale for each in ("ci_low", "support", "ci_high"))
+        parts.append(_text(left - 8, y + 4, shown[place], anchor="end"))
+        parts.append(
+            f'<rect class="span{doubt}" x="{low:.1f}" y="{y - 2:g}" width="{max(high - low, 1):.1f}" height="4"/>'
+            f'<path class="tick{doubt}" d="M{at:.1f} {y - 7:g}v14"/>'
+        )
+        if "true_support" in row:
+            parts.append(f'<circle class="truth" cx="{left + row["true_support"] * scale:.1f}" cy="{y:g}" r="4"/>')
+    return Chart(title, height, "".join(parts), width=width)
+
+
+# ---- rules
+
+
+def rules_chart(rules: Sequence[Mapping[str, Any]]) -> Chart:
+    """Draw rules by support (logarithmic) and confidence, coloured by lift."""
+    drawn = [row for row in rules if row["support"] > 0]
+    if not drawn:
+        return NOTHING
+    height = 300.0
+    low, high = _ends(min(row["support"] for row in drawn), max(row["support"] for row in drawn))
+    parts = [_axis(low, high, height), *_shares(height)]
+    for row in drawn:
+        x, y = _at(row["support"], low, high), _up(row["confidence"], height)
+        title = f"<title>{escape(_rule(row))}</title>"
+        parts.append(f'<circle class="{shade(row["lift"])}" cx="{x:.1f}" cy="{y:.1f}" r="4.5">{title}</circle>')
+    return Chart("Rules by support and confidence", height, "".join(parts))
+
+
+def rules_graph(rules: Sequence[Mapping[str, Any]]) -> Chart:
+    """Draw the first rules between single items, of as many items as there is room for, as arrows on a circle."""
+    items: dict[str, int] = {}
+    edges: list[tuple[int, int, Mapping[str, Any]]] = []
+    for row in rules:
+        ends = [*row["antecedents"], *row["consequents"]]
+        if len(ends) == 2 and len({*items, *ends}) <= _NODES and len(edges) < _EDGES:
+            source, target = (items.setdefault(name, len(items)) for name in ends)
+            edges.append((source, target, row))
+    if not edges:
+        return NOTHING
+    middle, radius = _WIDTH / 2, 112.0
+    height = 2 * radius + 70
+    turns = [2 * math.pi * place / len(items) - math.pi / 2 for place in range(len(items))]
+    spots = [(middle + radius * math.cos(turn), height / 2 + radius * math.sin(turn)) for turn in turns]
+    parts = ['<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" markerHeight="5" orient="auto">'
+             '<path class="tip" d="M0 0L8 4L0 8z"/></marker>']  # fmt: skip
+    for source, target, row in edges:
+        (x, y), (to_x, to_y) = spots[source], spots[target]
+        # bent towards the middle, so that there and back are two lines
+        bend_x, bend_y = (x + to_x + middle) / 3 + (to_y - y) / 12, (y + to_y + height / 2) / 3 - (to_x - x) / 12
+        parts.append(
+            f'<path class="edge {shade(row["lift"])}" stroke-width="{1 + 2 * row["confidence"]:.1f}" '
+            f'marker-end="url(#tip)" d="M{x:.1f} {y:.1f}Q{bend_x:.1f} {bend_y:.1f} {to_x:.1f} {to_y:.1f}">'
+            f"<title>{escape(_rule(row))}</title></path>"
+        )
+    for name, turn, (x, y) in zip(items, turns, spots, strict=True):
+        side = math.cos(turn)
+        anchor = "middle" if abs(side) < 0.3 else "start" if side > 0 else "end"
+        lift = 16 if math.sin(turn) > 0.7 else -8 if math.sin(turn) < -0.7 else 4
+        parts.append(f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>')
+        parts.append(_text(x + 8 * side, round(y + lift, 1), _cut(name, _LABEL), "", anchor, ' unicode-bidi="isolate"'))
+    return Chart("Rules as arrows from what somebody has to what is also had", height, "".join(parts))
+
+
+def _rule(row: Mapping[str, Any]) -> str:
+    sides = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
+    return f"{' → '.join(sides)}: confidence {row['confidence']:.1%}, lift {row['lift']:.2f}"
+
+
+# ---- columns
+
+
+def column_chart(
+    name: str, column: Mapping[str, Any], own: Sequence[tuple[str, Mapping[str, Any]]], reach: float, most: int
+) -> Chart:
+    """Draw a column: its distribution function, with those of classes, or its commonest values with their shares.
+
+    Intervals of shares reach so many standard errors to either side.
+    """
+    (shown,) = names([name])
+    if "edges" not in column:
+        rows = [
+            {"name": str(value), "support": share, "ci_low": share - reach * error, "ci_high": share + reach * error}
+            for value, share, error in zip(column["values"], column["share"], column["std_error"], strict=True)
         ]
-        said.append(f"{','.join(inside)}{{{re.sub(r';background:[^;]*', '', body)}}}")
-    return re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name.group(1)], "".join(said))
+        rows.sort(key=lambda row: -row["support"])
+        return intervals(rows[:most], f"Shares of the values of {shown}")
+    return _curves(shown, column.get("distribution"), [column, *(of for _, of in own)])
+
+
+def _curves(name: str, band: Mapping[str, Any] | None, columns: Sequence[Mapping[str, Any]]) -> Chart:
+    """Draw the shares of people below each value, as lines that rise from 0 to 1, and the band of the first."""
+    edges, height = columns[0]["edges"], 260.0
+    first, last = edges[0], edges[-1]
+
+    def points(edges: Sequence[float], values: Sequence[float]) -> list[str]:
+        return [
+            f"{_LEFT + (edge - first) / (last - first) * (_WIDTH - _LEFT - _RIGHT):.1f} "
+            f"{_up(min(max(value, 0.0), 1.0), height):.1f}"
+            for edge, value in zip(edges, values, strict=True)
+        ]
+
+    parts = _shares(height)
+    for quarters in range(5):
+        x = _LEFT + quarters / 4 * (_WIDTH - _LEFT - _RIGHT)
+        anchor = ("start", "middle", "middle", "middle", "end")[quarters]
+        parts.append(_text(x, height - 8, f"{first + quarters / 4 * (last - first):,.6g}", anchor=anchor))
+    if band:
+        around = [*points(edges, band["low"]), *reversed(points(edges, band["high"]))]
+        parts.append(f'<path class="zone band" d="M{"L".join(around)}z"/>')
+    for place, column in enumerate(columns):
+        line = points(column["edges"], [0.0, *accumulate(column["share"])])
+        parts.append(f'<path class="curve{f" line{place}" if place else ""}" d="M{"L".join(line)}"/>')
+    return Chart(f"Shares of people below each value of {name}", height, "".join(parts))

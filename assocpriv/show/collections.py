@@ -1,286 +1,347 @@
-"""A collection, from its catalogue to its folder of reports, as text for a person or as JSON content.
+"""A collection, from its catalogue to its folder of reports, as records.
 
-Catalogues: what is odd about one. They get published, so their names may be shown. Sending: what became of a device's
-report, and of those that waited. Gathering: what a run came to. Then a collection's keys, what its folder holds, and
-what a device told.
+Catalogues: what is odd about one. They get published, so their names may be shown. Randomizing: what was left out of
+baskets, and what sampling loses of them. Devices: what became of a report, and of those that waited, and what all that
+it sent can have told; the client in JavaScript says that in the same words (clients/js/src/device/told.js), and
+tests/vectors/devices.json holds them together. Gathering: what a run came to. Then a collection's keys, and what its
+folder holds. It loads no room of the server.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.promise.breaches import format_bound
+from assocpriv.planning.sampling_loss import SamplingLoss, describe_loss, sampling_loss
+from assocpriv.promise.breaches import highest_posterior
 from assocpriv.promise.errors import counted
-from assocpriv.show.figures import fields
+from assocpriv.show.figures import chance_up, fields, plain
+from assocpriv.show.record import Column, Facts, Part, Record, Say, Table
 
 if TYPE_CHECKING:
     from assocpriv.client.ledger import DeviceReport
+    from assocpriv.client.ledger_book import Told
     from assocpriv.client.sending import SentReport, SentWaiting
+    from assocpriv.client.transactions import BasketCounts
     from assocpriv.collect.folder import CollectionStatus
     from assocpriv.collect.gather import Gathered, Refusal
     from assocpriv.collect.keys import SourceKey
     from assocpriv.files.plans import CatalogueCheck
+    from assocpriv.plans.baskets import Plan
     from assocpriv.simulation.samples import CatalogueDraft, CatalogueUse
 
 _SHOWN = 20  # of what was refused
 _NAMES_SHOWN = 5  # groups of twins
+_PLANS_SHOWN = 3  # of what a device told
+_PRIOR = Fraction(1, 100)  # a belief that everybody can picture
+_KEY = "number name quota revoked"
 
 
 # ---- catalogues
 
 
-def draft_record(draft: "CatalogueDraft", output: Any) -> dict[str, Any]:
-    """Return a draft as JSON content."""
-    return {
-        "items": len(draft.catalogue),
-        "baskets": draft.baskets,
-        "rare": draft.rare,
-        "share": draft.share,
-        "rewritten": draft.rewritten,
-        "twins": [list(group) for group in draft.twins],
-        "names": list(draft.catalogue) if output is None else None,
-        "output": None if output is None else str(output),
+def draft(made: "CatalogueDraft", output: Any) -> Record:
+    """Return what a catalogue was made of, and what to look at; its names, unless they are written to a file."""
+    content = fields(made, "baskets rare share rewritten twins") | {
+        "items": len(made.catalogue),
+        "names": list(made.catalogue) if output is None else None,
+        "output": output and str(output),
     }
-
-
-def draft_talk(draft: "CatalogueDraft") -> list[str]:
-    """Say what a catalogue was made of, and what to look at."""
-    source = f"{counted(draft.baskets, 'basket')}, " if draft.baskets else ""
-    lines = [f"{source}{counted(len(draft.catalogue), 'item')}"]
-    if draft.rare:
-        lines.append(
-            f"{counted(draft.rare, 'rarer name')} left out; the catalogue's items are {draft.share:.0%} of all, so as "
-            "many of a basket's items stay on average (plan --mean-size)"
+    notes: list[Part] = ["{baskets:#basket}, {items:#item}" if made.baskets else "{items:#item}"]
+    if made.rare:
+        notes.append(
+            "{rare:#rarer name} left out; the catalogue's items are {share:.0%} of all, so as many of a basket's items "
+            "stay on average (plan --mean-size)"
         )
-    if draft.rewritten:
-        lines.append(
-            f"warning: {counted(draft.rewritten, 'name')} put into Unicode form NFC with single blanks; baskets that "
-            "write them otherwise do not match"
-        )
-    return [*lines, *_twin_lines(draft.twins)]
+    if made.rewritten:
+        notes.append(Say(
+            "{rewritten:#name} put into Unicode form NFC with single blanks; baskets that write them otherwise do not "
+            "match", kind="wrong",
+        ))  # fmt: skip
+    said: Part = "{items:#name} written to {output}; they get published: read them first"
+    if output is None:
+        said = Say("{lines}", {"lines": "\n".join(made.catalogue)})
+    return Record(content, [said], notes=[*notes, *_twins(made.twins)])
 
 
-def check_record(check: "CatalogueCheck", use: "CatalogueUse | None") -> dict[str, Any]:
-    """Return a check as JSON content."""
-    return {
-        "items": len(check.catalogue),
-        "odd": list(check.odd),
-        "twins": [list(group) for group in check.twins],
-        "baskets": None if use is None else use.baskets,
-        "unknown": None if use is None else use.unknown,
-        "unused": None if use is None else use.unused,
-    }
-
-
-def check_lines(check: "CatalogueCheck", use: "CatalogueUse | None") -> list[str]:
-    """Say what is odd about a catalogue, and how baskets fit it."""
-    lines = [f"{counted(len(check.catalogue), 'item')}, all names distinct"]
-    if check.odd:
-        lines.append(
-            f"warning: {counted(len(check.odd), 'name')} not in Unicode form NFC with single blanks, as "
-            f"{check.odd[0]!r}"
-        )
-    lines += _twin_lines(check.twins)
-    if not check.odd and not check.twins:
-        lines.append("no names that people may take for one")
+def check(checked: "CatalogueCheck", use: "CatalogueUse | None") -> Record:
+    """Return what is odd about a catalogue, and how baskets fit it."""
+    used = dict.fromkeys(("baskets", "unknown", "unused")) if use is None else fields(use)
+    content = {"items": len(checked.catalogue), **fields(checked, "odd twins"), **used}
+    odd = "{count:#name} not in Unicode form NFC with single blanks, as {odd[0]!r}"
+    parts: list[Part] = [
+        "{items:#item}, all names distinct",
+        *[Say(odd, {"count": len(checked.odd)}, "wrong")] * bool(checked.odd),
+        *_twins(checked.twins),
+    ]
+    parts += ["no names that people may take for one"] * (not checked.odd and not checked.twins)
     if use is not None:
-        lines.append(
-            f"{counted(use.baskets, 'basket')}: {counted(use.unknown, 'item')} not in the catalogue; "
-            f"{counted(use.unused, 'name')} of it in none of them"
-        )
-    return lines
+        parts.append("{baskets:#basket}: {unknown:#item} not in the catalogue; {unused:#name} of it in none of them")
+    return Record(content, parts)
 
 
-def _twin_lines(twins: Sequence[tuple[str, ...]]) -> list[str]:
-    """Warn of names that people may take for one."""
-    if not twins:
-        return []
-    shown = [f"  {' | '.join(group)}" for group in twins[:_NAMES_SHOWN]]
-    more = [f"  … and {counted(len(twins) - _NAMES_SHOWN, 'group')} more"] if len(twins) > _NAMES_SHOWN else []
-    groups = counted(len(twins), "group")
-    return [
-        f"warning: {groups} of names differ in case, Unicode form or blanks only (shown, as a",
-        "catalogue gets published):",
-        *shown,
-        *more,
-    ]
+def _twins(twins: Sequence[tuple[str, ...]]) -> list[Part]:
+    """Warn of names that people may take for one; they are shown, as a catalogue gets published."""
+    shown, more = "; ".join(" | ".join(group) for group in twins[:_NAMES_SHOWN]), len(twins) - _NAMES_SHOWN
+    said = "{count:#group} of names differ only in case, Unicode form or blanks: {shown}"
+    said += "; and {more:#group} more" * (more > 0)
+    return [Say(said, {"count": len(twins), "shown": shown, "more": more}, "wrong")] if twins else []
 
 
-# ---- sending
+# ---- randomizing
 
 
-def sent_record(sent: "SentReport") -> dict[str, Any]:
-    """Return what became of a report, for ``--json``."""
-    return {
-        **fields(sent, "state plan_id new report_bytes spent left"),
-        "amplification": sent.amplification and format_bound(sent.amplification),
+def randomized(done: "BasketCounts", plan: "Plan", output: Any) -> Record:
+    """Return what was written of baskets; its notes say what was left out or merged, and what sampling loses."""
+    loss = sampling_loss(done.sizes, plan)
+    content = {
+        **fields(plan, "plan_id report_bytes reports_per_person"),
+        **fields(done.read, "baskets unknown_dropped repeats_merged empty_kept"),
+        "reports": done.reported,
+        "without_items": max(done.empty - done.read.empty_kept, 0),
+        "people": done.people,
+        "left_out": done.read.baskets - done.reported,
+        **loss_content(loss),
     }
+    said = {
+        "unknown_dropped": "items outside the catalogue dropped",
+        "repeats_merged": "repeated items merged",
+        "empty_kept": "empty baskets kept",
+    }
+    notes: list[Part] = [f"{{{name}:#}} {what}" for name, what in said.items() if content[name]]
+    if content["without_items"]:
+        # where a plan leaves names out, as a short list does, that is no sign of a wrong format
+        expected = plan.names.others == "drop"
+        line = "{without_items:#} of {baskets:#} baskets hold none of the catalogue's items"
+        notes.append(line if expected else Say(f"{line}; check the format", kind="wrong"))
+    most = "{reports_per_person:#basket}"
+    notes.append(
+        f"every basket counts as another person's; the promise is for {most} of one: --person COLUMN says whose it is"
+        if done.people is None
+        else f"at most {most} of each person is reported, of {{people:#}} people; {{left_out:#}} left out"
+    )
+    written = Say("{reports:#report} of {report_bytes:#byte} written to {output}", {"output": output})
+    return Record(content, [written], notes=[*notes, *loss_parts(loss)])
 
 
-def sent_lines(sent: "SentReport", url: str) -> list[str]:
-    """Say what became of a report."""
-    made = "a new report" if sent.new else "the report made before"
-    state = f"sent to {url}" if sent.state == "sent" else f"which {url} has already"
-    return [
-        f"{made}, {counted(sent.report_bytes, 'byte')}, {state}",
-        f"of plan {sent.plan_id[:16]}… this device has made {counted(sent.spent, 'report')}; left: {sent.left}",
-        *([sent.unbounded] if sent.unbounded else []),
+def loss_content(loss: SamplingLoss) -> dict[str, Any]:
+    """Return what sampling loses of baskets' supports, as JSON content."""
+    return {"sampled_baskets": loss.sampled, "expected_support_lost": plain(loss.shares)}
+
+
+def loss_parts(loss: SamplingLoss) -> list[Part]:
+    """Say it; much of it is warned of."""
+    lines, warnings = describe_loss(loss)
+    return [*lines, *(Say(line, kind="wrong") for line in warnings)]
+
+
+# ---- devices
+
+
+def device(report: "DeviceReport", output: Path) -> Record:
+    """Return a device's report, whose bytes are in a file, and how many more the device may make."""
+    about = fields(report.plan, "plan_id report_bytes unbounded")
+    if report.plan.amplification is not None:
+        about["unbounded"] = None
+    return _report(report, about, "written to {place}", output)
+
+
+def sent(done: "SentReport", url: str) -> Record:
+    """Return what became of a report that was to be sent."""
+    about = fields(done, "state plan_id report_bytes") | {"unbounded": done.unbounded or None}
+    return _report(done, about, "sent to {place}" if done.state == "sent" else "which {place} has already", url)
+
+
+def _report(done: "DeviceReport | SentReport", about: dict[str, Any], said: str, place: Any) -> Record:
+    content = about | fields(done, "new spent left amplification")
+    made = "a new report" if done.new else "the report made before"
+    parts: list[Part] = [
+        Say(f"{made}, {{report_bytes:#byte}}, {said}", {"place": place}),
+        "of plan {plan_id:id} this device has made {spent:#report}; left: {left:#}",
+        *["all that this device told has γ ≤ {amplification:up}"] * (done.amplification is not None),
+        *["{unbounded}"] * (content["unbounded"] is not None),
     ]
+    return Record(content, parts)
 
 
-def waiting_record(sent: "SentWaiting") -> dict[str, Any]:
-    """Return what became of the reports that waited, for ``--json``."""
-    return fields(sent, "sent other_plans")
+def waiting(done: "SentWaiting", url: str) -> Record:
+    """Return what became of the reports that waited."""
+    others = ["{other_plans:#report} of other plans, which are not collected there: kept"] * (done.other_plans > 0)
+    return Record(fields(done), [Say("{sent:#report} sent to {url}", {"url": url}), *others])
 
 
-def waiting_lines(sent: "SentWaiting", url: str) -> list[str]:
-    """Say what became of the reports that waited."""
-    others = f"{counted(sent.other_plans, 'report')} of other plans, which are not collected there: kept"
-    return [f"{counted(sent.sent, 'report')} sent to {url}", *([others] if sent.other_plans else [])]
+# ---- what a device told
+
+
+def told(found: "Told") -> Record:
+    """Return how many reports of which plans were made, and what all of them can have told at most."""
+    gamma = found.stated_amplification
+    content = fields(found, "plans reports unstated outside stated_amplification stated_epsilon left left_epsilon") | {
+        "stated": found.reports - found.unstated,
+        "prior": plain(_PRIOR),
+        "stated_posterior": gamma and plain(highest_posterior(_PRIOR, gamma)),
+        "amplification_limit": found.limit and plain(found.limit.amplification_limit),
+    }
+    tells = " ".join([*_bounds(content), *_left(content)])
+    return Record(content, [_made(content["plans"]), *([tells] if tells else [])])
+
+
+def _made(plans: list[dict[str, Any]]) -> Say:
+    """Say how many reports were made, under which plans."""
+    said = "This device has made {reports:#report}"
+    if len(plans) < 2:
+        return Say(f"{said}, under plan {{plans[0][plan_id]:.12}}." if plans else f"{said}, so it has told nothing.")
+    shown = range(min(len(plans), _PLANS_SHOWN))
+    parts = [f"{{plans[{k}][reports]:#}} under plan {{plans[{k}][plan_id]:.12}}" for k in shown]
+    rest = plans[_PLANS_SHOWN:]
+    parts += ["{more:#} under {others:#other plan}"] if rest else []
+    return Say(f"{said}: {', '.join(parts)}.", {"more": sum(each["reports"] for each in rest), "others": len(rest)})
+
+
+def _bounds(content: Mapping[str, Any]) -> Iterator[str]:
+    """Say what nothing bounds, then what γ bounds: as ε, and as what becomes of a belief."""
+    within = ""
+    if content["unstated"]:
+        yield "Nothing bounds what {unstated:#report} can have told, for no γ is stated."
+    if content["outside"]:
+        yield "Nothing bounds what {outside:#report} can have told outside γ, as in a column in clear."
+        within = " within γ"
+    if not content["stated"]:
+        return
+    one = content["stated"] == 1
+    who = "It" if one else "Together they"
+    if content["unstated"]:
+        who = "The other report" if one else "The other {stated:#report}"
+    most, then = "nearly everything", "may be certain of it"
+    if content["stated_epsilon"] is not None:
+        most = "at most ε = {stated_epsilon:up}"
+        if chance_up(Fraction(content["stated_posterior"])) != "certainty":
+            then = "thinks it at most {stated_posterior:chance} likely"
+    yield f"{who} can have told {most}{within}: whoever thought something about you {{prior:chance}} likely {then} now."
+
+
+def _left(content: Mapping[str, Any]) -> Iterator[str]:
+    """Say what the limit of the device leaves, if it has one."""
+    if content["amplification_limit"] is None:
+        return
+    if content["left"] is None:
+        yield "No limit can hold for this device any more."
+    elif not content["left_epsilon"]:
+        yield "Under the limit of this device nothing is left to tell."
+    else:
+        further = "further " * (content["reports"] > 0)
+        yield f"Under the limit of this device {further}reports may tell less than ε = {{left_epsilon:down}} in all."
 
 
 # ---- gathering
 
 
-def gathered_record(done: "Gathered") -> dict[str, Any]:
-    """Return what was gathered and refused, for ``--json``; the plan's id stands at the top if there is one plan."""
+def gathered(done: "Gathered") -> Record:
+    """Return what was gathered into which collections; its notes name what was refused, and files that came again.
+
+    The plan's id stands at the top of the content if there is one plan.
+    """
     ids = [each.plan.plan_id for each in done.collections]
-    return {
-        "plan_id": ids[0] if len(ids) == 1 else None,
-        "gathered": done.gathered,
-        "repeated": done.repeated,
-        "reports": sum(each.reports for each in done.collections),
-        "refused_count": done.refused_count,
-        "refused": [fields(each, "file reason") for each in done.refused],
-        "collections": [
-            {"plan_id": each.plan.plan_id, "path": str(each.path), **fields(each, "gathered repeated reports")}
-            for each in done.collections
-        ],
-    }
-
-
-def gathered_lines(done: "Gathered") -> list[str]:
-    """Say what was gathered, what the collections hold now, and where the files are."""
-    lines = [
-        f"{counted(each.gathered, 'report')} gathered into {each.path}, which holds {each.reports:,} now; "
-        f"plan {each.plan.plan_id[:16]}…"
+    collections = [
+        {"plan_id": each.plan.plan_id, "path": str(each.path), **fields(each, "gathered repeated reports")}
         for each in done.collections
-        if each.reports
     ]
+    content = {
+        "plan_id": ids[0] if len(ids) == 1 else None,
+        **fields(done, "gathered repeated refused refused_count"),
+        "reports": sum(each.reports for each in done.collections),
+        "collections": collections,
+    }
+    said = "{gathered:#report} gathered into {path}, which holds {reports:#} now; plan {plan_id:id}"
+    parts: list[Part] = [Record(each, [said]) for each in collections if each["reports"]]
     if not done.gathered and not done.repeated and not done.refused_count:
-        return [*lines, "nothing to do: there was no file to gather"]
+        parts.append("nothing to do: there was no file to gather")
     if done.gathered:
-        lines.append("the files gathered are removed: the collection has their bytes, and nothing else of them")
-    return lines
+        parts.append("the files gathered are removed: the collection has their bytes, and nothing else of them")
+    return Record(content, parts, notes=_refused(done))
 
 
-def refused_lines(done: "Gathered") -> list[str]:
-    """Name what was refused, one a line, and say where it is; then how many files came again."""
-    shown = [_refused(each) for each in done.refused[:_SHOWN]]
-    rest = done.refused_count - len(shown)
-    again = f"{counted(done.repeated, 'file')} removed without counting: reports under their names were gathered before"
-    return shown + [f"and {rest:,} more"] * (rest > 0) + [again] * (done.repeated > 0)
+def _refused(done: "Gathered") -> list[Part]:
+    """Name what was refused and say where it is; then how many files came again."""
+    notes = [Say("left where it is: {refusal}", {"refusal": _refusal(each)}, "wrong") for each in done.refused[:_SHOWN]]
+    more = done.refused_count - len(notes)
+    notes += [Say("and {more:#} more", {"more": more}, "wrong")] * (more > 0)
+    again = "{repeated:#file} removed without counting: reports under their names were gathered before"
+    return [*notes, *[Say(again, kind="wrong")] * (done.repeated > 0)]
 
 
 def failure(done: "Gathered") -> str:
-    """Say that something was there and none of it could be gathered; empty where that is not so."""
-    if done.gathered or done.repeated or not done.refused_count:
+    """Say why nothing could be gathered of what was there; empty where something was, or nothing was there."""
+    if done.gathered or done.repeated or not done.refused:
         return ""
-    if done.refused_count == 1:
-        return f"nothing was gathered; {_refused(done.refused[0])}"
-    return f"nothing was gathered: none of {done.refused_count:,} is a report of the plan"
+    more = done.refused_count - 1
+    others = f"; {counted(more, 'other file')} refused, too" if more else ""
+    return f"nothing was gathered: {_refusal(done.refused[0])}{others}"
 
 
-def _refused(refusal: "Refusal") -> str:
+def _refusal(refusal: "Refusal") -> str:
     # whoever may put files into an inbox chooses their names: nothing of them may pass for our own lines
     name = "".join(character if character.isprintable() else "?" for character in refusal.file)
-    return f"left where it is: {name} {refusal.reason}"
+    return f"{name} {refusal.reason}"
 
 
 # ---- keys
 
 
-def key_record(key: "SourceKey") -> dict[str, Any]:
-    """Return what is kept of a key but its hash, for ``--json``."""
-    return fields(key, "number name quota revoked")
+def keys(found: "list[SourceKey]") -> Record:
+    """Return what is kept of a collection's keys but their hashes."""
+    rows = [fields(each, _KEY) for each in found]
+    columns = [
+        Column("key", "{number}"), Column("quota", "{quota:#}"), Column("", "{state}", "text"),
+        Column("name", "{name:name}", "name"),
+    ]  # fmt: skip
+    table = Table(columns, [row | {"state": "revoked" * row["revoked"]} for row in rows])
+    none = "there are no keys: anybody may send reports, unless the collector is started with --keys"
+    return Record({"keys": rows}, [table if rows else none])
 
 
-def key_lines(keys: "list[SourceKey]") -> list[str]:
-    """Return a table of keys."""
-    if not keys:
-        return ["there are no keys: anybody may send reports, unless the collector is started with --keys"]
-    rows = [
-        (str(key.number), "no limit" if key.quota is None else f"{key.quota:,}", "revoked" * key.revoked, key.name)
-        for key in keys
-    ]
-    head = ("key", "quota", "", "name")
-    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(3)]
-    return [
-        "  ".join([number.rjust(widths[0]), quota.rjust(widths[1]), state.ljust(widths[2]), name])
-        for number, quota, state, name in [head, *rows]
-    ]
+def new_key(key: "SourceKey", secret: str) -> Record:
+    """Return a key that was made, to be handed to its source."""
+    shown = "key {number}; it is shown this once. Devices send it as Authorization: Bearer KEY"
+    return Record(fields(key, _KEY) | {"key": secret}, ["{key}"], notes=[shown])
+
+
+def revoked_key(key: "SourceKey") -> Record:
+    """Return a key with which nobody may send any more."""
+    return Record(fields(key, _KEY), ["key {number} ({name}) is revoked; its reports stay"])
 
 
 # ---- folders
 
 
-def status_record(found: "CollectionStatus") -> dict[str, Any]:
-    """Return what a folder holds, for ``--json``; keys' numbers are texts, as names in JSON are."""
-    return fields(found, "plan_id reports sealed unsealed in_database keys served closed") | {
-        "by_key": {str(key): count for key, count in found.by_key.items()},
-        "set_aside": {str(key): count for key, count in found.set_aside.items()},
-    }
-
-
-def status_lines(found: "CollectionStatus") -> list[str]:
-    """Say what a folder holds."""
+def status(found: "CollectionStatus") -> Record:
+    """Return what a folder holds; keys' numbers are texts in the content, 0 where reports came without one."""
+    content = fields(found) | fields(found, "reports")
     state = "closed" if found.closed else "being served" if found.served else "not being served"
-    lines = [
-        f"plan {found.plan_id[:16]}…, {state}; {'only sources with a key' if found.keys else 'anybody'} may send",
-        f"{counted(found.reports, 'report')}: {found.sealed:,} sealed, {found.unsealed:,} not yet",
-    ]
+    held = ["{reports:#report}: {sealed:#} sealed, {unsealed:#} not yet"]
     if found.in_database is None:
-        lines.append("and in PostgreSQL those that are not sealed: stop the collector, then assocpriv collector seal")
+        held.append("in PostgreSQL, those that are not sealed: stop the collector, then `assocpriv collector seal`")
     elif found.in_database:
-        lines.append(f"and {found.in_database:,} in PostgreSQL, not sealed: assocpriv collector seal")
-    if set(found.by_key) - {0}:
-        lines += [f"  key {key}: {count:,}" if key else f"  no key: {count:,}" for key, count in found.by_key.items()]
-    lines += [f"  key {key}: {count:,} set aside" for key, count in found.set_aside.items()]
-    return lines
+        held.append("{in_database:#} in PostgreSQL, not sealed: `assocpriv collector seal`")
+    who = "only sources with a key may send" if found.keys else "anybody may send"
+    parts: list[Part] = [Facts([("plan", [f"{{plan_id:id}}, {state}; {who}"]), ("reports", held)])]
+    by_key, aside = found.by_key, found.set_aside
+    if any(by_key | aside):
+        columns = [Column("key", "{key}"), Column("reports", "{held:#}"), Column("set aside", "{aside:#}")]
+        rows = [
+            {"key": str(key or "none"), "held": by_key.get(key), "aside": aside.get(key)}
+            for key in sorted(by_key | aside)
+        ]
+        parts.append(Table(columns, rows))
+    return Record(content, parts)
 
 
-def set_aside_lines(moved: int, key: int, data: Path, restore: bool) -> list[str]:
-    """Say what was moved, and what there is left to do."""
-    if restore:
-        return [f"{counted(moved, 'report')} of key {key} restored to {data}"]
-    return [
-        f"{counted(moved, 'report')} of key {key} set aside; mine and the rest see them no more",
-        f"to take none from it either: assocpriv collector keys {data} --revoke {key}",
-    ]
-
-
-# ---- one device
-
-
-def device_record(report: "DeviceReport") -> dict[str, Any]:
-    """Return a device's report for ``--json``; its bytes are in the file."""
-    return {
-        "plan_id": report.plan.plan_id,
-        "new": report.new,
-        "report_bytes": report.plan.report_bytes,
-        **fields(report, "spent left"),
-        "amplification": report.amplification and format_bound(report.amplification),
-    }
-
-
-def device_lines(report: "DeviceReport", output: Path) -> list[str]:
-    """Say what was written, and how many reports the device may still make."""
-    plan = report.plan
-    return [
-        f"{'a new report' if report.new else 'the report made before'}, {counted(plan.report_bytes, 'byte')}, "
-        f"written to {output}",
-        f"of plan {plan.plan_id[:16]}… this device has made {report.spent} of "
-        f"{counted(plan.reports_per_person, 'report')}; "
-        f"left: {report.left}",
-        *([plan.unbounded] if plan.amplification is None else []),
-    ]
+def set_aside(moved: int, key: int, data: Path, *, restore: bool) -> Record:
+    """Return how many reports of a key were set aside or restored, and what there is left to do."""
+    said = "{moved:#report} of key {key} restored to {data}"
+    if not restore:
+        said = (
+            "{moved:#report} of key {key} set aside; mine and the rest see them no more. To take none from it either: "
+            "`assocpriv collector keys {data} --revoke {key}`"
+        )
+    return Record({"key": key, "moved": moved, "restored": restore}, [Say(said, {"data": data})])

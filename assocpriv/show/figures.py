@@ -4,6 +4,7 @@ Supports and other shares, figures of privacy, spans of time, values of columns;
 that may be anything; where a table is cut. Also records: attributes and figures as JSON content has them.
 """
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -11,7 +12,7 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
-from assocpriv.plans.catalogue import sort_key
+from assocpriv.promise.breaches import format_bound
 from assocpriv.promise.errors import counted
 from assocpriv.promise.numbers import PLAIN
 
@@ -21,11 +22,6 @@ _SIZES = {1: "single items", 2: "pairs", 3: "triples"}
 
 
 # ---- shares
-
-
-def percent(value: float, decimals: int = 3, width: int = 0) -> str:
-    """Write a share in percent: supports with three decimals, for they are small; what is lost or right with one."""
-    return f"{value:{width}.{decimals}%}"
 
 
 def percent_as_given(value: float, digits: int = 6) -> str:
@@ -43,15 +39,6 @@ def percent_up(value: float, decimals: int = 2) -> str:
         return "more than 100%"
     exact = Decimal(str(value)).scaleb(2)  # as a float is written: its own last bits would lift 7% to 7.01%
     return f"{exact.quantize(Decimal(1).scaleb(-decimals), ROUND_CEILING)}%"
-
-
-def confidence_above(value: Fraction) -> str:
-    """Write a confidence that is above its bound, rounded up: just above 30% must not read 30.0%.
-
-    >>> confidence_above(Fraction(3001, 10000)), confidence_above(Fraction(3, 5))
-    ('30.1%', '60.0%')
-    """
-    return percent_up(float(value), 1)
 
 
 def share(value: float | None) -> str:
@@ -74,7 +61,12 @@ def estimate(value: float) -> str:
 
 def discoverable(value: float | None) -> str:
     """Write a support that can be discovered, or that there is none."""
-    return "none" if value is None or value >= 1 else percent(value)
+    return "none" if value is None or value >= 1 else f"{value:.3%}"
+
+
+def interval(level: float) -> str:
+    """Name the intervals of a confidence level."""
+    return f"{percent_as_given(level)} interval"
 
 
 def errors_of(level: float) -> float:
@@ -87,28 +79,6 @@ def errors_of(level: float) -> float:
 
 
 # ---- privacy
-
-
-def percent_within(value: Fraction, *, up: bool) -> str:
-    """Write a belief with four digits, rounded up or down."""
-    return written(100 * value, 4, up=up) + "%"
-
-
-def belief(value: Fraction, *, up: bool) -> str:
-    """Write a belief in percent, rounded against the promise, with two decimals at most.
-
-    >>> belief(Fraction(1, 20), up=False), belief(Fraction(2, 3), up=True)
-    ('5%', '66.67%')
-    """
-    hundredths = 10000 * value
-    return f"{(math.ceil(hundredths) if up else math.floor(hundredths)) / 100:g}%"
-
-
-def becomes(prior: Fraction, after: Fraction, promise: Fraction) -> str:
-    """Say what a belief becomes, in percent: where rounding up reaches the promise's posterior, that it stays below."""
-    most, limit = percent_within(after, up=True), percent_within(promise, up=True)
-    then = f"stays below {limit}" if after < promise and most == limit else f"becomes at most {most}"
-    return f"{percent_within(prior, up=False)} {then}"
 
 
 def chance_up(chance: Fraction) -> str:
@@ -125,17 +95,6 @@ def chance_up(chance: Fraction) -> str:
     return "certainty"
 
 
-def figure(value: Fraction | float) -> str:
-    """Write a figure of privacy with six digits, rounded up."""
-    return written(Fraction(value), 6, up=True)
-
-
-def figure_below(value: Fraction, limit: Fraction) -> str:
-    """Write a figure that stays below a limit with its sign: where rounding up reaches the limit, this stands."""
-    shown = figure(value)
-    return f"< {figure(limit)}" if Fraction(shown) >= limit else f"≤ {shown}"
-
-
 def written(value: Fraction, digits: int, *, up: bool) -> str:
     """Write a number with so many digits, rounded once, up or down."""
     context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
@@ -144,21 +103,13 @@ def written(value: Fraction, digits: int, *, up: bool) -> str:
     return f"{shown:f}" if shown.adjusted() in PLAIN else f"{shown:g}"
 
 
-def figure_up(value: float) -> str:
-    """Write a figure of privacy that is a float with at least six digits, rounded up; from a million on as 1e+06."""
-    digits = 6 - math.floor(math.log10(value)) - 1
-    return f"{math.ceil(value * 10**digits) / 10**digits:.6g}"
+def points(value: float) -> str:
+    """Write in percentage points what a share or a belief moves by, either way; rounded up, 100 at most.
 
-
-# no figure_up with four digits: that takes noise of floats for more (4.2384 is 4.23841) and writes 1e+06
-def short_figure_up(value: float) -> str:
-    """Write γ or ε with four digits, rounded up.
-
-    >>> short_figure_up(2.94444), short_figure_up(19.0)
-    ('2.945', '19')
+    >>> points(0.000378), points(-0.0189), points(2.5)
+    ('0.0378 points', '1.89 points', '100 points')
     """
-    digits = 4 - math.floor(math.log10(value)) - 1
-    return f"{math.ceil(round(value * 10**digits, 6)) / 10**digits:.10g}"
+    return f"{written(min(100 * Fraction(str(abs(value))), Fraction(100)), 3, up=True)} points"
 
 
 # ---- other numbers
@@ -215,75 +166,49 @@ def names(items: Iterable[str]) -> list[str]:
     ]
 
 
-def listed(names: "frozenset[str] | list[str]") -> str:
-    """Name an itemset's items."""
-    return ", ".join(sorted(names, key=sort_key))
+def listed(items: Iterable[str]) -> list[str]:
+    """Return an itemset's items to show, sorted."""
+    from assocpriv.plans.catalogue import sort_key  # numpy, which --help goes without
+
+    return names(sorted(items, key=sort_key))
 
 
-def rest_line(total: int, top: int) -> list[str]:
-    """Say how many rows of a table are not shown, or that there are none."""
-    if not total:
-        return ["(none)"]
-    return [f"… and {total - top:,} more"] if total > top else []
-
-
-# ---- lists of what was found
-
-
-def list_sentence(facts: Mapping[str, Any], listed: int, wrong: float, more: int) -> str:
-    """Say how many itemsets are listed, of which support, and how many of them are expected to be below it.
-
-    ``facts`` are those of a mined table, as JSON content; ``more`` are likely, but not listed.
-
-    >>> list_sentence({"min_support": 0.02, "auto": False, "top": 0}, 65, 3.14, 1)
-    '65 itemsets of a support of 2% or more; about 3.1 of them may be below it; 1 more is likely, but less sure'
-    """
-    least = percent(facts["min_support"]) if facts["auto"] else percent_as_given(facts["min_support"])
-    said = f"the {facts['top']:,} largest supports; " if facts["top"] else ""
-    said += f"{counted(listed, 'itemset')} of a support of {least} or more"
-    said += ", the least that is likely to be told from noise" if facts["auto"] else ""
-    said += f"; about {_expected(wrong)} of them may be below it" if listed else ""
-    return said + _more(listed, more, "" if facts["top"] else "likely, but ")
-
-
-def rule_sentence(said: Mapping[str, Any], more: int, *, marked: bool = False) -> str:
-    """Say how many rules are listed, and about how many of them are expected to be false.
-
-    ``said`` is what a table of rules says of itself.
-
-    >>> rule_sentence({"min_confidence": 0.5, "listed": 1, "expected_false": 0.02}, 0)
-    '1 rule of a confidence of 50% or more, about none of them expected to be false, of those called sure one in twenty'
-    """
-    line = f"{counted(said['listed'], 'rule')} of a confidence of {percent_as_given(said['min_confidence'])} or more"
-    if said["listed"]:
-        sure = "; *: sure (one in twenty false)" if marked else ", of those called sure one in twenty"
-        line += f", about {_expected(said['expected_false'])} of them expected to be false{sure}"
-    return line + _more(said["listed"], more, "likely, but ")
-
-
-def _expected(number: float) -> str:
+def expected(number: float) -> str:
     """Write a number that is expected.
 
-    >>> _expected(0.04), _expected(0.53), _expected(12.4)
+    >>> expected(0.04), expected(0.53), expected(12.4)
     ('none', '0.5', '12')
     """
     return "none" if number < 0.05 else f"{number:.1f}" if number < 9.5 else f"{number:,.0f}"
 
 
-def _more(listed: int, more: int, likely: str) -> str:
-    if not more:
-        return ""
-    return f"; {more:,}{' more' if listed else ''} {'is' if more == 1 else 'are'} {likely}less sure"
-
-
 # ---- records
 
 
-def fields(thing: object, names: str) -> dict[str, Any]:
-    """Return attributes as JSON content under their own names, which stand with blanks between."""
-    return {name: getattr(thing, name) for name in names.split()}
+def fields(thing: Any, names: str = "") -> dict[str, Any]:
+    """Return attributes as JSON content under their names, which stand with blanks between; all of a dataclass."""
+    kept = names.split() or [each.name for each in dataclasses.fields(thing)]
+    return {name: plain(getattr(thing, name)) for name in kept}
 
 
-def finite(by_size: dict[int, float]) -> dict[str, float | None]:
-    """Write figures by itemset size as JSON content, which has no infinity."""
-    return {str(k): value if math.isfinite(value) else None for k, value in by_size.items()}
+def plain(value: Any) -> Any:
+    """Return a value as JSON content: exact fractions as texts, numbers that are none as null, attributes as fields.
+
+    >>> plain({1: (Fraction(1, 20), math.inf)})
+    {'1': ['1/20', None]}
+    """
+    match value:
+        case Fraction():
+            return format_bound(value)
+        case float():
+            return value if math.isfinite(value) else None
+        case Mapping():
+            return {str(name): plain(each) for name, each in value.items()}
+        case list() | tuple():
+            return [plain(each) for each in value]
+    return fields(value) if dataclasses.is_dataclass(value) else value
+
+
+def finite(by_size: Mapping[int, float]) -> dict[str, float | None]:
+    """Write least supports by itemset size as JSON content; null where nothing below 100% does."""
+    return {str(k): value if value < 1 else None for k, value in by_size.items()}

@@ -1,17 +1,15 @@
-"""Guided perturbation, as text for a person or as JSON content.
+"""Guided perturbation as records.
 
 What a plan promises (figures of privacy err against us), the miner's state and its guidance, what came of answering
 guidance, and trials of both sides.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from assocpriv.plans.tables import shortened
-from assocpriv.promise.breaches import epsilon, float_up, format_fraction, highest_posterior
-from assocpriv.promise.errors import counted
-from assocpriv.show.figures import becomes, fields, figure, figure_up, percent_as_given, percent_within
-from assocpriv.show.plans import Description, promise_record
+from assocpriv.show.figures import fields, plain
+from assocpriv.show.promises import promise_content, promise_facts
+from assocpriv.show.record import Column, Facts, Part, Record, Say, Section, Table
 from assocpriv.simulation.guided import Measured, PopulationTrial, Trial
 
 if TYPE_CHECKING:
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from assocpriv.plans.guided import GuidedPlan
     from assocpriv.server.guided import MinerState
 
-_INDENT = " " * 12
 _LEGEND = (
     "disclosure: share of the squared norm of tuples that is released",
     "information: share of what a tuple tells that its release tells, or bounds of it",
@@ -32,297 +29,161 @@ _LEGEND = (
 # ---- plans
 
 
-def plan_record(facts: "GuidedFacts") -> dict[str, Any]:
-    """Return what a plan promises, for ``--json``."""
-    plan, gamma, together = facts.plan, facts.plan.amplification, facts.plan.composed_amplification
-    share = facts.random_share
-    return {
-        "plan_id": plan.plan_id,
-        "plan_kind": plan.kind,
-        "promise": plan.promise and promise_record(plan.promise),
-        "amplification_limit": plan.promise and format_fraction(plan.promise.amplification_limit),
-        "amplification": gamma and format_fraction(gamma),
-        "epsilon": None if gamma is None else epsilon(gamma),
-        "composed_amplification": together and format_fraction(together),
-        **fields(plan, "keep reports_per_person uncovered report_bytes width batch order"),
+def plan(facts: "GuidedFacts") -> Record:
+    """Return what a plan promises."""
+    made, share = facts.plan, facts.random_share
+    content = promise_content(made) | fields(made, "keep width batch order") | fields(facts, "reports guidances") | {
         "random_share": None if share is None else float(share),
-        "mu": float(plan.mu),
-        "class": {"name": plan.label.name, "labels": list(plan.labels)},
-        "attributes": [{"name": column.name, "values": column.inputs} for column in plan.attributes],
-        "reports": facts.reports,
-        "guidances": facts.guidances,
-    }
-
-
-def plan_lines(facts: "GuidedFacts") -> list[str]:
-    """Say what a plan promises."""
-    plan = facts.plan
-    names = [column.name for column in plan.attributes]
-    order = "magnitude" if plan.order == "magnitude" else "value, as the paper prints it"
-    return [
-        f"plan        {plan.plan_id}",
-        f"{_INDENT}{counted(len(names), 'attribute')} of {plan.width} values; a report has "
-        f"{counted(plan.report_bytes, 'byte')}",
-        *_promise_lines(facts),
-        f"attributes  {shortened(names)}",
-        f"in clear    the class {plan.label.name}: {shortened(plan.labels)}",
-        f"guidance    of eigenvalues above {percent_as_given(float(plan.mu))} of the largest, by {order};",
-        f"{_INDENT}new after every {counted(plan.batch, 'report')}, {counted(facts.guidances, 'time')} in "
-        f"{counted(facts.reports, 'report')}",
-    ]
-
-
-def _promise_lines(facts: "GuidedFacts") -> list[str]:
-    plan, promise = facts.plan, facts.plan.promise
-    gamma, together = plan.amplification, plan.composed_amplification
-    if gamma is None or together is None or promise is None:
-        return []
-    who = "no report lifts a" if plan.reports_per_person == 1 else f"{plan.reports_per_person:,} reports lift no"
-    lines = [
-        f"promise     whatever the guidance: {who} belief from {percent_within(promise.prior, up=False)} to "
-        f"{percent_within(promise.posterior, up=True)},",
-        f"{_INDENT}{becomes(promise.prior, highest_posterior(promise.prior, together), promise.posterior)}",
-        f"{_INDENT}γ < {figure_up(float(promise.amplification_limit))}, ε = ln γ ≤ {figure_up(epsilon(together))}",
-    ]
-    if plan.reports_per_person > 1:
-        lines.append(f"{_INDENT}one report alone: γ ≤ {figure(gamma)}, ε ≤ {figure_up(epsilon(gamma))}")
-    return [*lines, f"kept        {_kept(facts)}"]
-
-
-def _kept(facts: "GuidedFacts") -> str:
-    if facts.random_share is None:
-        return "by coins in every bit, as many as the guidance needs"
-    return f"by {figure(facts.random_share * 100)}% of reports that answer for a random tuple"
+        "mu": float(made.mu),
+        "class": {"name": made.label.name, "labels": list(made.labels)},
+        "attributes": [{"name": column.name, "values": column.inputs} for column in made.attributes],
+    }  # fmt: skip
+    kept = "by coins in every bit, as many as the guidance needs"
+    if share is not None:
+        kept = "{random_share:least_up} of reports answer for a random tuple"
+    order = "magnitude" if made.order == "magnitude" else "value, as the paper prints it"
+    rows = [
+        *[("kept", [kept])] * (made.promise is not None),
+        ("attributes", ["{names:some}; {width:#bit} in all"]),
+        ("in clear", ["the class {class[name]}: {class[labels]:some}"]),
+        ("guidance", [
+            f"of eigenvalues above {{mu:given}} of the largest, by {order}",
+            "new after every {batch:#report}, {guidances:#time} in {reports:#report}",
+        ]),
+    ]  # fmt: skip
+    first = Facts([("plan", ["{plan_id}", "a report has {report_bytes:#byte}"])])
+    names = {"names": [column.name for column in made.attributes]}
+    return Record(content, [first, promise_facts(content), Facts(rows, names)])
 
 
 # ---- the miner
 
 
-def start_record(state: "MinerState") -> dict[str, Any]:
-    """Return a new state as JSON content."""
-    plan = state.plan
-    return {
-        "plan_id": plan.plan_id,
-        "attributes": len(plan.attributes),
-        "columns": plan.width,
-        "classes": dict(zip(plan.labels, state.started.tolist(), strict=True)),
-        "report_bytes": plan.report_bytes,
-        "amplification": None if plan.amplification is None else float(plan.amplification),
+def started(state: "MinerState", output: Path, path: Path) -> Record:
+    """Return a new state."""
+    made = state.plan
+    content = promise_content(made) | {
+        "attributes": len(made.attributes),
+        "width": made.width,
+        "classes": dict(zip(made.labels, state.started.tolist(), strict=True)),
     }
-
-
-def start_lines(state: "MinerState", output: str, path: str) -> list[str]:
-    """Return it as text."""
-    plan = state.plan
-    bound = (
-        "none stated: whoever publishes guidance chooses what is disclosed"
-        if plan.promise is None
-        else f"γ below {float(plan.promise.amplification_limit):g}, whatever the guidance"
-    )
-    return [
-        f"columns   {counted(len(plan.attributes), 'attribute')}, {counted(plan.width, 'column')} of bits",
-        f"classes   {', '.join(plan.labels)}: {int(state.started.sum()):,} tuples to start with",
-        f"promise   {bound}",
-        f"plan      {output}",
-        f"state     {path}",
+    rows = [
+        ("columns", ["{attributes:#attribute}, {width:#column} of bits"]),
+        ("tuples", ["to start with, {classes:each}"]),
+        *promise_facts(content).rows,
+        ("plan", ["{output}"]),
+        ("state", ["{path}"]),
     ]
+    return Record(content, [Facts(rows, {"output": output, "path": path})])
 
 
-def publish_record(state: "MinerState", new: bool) -> dict[str, Any]:
-    """Return the current guidance as JSON content."""
+def published(state: "MinerState", new: bool, output: Path) -> Record:
+    """Return the current guidance."""
     guidance = state.guidance
     assert guidance is not None
-    return {
-        "plan_id": state.plan.plan_id,
-        "serial": guidance.serial,
-        "new": new,
-        "level": guidance.level,
-        "columns": state.plan.width,
-        "received": state.tuples,
-        "amplification": None if state.ratio is None else float_up(state.ratio),
-    }
-
-
-def publish_lines(state: "MinerState", new: bool, output: str) -> list[str]:
-    """Return it as text."""
-    guidance = state.guidance
-    assert guidance is not None
-    again = "" if new else f", as before: {state.plan.batch:,} tuples make a batch"
-    return [
-        f"guidance  {guidance.serial}{again}",
-        f"level     {guidance.level} of {state.plan.width}",
-        f"γ         {'infinite' if state.ratio is None else f'at most {float_up(state.ratio):g}'}",
-        f"received  {counted(state.tuples, 'tuple')}",
-        f"written   {output}",
+    content = fields(state.plan, "plan_id width batch") | fields(guidance, "serial level")
+    content |= {"new": new, "received": state.tuples, "amplification": plain(state.ratio)}
+    rows = [
+        ("guidance", ["{serial}" + ", as before: {batch:#tuple} make a batch" * (not new)]),
+        ("level", ["{level} of {width}"]),
+        ("γ", ["infinite" if state.ratio is None else "≤ {amplification:up}"]),
+        ("received", ["{received:#tuple}"]),
+        ("written", ["{output}"]),
     ]
+    return Record(content, [Facts(rows, {"output": output})])
 
 
-def collect_record(state: "MinerState") -> dict[str, Any]:
-    """Return what has been collected as JSON content."""
-    return {
+def collected(state: "MinerState") -> Record:
+    """Return what has been collected."""
+    content = {
         "plan_id": state.plan.plan_id,
         "received": state.tuples,
         "classes": dict(zip(state.plan.labels, state.received.tolist(), strict=True)),
         "due": state.is_due,
+        "left": max(state.published_at + state.plan.batch - state.tuples, 0),
     }
-
-
-def collect_lines(state: "MinerState") -> list[str]:
-    """Return it as text."""
-    shares = ", ".join(f"{name} {count:,}" for name, count in zip(state.plan.labels, state.received, strict=True))
-    left = state.published_at + state.plan.batch - state.tuples
-    then = "new guidance is due" if state.is_due else f"new guidance after {counted(left, 'further tuple')}"
-    return [f"received  {counted(state.tuples, 'tuple')}: {shares}", f"next      {then}"]
+    then = "new guidance is due" if state.is_due else "new guidance after {left:#further tuple}"
+    return Record(content, [Facts([("received", ["{received:#tuple}: {classes:each}"]), ("next", [then])])])
 
 
 # ---- answers
 
 
-def answer_record(done: "AnswerCounts", plan: "GuidedPlan") -> dict[str, Any]:
-    """Return what was answered, for ``--json``."""
+def answered(done: "AnswerCounts", plan: "GuidedPlan", output: Path) -> Record:
+    """Return what was answered, and what was made of values."""
     sent = {"plan_id": plan.plan_id, "sent": done.records, "waiting": 0, "report_bytes": plan.report_bytes}
-    return sent | fields(done, "serial level clipped missing waited")
+    said = "{sent:#report} of {report_bytes:#byte} written to {output}: answers to guidance {serial}, level {level}"
+    more = {
+        "missing values, drawn uniformly: {missing:each}": done.missing,
+        "{clipped:#bit} had a probability above 1, taken for 1": done.clipped,
+        "no record waits any more; their key is gone": done.waited,
+        "no γ: {unbounded}": plan.amplification is None,
+    }
+    given = {"output": output, "unbounded": plan.unbounded}
+    lines = [Say(line, given) for line in (said, *(line for line, is_so in more.items() if is_so))]
+    return Record(sent | fields(done, "serial level clipped missing waited"), lines)
 
 
-def answer_lines(done: "AnswerCounts", plan: "GuidedPlan", output: Path) -> list[str]:
-    """Say what was answered."""
-    lines = [
-        f"{counted(done.records, 'report')} of {counted(plan.report_bytes, 'byte')} written to {output}: answers to "
-        f"guidance {done.serial}, level {done.level}"
-    ]
-    if done.missing:
-        lines.append(f"{counted(sum(done.missing.values()), 'missing value')} drawn uniformly")
-    if done.clipped:
-        lines.append(f"{counted(done.clipped, 'bit')} had a probability above 1, taken for 1")
-    if done.waited:
-        lines.append("no record waits any more; their key is gone")
-    if plan.amplification is None:
-        lines.append(f"no γ: {plan.unbounded}")
-    return lines
-
-
-def waiting_record(waiting: int, plan: "GuidedPlan") -> dict[str, Any]:
-    """Return how many records wait, for ``--json``."""
-    return {"plan_id": plan.plan_id, "sent": 0, "waiting": waiting}
-
-
-def waiting_lines(waiting: int, folder: Path, reason: str) -> list[str]:
-    """Say why records wait, and where."""
-    return [f"{counted(waiting, 'record')} waiting in {folder}, encrypted; nothing was sent", reason]
+def waiting(count: int, plan: "GuidedPlan", folder: Path, reason: str) -> Record:
+    """Return how many records wait, where and why."""
+    content = {"plan_id": plan.plan_id, "sent": 0, "waiting": count}
+    said = "{waiting:#record} waiting in {folder}, encrypted; nothing was sent: {reason}"
+    return Record(content, [Say(said, {"folder": folder, "reason": reason})])
 
 
 # ---- trials
 
 
-def describe_guided(done: Trial | PopulationTrial, _plan: "GuidedPlan", _top: int) -> Description:
-    """Return both ways to describe a trial of every level, or of people of mixed caution."""
-    if isinstance(done, Trial):
-        return Description(lambda: _trial_record(done), lambda: _trial_lines(done))
-    return Description(lambda: _population_record(done), lambda: _population_lines(done))
+def simulated(done: Trial | PopulationTrial, _plan: "GuidedPlan", _top: int) -> Record:
+    """Return a trial of every level, or of people of mixed caution."""
+    return _trial(done) if isinstance(done, Trial) else _population(done)
 
 
-def _trial_record(trial: Trial) -> dict[str, Any]:
-    return {
-        "plan_id": trial.plan.plan_id,
-        "classifier": trial.request.classifier,
-        "columns": trial.plan.width,
-        "amplification": None if trial.plan.amplification is None else float(trial.plan.amplification),
-        "people": trial.people,
-        "held_back": trial.held_back,
-        "rounds": trial.request.rounds,
-        "original_accuracy": trial.original_accuracy.mean,
-        "original_accuracy_std_error": trial.original_accuracy.std_error,
-        "majority_accuracy": trial.majority.mean,
+def _trial(trial: Trial) -> Record:
+    levels, wanted = trial.levels, [each.level for each in trial.levels if each.share <= trial.plan.mu]
+    content = fields(trial.plan, "plan_id width") | fields(trial, "request people held_back original_accuracy majority")
+    content |= {
+        "mu": float(trial.plan.mu),
+        "wanted_level": wanted[0] if wanted else trial.plan.width,
         "levels": [
-            {
-                "level": each.level,
-                "mu": each.share,
-                "disclosure": each.disclosure.mean,
-                "disclosure_std_error": each.disclosure.std_error,
-                "disclosure_bound": each.disclosure_bound,
-                "information_low": each.information.low,
-                "information_high": each.information.high,
-                "accuracy": each.accuracy.mean,
-                "accuracy_std_error": each.accuracy.std_error,
-                "value_error": each.error_of_values.mean,
-                "value_error_std_error": each.error_of_values.std_error,
-                "pair_error": each.error_of_pairs.mean,
-                "pair_error_std_error": each.error_of_pairs.std_error,
-                "error_bound": each.error_bound,
-            }
-            for each in trial.levels
+            fields(each) | {"error": max(each.error_of_values.mean, each.error_of_pairs.mean)} for each in levels
         ],
     }
-
-
-def _trial_lines(trial: Trial) -> list[str]:
-    """Return a line a level."""
-    plan, request, levels = trial.plan, trial.request, trial.levels
-    wanted = next((each.level for each in levels if each.share <= plan.mu), plan.width)
     whole = next((place for place, each in enumerate(levels, 1) if each.disclosure == Measured(1, 0)), len(levels))
-    lines = [
-        f"{trial.people:,} people answer, {trial.held_back:,} are held back to test on; {request.rounds} rounds of "
-        f"{request.classifier}",
-        f"accuracy on raw tuples {_percent(trial.original_accuracy)}; of always saying the commonest class "
-        f"{trial.majority.mean:.1%}",
-        f"at the plan's μ of {percent_as_given(float(plan.mu))} a miner who knew all tuples would ask for level "
-        f"{wanted}",
-        "",
-        f"{'level':>5} {'μ':>6} {'disclosure':>13} {'bound':>6} {'information':>12} {'accuracy':>13} {'error':>6} "
-        f"{'bound':>6}",
+    told = "{information[low]:.1%}"
+    if any(each.information.low < each.information.high for each in levels):
+        told = "{information[low]:.0%}–{information[high]:.0%}"
+    columns = [
+        Column("level", "{level}"), Column("μ", "{share:.1%}"),
+        Column("disclosure", "{disclosure[mean]:.1%} ± {disclosure[std_error]:.1%}"),
+        Column("bound", "{disclosure_bound:.1%}"), Column("information", told),
+        Column("accuracy", "{accuracy[mean]:.1%} ± {accuracy[std_error]:.1%}"),
+        Column("error", "{error:.3f}"), Column("bound", "{error_bound:.3f}"),
+    ]  # fmt: skip
+    higher: list[Part] = ["higher levels disclose everything, too"] if whole < len(levels) else []
+    parts: list[Part] = [
+        "{people:#} people answer, {held_back:#} are held back to test on; {request[rounds]:#round} of "
+        "{request[classifier]}",
+        "accuracy on raw tuples {original_accuracy[mean]:.1%} ± {original_accuracy[std_error]:.1%}; of always saying "
+        "the commonest class {majority[mean]:.1%}",
+        "at the plan's μ of {mu:given} a miner who knew all tuples would ask for level {wanted_level}",
+        Section("", [Table(columns, content["levels"][:whole]), *higher]),
+        Section("", _LEGEND),
     ]
-    for each in levels[:whole]:
-        told = f"{each.information.low:.0%}–{each.information.high:.0%}"
-        if each.information.low == each.information.high:
-            told = f"{each.information.low:.1%}"
-        worst = max(each.error_of_values.mean, each.error_of_pairs.mean)
-        bound = "—" if each.error_bound is None else f"{each.error_bound:.3f}"
-        lines.append(
-            f"{each.level:>5} {each.share:>6.1%} {_percent(each.disclosure):>13} {each.disclosure_bound:>6.1%} "
-            f"{told:>12} {_percent(each.accuracy):>13} {worst:>6.3f} {bound:>6}"
-        )
-    return [*lines, *(["higher levels disclose everything, too"] if whole < len(levels) else []), "", *_LEGEND]
+    return Record(content, parts)
 
 
-def _percent(value: Any) -> str:
-    return f"{value.mean:.1%} ± {100 * value.std_error:.1f}"
-
-
-def _population_record(found: PopulationTrial) -> dict[str, Any]:
-    return {
-        "plan_id": found.plan.plan_id,
-        "columns": found.plan.width,
-        "groups": [
-            {
-                "share": float(each.group.share),
-                "level": each.group.most_level,
-                "people": each.people,
-                "at_once": each.at_once,
-                "waited": each.waited,
-                "mean_wait": each.mean_wait,
-                "longest_wait": each.longest_wait,
-                "never": each.never,
-            }
-            for each in found.groups
-        ],
-        "batches": [
-            {"came": each.came, "received": each.received, "level": each.level, "accuracy": each.accuracy}
-            for each in found.moments
-        ],
-    }
-
-
-def _population_lines(found: PopulationTrial) -> list[str]:
-    lines = [f"{'level':>6} {'people':>8} {'at once':>8} {'waited':>8} {'mean wait':>10} {'longest':>8} {'never':>8}"]
-    lines += [
-        f"{each.group.most_level:>6} {each.people:>8,} {each.at_once:>8,} {each.waited:>8,} {each.mean_wait:>10,.0f} "
-        f"{each.longest_wait:>8,} {each.never:>8,}"
-        for each in found.groups
-    ]
-    lines += [
-        "level: the largest that a group accepts; waits are in people who came meanwhile",
-        "",
-        f"{'came':>8} {'received':>9} {'level':>6} {'accuracy':>9}",
-    ]
-    tested = [each for each in found.moments if each.accuracy is not None]
-    return lines + [f"{each.came:>8,} {each.received:>9,} {each.level:>6} {each.accuracy:>9.1%}" for each in tested]
+def _population(found: PopulationTrial) -> Record:
+    content = fields(found.plan, "plan_id width") | fields(found, "groups moments")
+    groups = [
+        Column("level", "{group[most_level]}"), Column("people", "{people:,}"), Column("at once", "{at_once:,}"),
+        Column("waited", "{waited:,}"), Column("mean wait", "{mean_wait:,.0f}"), Column("longest", "{longest_wait:,}"),
+        Column("never", "{never:,}"),
+    ]  # fmt: skip
+    moments = [
+        Column("came", "{came:,}"), Column("received", "{received:,}"), Column("level", "{level}"),
+        Column("accuracy", "{accuracy:.1%}"),
+    ]  # fmt: skip
+    said = "level: the largest that a group accepts; waits are in people who came meanwhile"
+    tested = [each for each in content["moments"] if each["accuracy"] is not None]
+    return Record(content, [Table(groups, content["groups"]), said, Section("", [Table(moments, tested)])])

@@ -1,75 +1,66 @@
-"""Itemsets with their rules, as text for a person or as JSON content.
+"""Itemsets with their rules as records: mined or asked for, and the page of both."""
 
-Mined or asked for: supports with intervals, how sure they are, what they are shares of.
-"""
-
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assocpriv.files.itemsets import AnyFrame, LightFrame, itemset_records
 from assocpriv.plans.catalogue import itemsets_of
-from assocpriv.promise.errors import counted
-from assocpriv.server.itemsets import MiningFacts, mining_facts
-from assocpriv.server.rules import rule_records
+from assocpriv.server.itemsets import ATTRIBUTE, MiningFacts, describe_limits, mining_facts
+from assocpriv.server.rules import derive_rules, rule_records
 from assocpriv.server.selection import EVERYTHING, ItemsetFilter, rows_to_show
-from assocpriv.show import figures
+from assocpriv.show import charts
+from assocpriv.show.figures import fields, interval
+from assocpriv.show.promises import privacy_sections, promise_content
+from assocpriv.show.record import Column, Page, Part, Picture, Record, Say, Section, Table, more
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from assocpriv.plans.baskets import Plan
     from assocpriv.server.ask import AskOutcome
 
+MOST_RULES = 250  # on a page
 _INTERNAL = ("posterior", "common_error")  # of a table: what rules and draws need
+_SURE = "Itemsets are called sure as long as at most one in twenty of them is expected to be below the minimum support."
+STRIPS = "Each mark is an itemset by its support; pale ones are less sure. Dashed: the minimum support."
+_REFINE = (
+    "{likely:#} more would make the list less true. Other people can be asked about just these: `assocpriv refine`."
+)
+_MARK = Column("", "{mark}", "text")
 
 
 # ---- itemsets
 
 
-def mined_record(mined: AnyFrame, wanted: ItemsetFilter = EVERYTHING) -> dict[str, Any]:
-    """Return a mined table for ``--json``, of which a filter leaves some rows, in its order."""
-    rows = frame = LightFrame.of(mined)
-    if wanted != EVERYTHING:
-        rows = frame.take(rows_to_show(frame, wanted, len(frame)))
-    return mining_facts(frame).to_json() | {"hidden": len(frame) - len(rows), "itemsets": _records(rows)}
+def mined(
+    table: AnyFrame, top: int = 15, wanted: ItemsetFilter = EVERYTHING, *, everything: bool = False, title: str = ""
+) -> Record:
+    """Return a mined table: what is listed, or also what is likely but would make more of the list false."""
+    frame = LightFrame.of(table)
+    content = _mined_content(frame)
+    shown, left = _rows(frame, top, wanted, everything=everything)
+    parts = [*_meaning(content), _list_sentence(content), *_itemset_parts(shown, content)]
+    kept = frame if wanted == EVERYTHING else frame.take(rows_to_show(frame, wanted, len(frame)))
+    content |= {"hidden": len(frame) - len(kept)}
+    return Record(content, [*parts, *left], title, more=lambda: {"itemsets": _records(kept)})
+
+
+def _mined_content(frame: LightFrame) -> dict[str, Any]:
+    facts, listed = mining_facts(frame), frame["listed"]
+    certain: dict[str, Any] = {}
+    if facts.certain is not None:
+        certain = {"certain_count": int(frame["certain"].sum()), "certain_false": 1 - facts.certain.level}
+    return facts.to_json() | certain | {
+        "listed": int(listed.sum()),
+        "likely": int((~listed & is_likely(frame)).sum()),
+        "expected_false": float((1 - frame["probability"][listed]).sum()),
+    }  # fmt: skip
 
 
 def _records(frame: LightFrame) -> list[dict[str, Any]]:
     return itemset_records(LightFrame({name: each for name, each in frame.columns.items() if name not in _INTERNAL}))
-
-
-def mined_lines(
-    mined: AnyFrame, top: int, wanted: ItemsetFilter = EVERYTHING, *, everything: bool = False
-) -> list[str]:
-    """Show a mined table: what is listed, or also what is likely but would make more of the list false."""
-    frame = LightFrame.of(mined)
-    facts = mining_facts(frame)
-    return [*meaning_lines(facts), list_line(frame), *itemset_lines(frame, top, wanted, everything=everything)]
-
-
-def meaning_lines(facts: MiningFacts) -> list[str]:
-    """Say what supports are shares of, and what reports tell of the sizes of baskets."""
-    chosen = ""
-    if facts.certain is not None and facts.certain.by == "split":
-        chosen = f" ({facts.certain.selecting_reports:,} others chose the itemsets)"
-    lines = [f"from {counted(facts.reports, 'report')}{chosen}; supports are {facts.meaning}"]
-    if facts.sizes is not None:
-        factors = [
-            f"{factor:.2f} ± {factor * error:.2f} for {itemsets_of(int(k))}"
-            for k, (factor, error) in facts.sizes.undoing.items()
-        ]
-        lines.append(
-            f"from {facts.sizes.answers:,} answers about sizes: {facts.sizes.mean:.2f} items a basket; undoing the "
-            f"sampling multiplies supports by about {', '.join(factors)}"
-        )
-    return lines
-
-
-def list_line(frame: LightFrame) -> str:
-    """Say which minimum support was taken, how many itemsets are listed, and how many of these may be below it."""
-    facts, listed = mining_facts(frame), frame["listed"]
-    wrong, more = float((1 - frame["probability"][listed]).sum()), int((~listed & is_likely(frame)).sum())
-    return figures.list_sentence(facts.to_json(), int(listed.sum()), wrong, more)
 
 
 def is_likely(frame: LightFrame) -> "NDArray[np.bool_]":
@@ -78,159 +69,223 @@ def is_likely(frame: LightFrame) -> "NDArray[np.bool_]":
     return np.asarray(frame["listed"] | (frame["support"] >= facts.min_support) | (facts.top > 0))
 
 
-def itemset_lines(
-    itemsets: AnyFrame, top: int, wanted: ItemsetFilter = EVERYTHING, *, everything: bool = False
-) -> list[str]:
-    """Show itemsets, of every size its share, beside the truth where it is there."""
-    frame = LightFrame.of(itemsets)
-    facts = mining_facts(frame)
-    shown = frame.take(np.flatnonzero(is_likely(frame) if everything else frame["listed"]))
-    rows = rows_to_show(shown, wanted, top)
-    first = shown.take(rows)
-    lines = [_itemset_header(shown, facts)]
-    for row in first.to_dict():
-        certain = "* " if row.get("certain") else "  " if facts.certain is not None else ""
-        doubt = "" if row["listed"] else f"  ? {row['probability']:.0%}"
-        lines.append(f"{_support_line(row)}  {certain}{figures.listed(row['itemsets'])}{doubt}")
-    lines += _rest_lines(shown, wanted, rows)
-    lines += _doubt_lines(first, f"support of {figures.percent_as_given(facts.min_support, 4)}")
-    return lines + _certain_lines(frame, facts)
-
-
-def _doubt_lines(first: LightFrame, least: str) -> list[str]:
-    """Say what stands beside what is not listed."""
-    return [] if first["listed"].all() else [f"?: not listed; beside it how likely a {least} or more is"]
-
-
-def _rest_lines(shown: LightFrame, wanted: ItemsetFilter, rows: "NDArray[np.int64]") -> list[str]:
-    """Say how many itemsets of which sizes are not shown for want of room, and how many a filter hides."""
-    left = wanted.matches(shown)
-    sizes = shown["length"]
+def _rows(frame: LightFrame, top: int, wanted: ItemsetFilter, *, everything: bool) -> tuple[LightFrame, list[Part]]:
+    """Return the rows to show, and how many of which sizes are not, for want of room or by a filter."""
+    likely = frame.take(np.flatnonzero(is_likely(frame) if everything else frame["listed"]))
+    rows = rows_to_show(likely, wanted, top)
+    left, sizes = wanted.matches(likely), likely["length"]
     missing = np.bincount(sizes[left], minlength=1) - np.bincount(sizes[rows], minlength=sizes[left].max(initial=0) + 1)
     parts = [f"{count:,} more {itemsets_of(k, count)}" for k, count in enumerate(missing.tolist()) if count]
-    lines = [] if left.any() else ["(none)"]
-    lines += [f"… and {', '.join(parts)}"] if parts else []
-    return lines + _hidden_lines(len(shown) - int(left.sum()))
+    hidden = len(likely) - int(left.sum())
+    said: list[Part] = [Say("… and {more}", {"more": ", ".join(parts)})] if parts else []
+    return likely.take(rows), said + [Say("hidden by the filters: {rows:#row}", {"rows": hidden})] * (hidden > 0)
 
 
-def _hidden_lines(count: int) -> list[str]:
-    """Say how many rows a filter hides."""
-    return [f"hidden by the filters: {count:,} {'row' if count == 1 else 'rows'}"] if count else []
+def _meaning(content: Mapping[str, Any]) -> list[Part]:
+    """Say what supports are shares of, and what reports tell of the sizes of baskets."""
+    certain, sizes = content.get("certain"), content.get("sizes")
+    chosen = (
+        " ({certain[selecting_reports]:#} others chose the itemsets)" if certain and certain["by"] == "split" else ""
+    )
+    parts: list[Part] = [f"from {{reports:#report}}{chosen}; {{meaning}}"]
+    if sizes:
+        undone = [
+            f"{{sizes[undoing][{k}][0]:.2f}} ± {{sizes[undoing][{k}][1]:.1%}} for {itemsets_of(int(k))}"
+            for k in sizes["undoing"]
+        ]
+        parts.append(
+            "from {sizes[answers]:#} answers about sizes: {sizes[mean]:.2f} items a basket; undoing the sampling "
+            f"multiplies supports by about {', '.join(undone)}"
+        )
+    return parts
 
 
-def _itemset_header(frame: LightFrame, facts: MiningFacts) -> str:
-    truth = f" {'true':>8}" if "true_support" in frame.columns else ""
-    return f"{_support_header(facts.confidence_level)}{truth}  itemset"
+def _list_sentence(content: Mapping[str, Any]) -> Say:
+    """Say which minimum support was taken, how many itemsets are listed, and how many of these may be below it."""
+    said = "the {top:#} largest supports; " if content["top"] else ""
+    said += "{listed:#itemset} of a support of {min_support:support} or more"
+    said += ", the least that is likely to be told from noise" if content["auto"] else ""
+    said += "; about {expected_false:about} of them may be below it" if content["listed"] else ""
+    return Say(said + _less_sure(content, "" if content["top"] else "likely, but "))
 
 
-def _support_header(level: float) -> str:
-    """Head a table of supports with intervals."""
-    return f"{'support':>9}  {_interval_title(level):>17}"
+def _less_sure(content: Mapping[str, Any], likely: str) -> str:
+    if not content["likely"]:
+        return ""
+    more, are = " more" * (content["listed"] > 0), "is" if content["likely"] == 1 else "are"
+    return f"; {{likely:#}}{more} {are} {likely}less sure"
 
 
-def _interval_title(level: float) -> str:
-    """Head a column of intervals."""
-    return f"{figures.percent_as_given(level, 4)} interval"
+def _itemset_parts(shown: LightFrame, content: Mapping[str, Any], caption: str = "") -> list[Part]:
+    """Return the table of itemsets, and what its marks mean."""
+    rows = [
+        row | {"mark": _mark(row, sure=bool(row.get("certain"))), "pale": not row["listed"]} for row in _records(shown)
+    ]
+    truth = [Column("true", "{true_support:estimate}")] if "true_support" in shown.columns else []
+    columns = [*_supports(content), *truth, Column("itemset", "{itemset:names}", "name")]
+    columns += [_MARK] * any(row["mark"] for row in rows)
+    parts: list[Part] = [Table(columns, rows, caption, "itemsets", ("ci_low", "support", "ci_high"), "pale")]
+    if any(row["pale"] for row in rows):
+        parts.append("?: not listed; beside it how likely a support of {min_support:support} or more is")
+    if content.get("certain"):
+        parts.append(
+            "*: none is certain; {certain[hypotheses]:#} itemsets tested"
+            if not content["certain_count"]
+            else "*: certain, {certain_count:#} of {certain[hypotheses]:#} itemsets tested; of these on average at "
+            "most {certain_false:given} have a support below {min_support:support}"
+        )
+    return parts
 
 
-def _support_line(row: dict[Any, Any]) -> str:
-    """Show a support with its interval, and the truth where it is known."""
-    low, high = (figures.percent(row[name], width=8) for name in ("ci_low", "ci_high"))
-    truth = f" {figures.percent(row['true_support'], width=8)}" if "true_support" in row else ""
-    return f"{figures.percent(row['support'], width=9)}  {low}–{high}{truth}"
+def _supports(content: Mapping[str, Any]) -> list[Column]:
+    limits = Column(interval(content["confidence_level"]), "{ci_low:estimate}–{ci_high:estimate}")
+    return [Column("support", "{support:estimate}"), limits]
 
 
-def _certain_lines(frame: LightFrame, facts: MiningFacts) -> list[str]:
-    """Say what is claimed of what is certain, with which certainty, and how many hypotheses it rests on."""
-    if facts.certain is None:
-        return []
-    found, rests = int(frame["certain"].sum()), f"{facts.certain.hypotheses:,} itemsets tested"
-    if not found:
-        return [f"*: none is certain; {rests}"]
-    share, least = figures.percent_as_given(1 - facts.certain.level), figures.percent_as_given(facts.min_support)
-    return [f"*: certain, {found:,} of {rests}; of these on average at most {share} have a support below {least}"]
+def _mark(row: Mapping[str, Any], *, sure: bool) -> str:
+    return "*" * sure if row.get("listed", True) else f"? {row['probability']:.0%}"
 
 
 # ---- rules
 
 
-def derived_record(itemsets: LightFrame, rules: LightFrame) -> dict[str, Any]:
-    """Return rules and what their itemsets come from, for ``--json``."""
-    record = figures.fields(mining_facts(itemsets), "plan_ids reports transaction_size min_support whole")
-    record |= rules.attrs.get("assocpriv", {})
-    return record | {"rules": rule_records(rules)}
+def rules(
+    derived: AnyFrame,
+    itemsets: "AnyFrame | None" = None,
+    top: int = 15,
+    *,
+    everything: bool = False,
+    level: float = 0.95,
+) -> Record:
+    """Return rules, and what the supports of their itemsets are where these are given."""
+    frame, facts = LightFrame.of(derived), None if itemsets is None else mining_facts(itemsets)
+    content: dict[str, Any] = {"confidence_level": level}
+    if facts is not None:
+        content = fields(facts, "plan_ids reports transaction_size min_support whole confidence_level")
+        content |= {"meaning": facts.to_json()["meaning"], "sizes": facts.to_json().get("sizes")}
+    content |= _rules_content(frame)
+    shown = frame if everything else frame.take(np.flatnonzero(frame["listed"]))
+    said = [] if facts is None else _meaning(content)
+    parts = [*said, *_rule_parts(rule_records(shown.head(top)), content), *more(len(shown) - top)]
+    parts += ["{none}"] if content.get("none") else []
+    parts += ["hidden by the filters: {hidden:#row}"] * (content.get("hidden", 0) > 0)
+    return Record(content, parts, more=lambda: {"rules": rule_records(frame)})
 
 
-def derived_lines(itemsets: LightFrame, rules: LightFrame, top: int, *, everything: bool = False) -> list[str]:
-    """Show rules, and what the supports of their itemsets are."""
-    facts = mining_facts(itemsets)
-    return [*meaning_lines(facts), *rule_lines(rules, top, everything=everything, level=facts.confidence_level)]
+def _rules_content(frame: LightFrame) -> dict[str, Any]:
+    said = dict(frame.attrs.get(ATTRIBUTE, {}))
+    if "listed" in said:
+        said["likely"] = len(frame) + said.get("hidden", 0) - said["listed"]
+    return said
 
 
-def rule_lines(derived: AnyFrame, top: int, *, everything: bool = False, level: float = 0.95) -> list[str]:
-    """Show rules: what is listed, or also what is likely but less sure; with the truth where the table holds it."""
-    rules = LightFrame.of(derived)
-    said = rules.attrs.get("assocpriv", {})
-    shown = rules if everything else rules.take(np.flatnonzero(rules["listed"]))
-    truth = "true_confidence" in rules.columns
-    lines = [rule_line(rules, marked=True)] if said else []
-    lines.append(_rule_header(level) + (f" {'true':>8}" if truth else "") + "    rule")
-    first = shown.head(top)
-    for row in first.to_dict():
-        true = f" {figures.percent(row['true_confidence'], 1, 8)}" if truth else ""
-        mark, doubt = "* " if row["sure"] else "  ", "" if row["listed"] else f"  ? {row['probability']:.0%}"
-        lines.append(f"{_rule_line(row)}{true}  {mark}{_sides(row)}{doubt}")
-    lines += figures.rest_line(len(shown), top)
-    if why := said.get("none"):
-        lines[-1] += f": {why}"
-    if said:
-        lines += _doubt_lines(first, f"confidence of {figures.percent_as_given(said['min_confidence'])}")
-    return lines + _hidden_lines(said.get("hidden", 0))
+def _rule_sentence(content: Mapping[str, Any]) -> str:
+    """Say how many rules are listed, and about how many of them are expected to be false."""
+    line = "{listed:#rule} of a confidence of {min_confidence:given} or more"
+    if content["listed"]:
+        line += ", about {expected_false:about} of them expected to be false; *: sure (one in twenty false)"
+    return line + _less_sure(content, "likely, but ")
 
 
-def rule_line(rules: LightFrame, *, marked: bool = False) -> str:
-    """Say how many rules are listed, and about how many of them are expected to be false; a filter does not matter."""
-    said = rules.attrs["assocpriv"]
-    return figures.rule_sentence(said, len(rules) + said["hidden"] - said["listed"], marked=marked)
-
-
-def _rule_header(level: float) -> str:
-    return f"{'confidence':>10}  {_interval_title(level):>15} {'lift':>8} {'support':>8}"
-
-
-def _rule_line(row: dict[Any, Any]) -> str:
-    """Show a rule's figures."""
-    low, high = (figures.percent(row[end], 1, 7) for end in ("confidence_ci_low", "confidence_ci_high"))
-    return (
-        f"{figures.percent(row['confidence'], 1, 10)}  {low}–{high} {row['lift']:8.2f} "
-        f"{figures.percent(row['support'], 2, 8)}"
-    )
-
-
-def _sides(row: dict[Any, Any]) -> str:
-    left, right = (figures.listed(row[side]) for side in ("antecedents", "consequents"))
-    return f"{left} → {right}"
+def _rule_parts(rows: Sequence[Mapping[str, Any]], content: Mapping[str, Any], caption: str = "") -> list[Part]:
+    """Return the table of rules, with the truth where rows hold it, and what its marks mean."""
+    marked = [
+        {**row, "mark": _mark(row, sure=row.get("sure", False)), "pale": not row.get("listed", True)} for row in rows
+    ]
+    truth = [Column("true", "{true_confidence:.1%}")] if rows and "true_confidence" in rows[0] else []
+    columns = [
+        Column("confidence", "{confidence:.1%}"),
+        Column(interval(content["confidence_level"]), "{confidence_ci_low:.1%}–{confidence_ci_high:.1%}"), *truth,
+        Column("lift", "{lift:.2f}"), Column("support", "{support:estimate}"),
+        Column("rule", "{antecedents:names} → {consequents:names}", "name"),
+        *[_MARK] * any(row["mark"] for row in marked),
+    ]  # fmt: skip
+    bars = ("confidence_ci_low", "confidence", "confidence_ci_high")
+    parts: list[Part] = [_rule_sentence(content)] if "listed" in content else []
+    parts.append(Table(columns, marked, caption, "rules", bars, "pale"))
+    if any(row["pale"] for row in marked):
+        parts.append("?: not listed; beside it how likely a confidence of {min_confidence:given} or more is")
+    return parts
 
 
 # ---- questions
 
 
-def answer_record(answers: "AskOutcome") -> dict[str, Any]:
-    """Return what was asked for ``--json``."""
-    content: dict[str, Any] = answers.itemsets.attrs.get("assocpriv", {})
-    return content | {"itemsets": _records(answers.itemsets), "rules": rule_records(answers.rules)}
+def answers(found: "AskOutcome") -> Record:
+    """Return what was asked: itemsets, then rules, in the order asked."""
+    content = found.facts.to_json()
+    itemsets, derived = _records(found.itemsets), rule_records(found.rules)
+    parts = _meaning(content)
+    if itemsets:
+        columns = [
+            *_supports(content), Column("unbiased", "{unbiased:estimate}"),
+            Column("± error", "{unbiased_error:estimate}"), Column("itemset", "{itemset:names}", "name"),
+        ]  # fmt: skip
+        parts.append(Table(columns, itemsets, name="itemsets", bars=("ci_low", "support", "ci_high")))
+    parts += _rule_parts(derived, content) if derived else []
+    return Record(content, parts, more=lambda: {"itemsets": itemsets, "rules": derived})
 
 
-def answer_lines(answers: "AskOutcome") -> list[str]:
-    """Show what was asked: itemsets, then rules, in the order asked."""
-    facts = answers.facts
-    lines = meaning_lines(facts)
-    if len(answers.itemsets):
-        lines.append(_support_header(facts.confidence_level) + f" {'unbiased':>9} {'± error':>8}  itemset")
-        for row in answers.itemsets.to_dict():
-            unbiased = figures.percent(row["unbiased"], width=9), figures.percent(row["unbiased_error"], width=8)
-            lines.append(f"{_support_line(row)} {' '.join(unbiased)}  {figures.listed(row['itemsets'])}")
-    if len(answers.rules):
-        lines.append(f"{_rule_header(facts.confidence_level)}  rule")
-        lines += [f"{_rule_line(row)}  {_sides(row)}" for row in answers.rules.to_dict()]
-    return lines
+# ---- the page
+
+
+def page(
+    table: AnyFrame,
+    plan: "Plan | None",
+    min_confidence: float | str = "50%",
+    title: str = "What baskets have in common",
+    rows: int = 1000,
+) -> Record:
+    """Return a mined table with its rules as a page shows them."""
+    frame, facts = LightFrame.of(table), mining_facts(table)
+    content = _mined_content(frame)
+    shown, left = _rows(frame, rows, EVERYTHING, everything=True)
+    found: list[Part] = [
+        Page([Say("{meaning}. Every figure was computed from randomized reports; nobody saw a basket.", kind="hint")]),
+        Section("What did we learn?", [*_itemset_parts(shown, content, "Itemsets by support"), *left], "found"),
+        Section("How sure is it?", _sureness(frame, facts, content), "sure", aside=True),
+    ]
+    derived = derive_rules(frame, min_confidence)
+    if len(derived):
+        found += _rule_sections(derived, content, min(rows, MOST_RULES))
+    answer = Say(f"{{reports:#report}} show {_list_sentence(content).text}.", kind="answer")
+    content |= {"rule_list": _rules_content(derived), "promised": plan and promise_content(plan)}
+    found += privacy_sections(plan, content["plan_ids"][0])
+    lists = lambda: {"itemsets": _records(frame), "rules": rule_records(derived)}  # noqa: E731
+    return Record(content, [answer, *found], title, more=lists)
+
+
+def _sureness(frame: LightFrame, facts: MiningFacts, content: Mapping[str, Any]) -> list[Part]:
+    return [
+        f"{_SURE}{f' {_REFINE}' if content['likely'] else ''}",
+        *_meaning(content)[1:],
+        *(f"{each[:1].upper()}{each[1:]}." for each in describe_limits(facts)),
+        sizes_picture(frame),
+    ]
+
+
+def sizes_picture(table: AnyFrame, rows: int | None = None) -> Picture:
+    """Return the supports of each size, of so many itemsets that are listed or likely."""
+    frame, least = LightFrame.of(table), mining_facts(table).min_support
+    drawn = frame.take(np.flatnonzero(is_likely(frame)))
+    marks = list(zip(*(drawn[name].tolist() for name in ("length", "support", "listed")), strict=True))[:rows]
+    return Picture(lambda: charts.supports_chart(least, marks), STRIPS)
+
+
+def rules_pictures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Picture]:
+    """Return rules by support and confidence, and as a graph."""
+    scatter = "Rules by support (to the right) and confidence (upwards). Lift:"
+    graph = "Who has the first item also has the second. Thick: high confidence. Lift:"
+    return {
+        "scatter": Picture(lambda: charts.rules_chart(rows), scatter, charts.SHADED_LEGEND),
+        "graph": Picture(lambda: charts.rules_graph(rows), graph, charts.SHADED_LEGEND),
+    }
+
+
+def _rule_sections(derived: LightFrame, content: Mapping[str, Any], rows: int) -> list[Part]:
+    drawn, said = rule_records(derived.head(rows)), {**content, **_rules_content(derived)}
+    parts = _rule_parts(drawn, said, "Rules by how high their confidence surely is") + more(len(derived) - len(drawn))
+    return [
+        Section("Which rules follow?", [Record(said, parts)], "rules"),
+        Section("The rules, drawn", list(rules_pictures(drawn).values()), "drawn", aside=True),
+    ]

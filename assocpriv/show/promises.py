@@ -1,396 +1,417 @@
-"""Promises in words, as text for a person or as JSON content; every figure errs against us.
+"""Promises in words; every figure errs against us.
 
-What a plan promises, in sentences for anybody; promises in plain words with what each costs; and all that a plan's γ
-proves about privacy, or that several plans prove together.
+What a plan of any kind promises, for who plans, for who answers, and on a page to sign; promises to choose from, with
+what each costs; and all that a plan's γ proves about privacy, or that several plans prove together.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.planning import baskets
 from assocpriv.planning.discovery import DEFAULT_PRIORS, Budget, Privacy, Together
 from assocpriv.planning.expected import USUAL_MEAN
 from assocpriv.plans.catalogue import itemsets_of
-from assocpriv.promise.breaches import Breach, epsilon, float_up, format_fraction, highest_posterior, parse_probability
-from assocpriv.promise.errors import counted
-from assocpriv.show.figures import (
-    chance_up,
-    fields,
-    figure,
-    figure_below,
-    finite,
-    percent_up,
-    percent_within,
-    written,
+from assocpriv.promise.breaches import (
+    LARGEST_DENOMINATOR,
+    epsilon,
+    float_up,
+    highest_posterior,
+    parse_probability,
+    round_up,
 )
-from assocpriv.show.plans import LEVEL, promise_record
-from assocpriv.show.terminal import paragraph_width
+from assocpriv.show.figures import fields, finite, plain
+from assocpriv.show.record import Column, Facts, Page, Part, Record, Say, Section, Table, write
 
 if TYPE_CHECKING:
-    from assocpriv.plans.baskets import Plan
     from assocpriv.plans.published import PublishedPlan
 
-_WIDTH, _SAID = 80, 82  # columns: of paragraphs, and of sentences, so that those to choose from stay on a line
+LEVEL = "level_discoverable_support"
 _BELIEFS = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 2))
-_OF_ONE_PLAN = (
-    "             Instead: a promise for all R reports (plan --reports-per-person R), a",
-    "             smaller ε for all, or other people each time.",
+_BECOMES = ("1 in 100", "1 in 20", "1 in 2")
+_PROMISE = Column("promise", "{prior:from} → {posterior:to}", "text")
+_INSTEAD = (
+    "Promise less per report: a promise for all R reports (`plan --reports-per-person R`), a smaller ε, or other "
+    "people each time."
 )
-_OF_SEVERAL = (
-    "             To promise less: a smaller ε for each plan, or other people for each; a",
-    "             device keeps a limit over all plans (report --prior --posterior).",
+_SMALLER = (
+    "To tell less: a smaller ε for each plan, or other people for each. A device keeps a limit over all plans "
+    "(`report --prior --posterior`)."
 )
 _USELESS = 99**2  # γ with which a belief of 1% may become 99%
 
 
-# ---- costs
+# ---- in words
 
 
-def explain_record(explained: baskets.WorkedPromises) -> dict[str, Any]:
-    """Return promises and their costs as JSON content."""
-    plan = explained.plan
-    return {
-        "plan_id": plan and plan.plan_id,
-        "items": plan.n_items if plan else baskets.ITEMS,
-        "mean_size": min(USUAL_MEAN, (plan.n_items if plan else baskets.ITEMS) / 2),
-        "reports_per_person": plan.reports_per_person if plan else 1,
-        "promises": [_promise_record(each) for each in explained.promises],
-        "weekly": [_weekly_record(each) for each in explained.weekly],
+def promise_content(plan: "PublishedPlan") -> dict[str, Any]:
+    """Return what a plan of any kind promises, as JSON content; figures are exact, or err against us."""
+    promise, gamma, together = plan.promise, plan.amplification, plan.composed_amplification
+    if together is not None and plan.reports_per_person > 1:
+        together = round_up(together, LARGEST_DENOMINATOR)  # the exact one of many reports has a million digits
+    highest = promise and together and highest_posterior(promise.prior, together)
+    return fields(plan, "plan_id promise amplification reports_per_person report_bytes uncovered") | {
+        "plan_kind": plan.kind,
+        "highest_posterior": plain(highest),
+        "amplification_limit": promise and plain(promise.amplification_limit),
+        "epsilon": gamma and epsilon(gamma),
+        "composed_amplification": plain(together),
+        "composed_epsilon": together and epsilon(together),
+        "unbounded": plan.unbounded if gamma is None else None,
     }
 
 
-def _promise_record(worked: baskets.WorkedPromise) -> dict[str, Any]:
-    limit = worked.promise.amplification_limit
-    return {
-        **promise_record(worked.promise),
-        "amplification_limit": format_fraction(limit),
-        "epsilon": epsilon(limit),
-        "verdict": worked.verdict,
-        "beliefs": [
-            {"prior": format_fraction(prior), "highest_posterior": float_up(highest_posterior(prior, limit))}
-            for prior in _BELIEFS
-        ],
-        LEVEL: {str(reports): finite(dict(levels)) for reports, levels in worked.levels.items()},
-    }
-
-
-def _weekly_record(way: baskets.WeeklyWay) -> dict[str, Any]:
-    return {
-        "reports_of_a_person": way.reports,
-        "covered": way.covered,
-        "epsilon": epsilon(way.limit),
-        "weekly_reports": way.weekly_reports,
-        LEVEL: finite(dict(way.levels)),
-    }
-
-
-def explain_lines(explained: baskets.WorkedPromises) -> list[str]:
-    """Say what promises mean, in words that people can accept or not, and what each costs."""
-    plan = explained.plan
-    lines = [*_what_it_is(plan), ""] + ([] if plan is None else [f"plan {plan.plan_id[:12]}…"])
-    for each in explained.promises:
-        hang = " " * 14
-        said = wrap(_sentence(each.promise, plan), paragraph_width(_SAID), initial_indent=hang, subsequent_indent=hang)
-        lines += [f"{_name(each.promise):<14}{each.verdict}", *said]
-    lines += ["", "What a belief becomes at most:", ""]
-    lines.append(f"{'':<14}{'γ <':>8}{'ε <':>8}" + "".join(f"{f'from {chance_up(belief)}':>16}" for belief in _BELIEFS))
-    lines += [_belief_line(each.promise) for each in explained.promises]
-    lines += [
-        "",
-        *_cost_heading(plan),
-        "",
-        f"{'':<28}" + "".join(f"{people:>12,}" for people in baskets.PEOPLE),
+def promise_facts(content: Mapping[str, Any]) -> Facts:
+    """Return what :func:`promise_content` says, for who plans: beliefs, γ and ε, and what lies outside."""
+    if content["amplification"] is None:
+        return Facts([("no γ", ["{unbounded}"])])
+    if content["promise"] is None:
+        return Facts([("promise", [f"{_FIGURES} for one report"])])
+    several, outside = content["reports_per_person"] > 1, content["uncovered"]
+    who = "all {reports_per_person:#report} of a person together lift no" if several else "no report lifts a"
+    lines = [
+        f"{who} belief from {{promise[prior]:from}} to {{promise[posterior]:to}}, whatever the data: "
+        f"{becomes(content)}",
+        "γ < {amplification_limit:up}, ε = ln γ ≤ {composed_epsilon:up}" + " of all together" * several,
+        *[f"one report alone: {_FIGURES}"] * several,
     ]
-    for each in explained.promises:
-        lines += _cost_lines(each)
-    return lines + (_weekly_lines(explained.weekly) if explained.weekly else []) + _advice_lines()
+    left = [("outside γ", ["{uncovered}: nothing bounds what a report tells of this"])] if outside else []
+    return Facts([("promise", lines), *left])
 
 
-def _what_it_is(plan: "Plan | None") -> list[str]:
-    """Say what is bounded, of a plan as its promise has it: of how many reports."""
-    several = plan.reports_per_person if plan else 1
-    what, whose, never = "one report", "its", "no report is γ times likelier under one basket than under any other"
-    if several > 1:
-        what, whose = f"all {several:,} reports of a person together", "their"
-        never = "they are never γ times likelier under some baskets than under any others"
-    said = (
-        f"A promise bounds what {what} can do to a belief about {whose} sender, whatever the data are and whatever "
-        f"else is known. It is one number, γ: {never}; ε is ln γ."
+_FIGURES = "γ ≤ {amplification:up}, ε ≤ {epsilon:up}"
+
+
+def becomes(content: Mapping[str, Any]) -> str:
+    """Say what the prior becomes at most; where rounding up reaches the promise's posterior, that it stays below."""
+    after, promised = Fraction(content["highest_posterior"]), Fraction(content["promise"]["posterior"])
+    if after < promised and write(after, "to") == write(promised, "to"):
+        return "{promise[prior]:from} stays below {promise[posterior]:to}"
+    return "{promise[prior]:from} becomes at most {highest_posterior:to}"
+
+
+def promise_sentences(plan: "PublishedPlan") -> list[Part]:
+    """Say what a plan promises, for who answers, and what lies outside it."""
+    said = _sentences(plan)
+    if plan.amplification is not None:
+        said.append("A person sends {reports_per_person:#report} at most.")
+    if plan.uncovered:
+        said.append("Outside the promise: {uncovered}.")
+    return [Page([Record(promise_content(plan), said)])]
+
+
+def _sentences(plan: "PublishedPlan") -> list[Part]:
+    if plan.amplification is None:
+        return ["No γ is stated: {unbounded}."]
+    seen = "everything that you send" if plan.reports_per_person > 1 else "your report"
+    covered = " that the promise covers" * bool(plan.uncovered)
+    believed = (
+        f"Somebody who is {{promise[prior]:from}} sure of something about you{covered}, and then sees {seen}, stays "
+        "less than {promise[posterior]:to} sure, whatever it is and whatever else is known."
     )
-    return wrap(said, paragraph_width(_WIDTH))
+    return [*([believed] if plan.promise else []), f"In figures, for each report: {_FIGURES}."]
 
 
-def _cost_heading(plan: "Plan | None") -> list[str]:
+def privacy_sections(plan: "PublishedPlan | None", plan_id: str, what: str = "basket") -> list[Part]:
+    """Return what a page says of the promise, and of whether it may be published."""
+    bound = "; the plan (`--plan plan.json`) says what bounds that"
+    promise: list[Part] = ["The plan says what is promised: make the page with it (`--plan plan.json`)."]
+    if plan is not None:
+        promise = promise_sentences(plan)
+        bound = "; but no promise bounds that" if plan.amplification is None else ", and the promise bounds that"
+        bound += ", but for what lies outside it" if plan.uncovered else ""
+    promise += [Say("Plan `{plan}`", {"plan": plan_id}, "hint")] * bool(plan_id)
+    publish = (
+        f"This page was computed from reports alone, so it tells no more of a person than the report did{bound}. It "
+        f"holds no report and no {what}. Whether what it says of all together is a secret of yours is for you to judge."
+    )
+    return [
+        Section("Is this promise good enough for my people?", promise, "promise", aside=True),
+        Section("May I publish this?", [publish], "publish", aside=True),
+    ]
+
+
+def promised(plan: "PublishedPlan") -> Record:
+    """Return what a plan of any kind promises, for who answers: what it shows of itself."""
+    said = Say("A report has {report_bytes:#byte}. Plan of the kind {plan_kind}: `{plan_id}`", kind="hint")
+    return Record(promise_content(plan), [*promise_sentences(plan), said], "What the plan promises")
+
+
+# ---- a page to sign
+
+
+def to_sign(plan: "PublishedPlan") -> Record:
+    """Return one page for whoever signs for a plan of any kind: its promise, what it asks, and what lies outside."""
+    content = promise_content(plan)
+    content["asks"] = [{"share": float(share), "asks": asks} for share, asks in plan.asks]
+    bounded, several = plan.amplification is not None, plan.reports_per_person > 1
+    changed = "what the promise covers" if plan.uncovered else "each answer"
+    changes = f"The device changes {changed} by chance before it sends it. " * bounded
+    together = "; the promise is for all of them together" * (bounded and several)
+    more = "also of another plan, tells more" + ": γ multiplies" * bounded
+    against = "The promise holds without one, against the server itself. It" if bounded else "What is said here"
+    lines = [Column(title, "_" * 24, "text") for title in ("Name and role", "Date", "Signature")]
+    parts = [
+        Section("The promise", [*_sentences(plan), *_chances(plan, content)], "promise"),
+        Section("What is asked", [
+            Table([Column("of the people", "{share:given}"), Column("what", "{asks}", "name")], content["asks"]),
+            f"{changes}Every report has {{report_bytes:#byte}}.",
+        ], "asked"),
+        Section("How many reports", [
+            f"A person sends {{reports_per_person:#report}} at most, for life{together}. Each further report, {more}. "
+            "What was told does not wear off, and deleting a report takes nothing back. The device's ledger counts, "
+            "and refuses further reports.",
+            "What your reports can have told by now: `assocpriv report --ledger L --told` says it on your device.",
+            "You can stop at any time. What was sent stays told.",
+        ], "reports"),
+        Section("What lies outside", [
+            *(["Nothing bounds what a report tells of this: {uncovered}."] if plan.uncovered else []),
+            "The network and the server see that a person takes part, when, and from which address. Keep no log of it.",
+            "What all reports show together may tell something of everybody, also of those who sent none. They are "
+            "collected for that.",
+            f"No shuffler hides who sent which report. {against} needs the published client, on a device that keeps "
+            "its data to itself.",
+        ], "outside"),
+        Section("Signed", [
+            "I hold this to be good enough for the data of the collection _________________________, whose plan is "
+            "`{plan_id}`.",
+            Table(lines, [{}]),
+        ], "signed"),
+    ]  # fmt: skip
+    return Record(content, [Page(parts)], "What this collection promises")
+
+
+def _chances(plan: "PublishedPlan", content: dict[str, Any]) -> list[Part]:
+    """Say in chances what a promise lets beliefs become."""
+    if plan.promise is None:
+        return []
+    content["beliefs"] = _beliefs(plan.promise.amplification_limit)
+    after = "after all {reports_per_person:#report}" if plan.reports_per_person > 1 else "after your report"
+    return [
+        'Whoever thought "1 in 100 that X is true of you" thinks at most {beliefs[0][highest_posterior]:chance} '
+        f"{after}. In the same way 1 in 20 becomes at most {{beliefs[1][highest_posterior]:chance}} and 1 in 2 at most "
+        "{beliefs[2][highest_posterior]:chance}."
+    ]
+
+
+def _beliefs(limit: Fraction) -> list[dict[str, str]]:
+    """Return what usual beliefs become at most where γ stays below a limit."""
+    return [{"prior": plain(prior), "highest_posterior": plain(highest_posterior(prior, limit))} for prior in _BELIEFS]
+
+
+# ---- promises and their costs
+
+
+def explained(explained: baskets.WorkedPromises) -> Record:
+    """Return promises from strict to lenient, or a plan's own, in words that people can accept, and what each costs."""
+    plan = explained.plan
     items = plan.n_items if plan else baskets.ITEMS
-    return [
-        "What it costs: the least support in whole baskets that can be believed, of",
-        f"{items:,} items, {min(USUAL_MEAN, items / 2):g} a basket on average, all itemsets of a size together; by the",
-        "number of reports:",
+    content: dict[str, Any] = {
+        "plan_id": plan and plan.plan_id,
+        "items": items,
+        "mean_size": min(USUAL_MEAN, items / 2),
+        "reports_per_person": plan.reports_per_person if plan else 1,
+        "promises": [
+            fields(each.promise, "prior posterior amplification_limit") | {
+                "epsilon": epsilon(each.promise.amplification_limit),
+                "verdict": each.verdict,
+                "beliefs": _beliefs(each.promise.amplification_limit),
+                LEVEL: {str(reports): finite(levels) for reports, levels in each.levels.items()},
+            }
+            for each in explained.promises
+        ],
+    }  # fmt: skip
+    several = content["reports_per_person"] > 1
+    what = "all {reports_per_person:#report} of a person together" if several else "one report"
+    reads = "{promises[0][beliefs][0][highest_posterior]:chance}" if plan else "as the column of 1 in 100 says"
+    shown = Table(
+        [
+            _PROMISE, Column("γ <", "{amplification_limit:up}"), Column("ε <", "{epsilon:up}"),
+            *(Column(f"{chance} becomes", f"{{beliefs[{n}][highest_posterior]:chance}}")
+              for n, chance in enumerate(_BECOMES)),
+            Column("judged", "{verdict}", "name"),
+        ], content["promises"], "What a belief becomes at most:",
+    )  # fmt: skip
+    parts: list[Part] = [
+        f"A promise bounds what {what} can do to a belief about the sender, whatever the data are and whatever else is "
+        f"known. It is one number, γ: no basket makes {'them' if several else 'a report'} γ times as likely as another "
+        "basket does. ε is ln γ.",
+        Section("", [
+            *["plan {plan_id:id}"] * (plan is not None),
+            shown,
+            'Tell those who will report: whoever thinks "1 in 100 that you buy X" thinks, after '
+            f"{'all {reports_per_person:#report}' if several else 'your report'}, at most {reads}.",
+        ]),
+        Section("", [_costs(content)]),
+        Section("", [
+            "To choose: take the strictest promise whose cost you can pay. `assocpriv plan --find 1%` says how many "
+            "reports a promise needs, or which promise so many reports allow.",
+        ]),
+    ]  # fmt: skip
+    return Record(content, parts, "Promises")
+
+
+def _costs(content: Mapping[str, Any]) -> Table:
+    rows = [
+        {**each, "of": itemsets_of(int(k)), "levels": {n: levels[k] for n, levels in each[LEVEL].items()}}
+        for each in content["promises"]
+        for k in sorted(each[LEVEL][str(baskets.PEOPLE[0])])
     ]
-
-
-def _name(promise: Breach) -> str:
-    return f"{percent_within(promise.prior, up=False)} → {percent_within(promise.posterior, up=True)}"
-
-
-def _sentence(promise: Breach, plan: "Plan | None") -> str:
-    """Say what the promise makes of one belief, in words for those who will report."""
-    then, later = "then ", ""
-    if plan is not None and plan.reports_per_person > 1:
-        then, later = "", f" after all {plan.reports_per_person:,} reports"
-    return f'Who thinks "1 in 100 that you buy X" {then}thinks at most {_after(promise.amplification_limit)}{later}.'
-
-
-def _belief_line(promise: Breach) -> str:
-    limit = promise.amplification_limit
-    cells = (chance_up(highest_posterior(belief, limit)) for belief in _BELIEFS)
-    return (
-        f"{_name(promise):<14}{written(limit, 4, up=True):>8}{written(Fraction(epsilon(limit)), 4, up=True):>8}"
-        + "".join(f"{cell:>16}" for cell in cells)
-    )
-
-
-def _cost_lines(worked: baskets.WorkedPromise) -> list[str]:
-    sizes = sorted({k for levels in worked.levels.values() for k in levels})
-    return [
-        f"{_name(worked.promise) if k == sizes[0] else '':<14}{itemsets_of(k):<14}"
-        + "".join(f"{_least(levels[k]):>12}" for levels in worked.levels.values())
-        for k in sizes
-    ]
-
-
-def _least(level: float) -> str:
-    return percent_up(level, 3) if level < 1 else "none"
-
-
-def _weekly_lines(ways: tuple[baskets.WeeklyWay, ...]) -> list[str]:
-    everybody, covered, fresh = ways
-    return [
-        "",
-        f"Every week for a year, {baskets.WEEKLY_PEOPLE:,} people, 5% → 50%:",
-        "",
-        f"- All report every week, and the promise is for one report. {baskets.WEEKS} of them have",
-        f"  γ < {figure(everybody.limit)} and ε < {figure(epsilon(everybody.limit))} together: 1 in 100 becomes",
-        f"  {_after(everybody.limit)}. Nothing useful is promised.",
-        f"- All report every week, and the promise is for all {baskets.WEEKS} (--reports-per-person {baskets.WEEKS}).",
-        f"  Each report has ε < {figure(epsilon(covered.each_limit))}. A week shows {_shows(covered.levels)}.",
-        f"- Other people each week, {fresh.weekly_reports:,} of them, each once: the promise stands as it is.",
-        f"  A week shows {_shows(fresh.levels)}.",
-    ]
-
-
-def _after(amplification: Fraction) -> str:
-    """Write what a belief of 1 in 100 becomes at most."""
-    return chance_up(highest_posterior(_BELIEFS[0], amplification))
-
-
-def _shows(levels: baskets.Levels) -> str:
-    """Say which supports can be believed."""
-    told = [f"{itemsets_of(k)} from {percent_up(level, 3)}" for k, level in levels.items() if level < 1]
-    return ", ".join(told) or "nothing"
-
-
-def _advice_lines() -> list[str]:
-    return [
-        "",
-        "To choose: read the sentences aloud to those who will report, and take the",
-        "strictest promise whose cost you can pay. assocpriv plan --find 1% tells how",
-        "many reports a promise needs, or which promise so many reports allow.",
-    ]
+    return Table(
+        [_PROMISE, Column("all", "{of}", "text"),
+         *(Column(f"{people:,} reports", f"{{levels[{people}]:least_up}}") for people in baskets.PEOPLE)],
+        rows,
+        "What it costs: the support in whole baskets from which all itemsets of a size can be believed (—: none); of "
+        "{items:#item} and baskets of {mean_size:g}:",
+    )  # fmt: skip
 
 
 # ---- proofs
 
 
-def privacy_record(privacy: Privacy) -> dict[str, Any]:
-    """Return what a plan proves as JSON content."""
-    plan = privacy.plan
-    return {
-        "plan_id": plan.plan_id,
-        "promise": promise_record(plan.promise) | fields(plan, "reports_per_person"),
-        "amplification_limit": format_fraction(plan.promise.amplification_limit),
-        "amplification": format_fraction(plan.amplification),
-        "one_report": _together_record(privacy.one),
-        "together": _together_record(privacy.together),
-        "information": {
-            "unit": "bits",
-            "mutual_limit": privacy.mutual_limit,
-            "equally_likely": fields(privacy.information, "basket_size exact mutual_least mutual worst inverse_worst"),
-        },
-        "shuffled": privacy.central
-        and fields(privacy, "people")
-        | fields(privacy.central, "epsilon delta method")
-        | {"part_of_the_promise": False},
+def privacy(privacy: Privacy) -> Record:
+    """Return what a plan of baskets proves."""
+    plan, several, likely, central = privacy.plan, privacy.together.reports > 1, privacy.information, privacy.central
+    content = promise_content(plan) | {
+        "one_report": _together(privacy.one),
+        "together": _together(privacy.together),
+        "information": {"unit": "bits", "mutual_limit": privacy.mutual_limit, "equally_likely": plain(likely)},
+        "shuffled": central
+        and {"people": privacy.people, **fields(central, "epsilon delta method"), "part_of_the_promise": False},
     }
+    shown = {"one report": privacy.one}
+    if several:
+        shown[f"{privacy.together.reports:,} reports"] = privacy.together
+    within = "within" if privacy.together.reports <= plan.reports_per_person else "MORE THAN"
+    together = ["Each further report of a person multiplies γ and adds ε: two reports have γ² and 2ε."]
+    if several:
+        together = [
+            "{together[reports]:#report} of a person: γ ≤ {together[amplification]:up}, ε ≤ {together[epsilon]:up}, "
+            f"{within} the {{reports_per_person:#}} that the promise covers",
+            *([] if within == "within" else [_may_become(privacy.together), _INSTEAD]),
+        ]
+    parts: list[Part] = [
+        Facts([("plan", ["{plan_id}"])]),
+        promise_facts(content),
+        Facts([
+            ("γ", ["no report is more than γ times likelier under one basket than another, whatever else is known"]),
+            ("together", together),
+        ]),
+        _belief_table(shown),
+        Facts([
+            ("moves", [f"by {title} no belief moves more than {{{name}[largest_rise]:points}}"
+                       for title, name in zip(shown, ("one_report", "together"), strict=False)]),
+            ("information", _information(content, several=several)),
+        ]),
+    ]  # fmt: skip
+    if central is not None:
+        each = ", {together[reports]:#report} of each," * several
+        parts += [
+            "Not part of the promise, and only if a channel that you trust hides who sent which report:",
+            Facts([("shuffled", [
+                f"reports of {{shuffled[people]:#}} people{each} are ({{shuffled[epsilon]:up}}, {{shuffled[delta]}})-"
+                "differentially private for each person (method: {shuffled[method]}); if the channel leaks, the "
+                "promise above is all there is",
+            ])]),
+        ]  # fmt: skip
+    return Record(content, parts, "What the plan proves")
 
 
-def _together_record(part: Together) -> dict[str, Any]:
+def _together(part: Together) -> dict[str, Any]:
     return {
-        **fields(part, "reports epsilon largest_rise log_amplification_bits"),
+        **fields(part, "reports amplification epsilon largest_rise log_amplification_bits"),
         "worst_limit": part.information_limit,
         "beliefs": [
-            {
-                "prior": format_fraction(row.prior),
-                "highest_posterior": float_up(row.highest),
-                "lowest_posterior": -float_up(-row.lowest),
-            }
+            {"prior": plain(row.prior), "highest_posterior": float_up(row.highest),
+             "lowest_posterior": -float_up(-row.lowest)}
             for row in part.beliefs
         ],
-    }
+        "one_in_100_becomes": float_up(highest_posterior(_BELIEFS[0], part.amplification)),
+    }  # fmt: skip
 
 
-def privacy_lines(privacy: Privacy) -> list[str]:
-    """Say what a plan proves."""
-    plan, promise = privacy.plan, privacy.plan.promise
-    who = "no report lifts"
-    if plan.reports_per_person > 1:
-        who = f"{plan.reports_per_person} reports of a person together do not lift"
-    lines = [
-        f"plan         {plan.plan_id}",
-        f"promise      {who} a belief from "
-        f"{percent_within(promise.prior, up=False)} to {percent_within(promise.posterior, up=True)}, "
-        "nor its opposite the other way, whatever the data and whatever else is known",
-        f"one report   γ {_below(plan, privacy.one)}, ε = ln γ ≤ {figure(privacy.one.epsilon)}: "
-        f"no report is more than γ times likelier under one basket than another",
+def _belief_table(parts: Mapping[str, Together], promised: Mapping[Fraction, str] | None = None) -> Table:
+    """Return the table of beliefs, two columns for each part; of exact figures, which are rounded once."""
+    rows = [
+        {"prior": row[0].prior, "most": [each.highest for each in row], "least": [each.lowest for each in row],
+         "whose": (promised or {}).get(row[0].prior, "")}
+        for row in zip(*(part.beliefs for part in parts.values()), strict=True)
+    ]  # fmt: skip
+    columns = [
+        column
+        for n, name in enumerate(parts)
+        for column in (Column(f"{name}: at most", f"{{most[{n}]:to}}"), Column("at least", f"{{least[{n}]:from}}"))
     ]
-    lines += _belief_lines(privacy)
-    lines += _composition_lines(privacy)
-    lines += _information_lines(privacy)
-    return lines + _shuffled_lines(privacy)
+    whose = [Column("", "{whose}", "text")] if any(row["whose"] for row in rows) else []
+    return Table([Column("a belief of", "{prior:from}"), *columns, *whose], rows, "What beliefs become:")
 
 
-def _belief_lines(privacy: Privacy) -> list[str]:
-    """Show how far beliefs can move, by one report and by several."""
-    parts = [privacy.one] if privacy.together.reports == 1 else [privacy.one, privacy.together]
-    return _table_lines(parts, ["one report", f"{privacy.together.reports} reports"][: len(parts)])
-
-
-def _table_lines(
-    parts: Sequence[Together], names: Sequence[str], promised: Mapping[Fraction, str] | None = None
-) -> list[str]:
-    """Show the table of beliefs, two columns for each part, and behind a belief whose promise names it."""
-    lines = [
-        f"beliefs      {'':>12}" + "".join(f"{name:>30}" for name in names),
-        f"             {'a belief of':>12}" + f"{'at most':>14}{'at least':>16}" * len(parts),
-    ]
-    for rows in zip(*(part.beliefs for part in parts), strict=True):
-        cells = "".join(
-            f"{percent_within(row.highest, up=True):>14}{percent_within(row.lowest, up=False):>16}" for row in rows
-        )
-        whose = f"  {whose}" if (whose := (promised or {}).get(rows[0].prior, "")) else ""
-        lines.append(f"             {f'{float(100 * rows[0].prior):.10g}%':>12}{cells}{whose}")
-    moves = [written(100 * Fraction(part.largest_rise), 4, up=True) for part in parts]
-    moved = "; ".join(f"{name}: {points} points" for name, points in zip(names, moves, strict=True))
-    return [*lines, f"             the most that any belief moves, {moved}"]
-
-
-def _composition_lines(privacy: Privacy) -> list[str]:
-    """Say what several reports of one person prove together."""
-    part, allowed = privacy.together, privacy.plan.reports_per_person
-    if part.reports == 1:
-        return ["together     each further report of a person multiplies γ and adds ε: two reports have γ² and 2ε"]
-    covered = "within" if part.reports <= allowed else "MORE THAN"
-    return [
-        f"together     {part.reports} reports of a person: γ^{part.reports} {_below(privacy.plan, part)}, "
-        f"ε ≤ {figure(part.epsilon)}, {covered} the {allowed} that the promise covers",
-        *([] if part.reports <= allowed else [*_beyond(part), *_OF_ONE_PLAN]),
-    ]
-
-
-def _below(plan: "PublishedPlan", part: Together) -> str:
-    """Write γ of some reports of a person, below the promise's limit if it covers so many."""
-    if plan.promise is None or part.reports > plan.reports_per_person:
-        return f"≤ {figure(part.amplification)}"
-    return figure_below(part.amplification, plan.promise.amplification_limit)
-
-
-def _beyond(part: Together) -> list[str]:
+def _may_become(part: Together) -> str:
     """Say what is left beyond what a plan promises."""
     nothing = " Nothing useful is promised." * (part.amplification > _USELESS)
-    return [f"             A belief of 1 in 100 may become {_after(part.amplification)}.{nothing}"]
+    return f"A belief of 1 in 100 may become {{together[one_in_100_becomes]:chance}}.{nothing}"
 
 
-def _information_lines(privacy: Privacy) -> list[str]:
-    """Show worst-case and mutual information."""
-    limit = figure(privacy.one.information_limit)
-    lines = [
-        "information  in bits: WI and IWI of the report that tells most, I on average",
-        f"             of one report, whatever the prior: WI and IWI ≤ {limit} (log2 γ ≤ "
-        f"{figure(privacy.one.log_amplification_bits)}), I ≤ {figure(privacy.mutual_limit)}",
+def _information(content: Mapping[str, Any], *, several: bool) -> list[str]:
+    """Say worst-case and mutual information."""
+    part = content["information"]["equally_likely"]
+    sign, note = ("", "") if part["exact"] else ("≤ ", " (bounds: the code has too many seeds to go through)")
+    told = [
+        f"{name} {sign}{{information[equally_likely][{field}]:up}}"
+        for name, field in (("WI", "worst"), ("IWI", "inverse_worst"), ("I", "mutual"))
     ]
-    if privacy.together.reports > 1:
-        limit = figure(privacy.together.information_limit)
-        lines.append(f"             of {privacy.together.reports} reports, whatever the prior: WI and IWI ≤ {limit}")
-    part = privacy.information
-    sign, note = ("", "") if part.exact else ("≤ ", " (bounds: the code has too many seeds to go through)")
-    figures = [("WI", part.worst), ("IWI", part.inverse_worst), ("I", part.mutual)]
-    told = ", ".join(f"{name} {sign}{figure(value)}" for name, value in figures)
     return [
-        *lines,
-        f"             of one, all transactions of {counted(part.basket_size, 'item')} equally likely: {told}{note}",
-    ]
-
-
-def _shuffled_lines(privacy: Privacy) -> list[str]:
-    """Say what a trusted channel would add."""
-    if privacy.central is None:
-        return []
-    of_each = f", {privacy.together.reports} reports of each," if privacy.together.reports > 1 else ""
-    return [
-        "in addition, NOT part of the promise, and only if a channel that you trust hides who sent which report:",
-        f"shuffled     reports of {privacy.people:,} people{of_each} are ({figure(privacy.central.epsilon)}, "
-        f"{privacy.central.delta!r})-differentially private for each person ({privacy.central.method}); "
-        "if the channel leaks, the above is all there is",
+        "in bits: WI and IWI of the report that tells most, I on average",
+        "of one report, whatever the prior: WI and IWI ≤ {one_report[worst_limit]:up} (log2 γ ≤ "
+        "{one_report[log_amplification_bits]:up}), I ≤ {information[mutual_limit]:up}",
+        *["of {together[reports]:#report}, whatever the prior: WI and IWI ≤ {together[worst_limit]:up}"] * several,
+        "of one, all transactions of {information[equally_likely][basket_size]:#item} being equally likely: "
+        f"{', '.join(told)}{note}",
     ]
 
 
 # ---- several plans
 
 
-def budget_record(budget: Budget) -> dict[str, Any]:
-    """Return what one person's answers to several plans tell as JSON content."""
-    return {
+def budget(budget: Budget, names: Mapping[str, str]) -> Record:
+    """Return what one person's answers to several plans tell, each plan under a name, given by its id."""
+    content: dict[str, Any] = {
         "plans": [
             {
-                **fields(answers.plan, "plan_id reports_per_person"),
-                **fields(answers.together, "reports epsilon"),
+                "name": names[answers.plan.plan_id],
+                **fields(answers.plan, "plan_id reports_per_person uncovered"),
+                **fields(answers.together, "reports amplification epsilon"),
                 "covered": answers.covered,
-                "uncovered": answers.plan.uncovered,
             }
             for answers in budget.answers
         ],
-        "together": _together_record(budget.together),
+        "together": _together(budget.together),
     }
-
-
-def budget_lines(budget: Budget, names: Mapping[str, str]) -> list[str]:
-    """Say what one person's answers to several plans tell, each plan under a name, given by its id."""
-    width = max(len("plan"), *map(len, names.values()))
-    lines = [f"             {'plan':<{width}}  {'reports':>7}  {'γ':>16}  {'ε at most':>9}  its own promise"]
-    for answers in budget.answers:
-        part, name = answers.together, names[answers.plan.plan_id]
-        covers = "covers these" if answers.covered else f"not covered, only {answers.plan.reports_per_person:,}"
-        lines.append(
-            f"             {name:<{width}}  {part.reports:>7,}  {_below(answers.plan, part):>16}  "
-            f"{figure(part.epsilon):>9}  {covers}"
-        )
-        if answers.plan.uncovered:
-            lines.append(f"             {'':<{width}}  outside γ, and so not counted here: {answers.plan.uncovered}")
-    part = budget.together
-    return [
-        *lines,
-        f"together     {counted(part.reports, 'report')} of a person: γ ≤ {figure(part.amplification)}, "
-        f"ε ≤ {figure(part.epsilon)}",
-        "             (a plan's promise is for its own reports alone)",
-        *_table_lines([part], [counted(part.reports, "report")], _promised(budget, names)),
-        *_beyond(part),
-        *_OF_SEVERAL,
+    rows = [each | {"covers": "" if each["covered"] else "MORE THAN PROMISED"} for each in content["plans"]]
+    columns = [
+        Column("plan", "{name:name}", "text"), Column("reports", "{reports:#}"),
+        Column("promised for", "{reports_per_person:#}"), Column("γ ≤", "{amplification:up}"),
+        Column("ε ≤", "{epsilon:up}"), Column("", "{covers}", "text"),
+    ]  # fmt: skip
+    outside = [
+        Record(each, ["outside γ of {name}, and so not counted here: {uncovered}"])
+        for each in content["plans"]
+        if each["uncovered"]
     ]
+    parts: list[Part] = [
+        Table(columns, rows, "A plan's promise is for its own reports alone:"),
+        *outside,
+        Facts([("together", [
+            "{together[reports]:#report} of a person: γ ≤ {together[amplification]:up}, ε ≤ {together[epsilon]:up}",
+            _may_become(budget.together), _SMALLER,
+        ])]),
+        _belief_table({f"{budget.together.reports:,} reports": budget.together}, _posteriors(budget, names)),
+        Facts([("moves", ["no belief moves more than {together[largest_rise]:points}"])]),
+    ]  # fmt: skip
+    return Record(content, parts, "What several plans prove together")
 
 
-def _promised(budget: Budget, names: Mapping[str, str]) -> dict[Fraction, str]:
+def _posteriors(budget: Budget, names: Mapping[str, str]) -> dict[Fraction, str]:
     """Return whose promise's posterior a belief is, where it is no usual one."""
     usual, found = {parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}, dict[Fraction, str]()
     for answers in budget.answers:

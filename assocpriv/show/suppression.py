@@ -1,196 +1,123 @@
-"""Suppression as text: what data tell above their bounds, what was withheld so that they do not.
+"""Suppression as records: what data tell above their bounds, and what was withheld so that they do not.
 
-Of a table: patterns of values, and the values suppressed. Of baskets, above templates over items: patterns of items,
-and the items dropped.
+Each is made of the JSON content that ``assocpriv.suppress`` gives, of a table with its values or of baskets with their
+items, which is also what the file of a report holds.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from assocpriv.promise.errors import counted
-from assocpriv.show.figures import confidence_above, percent, percent_as_given
+from assocpriv.show.record import Column, Facts, Page, Part, Record, Say, Section, Table, more
 
-if TYPE_CHECKING:
-    from assocpriv.suppress.baskets import BasketCheck, BasketRelease, ItemInference
-    from assocpriv.suppress.inferences import Inference
-    from assocpriv.suppress.release import Check, Publication
-    from assocpriv.suppress.templates import Bound, ItemBound
-
-_MOST = 20  # lines of a list, and values of a line
-
-
-# ---- tables
+_ROWS = 50  # of a table
+_CONFIDENCE, _MOST = Column("confidence", "{confidence:above}"), Column("at most", "{bound:given}")
+_INFERENCE = Column("inference", "{inference:text}", "name")
+_OWN = "This page names what is withheld. It stays with the owner of the table and is not published."
+_PUBLIC = (
+    "The released file may be published as far as these bounds go: they are all that was promised, and bind only "
+    "inferences of this form from this file alone. This page, and the report that it was made of, may not."
+)
 
 
-def check_lines(found: "Check") -> list[str]:
+def check(content: Mapping[str, Any]) -> Record:
     """Return the inferences above their bounds, highest confidence first."""
-    lines = [f"{counted(found.records, 'record')}, {counted(len(found.bounds), 'bound')}", *_bins(found.bins)]
-    if found.passed:
-        return [*lines, "no inference is above its bound"]
-    bounds = dict.fromkeys(each.bound for each in found.violations)
-    lines.append(
-        f"{counted(len(found.violations), 'inference')} of {counted(len(bounds), 'bound')} above the highest "
-        "confidence allowed:"
-    )
-    for bound in list(bounds)[:_MOST]:
-        own = [each for each in found.violations if each.bound == bound]
-        lines += ["", *_heading(bound, "records  pattern")]
-        lines += [_row(each, _pattern(each)) for each in own[:_MOST]]
-        lines += [f"  … and {len(own) - _MOST:,} more (--json)"] if len(own) > _MOST else []
-    return [*lines, *_more_bounds(bounds)]
+    things = _things(content)
+    rows = sorted(map(_row, content["violations"]), key=lambda row: -row["confidence"])
+    columns = [_CONFIDENCE, _MOST, Column(things, "{support:,}"), _INFERENCE]
+    found = _table("above", columns, rows, _ROWS, "Inferences above the highest confidence allowed:")
+    passed: list[Part] = ["no inference is above its bound"]
+    return Record(content, [f"{{{things}:#{things[:-1]}}}", *_bins(content), *(found if rows else passed)])
 
 
-def publication_lines(done: "Publication", output: Path) -> list[str]:
-    """Return what was suppressed and why, what is left of information, and what the written table tells at most."""
-    result = done.suppression
-    implied = f" ({done.redundant:,} implied by others)" if done.redundant else ""
-    lines = [
-        f"records     {done.records:,}",
-        f"bounds      {len(done.checked):,}{implied}, all hold in the table as written",
-        *_bins(done.bins),
-        f"suppressed  {counted(len(result.reasons), 'value')}, {counted(sum(result.cells.values()), 'cell')}",
-    ]
-    lines += ["", *_columns(done), "", *_confidences(done)]
-    if result.reasons:
-        lines += ["", *_reasons(done)]
-    return [*lines, "", f"written to {output}"]
+def release(content: Mapping[str, Any], output: Path) -> Record:
+    """Return what was withheld and why, and what the written file tells at most."""
+    note = "cells written anew, as the file has quotes or writes a value in several ways: {respelled:some}"
+    written = Section("", [Say("written to {output}", {"output": output})])
+    return Record(content, [*_released(content, _ROWS), written], notes=[note] if content.get("respelled") else [])
 
 
-def talk_lines(done: "Publication") -> list[str]:
-    """Return what is to be said on standard error."""
-    if not done.respelled:
-        return []
-    why = "as the file has quotes or writes a value in several ways"
-    return [f"cells written anew, {why}: {', '.join(done.respelled)}"]
+def page(content: Mapping[str, Any], title: str = "What is withheld", rows: int = 500) -> Record:
+    """Return the report of a suppression as a page shows it, to the owner."""
+    answer, *rest = _released(content, rows)
+    last = Section("May I publish this?", [_PUBLIC], "publish")
+    return Record(content, [answer, Page([Say(_OWN, kind="wrong")]), *rest, Page([last])], title)
 
 
-def _columns(done: "Publication") -> Iterable[str]:
-    result, of = done.suppression, "class" if done.class_column else "column"
-    width = max(6, *map(len, result.suppressed))
-    yield f"{'column':{width}}  values      cells  bits of the {of}, before and after"
-    for column, values in result.suppressed.items():
-        before, after = result.information[column]
-        yield f"{column:{width}}  {len(values):>6,}  {result.cells[column]:>9,}  {before:.4f}  {after:.4f}"
+def _released(content: Mapping[str, Any], rows: int) -> list[Part]:
+    things, cells = _things(content), content["cells"]
+    what, withheld = ("value", content["suppressed"]) if "suppressed" in content else ("item", content["dropped"])
+    given = {"withheld": len(withheld), "places": sum(cells.values()) if isinstance(cells, Mapping) else cells}
+    of_all = f"{{{things}:#{things[:-1]}}}; all bounds hold in the file."
+    answer = f"{{withheld:#{what}}} withheld in {{places:#place}} of {of_all}"
+    bounds = [Column("before", "{before:.1%}"), Column("after", "{after:.1%}"), _MOST, _INFERENCE]
+    reasons = [
+        Column("places", "{cells:,}"), _CONFIDENCE, Column(things, "{support:,}"), _MOST,
+        Column("would tell", "{inference:text}", "text"), Column("withheld", "{name:text}", "name"),
+    ]  # fmt: skip
+    implied = ["{redundant:#bound} implied by others"] * bool(content.get("redundant"))
+    caption = "Highest confidence of each inference, before and after:"
+    told = [*_table("bounds", bounds, list(map(_row, content["bounds"])), rows, caption), *implied]
+    why = _table("withheld", reasons, list(map(_reason, withheld)), rows)
+    return [
+        Say(answer, given, "answer"), *_bins(content), Section("What may nobody infer?", told),
+        Section("What is withheld, and what would it tell?", why), Section("What is left?", _left(content)),
+    ]  # fmt: skip
 
 
-def _confidences(done: "Publication") -> Iterable[str]:
-    pairs = list(zip(done.suppression.confidences, done.checked, strict=True))
-    allowed = [_given(after.bound.confidence) for _, after in pairs[:_MOST]]
-    width = max(7, *map(len, allowed))
-    yield f"before   after    {'at most':{width}}  inference"
-    for (before, after), most in zip(pairs, allowed, strict=False):
-        yield f"{_share(before.before):7}  {_share(after.confidence):7}  {most:{width}}  {after.bound}"
-    if len(pairs) > _MOST:
-        yield f"… and {len(pairs) - _MOST:,} more"
+def _things(content: Mapping[str, Any]) -> str:
+    return "records" if "records" in content else "baskets"
 
 
-def _reasons(done: "Publication") -> Iterable[str]:
-    yield "what each suppressed value would tell if it were shown as well"
-    silent: dict[str, list[str]] = defaultdict(list)
-    telling: dict[Bound, list[str]] = defaultdict(list)
-    for each in done.suppression.reasons:
-        value, found = _value(each.value), each.reason
-        if found is None:
-            silent[each.column].append(value)
-        else:
-            telling[found.bound].append(_row(found, f"{each.column} = {value}: {_pattern(found)}"))
-    for bound, lines in list(telling.items())[:_MOST]:
-        yield from ("", *_heading(bound, "records  value shown: pattern"), *lines[:_MOST])
-        if len(lines) > _MOST:
-            yield f"  … and {len(lines) - _MOST:,} more (--report, --json)"
-    yield from _more_bounds(telling)
-    yield from [""] * bool(telling and silent)
-    for column, values in silent.items():
-        more = f" and {len(values) - _MOST:,} more" if len(values) > _MOST else ""
-        about = "of the class" if done.class_column else "more"
-        yield f"  {column} = {', '.join(values[:_MOST])}{more}: nothing {about}"
+def _bins(content: Mapping[str, Any]) -> list[Part]:
+    """Return the intervals of columns of numbers."""
+    said = Facts([("bins", ["{column:text}: {bins:some}"])])
+    return [Record({"column": column, "bins": labels}, [said]) for column, labels in content.get("bins", {}).items()]
 
 
-def _more_bounds(bounds: "Collection[Bound]") -> list[str]:
-    return ["", f"… and {counted(len(bounds) - _MOST, 'bound')} more (--json)"] if len(bounds) > _MOST else []
+def _table(
+    name: str, columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], most: int, caption: str = ""
+) -> list[Part]:
+    return [Table(columns, rows[:most], caption, name), *more(len(rows) - most)]
 
 
-def _bins(bins: dict[str, tuple[str, ...]]) -> list[str]:
-    return [f"bins        {column}: {', '.join(labels)}" for column, labels in bins.items()]
+def _row(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an inference, or a bound of one, with what is inferred from what in words."""
+    without = [f"no {item}" for item in told.get("without", ())]
+    about = f"{told['column']} = {told['value']}" if "column" in told else _side(told["sensitive"])
+    words = f"{_side(told.get('channel', told.get('with')), *without)} → {about}"
+    return {"bound": told["confidence"], **told, "inference": words}
 
 
-def _pattern(found: "Inference") -> str:
-    return ", ".join(_value(value) for value in found.values)
+def _side(side: Any, *more: str) -> str:
+    """Write a side of an inference: columns, columns with values, or items."""
+    names = [f"{name} = {_value(value)}" for name, value in side.items()] if isinstance(side, Mapping) else side
+    return ", ".join(map(str, [*names, *more])) or "(any basket)"
 
 
 def _value(value: str | None) -> str:
     return "(missing)" if value is None else value
 
 
-# ---- baskets
+def _reason(withheld: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is withheld, in how many places, and what showing it would tell."""
+    name = f"{withheld['column']} = {_value(withheld['value'])}" if "column" in withheld else withheld["item"]
+    told = withheld["inference"]
+    nothing = {"confidence": None, "support": None, "bound": None, "inference": "nothing"}
+    return (nothing if told is None else _row(told)) | {"cells": withheld["cells"], "name": name}
 
 
-def item_check_lines(found: "BasketCheck") -> list[str]:
-    """Return what is above its bound, bound by bound."""
-    lines = [f"{counted(found.n_baskets, 'basket')}, {counted(len(found.bounds), 'bound')}"]
-    lines += ["no inference is above its bound"] * found.passed
-    for bound in dict.fromkeys(each.bound for each in found.inferences):
-        own = [each for each in found.inferences if each.bound == bound]
-        lines += ["", *_heading(bound, "baskets  pattern")]
-        lines += [_row(each, _item_pattern(each)) for each in own[:_MOST]]
-        lines += _more(own)
-    return lines
-
-
-def item_release_lines(done: "BasketRelease", output: Path) -> list[str]:
-    """Return what was dropped and why, and what is left."""
-    result = done.suppression
-    total, bits = len(result.entropy_bits), sum(result.entropy_bits.values())
-    lines = [
-        f"baskets  {result.n_baskets:,}",
-        f"bounds   {len(result.bounds):,}, all hold in the baskets as written",
-        f"dropped  {counted(len(result.dropped), 'item')} of the {total} in channels, from {result.cells:,} places",
-        f"left     {result.kept_bits:.4f} of {bits:.4f} bits of these items",
-        "",
-        "before   after    at most  inference",
+def _left(content: Mapping[str, Any]) -> list[Part]:
+    """Return what is left of the information of each column, or of all items."""
+    if "information" not in content:
+        total = sum(content["entropy_bits"].values())
+        return [Say("{kept_bits:.4f} of {total:.4f} bits of the items in channels", {"total": total})]
+    rows = [
+        {"name": name, "cells": content["cells"].get(name, 0), **bits} for name, bits in content["information"].items()
     ]
-    for one in result.bounds[:_MOST]:
-        after = "—" if one.after is None else _share(one.after)
-        lines.append(f"{_share(one.before):7}  {after:7}  {_given(one.bound.confidence):7}  {one.bound}")
-    lines += _more(result.bounds)
-    if result.reasons:
-        lines += ["", "what an item would tell if it came back"]
-    for item, each in list(zip(result.dropped, result.reasons, strict=True))[:_MOST]:
-        lines.append(
-            f"  {item}: {', '.join(each.bound.sensitive)} given {_item_pattern(each)}: "
-            f"{confidence_above(each.confidence)} of {counted(each.support, 'basket')}"
-        )
-    return [*lines, *_more(result.reasons), "", f"written to {output}"]
-
-
-def _more(rows: Sequence[Any]) -> list[str]:
-    return [f"… and {len(rows) - _MOST:,} more (--json)"] if len(rows) > _MOST else []
-
-
-def _item_pattern(found: "ItemInference") -> str:
-    """Name a pattern: items that are there, and those that are not."""
-    pairs = list(zip(found.bound.channel, found.pattern, strict=True))
-    names = [item if flag else f"no {item}" for item, flag in pairs if flag is not None]
-    return ", ".join(names) or "(any basket)"
-
-
-# ---- both
-
-
-def _heading(bound: "Bound | ItemBound", columns: str) -> list[str]:
-    return [f"{bound}, at most {_given(bound.confidence)}", f"  confidence  {columns}"]
-
-
-def _row(found: "Inference | ItemInference", said: str) -> str:
-    return f"  {confidence_above(found.confidence):>10}  {found.support:>7,}  {said}"
-
-
-def _share(value: Fraction) -> str:
-    return percent(float(value), 1)
-
-
-def _given(value: Fraction) -> str:
-    return percent_as_given(float(value))
+    columns = [
+        Column("cells withheld", "{cells:,}"), Column("before", "{before:.4g}"), Column("after", "{after:.4g}"),
+        Column("column", "{name:text}", "name"),
+    ]  # fmt: skip
+    about = Say("Bits of information about {class:text}:") if content["class"] else "Bits of information:"
+    return [about, Table(columns, rows, bars=("", "after", "before"))]

@@ -1,481 +1,402 @@
-"""Tables of numbers or categories, as text for a person or as JSON content.
+"""Tables of numbers or categories as records.
 
-What a plan promises, column by column (figures of privacy err against us); what randomizing a table came to;
-reconstructed distributions, with bars, mean and quantiles, in a simulation beside the truth; decision trees, and what
-predicting by them came to.
+What a plan promises, column by column (figures of privacy err against us); what became of values that were randomized;
+reconstructed distributions, in a simulation beside the truth; decision trees, and what predicting by them came to.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from assocpriv.planning.schema import AS_IS, GAUSSIAN, MEMBERSHIP, UNIFORM
-from assocpriv.planning.tables import CONFIDENCES, AnswerCost, ColumnFacts, TableFacts
-from assocpriv.plans.columns import CategoryColumn, NumberColumn
-from assocpriv.plans.tables import TablePlan, shortened
-from assocpriv.promise.breaches import epsilon, float_up, format_bound, format_fraction, highest_posterior
-from assocpriv.promise.errors import counted
+from assocpriv.planning.tables import CONFIDENCES, ColumnFacts, TableFacts
+from assocpriv.plans.columns import NumberColumn
+from assocpriv.plans.tree_model import tree_lines
+from assocpriv.promise.breaches import epsilon, float_up
 from assocpriv.promise.numbers import rounded
-from assocpriv.show.figures import becomes, fields, figure, figure_up, percent_as_given, percent_within, written
-from assocpriv.show.plans import Description, promise_record
+from assocpriv.show import charts
+from assocpriv.show.figures import errors_of, fields, interval, percent_as_given, plain
+from assocpriv.show.promises import privacy_sections, promise_content, promise_facts
+from assocpriv.show.record import Column, Facts, Page, Part, Picture, Record, Say, Section, Table, more
 
 if TYPE_CHECKING:
     from assocpriv.client.table_classes import PredictionCounts
+    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.plans.tables import TablePlan
     from assocpriv.plans.tree_model import TreeModel
     from assocpriv.records.tables import TableCounts
-    from assocpriv.server.distributions import Distribution, Distributions, Figure, JointDistribution, Numbers
-    from assocpriv.simulation.tables import ColumnTrial, TableSimulation
+    from assocpriv.server.distributions import Distributions
+    from assocpriv.simulation.tables import TableSimulation
 
-_INDENT = " " * 12
+    Found = Distributions | Mapping[str, Any]
+
 _MOST_COSTS = 4  # shown
-_SCALES = {GAUSSIAN: "σ", UNIFORM: "noise up to ±", MEMBERSHIP: "classes of width"}
-_ROWS, _BAR = 10, 30  # rows of a number's histogram, and characters of its longest bar
-_PAIRS = 20  # of two columns shown as text
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_PAIRS = 20  # of two columns that are shown
+_SCALES = {GAUSSIAN: "σ ", UNIFORM: "noise up to ±", MEMBERSHIP: "classes of width "}
 _BASES = {
     "least-squares": "Bands and quantiles assume nothing but even spread within intervals (unbiased least squares).",
     "smooth": "Behind Gaussian noise bands and quantiles assume an evenly rough log-density; not for narrow peaks.",
 }
-_LEGEND = [  # of a simulation; its intervals are those of 95%
-    "distance: total variation between the shares that were found and the true ones",
-    "held: true shares within their 95% intervals; of numbers the edges between",
-    "      intervals at which the true distribution function lies within its band",
-]
-_MOST_LINES = 30  # of a tree shown as text
-_UNDECIDABLE = [
-    "undecidable: by reports that it was not grown on, a tree is hardly better than the commonest class, or worse;",
-    "a single leaf is written. Gather more reports, or choose fewer columns or a weaker promise",
-]
+_EMPTY = "Nobody seems to hold a value, so how values would be spread is undecidable."
+_DRAWN = ("", "share", "share")  # of a row of shares
+_SHARE, _ERROR = Column("share", "{share:.2%}"), Column("± error", "{std_error:.2%}")
 
 
 # ---- plans
 
 
-def plan_record(facts: TableFacts) -> dict[str, Any]:
-    """Return what a plan promises, for ``--json``."""
-    plan, gamma, together = facts.plan, facts.plan.amplification, facts.plan.composed_amplification
-    return {
-        "plan_id": plan.plan_id,
-        "plan_kind": plan.kind,
-        "promise": plan.promise and promise_record(plan.promise),
-        "amplification_limit": plan.promise and format_fraction(plan.promise.amplification_limit),
-        "amplification": gamma and format_bound(gamma),
-        "epsilon": None if gamma is None else epsilon(gamma),
-        "composed_amplification": together and format_bound(together),
-        **fields(plan, "reports_per_person uncovered answered report_bytes"),
-        "answer_costs": [fields(each, "answered limit cost") for each in facts.costs],
+def plan(facts: TableFacts) -> Record:
+    """Return what a plan promises."""
+    made = facts.plan
+    content = promise_content(made) | {
+        "answered": made.answered,
+        "asked": len(made.asked),
+        "answer_costs": plain(facts.costs),
         "reports": facts.reports,
-        "columns": [_column_record(each) for each in facts.columns],
+        "columns": [_column_content(each) for each in facts.columns],
     }
+    columns = [Record(each, [Facts([(each["name"], _column_lines(each))])]) for each in content["columns"]]
+    own: list[Part] = [Facts([("plan", ["{plan_id}", "a report has {report_bytes:#byte}"])]), promise_facts(content)]
+    return Record(content, [*own, *_answer_parts(made, content), Section("Columns", columns)])
 
 
-def _column_record(facts: ColumnFacts) -> dict[str, Any]:
-    column, gamma = facts.column, facts.column.law.amplification
-    record = {
-        **fields(column, "name kind optional"),
-        "release": facts.release,
+def _answer_parts(made: "TablePlan", content: Mapping[str, Any]) -> list[Part]:
+    """Say how many protected columns a report answers, and what other numbers would cost."""
+    if content["asked"] < 2:
+        return []
+    labels = sum(column.is_protected for column in made.columns) - content["asked"]
+    which = "{answered} of {asked}" if made.is_sampled else "all {asked}"
+    drawn = ", drawn by the device" * made.is_sampled
+    also = f", and {'the label' if labels == 1 else 'each label'}" if labels else ""
+    lines = [f"answers {which} protected columns{drawn}{also}"]
+    lines += ["joint questions about two columns need two answers: `plan --answer 2`"] * (content["answered"] == 1)
+    costs = sorted(content["answer_costs"], key=lambda each: (each["cost"], each["answered"]))
+    rows = [row for place, row in enumerate(costs) if place < _MOST_COSTS or row["answered"] == content["answered"]]
+    columns = [Column("answers", "{answered}"), Column("reports", "{cost:.3g}")]
+    caption = "Reports that are worth one direct answer, on average, by how many columns each answers:"
+    return [Section("Answers", [Facts([("a report", lines)]), Table(columns, rows, caption)])]
+
+
+def _column_content(facts: ColumnFacts) -> dict[str, Any]:
+    column, law, gamma = facts.column, facts.column.law, facts.column.law.amplification
+    content: dict[str, Any] = fields(column, "name kind optional codes") | fields(facts, "release scale distance") | {
         "protected": column.is_protected,
-        "amplification": gamma and format_bound(gamma),
-        "epsilon": None if gamma is None else epsilon(gamma),
-        "codes": column.codes,
-    }
+        "amplification": plain(gamma),
+        "epsilon": gamma and epsilon(gamma),
+        "kept": gamma and float(Fraction(law.near * law.high, law.total(optional=column.optional))),  # type: ignore[attr-defined]
+    }  # fmt: skip
     if not isinstance(column, NumberColumn):
-        assert isinstance(column, CategoryColumn)
-        return record | {"values": list(column.values)}
-    return record | {
+        return content | {"values": list(column.values)}  # type: ignore[attr-defined]
+    widths = zip(CONFIDENCES, facts.widths, strict=False)
+    return content | {
         "low": float(column.low),
         "high": float(column.high),
         "intervals": column.intervals,
         "cells": column.inputs,
-        "privacy": {
-            format_fraction(level): -float_up(-width) for level, width in zip(CONFIDENCES, facts.widths, strict=False)
-        },
-        **fields(facts, "scale distance"),
+        "privacy": {plain(level): -float_up(-width) for level, width in widths},
     }
 
 
-def plan_lines(facts: TableFacts) -> list[str]:
-    """Say what a plan promises."""
-    plan = facts.plan
-    return [
-        f"plan        {plan.plan_id}",
-        f"{_INDENT}{counted(len(plan.columns), 'column')}; a report has {counted(plan.report_bytes, 'byte')}",
-        *_promise_lines(plan),
-        *_answer_lines(facts),
-        *(line for column in facts.columns for line in _column_lines(column)),
-    ]
-
-
-def _promise_lines(plan: TablePlan) -> list[str]:
-    """Say what is promised of all that a person sends, and what lies outside."""
-    gamma, together, promise = plan.amplification, plan.composed_amplification, plan.promise
-    if gamma is None or together is None or promise is None:
-        return []
-    who = "no report lifts" if plan.reports_per_person == 1 else f"{plan.reports_per_person:,} reports together lift no"
-    lines = [
-        f"promise     of the protected columns, all together: {who} {'a ' * (plan.reports_per_person == 1)}belief",
-        f"{_INDENT}from {percent_within(promise.prior, up=False)} to {percent_within(promise.posterior, up=True)}, "
-        f"whatever the data: {becomes(promise.prior, highest_posterior(promise.prior, together), promise.posterior)}",
-        f"{_INDENT}γ < {figure_up(float(promise.amplification_limit))}, ε = ln γ ≤ {figure_up(epsilon(together))}",
-    ]
-    if plan.reports_per_person > 1:
-        lines.append(f"{_INDENT}one report alone: γ ≤ {figure(gamma)}, ε ≤ {figure_up(epsilon(gamma))}")
-    if plan.uncovered:
-        names = [column.name for column in plan.columns if not column.is_protected]
-        lines.append(f"outside γ   {shortened(names, 6)}: nothing bounds what a report tells of them")
-    return lines
-
-
-def _answer_lines(facts: TableFacts) -> list[str]:
-    """Say how many protected columns a report answers, and what other numbers would cost."""
-    plan, most = facts.plan, len(facts.plan.asked)
-    if most < 2:
-        return []
-    labels = sum(column.is_protected for column in plan.columns) - most
-    also = f", and {'the label' if labels == 1 else f'all {labels} labels'}" if labels else ""
-    which = f"{plan.answered} of {most}, drawn by the device" if plan.is_sampled else f"all {most}"
-    lines = [f"answers     protected columns in a report: {which}{also}", *_cost_lines(facts.costs, plan.answered)]
-    if plan.answered == 1:
-        lines.append(f"{_INDENT}joint questions about two of them need two answers: plan --answer 2")
-    return lines
-
-
-def _cost_lines(costs: tuple[AnswerCost, ...], answered: int) -> list[str]:
-    best = sorted(costs, key=lambda each: each.cost)[:_MOST_COSTS]
-    shown = {each.answered: each for each in (*best, costs[-1]) if each.answered != answered}
-    other = ", ".join(f"{each.cost:.3g} with {each.answered}" for each in sorted(shown.values(), key=lambda c: c.cost))
-    own = next(each for each in costs if each.answered == answered)
-    return [f"{_INDENT}reports worth one direct answer, on average: {own.cost:.3g} ({other})"]
-
-
-# ---- columns
-
-
-def _column_lines(facts: ColumnFacts) -> list[str]:
-    column = facts.column
-    what = _number(column) if isinstance(column, NumberColumn) else _named(column)
-    missing = ", may be missing" if column.optional else ""
-    name = f"{column.name:<11}" if len(column.name) < 12 else f"{column.name}\n{_INDENT[1:]}"
-    return [*f"{name} {what}{missing}; {facts.release}".split("\n"), *_law_lines(facts)]
-
-
-def _number(column: NumberColumn) -> str:
-    low, high = (rounded(float(end), 6) for end in (column.low, column.high))
-    return f"number {low} … {high} in {counted(column.intervals, 'interval')}"
-
-
-def _named(column: Any) -> str:
-    return f"{column.kind} of {counted(len(column.values), 'value')}"
-
-
-def _law_lines(facts: ColumnFacts) -> list[str]:
+def _column_lines(content: Mapping[str, Any]) -> list[str]:
     """Say what a column's law promises, on which grid."""
-    column, gamma = facts.column, facts.column.law.amplification
-    if facts.release == AS_IS:
-        cells = f" (its cell of {column.inputs:,})" if isinstance(column, NumberColumn) else ""
-        return [f"{_INDENT}reports tell it{cells}: nothing is promised"]
-    lines = []
-    if gamma is not None:
-        lines.append(f"{_INDENT}γ ≤ {figure(gamma)}, ε ≤ {figure_up(epsilon(gamma))}{_kept(facts)}")
-    elif isinstance(column, NumberColumn):
-        assert facts.scale is not None
-        lines += [
-            f"{_INDENT}{_scale(facts)} ({percent_as_given(facts.scale / float(column.high - column.low), 3)} of the "
-            "range); promises an average, no γ",
-            f"{_INDENT}a release leaves {_widths(facts)} of the range",
-        ]
-    if facts.distance is not None:
-        most = written(100 * Fraction(facts.distance), 2, up=True)
-        lines.append(f"{_INDENT}grid of {column.inputs:,} cells: within {most}% of the law without a grid")
+    is_number = "cells" in content
+    what = "number {low:edge} … {high:edge} in {intervals:#interval}" if is_number else "{kind}: {values:some}"
+    lines = [f"{what}{', may be missing' if content['optional'] else ''}; {{release}}"]
+    if content["release"] == AS_IS:
+        return [*lines, f"reports tell it{' (its cell of {cells:,})' if is_number else ''}: nothing is promised"]
+    if content["amplification"]:
+        near = "a value within ±{scale:edge}" if is_number else "the value itself"
+        lines.append(f"γ ≤ {{amplification:up}}, ε ≤ {{epsilon:up}}; {near} is reported with probability {{kept:.3g}}")
+    else:
+        widths = [f"{{privacy[{key}]:from}} at {percent_as_given(float(Fraction(key)))}" for key in content["privacy"]]
+        lines.append(f"{_SCALES[content['release']]}{{scale:edge}}; promises an average, no γ")
+        lines.append(f"of the range a release leaves open {', '.join(widths)}")
+    if content["distance"] is not None:
+        lines.append("grid of {cells:#cell}: within {distance:least_up} of the law without a grid")
     return lines
-
-
-def _kept(facts: ColumnFacts) -> str:
-    """Say how likely a value, or one near it, is what is reported."""
-    law: Any = facts.column.law
-    share = float(Fraction(law.near * law.high, law.total(optional=facts.column.optional)))
-    if facts.scale is None:
-        return f"; the value itself is reported with probability {share:.3g}"
-    return f"; a value within ±{rounded(facts.scale, 4)} with probability {share:.3g}"
-
-
-def _scale(facts: ColumnFacts) -> str:
-    word = _SCALES[facts.release]
-    assert facts.scale is not None
-    return f"{word}{'' if word.endswith('±') else ' '}{rounded(facts.scale, 4)}"
-
-
-def _widths(facts: ColumnFacts) -> str:
-    """Write the widths that are left, rounded down."""
-    return ", ".join(
-        f"{written(100 * width, 4, up=False)}% at {percent_as_given(float(level))}"
-        for level, width in zip(CONFIDENCES, facts.widths, strict=True)
-    )
 
 
 # ---- randomizing
 
 
-def outcome_record(done: "TableCounts", plan: "TablePlan") -> dict[str, Any]:
-    """Return it as JSON content."""
-    return {
-        "plan_id": plan.plan_id,
-        "reports": done.records,
-        "report_bytes": plan.report_bytes,
-        "clipped": done.clipped,
-        "missing": done.missing,
-    }
+def randomized(done: "TableCounts", plan: "TablePlan", output: Path) -> Record:
+    """Return what became of values, and what the plan does not promise."""
+    content = fields(plan, "plan_id report_bytes") | {"reports": done.records, **fields(done, "clipped missing")}
+    said = Say("{reports:#report} of {report_bytes:#byte} written to {output}", {"output": output})
+    return Record(content, [said], notes=_notes(done, plan))
 
 
-def outcome_lines(done: "TableCounts", plan: "TablePlan") -> list[str]:
-    """Return what is to be said on standard error: what happened to values, and what the plan does not promise."""
-    lines = [_by_column(done.clipped, "clipped to the range")] if done.clipped else []
-    lines += [_by_column(done.missing, "missing")] if done.missing else []
+def _notes(done: "TableCounts", plan: "TablePlan") -> list[Part]:
+    notes: list[Part] = ["values clipped to the range: {clipped:each}"] if done.clipped else []
+    notes += ["missing values: {missing:each}"] if done.missing else []
     if plan.amplification is None:
-        lines.append("the plan states no γ: its noise promises privacy on average, not for every record")
+        notes.append("the plan states no γ: its noise promises privacy on average, not for every record")
     elif plan.uncovered:
-        lines.append(f"γ does not cover {plan.uncovered}")
-    return lines
-
-
-def _by_column(counts: Mapping[str, int], what: str) -> str:
-    listed = ", ".join(f"{count:,} of {name}" for name, count in counts.items())
-    return f"{counted(sum(counts.values()), 'value')} {what}: {listed}"
+        notes.append(Say("γ does not cover {outside}", {"outside": plan.uncovered}))
+    return notes
 
 
 # ---- distributions
 
 
-def distribution_lines(found: "Distributions") -> list[str]:
-    """Return distributions as text."""
-    if found.joint is not None:
-        return _joint_lines(found.joint)
-    lines = [f"reports     {found.reports:,}"]
-    parts = (
-        {"": found.columns}
-        if found.by is None
-        else {f"{found.by}={value}: ": of for value, of in found.classes.items()}
+def overview(found: "Found", rows: int = 15) -> Record:
+    """Return the reports and the mean of each column, with how sure these are."""
+    content: Mapping[str, Any] = found if isinstance(found, Mapping) else found.record()
+    if "joint" in content:
+        return distributions(content)
+    lines = [_line(*each) for each in _each_column(content)]
+    columns = {
+        "reports": Column("reports", "{reports:,}"), "mean": Column("mean", "{mean:number}"),
+        "interval": Column(interval(content["confidence_level"]), "{interval:interval}"),
+        "variance": Column("variance", "{variance:number}"), "missing": Column("missing", "{missing:.2%}"),
+        "band": Column("± band", "{band:share}"), "column": Column("column", "{column:name}", "name"),
+    }  # fmt: skip
+    known = [each for key, each in columns.items() if any(line[key] is not None for line in lines)]
+    known += [Column(content.get("by", ""), "{class:name}", "name")] * ("by" in content)
+    bands = [each["distribution"]["half_width"] for each in content["columns"].values() if "distribution" in each]
+    sure = "; shares below a value are known to ± {worst:share} or better" if bands else ""
+    given = {"count": len(content["columns"]), "worst": max(bands, default=0)}
+    parts: list[Part] = [
+        Say(f"{{reports:#report}} tell how the values of {{count:#column}} are spread{sure}.", given, "answer"),
+        Table(known, lines[:rows], name="columns"),
+        *more(len(lines) - rows, "row"),
+        *[Say("left out: {by} = {value}: {why}", {"by": content["by"], "value": value, "why": why})
+          for value, why in content.get("left_out", {}).items()],
+    ]  # fmt: skip
+    return Record(content, parts)
+
+
+def _each_column(content: Mapping[str, Any]) -> Iterator[tuple[str, str | None, Mapping[str, Any]]]:
+    """Yield each column, and after it the same of each class: its name, the class, what was found."""
+    for name, column in content["columns"].items():
+        yield name, None, column
+        for value, own in content.get("classes", {}).items():
+            if name in own["columns"]:
+                yield name, value, own["columns"][name]
+
+
+def _line(name: str, of_class: str | None, column: Mapping[str, Any]) -> dict[str, Any]:
+    mean, variance, missing, band = (column.get(each) or {} for each in ("mean", "variance", "missing", "distribution"))
+    return {
+        "column": name, "class": of_class or "(all)", "reports": column["reports"], "mean": mean.get("value"),
+        "interval": mean or None, "variance": variance.get("value"), "missing": missing.get("value"),
+        "band": band.get("half_width"),
+    }  # fmt: skip
+
+
+def distributions(found: "Found", rows: int = 50) -> Record:
+    """Return how the values of each column are spread, by class, too, or those of two columns together."""
+    content: Mapping[str, Any] = found if isinstance(found, Mapping) else found.record()
+    if "joint" in content:
+        return Record(content, _joint_parts(content["joint"]))
+    numbers = [column for _, _, column in _each_column(content) if "distribution" in column]
+    hints = ["The curve of a column lies within its band everywhere at once, with {confidence_level:given}."] * bool(
+        numbers
     )
-    bases = set()
-    for prefix, columns in parts.items():
-        for each in columns.values():
-            lines += ["", *_distribution_lines(prefix, each, found.confidence_level)]
-            if each.numbers is not None:
-                bases.add(each.numbers.basis)
-    return [*lines, "", *(_BASES[basis] for basis in sorted(bases))] if bases else lines
+    hints += [_BASES[each] for each in sorted({column["distribution"]["basis"] for column in numbers})]
+    if any(column["mean"] and not column["variance"] for column in numbers):
+        hints.append("A variance of — is undecidable: what lies within a class cannot be seen.")
+    sections = list(islice(_each_column(content), rows + 1))
+    spread = [_spread(content, *each, rows) for each in sections[:rows]]
+    left: list[Part] = ["… and more columns (`--json`)"] * (len(sections) > rows)
+    return Record(content, [*overview(content, rows).parts, Section("", hints), *spread, *left])
 
 
-def left_out_lines(found: "Distributions") -> list[str]:
-    """Say of classes why they are left out."""
-    return [f"{found.by}={value} is left out: {why}" for value, why in found.left_out.items()]
+def _spread(
+    content: Mapping[str, Any], name: str, of_class: str | None, column: Mapping[str, Any], rows: int
+) -> Record:
+    """Return the quantiles of a column, or of one class of it, and its shares."""
+    level, is_number = content["confidence_level"], "edges" in column
+    own = {**column, "name": name, "by": content.get("by"), "class": of_class, "confidence_level": level}
+    parts: list[Part] = ["{reports:#report}, method {method}"]
+    if is_number and column["mean"] is None:
+        parts.append(_EMPTY)
+    else:
+        parts += _number_tables(column, level) if is_number else _value_table(column, rows)
+        parts += [] if of_class else [column_picture(content, name)]
+    title = "{name:name}" if of_class is None else "{name:name}, {by:name} = {class:name}"
+    return Record(own, [Section(title, parts)])
 
 
-def _distribution_lines(prefix: str, each: "Distribution", level: float) -> list[str]:
-    lines = [f"{prefix}{each.name}  {each.reports:,} reports, method {each.method}"]
-    if each.missing is not None:
-        lines.append(f"  missing   {each.missing.value:.2%} ± {each.missing.std_error:.2%}")
-    numbers = each.numbers
-    if numbers is None:
-        width = max(map(len, each.values))
-        rows = zip((value.ljust(width) for value in each.values), each.share, each.std_error, strict=True)
-        return lines + _bars(list(rows))
-    for name, value in (("mean", numbers.mean), ("variance", numbers.variance)):
-        if value is not None:
-            lines.append(f"  {name:<8}  {_with_error(value)}")
-    if numbers.mean is None:
-        lines.append("  mean      undecidable, and so is all below: nobody seems to hold a value")
-    elif numbers.variance is None:
-        lines.append("  variance  undecidable: what lies within a class cannot be seen")
-    lines += [f"  {name:<8}  {said}" for name, said in _quantile_rows(numbers)]
-    lines.append(f"  band      ±{_half_width(numbers):.1%} at most, {percent_as_given(level)} sure everywhere at once")
-    return lines + _bars(_rows(each, numbers))
+def _number_tables(column: Mapping[str, Any], level: float) -> list[Part]:
+    quantiles = [
+        Column("share below", "{level:given}"), Column("value", "{value:number}"),
+        Column(interval(level), "{low:number} to {high:number}"),
+    ]  # fmt: skip
+    errors = [_ERROR] * (column["histogram"][0]["std_error"] is not None)
+    shares = [_SHARE, *errors, Column("values", "{low:edge} – {high:edge}", "name")]
+    return [Table(shares, column["histogram"], bars=_DRAWN), Section("", [Table(quantiles, column["quantiles"])])]
 
 
-def _quantile_rows(numbers: "Numbers") -> list[tuple[str, str]]:
-    found = numbers.quantiles
-    rows = {
-        "quantile": [f"{each.level:.0%}" for each in found],
-        "is": [rounded(each.value, 4) for each in found],
-        "from": [rounded(each.low, 4) for each in found],
-        "to": [rounded(each.high, 4) for each in found],
-    }
-    width = max(10, 2 + max(len(text) for texts in rows.values() for text in texts))
-    return [(name, "".join(f"{text:>{width}}" for text in texts)) for name, texts in rows.items()]
+def _value_table(column: Mapping[str, Any], rows: int) -> list[Part]:
+    """Return the commonest values."""
+    found = zip(column["values"], column["share"], column["std_error"], strict=True)
+    bars = [{"value": value, "share": share, "std_error": error} for value, share, error in found]
+    bars.sort(key=lambda row: -row["share"])
+    columns = [_SHARE, _ERROR, Column("value", "{value:name}", "name")]
+    return [Table(columns, bars[:rows], bars=_DRAWN), *more(len(bars) - rows, "value")]
 
 
-def _with_error(figure: "Figure") -> str:
-    value, low, high = (rounded(each, 5) for each in (figure.value, figure.low, figure.high))
-    return f"{value} ± {rounded(figure.std_error, 2)}  ({low}–{high})"
+def column_picture(content: Mapping[str, Any], name: str, most: int = charts.MOST_VALUES) -> Picture:
+    """Return the distribution function of a column, with those of classes, or its commonest values."""
+    column, reach = content["columns"][name], errors_of(content["confidence_level"])
+    classes = {value: own["columns"] for value, own in content.get("classes", {}).items()}
+    own = [(value, of[name]) for value, of in classes.items() if name in of][: charts.MOST_CLASSES]
+    legend = [(value, f"line{place}") for place, (value, _) in enumerate(own, 1)]
+    if "edges" in column:
+        caption = "Which share of the people lies below each value; the grey band holds the curve everywhere at once."
+        caption += " Other lines, by {by:name}:" if own else ""
+    else:
+        rarer, legend = len(column["values"]) - most, []
+        caption = "Shares with intervals of {confidence_level:given}."
+        caption += f" {rarer:,} rarer values are not drawn." if rarer > 0 else ""
+    return Picture(lambda: charts.column_chart(name, column, own, reach, most), caption, legend)
 
 
-def _half_width(numbers: "Numbers") -> float:
-    return float((numbers.cdf_high - numbers.cdf_low)[1:-1].max(initial=0.0)) / 2
-
-
-def _rows(each: "Distribution", numbers: "Numbers") -> list[tuple[str, float, float | None]]:
-    """Return some ten rows of neighbouring intervals; errors are those of single intervals, so they stand alone."""
-    n = len(each.share)
-    cuts = np.unique(np.linspace(0, n, min(n, _ROWS) + 1).round().astype(int))
-    shares = np.add.reduceat(each.share, cuts[:-1])
-    texts = _ranges(numbers.edges[cuts])
-    errors: Sequence[float | None] = list(each.std_error) if len(cuts) == n + 1 else [None] * len(shares)
-    return list(zip(texts, map(float, shares), errors, strict=True))
-
-
-def _ranges(edges: NDArray[np.float64]) -> list[str]:
-    texts = [rounded(edge, 6) for edge in edges]
-    width = max(map(len, texts))
-    return [f"{low:>{width}} – {high:>{width}}" for low, high in pairwise(texts)]
-
-
-def _bars(rows: Sequence[tuple[str, float, float | None]]) -> list[str]:
-    most = max(max((share for _, share, _ in rows), default=0.0), 1e-12)
-    lines = []
-    for text, share, error in rows:
-        full, rest = divmod(round(max(share, 0.0) / most * _BAR * 8), 8)
-        bar = "█" * full + (_EIGHTHS[rest] if rest else "")
-        shown = f"{share:7.2%}" if error is None else f"{share:7.2%} ± {error:.2%}"
-        lines.append(f"  {text}  {shown}  {bar}".rstrip())
-    return lines
-
-
-def _joint_lines(joint: "JointDistribution") -> list[str]:
-    frame = joint.frame().sort_values("share", ascending=False, kind="stable")
-    first, second = joint.names
-    head = [f"{first} × {second}  {joint.reports:,} reports, method {joint.method}", ""]
-    shown = frame.head(_PAIRS)
-    columns = [[first, *shown["first"]], [second, *shown["second"]]]
-    widths = [max(map(len, column)) for column in columns]
-    shares = ["share", *(f"{s:.2%} ± {e:.2%}" for s, e in zip(shown["share"], shown["std_error"], strict=True))]
-    lines = [
-        f"{one:<{widths[0]}}  {two:<{widths[1]}}  {share}" for one, two, share in zip(*columns, shares, strict=True)
+def _joint_parts(joint: Mapping[str, Any]) -> list[Part]:
+    """Return the commonest pairs of two columns' values or intervals."""
+    (one, first), (two, second) = ((joint[side]["name"], _labels(joint[side])) for side in ("first", "second"))
+    rows = [
+        {"first": first[i], "second": second[j], "share": share, "std_error": joint["std_error"][i][j]}
+        for i, shares in enumerate(joint["share"])
+        for j, share in enumerate(shares)
     ]
-    rest = len(frame) - len(shown)
-    return [*head, *lines, *([f"… and {rest:,} more pairs"] if rest else [])]
+    rows.sort(key=lambda row: -row["share"])
+    columns = [_SHARE, _ERROR, Column(one, "{first:name}", "name"), Column(two, "{second:name}", "name")]
+    both = "{joint[first][name]:name} and {joint[second][name]:name}"
+    said = f"{{joint[reports]:#report}} tell how {both} are spread together, method {{joint[method]}}."
+    table = Table(columns, rows[:_PAIRS], name="pairs", bars=_DRAWN)
+    return [Say(said, kind="answer"), table, *more(len(rows) - _PAIRS, "pair")]
+
+
+def _labels(side: Mapping[str, Any]) -> list[str]:
+    if "values" in side:
+        return list(side["values"])
+    edges = [rounded(edge, 6) for edge in side["edges"]]
+    return [f"{low} – {high}" for low, high in pairwise(edges)]
+
+
+def distributions_page(
+    found: "Found", plan: "PublishedPlan | None", title: str = "How the values are spread", rows: int = 1000
+) -> Record:
+    """Return distributions as a page shows them."""
+    shown = distributions(found, rows)
+    hint = "Every figure is an estimate from randomized reports; nobody saw a record."
+    return _page(shown, plan, str(shown.content.get("plan_id", "")), title, hint)
+
+
+def _page(shown: Record, plan: "PublishedPlan | None", plan_id: str, title: str, hint: str, *last: Part) -> Record:
+    """Return a record with what only its page says: a hint behind its first sentence, and the promise at its end."""
+    content = {**shown.content, "promised": plan and promise_content(plan)}
+    first, *rest = shown.parts
+    hints = Page([Say(hint, kind="hint")])
+    return Record(content, [first, hints, *rest, Page(last), *privacy_sections(plan, plan_id, "record")], title)
 
 
 # ---- simulations
 
 
-def describe_table(done: "TableSimulation", plan: TablePlan, _top: int) -> Description:
-    """Return both ways to describe distributions beside the truth, and what happened to values."""
-    notes = tuple(outcome_lines(done.read, plan))
-    return Description(lambda: _simulation_record(done), lambda: _simulation_lines(done), notes)
-
-
-def _simulation_record(done: "TableSimulation") -> dict[str, Any]:
+def simulated(done: "TableSimulation", plan: "TablePlan", _top: int) -> Record:
+    """Return distributions beside the truth, and what happened to values."""
     truth = "true_missing true_mean true_quantiles distance held tested"
     columns = {
         name: each.found.record() | {"true_share": each.true_share.tolist()} | fields(each, truth)
         for name, each in done.columns.items()
     }
-    return done.found.record() | {"columns": columns, **fields(done.read, "clipped missing"), "seconds": done.seconds}
-
-
-def _simulation_lines(done: "TableSimulation") -> list[str]:
-    """Return a line a column, then mean and quantiles of numbers, found and true, and the times."""
-    width = max(len("column"), *map(len, done.columns))
-    lines = [f"{'column':<{width}}  {'reports':>9}  {'distance':>8}  {'held':>10}"]
-    for name, each in done.columns.items():
-        found, held = each.found, f"{each.held} of {each.tested}"
-        lost = found.missing and f"  missing {found.missing.value:.2%}, truly {each.true_missing:.2%}"
-        lines.append(f"{name:<{width}}  {found.reports:>9,}  {each.distance:>8.2%}  {held:>10}{lost or ''}")
-    lines += ["", *_LEGEND]
-    for name, each in done.columns.items():
-        lines += _beside_lines(name, each, width)
-    return [*lines, "", "time: " + ", ".join(f"{stage} {taken:.2f} s" for stage, taken in done.seconds.items())]
-
-
-def _beside_lines(name: str, each: "ColumnTrial", width: int) -> list[str]:
-    numbers = each.found.numbers
-    if numbers is None or numbers.mean is None or each.true_mean is None:
-        return []
-    rows = {
-        name: ["mean", *(f"{at.level:.0%}" for at in numbers.quantiles)],
-        "  found": [rounded(value, 4) for value in (numbers.mean.value, *(at.value for at in numbers.quantiles))],
-        "  true": [rounded(value, 4) for value in (each.true_mean, *each.true_quantiles)],
-    }
-    return ["", *(f"{head:<{width}}" + "".join(f"{text:>10}" for text in texts) for head, texts in rows.items())]
+    content = done.found.record() | fields(done.read, "clipped missing") | {"columns": columns, "seconds": done.seconds}
+    lines = [column | _line(name, None, column) for name, column in columns.items()]
+    quantiles = [
+        {"column": name, "level": each["level"], "found": each["value"], "true": true}
+        for name, column in columns.items()
+        for each, true in zip(column.get("quantiles", ()), column["true_quantiles"], strict=False)
+    ]
+    name = Column("column", "{column:name}", "name")
+    missing = [Column("missing", "{missing:.2%}"), Column("true", "{true_missing:.2%}")]
+    missing *= any(row["missing"] is not None for row in lines)
+    heads = [
+        Column("reports", "{reports:,}"), Column("distance", "{distance:.2%}"), Column("held", "{held} of {tested}"),
+        *missing, Column("mean", "{mean:number}"), Column("true", "{true_mean:number}"), name,
+    ]  # fmt: skip
+    below = [
+        Column("share below", "{level:given}"), Column("found", "{found:number}"), Column("true", "{true:number}"),
+        name,
+    ]  # fmt: skip
+    times = [f"{{seconds[{stage}]:.2f}} s to {stage}" for stage in done.seconds]
+    parts: list[Part] = [
+        Table(heads, lines, name="columns"),
+        "distance: total variation between the shares that were found and the true ones",
+        "held: true shares within their intervals of {confidence_level:given}; of numbers, edges of intervals at "
+        "which the true distribution function lies within its band",
+        *[Section("Quantiles", [Table(below, quantiles)])] * bool(quantiles),
+        Section("", [", ".join(times)]),
+    ]
+    return Record(content, parts, notes=_notes(done.read, plan))
 
 
 # ---- decision trees
 
 
-def tree_record(model: "TreeModel") -> dict[str, Any]:
-    """Return what a tree is as JSON content; the file has the tree itself."""
-    return {
-        "plan_id": model.plan_id,
-        "method": model.method,
-        "class": model.class_name,
-        "classes": dict(zip(model.classes, model.nodes[0].shares, strict=True)),
-        "columns": [column.name for column in model.columns],
-        "records": model.nodes[0].records,
-        "leaves": model.n_leaves,
-        "depth": model.depth,
-        "grown_leaves": model.grown_leaves,
-        "undecidable": model.undecidable,
-    }
-
-
-def tree_text(model: "TreeModel", lines: list[str]) -> list[str]:
-    """Return the tree, and what it was grown on."""
+def tree(model: "TreeModel", output: Path | None = None, rows: int = 30) -> Record:
+    """Return a decision tree as lines of text, and what it was grown on; the file has the tree itself."""
     root = model.nodes[0]
-    shares = ", ".join(f"{name} {share:.1%}" for name, share in zip(model.classes, root.shares, strict=True))
-    pruned = model.grown_leaves - model.n_leaves
-    shown = lines[:_MOST_LINES]
-    more = [f"… and {counted(len(lines) - _MOST_LINES, 'more line')}"] if len(lines) > _MOST_LINES else []
-    return [
-        *shown,
-        *more,
-        *(_UNDECIDABLE if model.undecidable else []),
-        "",
-        f"class     {model.class_name}: {shares}",
-        f"records   {root.records:,}",
-        f"size      {counted(model.n_leaves, 'leaf').replace('leafs', 'leaves')}, depth {model.depth}"
-        + (f"; {pruned:,} of {model.grown_leaves:,} pruned" if pruned else ""),
-    ]
+    content = {
+        **fields(model, "plan_id method depth grown_leaves undecidable"),
+        "class": model.class_name,
+        "classes": dict(zip(model.classes, root.shares, strict=True)),
+        "columns": [column.name for column in model.columns],
+        "records": root.records,
+        "leaves": model.n_leaves,
+        **({"output": str(output)} if output else {}),
+    }
+    what, lines = "report" if model.plan_id else "record", list(islice(tree_lines(model), rows))
+    shares = [{"name": name, "share": share} for name, share in content["classes"].items()]
+    answer = f"{{records:#{what}}} tell {{class:name}} by a tree of {{leaves:#answer}}, of depth {{depth}}."
+    if model.undecidable:
+        answer = (
+            f"From {{records:#{what}}} nothing can be told of {{class:name}}: by reports that it was not grown on, no "
+            "tree was clearly better than the commonest class. Gather more reports, or choose fewer columns or a "
+            "weaker promise."
+        )
+    parts: list[Part] = [
+        Say(answer, kind="answer"),
+        Say("{tree}", {"tree": "\n".join(lines)}, "pre"),
+        *more(len(model.nodes) - 1 - rows, "line"),
+        Section("", [
+            *["pruned from {grown_leaves:#answer}"] * (model.grown_leaves > model.n_leaves),
+            Table([_SHARE, Column(model.class_name, "{name:name}", "name")], shares, bars=_DRAWN),
+            *["model written to {output}"] * (output is not None),
+        ]),
+    ]  # fmt: skip
+    return Record(content, parts)
+
+
+def tree_page(model: "TreeModel", plan: "PublishedPlan | None", title: str = "", rows: int = 400) -> Record:
+    """Return a decision tree as a page shows it."""
+    hint = f"Grown on randomized reports ({model.method}); nobody saw a record. Shares are estimates."
+    use = (
+        "The model can be applied where a record lies, so that people get their own class and send nothing more: "
+        "`assocpriv predict`."
+    )
+    title = title or f"What tells {model.class_name}"
+    return _page(tree(model, rows=rows), plan, model.plan_id, title, hint, use)
 
 
 # ---- predictions
 
 
-def prediction_record(counts: "PredictionCounts", output: str) -> dict[str, Any]:
-    """Return what predicting came to as JSON content."""
-    return {
-        "records": counts.records,
-        "predicted": dict(sorted(counts.classes.items())),
-        "missing": _some(counts.missing),
-        "unseen": _some(counts.unseen),
-        "outside": _some(counts.outside),
-        "output": output,
+def predictions(counts: "PredictionCounts", output: Path) -> Record:
+    """Return what predicting came to; notes on values that the model has no interval or category for."""
+    said = {
+        "missing": "missing values, sent where most such records went",
+        "unseen": "values not known to the model, taken as missing",
+        "outside": "values outside the range, taken as its nearest end",
     }
-
-
-def prediction_lines(counts: "PredictionCounts", output: str) -> list[str]:
-    """Return it as text."""
-    found = ", ".join(f"{name} {count:,}" for name, count in sorted(counts.classes.items()))
-    return [f"{counted(counts.records, 'record')} with their predicted class written to {output}: {found}"]
-
-
-def prediction_notes(counts: "PredictionCounts") -> list[str]:
-    """Return what is to be said on standard error: values that the model has no interval or category for."""
-    notes = [
-        (counts.missing, "missing, sent where most such records went"),
-        (counts.unseen, "not known to the model, taken as missing"),
-        (counts.outside, "outside the range, taken as its nearest end"),
-    ]
-    return [
-        f"{counted(sum(found.values()), 'value')} {what}: "
-        + ", ".join(f"{count:,} of {name}" for name, count in _some(found).items())
-        for found, what in notes
-        if sum(found.values())
-    ]
-
-
-def _some(found: Counter[str]) -> dict[str, int]:
-    return {name: count for name, count in found.items() if count}
+    content: dict[str, Any] = {
+        "records": counts.records, "predicted": dict(sorted(counts.classes.items())), "output": str(output),
+        **{name: {column: count for column, count in getattr(counts, name).items() if count} for name in said},
+    }  # fmt: skip
+    notes = [f"{what}: {{{name}:each}}" for name, what in said.items() if content[name]]
+    written = "{records:#record} with their predicted class written to {output}: {predicted:each}"
+    return Record(content, [written], notes=notes)

@@ -8,7 +8,6 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import count_sizes
 from assocpriv.server.selection import EVERYTHING, rows_to_show
 from assocpriv.show import charts
-from assocpriv.show.charts import picture
 from assocpriv.simulation.simulate import simulate
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
@@ -33,10 +32,7 @@ def rows() -> list[dict[str, Any]]:
 
 def as_svg(kept: list[dict[str, Any]]) -> str:
     """Draw rows."""
-    drawn = [
-        charts.Interval(row["itemset"], *(float(row[name]) for name in ("support", "ci_low", "ci_high")), True,
-                        float(row["true_support"]))
-        for row in kept
-    ]  # fmt: skip
+    numbers = ("support", "ci_low", "ci_high", "true_support")
+    drawn = [{"name": row["itemset"]} | {name: float(row[name]) for name in numbers} for row in kept]
     title = f"What {BASKETS:,} randomized baskets tell: supports, their 95% intervals, and (circles) the truth"
-    return f"{picture(charts.intervals(drawn, title)).svg}\n"
+    return f"{charts.intervals(drawn, title).svg}\n"

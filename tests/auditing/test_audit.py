@@ -54,7 +54,7 @@ from assocpriv.client.baskets import Randomizer
 from assocpriv.files.plans import write_plan
 from assocpriv.promise.breaches import epsilon
 from assocpriv.promise.errors import FileError, PlanError, WireError
-from assocpriv.show.audits import audit_lines, audit_record
+from assocpriv.show import audits, text
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
 audit_client = partial(bounds.audit_client, seed=5)  # the same deal of items in every run of the tests
@@ -676,7 +676,7 @@ def test_a_broken_client_ends_with_status_one(plan_path):
     status, text, errors = run(plan_path, *options)
     assert (status, errors) == (1, "")
     assert text.startswith(f"broken, 1 check not made: plan {PLANS['bch'].plan_id}, ")
-    assert "broken      length: Reports are 1 to 1 byte long; the plan says 2." in text
+    assert "length: Reports are 1 to 1 byte long; the plan says 2." in text
     status, out, _ = run(plan_path, *options, "--json")
     record = json.loads(out)
     assert (status, record["verdict"], record["not_decided"]) == (1, BROKEN, 1)
@@ -714,12 +714,13 @@ def test_checks_not_made_are_told_with_the_verdict():
         ([left_out, made, left_out], "consistent, 2 checks not made: ", 2),
     ):
         audit = Audit(request, plan, tuple(findings))
-        lines = audit_lines(audit)
+        record = audits.audit(audit)
+        lines = text.lines(record)
         assert lines[0].startswith(f"{head}plan {plan.plan_id}, ε ≤ ")
         assert lines[1] == (
             "depth all; the program given; 1,000 reports asked for, a false alarm with a chance of at most 0.1%"
         )
-        assert audit_record(audit)["not_decided"] == count
+        assert record.to_json()["not_decided"] == count
 
 
 def test_either_of_our_clients_may_be_audited(plan_path):

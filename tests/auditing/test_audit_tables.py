@@ -35,7 +35,7 @@ from assocpriv.plans.columns import (
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.tables import read_value
-from assocpriv.show.audits import audit_lines
+from assocpriv.show import audits, text
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
 
@@ -137,9 +137,8 @@ def test_the_text_names_records(tmp_path: Path) -> None:
     """An audit of a table speaks of clients for records, one of baskets of clients for baskets."""
     write_plan(PLAN, tmp_path / "p.json")
     audit = ap.audit(tmp_path / "p.json", depth="conformance")
-    said = "\n".join(audit_lines(audit))
-    assert "our clients for many records and for one" in said
-    assert "conformance, our client for one record" in said
+    said = "\n".join(text.lines(audits.audit(audit)))
+    assert "our clients for many people (bulk) and for one (single)" in said
     assert "basket" not in said
 
 

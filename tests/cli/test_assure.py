@@ -25,7 +25,8 @@ from assocpriv.planning.shuffling import blanket_mass, central_guarantee
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import epsilon, highest_posterior, largest_rise, lowest_posterior, parse_probability
 from assocpriv.show.figures import written
-from assocpriv.show.promises import privacy_lines, privacy_record
+from assocpriv.show.promises import privacy
+from assocpriv.show.text import lines
 
 SMALL = naive.small_plan("none", 12, 3, 1, shares=(2, 1, 1, 5))
 TWICE = replace(SMALL, reports_per_person=2)
@@ -34,14 +35,14 @@ SEEDED = naive.small_plan("bch", 300, 3, 2)
 
 def text_of(plan: Plan, **options: Any) -> str:
     """Return all that is said about a plan."""
-    return "\n".join(privacy_lines(describe_privacy(plan, **options)))
+    return "\n".join(lines(privacy(describe_privacy(plan, **options))))
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 1000])
 def test_beliefs_are_rounded_against_us(count: int) -> None:
     """Highest posteriors are the least floats above the exact ones of γ^R, lowest ones the largest below."""
     priors = ["1%", "1/3", "0.5", "99.9%"]
-    record = privacy_record(describe_privacy(SMALL, priors, reports_per_person=count))
+    record = privacy(describe_privacy(SMALL, priors, reports_per_person=count)).content
     gamma = SMALL.amplification**count
     for part, power in ((record["one_report"], SMALL.amplification), (record["together"], gamma)):
         assert [Fraction(row["prior"]) for row in part["beliefs"]] == sorted(parse_probability(p, "p") for p in priors)
@@ -86,7 +87,7 @@ def test_the_promise_covers_the_plans_reports() -> None:
     own, more = describe_privacy(TWICE), describe_privacy(TWICE, reports_per_person=3)
     assert (own.together.reports, own.together.amplification) == (2, TWICE.composed_amplification)
     assert "within the 2 that the promise covers" in text_of(TWICE)
-    assert "2 reports of a person together do not lift" in text_of(TWICE)
+    assert "all 2 reports of a person together lift no belief" in text_of(TWICE)
     assert more.together.amplification == TWICE.amplification**3
     assert "MORE THAN the 2 that the promise covers" in text_of(TWICE, reports_per_person=3)
     assert "two reports have γ² and 2ε" in text_of(SMALL)
@@ -96,7 +97,7 @@ def test_bounds_are_called_bounds() -> None:
     """Figures of a code with too many seeds are written as bounds; exact ones are not."""
     assert "(bounds: the code has too many seeds to go through)" in text_of(SEEDED)
     assert "bounds" not in text_of(SMALL)
-    part = privacy_record(describe_privacy(SEEDED))["information"]["equally_likely"]
+    part = privacy(describe_privacy(SEEDED)).content["information"]["equally_likely"]
     assert (part["exact"], part["basket_size"]) == (False, 3)
 
 
@@ -107,12 +108,12 @@ def test_shuffled_reports_are_an_addition(count: int) -> None:
     share = {1: 1e-6, 3: math.nextafter(1e-6 / 3, 0)}[count]
     assert count * Fraction(share) <= Fraction(1e-6)
     each = central_guarantee(SMALL.amplification, 100_000, share, blanket=blanket_mass(SMALL.items.operator))
-    record = privacy_record(proved)["shuffled"]
+    record = privacy(proved).content["shuffled"]
     assert record["epsilon"] == pytest.approx(count * each.epsilon, rel=1e-15)
     assert record["epsilon"] >= count * Fraction(each.epsilon)
     assert (record["delta"], record["people"], record["part_of_the_promise"]) == (1e-6, 100_000, False)
-    assert "NOT part of the promise, and only if a channel that you trust" in "\n".join(privacy_lines(proved))
-    assert privacy_record(describe_privacy(SMALL))["shuffled"] is None
+    assert "Not part of the promise, and only if a channel that you trust" in "\n".join(lines(privacy(proved)))
+    assert privacy(describe_privacy(SMALL)).content["shuffled"] is None
     assert "shuffled" not in text_of(SMALL)
 
 
@@ -129,11 +130,11 @@ def test_the_command_prints_what_python_says(plan_path: Path) -> None:
     options = ["--prior", "1%", "--prior", "25%", "--reports-per-person", "2", "--shuffled", "5000", "--delta", "1e-7"]
     proved = describe_privacy(SMALL, ["1%", "25%"], reports_per_person=2, shuffled=5000, delta=1e-7)
     text = CliRunner().invoke(main, ["privacy", str(plan_path), *options])
-    assert text.stdout.splitlines() == privacy_lines(proved)
+    assert text.stdout.splitlines() == lines(privacy(proved))
     record = CliRunner().invoke(main, ["privacy", str(plan_path), *options, "--json"])
-    assert json.loads(record.stdout) == privacy_record(proved)
+    assert json.loads(record.stdout) == privacy(proved).to_json()
     plain = CliRunner().invoke(main, ["privacy", str(plan_path)])
-    assert plain.stdout.splitlines() == privacy_lines(describe_privacy(SMALL))
+    assert plain.stdout.splitlines() == lines(privacy(describe_privacy(SMALL)))
 
 
 @pytest.mark.parametrize(
@@ -164,6 +165,18 @@ def test_options_that_make_no_sense(plan_path: Path, options: str) -> None:
     result = CliRunner().invoke(main, ["privacy", str(plan_path), *options.split()])
     assert result.exit_code == 2
     assert options.rpartition("--")[2].partition("=")[0] in result.stderr
+
+
+def test_a_page_to_sign(plan_path: Path, tmp_path: Path) -> None:
+    """One page has the plan's whole id, its promise and a place to sign; it goes with one plan and no other option."""
+    page = tmp_path / "promise.html"
+    assert run("privacy", plan_path, "--html", page).stdout == f"page written to {page}\n"
+    said = page.read_text(encoding="utf-8")
+    for each in (SMALL.plan_id, "Signature", "assocpriv report --ledger L --told", "for life", "No shuffler"):
+        assert each in said
+    assert "exists" in refused("privacy", plan_path, "--html", page)
+    assert "--explain does not go with --html" in refused("privacy", plan_path, "--html", page, "--explain", status=2)
+    assert "one PLAN" in refused("privacy", plan_path, plan_path, "--html", page, status=2)
 
 
 def test_inspect_says_what_a_file_is(home: Path, tmp_path: Path) -> None:
@@ -208,16 +221,10 @@ def test_inspect_says_how_many_reports_discover_a_support(home: Path) -> None:
     assert "above 0" in refused("inspect", home / "plan.json", "--discover", "0")
 
 
-@pytest.mark.parametrize("reports", ["0", "-1"])
-def test_inspect_needs_a_number_of_reports(home: Path, reports: str) -> None:
-    """A plan is described for at least one report."""
-    refused("inspect", home / "plan.json", f"--reports={reports}")
-
-
 def test_a_ledger_is_named(home: Path, tmp_path: Path) -> None:
     """Whoever points at a device's ledger is told what it is, and nobody gathers it, whatever its length."""
     ledger = tmp_path / "ledger.bin"
-    report = ["--occasion", "w1", "--basket", "1", "-o", tmp_path / "one.bin"]
+    report = ["--occasion", "w1", "--empty", "keep", "-o", tmp_path / "one.bin"]
     run("report", "--plan", home / "plan.json", "--ledger", ledger, *report)
     before = ledger.read_bytes()
     for question in (["inspect", ledger], ["mine", ledger, "--min-support", "2%"], ["ask", ledger, "--itemset", "1"],

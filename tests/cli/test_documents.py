@@ -18,6 +18,7 @@ from command_line import (
 )
 from uploads import PLAN, upload
 
+import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.cli.options import Command
 from assocpriv.collect.sqlite import SqliteStore
@@ -187,15 +188,23 @@ def released_votes(folder: Path) -> Path:
     return folder / "released.parquet"
 
 
+def told_ledger(home: Path, folder: Path) -> Path:
+    """Return a ledger with one report."""
+    with ap.Ledger.open(folder / "l.bin") as ledger:
+        ledger.report(["1"], ap.read_plan(home / "plan.json"), occasion="now")
+    return folder / "l.bin"
+
+
 JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv plan": lambda home, out: [*PLAN_ARGUMENTS, "-o", out / "p.json"],
     "assocpriv randomize": lambda home, out: [
         "randomize", home / "b.dat", "--plan", home / "plan.json", "-o", out / "r.parquet"
     ],
     "assocpriv report": lambda home, out: [
-        "report", "--plan", home / "plan.json", "--ledger", out / "l.bin", "--occasion", "now", "--basket", "1,2",
+        "report", "--plan", home / "plan.json", "--ledger", out / "l.bin", "--occasion", "now", "--empty", "keep",
         "-o", out / "r.bin",
     ],
+    "assocpriv report of what was told": lambda home, out: ["report", "--ledger", told_ledger(home, out), "--told"],
     "assocpriv reconstruct": lambda home, out: [
         "reconstruct", released_table(out), "--by", "class"
     ],

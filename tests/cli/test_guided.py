@@ -76,16 +76,16 @@ def test_a_collection_from_its_start(table: Path, tmp_path: Path) -> None:
     """start, publish, collect and publish again: guidance is new once a batch has come in."""
     state = begin(table, tmp_path)
     first = run_json("guide", "publish", state, "-o", tmp_path / "g1.json")
-    assert (first["serial"], first["new"], first["columns"], first["received"]) == (1, True, 2 * VOTES, 0)
+    assert (first["serial"], first["new"], first["width"], first["received"]) == (1, True, 2 * VOTES, 0)
     again = run_json("guide", "publish", state, "-o", tmp_path / "g2.json")
     assert again == first | {"new": False}
     assert (tmp_path / "g1.json").read_bytes() == (tmp_path / "g2.json").read_bytes()
     said = run("guide", "collect", answer(state, tmp_path / "r.parquet"), "--state", state).stdout
-    assert said.startswith("received  30 tuples: left ")
-    assert "next      new guidance is due" in said
+    assert said.startswith("received    30 tuples: ")
+    assert "next        new guidance is due" in said
     text = run("guide", "publish", state, "-o", tmp_path / "g3.json").stdout
-    assert "guidance  2\n" in text
-    assert "received  30 tuples" in text
+    assert "guidance    2\n" in text
+    assert "received    30 tuples" in text
 
 
 def test_messages_are_collected_as_reports_are(table: Path, tmp_path: Path) -> None:
@@ -147,11 +147,11 @@ def test_simulate_prints_accuracy_against_disclosure(table: Path, tmp_path: Path
     begin(table, tmp_path)
     command = ["simulate", table, "--plan", tmp_path / "plan.json", "--missing", "?", "--classifier", "naive-bayes"]
     found = run_json(*command, "--seed", 1)
-    assert 0.7 < found["original_accuracy"] <= 1
-    assert found["original_accuracy_std_error"] > 0
+    assert 0.7 < found["original_accuracy"]["mean"] <= 1
+    assert found["original_accuracy"]["std_error"] > 0
     assert [each["level"] for each in found["levels"]] == list(range(1, 2 * VOTES + 1))
     last = found["levels"][-1]
-    assert (last["disclosure"], last["accuracy"]) == (1, found["original_accuracy"])
+    assert (last["disclosure"]["mean"], last["accuracy"]) == (1, found["original_accuracy"])
     assert run_json(*command, "--seed", 1) == found
     text = run(*command, "--seed", 1).stdout.splitlines()
     assert "higher levels disclose everything, too" in text
@@ -164,11 +164,11 @@ def test_simulate_a_population(table: Path, tmp_path: Path) -> None:
     command = ["simulate", table, "--plan", tmp_path / "plan.json", "--missing", "?", "--seed", 1]
     found = run_json(*command, "--population", "40%:1,60%:any")
     assert sum(group["people"] for group in found["groups"]) == 160
-    assert found["batches"][-1]["received"] == sum(group["at_once"] + group["waited"] for group in found["groups"])
+    assert found["moments"][-1]["received"] == sum(group["at_once"] + group["waited"] for group in found["groups"])
     assert "never" in run(*command, "--population", "40%:1,60%:any").stdout
     assert "groups are written as" in refused(*command, "--population", "40%,60%")
     assert "--rounds does not go with" in refused(*command, "--population", "9:1", "--rounds", 2, status=2)
-    assert "--top goes with a plan of the kind baskets" in refused(*command, "--top", 3, status=2)
+    assert "--top goes with baskets, not with guided" in refused(*command, "--top", 3, status=2)
 
 
 def test_simulate_says_when_it_takes_long(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +222,7 @@ def test_text_says_what_is_not_promised(tmp_path: Path) -> None:
     """Whoever answers without a promise is told so; under one nothing of the kind is said."""
     text = run(*files(tmp_path), "-o", tmp_path / "r.parquet").stdout
     assert "4 reports of 6 bytes" in text
-    assert "2 missing values drawn uniformly" in text
+    assert "missing values, drawn uniformly: 1 of vote, 1 of age" in text
     assert "no γ: whoever publishes the guidance can ask for any value as it is" in text
     assert "no γ" not in run(*files(tmp_path, KEPT), "-o", tmp_path / "s.parquet").stdout
 
@@ -459,6 +459,6 @@ def test_plans_and_reports_are_described(tmp_path: Path) -> None:
     said = run_json("inspect", tmp_path / "r.parquet")
     assert (said["keep"], said["uncovered"], said["width"]) == ("bits", "the class c", 5)
     assert "whatever" in text
-    assert "outside γ, and so not counted here: the class c" in run("privacy", tmp_path / "plan.json").stdout
+    assert "and so not counted here: the class c" in run("privacy", tmp_path / "plan.json").stdout
     files(tmp_path)
     assert "ask for any value as it is" in run("inspect", tmp_path / "plan.json").stdout

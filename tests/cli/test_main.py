@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ from command_line import (
 import assocpriv as ap
 from assocpriv.files import atomic
 from assocpriv.files.itemsets import LightFrame
-from assocpriv.show import terminal
+from assocpriv.show import progress
 
 
 def test_the_whole_way(home: Path, tmp_path: Path) -> None:
@@ -66,7 +65,8 @@ def test_catalogue_of_names(home: Path, tmp_path: Path) -> None:
         csv.writer(stream).writerows([TREE[:2], TREE[2:4], TREE[4:], TREE[:1]] * 2000)
     run("randomize", tmp_path / "b.csv", "--plan", plan, "-o", reports)
     found = ap.mine(reports, "5%")
-    derived = ap.show.itemsets.derived_record(LightFrame.of(found), ap.association_rules(found, "30%", light=True))
+    rules = ap.association_rules(found, "30%", light=True)
+    derived = json.loads(json.dumps(ap.show.itemsets.rules(rules, LightFrame.of(found)).to_json()))
     assert derived["rules"]
     for ending in ("parquet", "csv", "json"):
         mined = run_json("mine", reports, "--min-support", "5%", "-o", tmp_path / f"i.{ending}")
@@ -90,28 +90,18 @@ def test_options_of_all_commands_stand_anywhere(home: Path) -> None:
 def test_progress_never_goes_to_stdout(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal progress is drawn on standard error, and standard output still holds the record alone."""
 
-    class Terminal:
-        def isatty(self) -> bool:
-            return True
-
-        def write(self, text: str) -> int:
-            return sys.stderr.write(text)
-
-        def flush(self) -> None:
-            sys.stderr.flush()
-
-    monkeypatch.setattr(terminal, "sys", SimpleNamespace(stderr=Terminal()))
-    monkeypatch.setattr(terminal, "_PATIENCE_SECONDS", 0.0)
-    monkeypatch.setattr(terminal, "_BETWEEN_SECONDS", 0.0)
+    monkeypatch.setattr(progress.Progress, "_may_show", lambda _: True)
+    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")
     result = run(*PLAN_ARGUMENTS, "--find", "20%", "-o", tmp_path / "p.json", "--json")
-    assert "planning [" in result.stderr
+    assert "planning" in result.stderr
     assert json.loads(result.stdout)["plan_id"]
     assert "\r" not in result.stdout
 
 
 def test_progress_is_silent_without_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where standard error is no terminal, a plan says nothing on it."""
-    monkeypatch.setattr(terminal, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.0)
     assert run(*PLAN_ARGUMENTS, "-o", tmp_path / "p.json").stderr == ""
 
 
@@ -185,9 +175,10 @@ LOOPS = [
     ["plan", "--catalogue", "loop", "--transaction-size", "2", *PROMISE, "-o", "x.json"],
     ["plan", "--items", "9", "--taxonomy", "loop", *PROMISE, "-o", "x.json"],
     ["plan", "--items", "9", "--like", "loop.dat", *PROMISE, "-o", "x.json"],
-    ["report", "--plan", "loop", "--ledger", "x", "--occasion", "w", "--basket", "1", "-o", "y"],
-    ["report", "--plan", "plan.json", "--ledger", "loop", "--occasion", "w", "--basket", "1", "-o", "y"],
-    ["report", "--plan", "plan.json", "--ledger", "x", "--occasion", "w", "--basket", "1", "-o", "loop"],
+    ["report", "--plan", "loop", "--ledger", "x", "--occasion", "w", "--empty", "keep", "-o", "y"],
+    ["report", "--plan", "plan.json", "--ledger", "loop", "--occasion", "w", "--empty", "keep", "-o", "y"],
+    ["report", "--plan", "plan.json", "--ledger", "x", "--occasion", "w", "--empty", "keep", "-o", "loop"],
+    ["report", "--ledger", "loop", "--told"],
     ["gather", "loop", "--plan", "plan.json", "-o", "x"], ["gather", "b.dat", "--plan", "plan.json", "-o", "loop"],
     ["gather", "b.dat", "--plan", "loop", "-o", "x"], ["gather", "b.dat", "--plan", "plan.json", "-o", "loop/x"],
 ]  # fmt: skip
@@ -306,7 +297,7 @@ def test_unwritable_folder(home: Path, tmp_path: Path, command: str) -> None:
 def test_unknown_extensions(home: Path, tmp_path: Path, command: str, name: str) -> None:
     """Tables are written as .parquet, .csv or .json only."""
     arguments, _ = writing_commands(home)[command]
-    assert "must end in" in refused_without_output(tmp_path, *arguments, "-o", tmp_path / name)
+    assert "must end in" in refused_without_output(tmp_path, *arguments, "-o", tmp_path / name, status=2)
 
 
 def test_a_name_too_long_for_the_system(home: Path, tmp_path: Path) -> None:
@@ -340,7 +331,7 @@ def test_an_input_is_never_overwritten(home: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "report --plan plan.json --ledger l.bin --occasion w1 --basket 1", "randomize b.dat --plan plan.json",
+        "report --plan plan.json --ledger l.bin --occasion w1 --empty keep", "randomize b.dat --plan plan.json",
         "mine r.parquet --min-support 15%", "rules i.csv", "gather inbox --plan plan.json", "catalogue b.dat", "demo",
         "plan --items 5 --transaction-size 2 --epsilon 2", "generate quest", "refine i.csv --plan plan.json",
     ],

@@ -112,7 +112,7 @@ def test_what_is_certain(home: Path, tmp_path: Path) -> None:
     assert pair["certain"] is True
     assert pair["p_value"] < 1e-6
     shown = run(*question).stdout
-    assert "  * 1, 2" in shown
+    assert "%  *  1, 2" in shown
     assert "on average at most 5% have a support below 20%" in shown
     assert f"({record['certain']['selecting_reports']:,} others chose the itemsets)" in shown
     described = run_json("inspect", tmp_path / "i.csv")

@@ -22,7 +22,7 @@ def test_the_command_finds_reports(tmp_path: Path) -> None:
         f"need        about {found.reports:,} reports, to find all pairs in 5% of baskets"
     )
     record = run_json(*question, "-o", tmp_path / "p.json")
-    assert record["find"] == {"support": "1/20", "itemset_size": 2, "looked_for": "reports"}
+    assert record["find"] == record["find"] | {"support": "1/20", "size": 2, "solved": "reports"}
     assert (record["reports"], record["plan_id"]) == (found.reports, found.plan.plan_id)
     assert ap.read_plan(tmp_path / "p.json") == found.plan
     assert record["expected"]["2"]["believed_from"] <= 0.05
@@ -34,7 +34,7 @@ def test_the_command_finds_the_promise() -> None:
     found = ap.find_plan("30%", 40, size=1, reports=5_000, prior="1%", transaction_size=3, itemset_size=1)
     record = run_json(*question, "--prior", "1%")
     assert record["promise"] == {"prior": "1/100", "posterior": str(found.promise.posterior)}
-    assert record["find"]["looked_for"] == "promise"
+    assert record["find"]["solved"] == "promise"
     least = epsilon(found.promise.amplification_limit)
     assert run(*question).stdout.startswith(f"need        ε {least:.2f}, 5% → ")
     assert record["expected"]["1"]["believed_from"] <= 0.3
@@ -61,7 +61,7 @@ def test_too_few_reports_are_refused(tmp_path: Path) -> None:
         (["--find", "1%", "--prior", "5%"], "--prior and --posterior go together"),
         (["--find", "1%", "--reports", 9, "--posterior", "9%"], "--prior and --posterior go together"),
         (["--epsilon", 1], "Missing option '-o' / '--output'"),
-        (["--epsilon", 1, "--answer", 2, "-o", "p.json"], "--answer goes with --schema"),
+        (["--epsilon", 1, "--answer", 2, "-o", "p.json"], "--answer goes with table, not with baskets"),
         (["--epsilon", 1, "--posterior", "50%", "-o", "p.json"], "--epsilon and --posterior both"),
         (["-o", "p.json"], "Missing promise"),
     ],
@@ -87,7 +87,7 @@ def test_every_command_takes_an_epsilon(home: Path, tmp_path: Path) -> None:
     """``plan``, ``report`` and ``demo`` take the promise as ε."""
     run(*SHAPE, "--epsilon", "ln 19", "-o", tmp_path / "p.json")
     assert ap.read_plan(tmp_path / "p.json").promise == USUAL
-    device = ["report", "--plan", home / "plan.json", "--ledger", tmp_path / "l.bin", "--basket", "1,2"]
+    device = ["report", "--plan", home / "plan.json", "--ledger", tmp_path / "l.bin", "--empty", "keep"]
     run(*device, "--occasion", "one", "--epsilon", "ln 19", "-o", tmp_path / "r.bin")
     said = refused(*device, "--occasion", "two", "--epsilon", "ln 19", "-o", tmp_path / "r2.bin")
     assert said

@@ -87,13 +87,14 @@ def test_what_is_assumed_and_expected_is_said(tmp_path: Path) -> None:
     """The text says which sizes were assumed, what else they would have M be, and errors in whole baskets."""
     said = run("plan", "--items", 1000, *PROMISE, "-o", tmp_path / "p.json").stdout
     record = run_json("inspect", tmp_path / "p.json")
-    assert "1% of the people say how many items it holds" in said
+    assert "1% of the people say how many items their basket holds" in said
     assert "assumed: baskets of 6 items on average (say --mean-size, items sold over receipts)" in said
     assert f"at most {record['transaction_size']} of a basket are sampled; it would be" in said
-    assert "of one usual itemset  ± error   of it by noise, by undoing  all believed from" in said
+    assert "of a usual support  ± error  by noise  by undoing  all believed from  itemsets" in said
     told = run("plan", "--items", 1000, *PROMISE, "--mean-size", 3, "-o", tmp_path / "q.json").stdout
     assert "baskets of 3 items on average, as told" in told
     asked = ["plan", "--items", 200, *PROMISE, "--force", "-o", tmp_path / "p.json"]
+    assert "operator" not in run(*asked).stdout
     assert "of what any local method with this promise could tell" not in run(*asked).stdout
     assert "of what any local method with this promise could tell" in run("-v", *asked).stdout
 
@@ -200,7 +201,7 @@ def test_refine_says_what_both_answers_tell(home: Path, tmp_path: Path) -> None:
     question = ["refine", home / "i.parquet", "--plan", home / "plan.json", "--best", 3, "-o", tmp_path / "p.json"]
     said = run(*question).stdout
     assert "OTHER people" in said
-    assert "answering both plans: γ < 361" in said
+    assert "γ < 361, ε ≤" in said
     assert "5% becomes at most 95%" in said
     record = run_json(*question, "--force", "--reports", 77)
     assert record["both"]["amplification_limit"] == "361/1"

@@ -93,25 +93,24 @@ def test_the_text_says_what_is_not_promised(schema: Path, tmp_path: Path) -> Non
     """γ, what lies outside it, an average's label, and the choice of answers stand in the text."""
     text = run("plan", "--schema", schema, "-o", tmp_path / "plan.json").stdout
     assert "γ < 19, ε = ln γ ≤ 2.94444" in text
-    assert "outside γ   age, class: nothing bounds what a report tells of them" in text
+    assert "outside γ   columns age, class: nothing bounds what a report tells" in text
     assert "promises an average, no γ" in text
-    assert "answers     protected columns in a report: 1 of 2, drawn by the device" in text
-    assert "joint questions about two of them need two answers: plan --answer 2" in text
-    assert "class       label of 2 values; as-is\n            reports tell it: nothing is promised" in text
-    width = re.search(r"leaves (.*)% at 50%, (.*)% at 95%", text)
+    assert "a report    answers 1 of 2 protected columns, drawn by the device" in text
+    assert "joint questions about two columns need two answers" in text
+    assert "class       label: A, B; as-is\n            reports tell it: nothing is promised" in text
+    width = re.search(r"leaves open (.*)% at 50%, (.*)% at 95%", text)
     assert width is not None
     age = read_plan(tmp_path / "plan.json").columns[0]
     assert isinstance(age, NumberColumn)
     exact = [100 * age.known_width(level) for level in (Fraction(1, 2), Fraction(95, 100))]
     assert all(Fraction(said) <= true for said, true in zip(width.groups(), exact, strict=True))
-    assert max(map(len, text.splitlines())) <= 86  # a long line holds three widths
 
 
 def test_noise_alone_is_labelled(schema: Path, tmp_path: Path) -> None:
     """Without a protected column no γ is stated, and a promise, or privacy, is refused."""
     schema.write_text(NOISE)
     text = run("plan", "--schema", schema, "-o", tmp_path / "plan.json").stdout
-    assert text.startswith("no γ        the plan promises an average")
+    assert "no γ        the plan promises an average" in text
     said = refused_without_output(tmp_path, "plan", "--schema", schema, "-o", tmp_path / "p.json", "--epsilon", "1")
     assert "no column is protected" in said
     assert "states no γ" in refused("privacy", tmp_path / "plan.json")
@@ -153,7 +152,7 @@ def test_privacy_counts_a_table_among_others(schema: Path, tmp_path: Path) -> No
     assert gamma is not None
     assert record["together"]["epsilon"] == pytest.approx(2 * float(np.log(float(gamma))))
     assert record["plans"][0]["uncovered"] == "columns age, class"
-    assert "outside γ, and so not counted here: columns age, class" in run("privacy", out).stdout
+    assert "and so not counted here: columns age, class" in run("privacy", out).stdout
     assert "--shuffled goes with one PLAN, of baskets" in refused("privacy", out, "--shuffled", 9, status=2)
 
 
@@ -190,8 +189,8 @@ def test_a_table_becomes_reports(tmp_path: Path, plan: Path) -> None:
     assert done.exit_code == 0
     assert done.stderr.splitlines()[-4:] == [
         "t.csv: 2 further columns left out, which the plan does not have",
-        "2 values clipped to the range: 2 of age",
-        "2 values missing: 2 of region",
+        "values clipped to the range: 2 of age",
+        "missing values: 2 of region",
         "γ does not cover column age",
     ]
     assert "3 reports of " in done.stdout
@@ -238,9 +237,7 @@ def test_other_plans_and_outputs(tmp_path: Path, plan: Path) -> None:
     table.write_text("age,region\n34,north\n")
     ap.write_plan(planned(["a", "b"], transaction_size=1, promise=ap.Breach("5%", "50%")), tmp_path / "baskets.json")
     both = ["--plan", tmp_path / "baskets.json", "-o", tmp_path / "r.parquet", "--clip"]
-    assert "--clip goes with a plan of the kind table; this one is of the kind baskets" in refused(
-        "randomize", table, *both, status=2
-    )
+    assert "--clip goes with table, not with baskets" in refused("randomize", table, *both, status=2)
     for arguments, said in (
         (["--plan", plan, "-o", plan, "--force"], "is an input"),
         (["--plan", plan, "-o", tmp_path / "r.csv"], "must end in .parquet or .pq"),
@@ -271,12 +268,11 @@ def released(tmp_path_factory):
     return path
 
 
-def test_text_shows_bars_mean_and_quantiles(released) -> None:
-    """Ten bars at most a column, what is missing, mean and quantiles, all within 80 columns."""
+def test_text_shows_shares_mean_and_quantiles(released) -> None:
+    """Ten shares at most of a number, what is missing, mean and quantiles."""
     said = run("reconstruct", released).stdout
-    assert "age  2,000 reports, method smooth" in said
-    assert all(word in said for word in ("mean", "variance", "quantile", "missing", "band", "█"))
-    assert max(map(len, said.splitlines()[:-1])) <= 80
+    assert "\nage\n2,000 reports, method smooth\n" in said
+    assert all(word in said for word in ("mean", "variance", "share below", "missing", "band"))
     assert said.count(" – ") == 10
 
 
@@ -289,8 +285,7 @@ def test_numbers_stand_without_exponents(released, tmp_path) -> None:
     Reports(plan, packed).write(tmp_path / "r.parquet")
     said = run("reconstruct", tmp_path / "r.parquet").stdout
     assert "4500000 – 5000000" in said
-    assert "e+0" not in said.replace("variance", "").split("quantile")[1]
-    assert len(re.search(r"is +(.*)", said)[1].split()) == 5
+    assert "e+0" not in said
     share = np.ones((1, 1))
     joint = JointDistribution(("pay", "x"), "em", 9, (np.array([1.35e6, 2e6]), ("a",)), share, share)
     assert joint.frame()["first"].tolist() == ["1350000–2000000"]
@@ -377,8 +372,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_tree_finds_the_function(home: Path, tmp_path: Path, method: str) -> None:
     """From reports to predictions: the age tells F1 at 25% privacy, and nine in ten raw records get their class."""
     grown = run("tree", home / "r.parquet", "--class", "class", "--method", method, "-o", tmp_path / "m.json")
-    assert grown.stdout.startswith("age < ")
-    assert "records   4,000" in grown.stdout
+    assert grown.stdout.startswith("4,000 reports tell class by a tree of ")
+    assert "\nage < " in grown.stdout
     said = run("predict", tmp_path / "m.json", home / "test.parquet", "-o", tmp_path / "o.csv").stdout
     assert said.startswith("500 records with their predicted class written to ")
     with (tmp_path / "o.csv").open(newline="") as stream:
@@ -401,7 +396,8 @@ def test_json_and_options(home: Path, tmp_path: Path) -> None:
     seen = run_json("inspect", tmp_path / "b.json")
     assert seen == {"kind": "model"} | {name: pruned[name] for name in pruned if name != "output"}
     said = run("inspect", tmp_path / "b.json").stdout
-    assert said.startswith(f"a decision tree, grown by-class on reports of plan {pruned['plan_id'][:16]}…\n\nage <")
+    assert f"a decision tree, grown by-class on reports of plan {pruned['plan_id'][:16]}…\n" in said
+    assert "\nage <" in said
     assert "holds a model" in refused("inspect", tmp_path / "b.json", "--check-crafted")
     assert "holds a model" in refused("inspect", tmp_path / "b.json", "--reports", 7, status=2)
     for name in ("c.json", "d.json"):
@@ -451,15 +447,3 @@ def test_without_scikit_learn(home: Path, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "sklearn.tree", None)
     said = refused("tree", home / "r.parquet", "--class", "class", "-o", tmp_path / "m.json")
     assert said == "trees need scikit-learn; install it: pip install assocpriv[trees]"
-
-
-def test_a_tree_that_tells_nothing_is_said_to_be_undecidable() -> None:
-    """The text says what was found and what to do, JSON has it as a field."""
-    from assocpriv.numeric import tree_lines
-    from assocpriv.show.tables import tree_record, tree_text
-
-    model = TreeModel("risk", ("a", "b"), (NumberInput("age", 0, 1),), (Node(9, (0.5, 0.5)),), "by-class", 7, "", True)
-    text = "\n".join(tree_text(model, list(tree_lines(model))))
-    assert "undecidable: " in text
-    assert "Gather more reports" in text
-    assert tree_record(model)["undecidable"] is True

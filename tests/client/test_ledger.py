@@ -193,9 +193,8 @@ def test_a_limit_refuses_columns_in_clear(path: Path) -> None:
         with pytest.raises(PlanError, match=f"plan {CLEAR.plan_id[:12]} sends column class, .* or set no limit"):
             ledger.report(RECORD, CLEAR, occasion="w2", entropy=ENTROPY)
         assert path.read_bytes() == before
-        assert (ledger.left(CLEAR), ledger.left(PLAN)) == (0, BUDGET)
+        assert (ledger.left(CLEAR), ledger.left(PLAN)) == (0, 0)
         assert ledger.report({}, CLEAR, occasion="w1", entropy=ENTROPY) == made
-        ledger.report(BASKET, PLAN, occasion="w2", entropy=ENTROPY)
     with Ledger.open(path) as ledger:
         assert ledger.left(CLEAR) == BUDGET - 1
         ledger.report(RECORD, CLEAR, occasion="w2", entropy=ENTROPY)
@@ -1051,14 +1050,14 @@ def test_the_command_reports(plan_path: Path) -> None:
     gamma = f"{NAMED.amplification.numerator}/{NAMED.amplification.denominator}"
     assert first == {
         "plan_id": NAMED.plan_id, "new": True, "report_bytes": len(sent), "spent": 1, "left": 2,
-        "amplification": gamma,
+        "amplification": gamma, "unbounded": None,
     }  # fmt: skip
     assert "exists already" in report(plan_path, occasion="w2").stderr
     again = json.loads(report(plan_path, "--json", "--force", basket="").stdout)
     assert again == first | {"new": False}
     assert (folder / "r.bin").read_bytes() == sent
     for occasion in ("w2", "w3"):
-        result = report(plan_path, "--force", "--basket", '"a, b",milk', occasion=occasion)
+        result = report(plan_path, "--force", basket="a, b\nmilk\n", occasion=occasion)
         assert "a new report" in result.stdout, result.output
     result = report(plan_path, "--force", occasion="w4")
     assert (result.exit_code, result.stdout) == (1, "")
@@ -1068,7 +1067,7 @@ def test_the_command_reports(plan_path: Path) -> None:
 
 
 def test_the_command_reads_names(plan_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line is a name, with its commas; blank lines and line ends of any system say nothing; a CSV line is names."""
+    """A line is a name, with its commas; blank lines and line ends of any system say nothing."""
     seen: list[Any] = []
 
     def note(_self: Ledger, basket: Any, plan: Plan, **_: Any) -> bytes:
@@ -1078,24 +1077,20 @@ def test_the_command_reads_names(plan_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Ledger, "report", note)
     for text in ("milk\na, b\n", "\ufeffmilk\r\n\r\na, b", "\n milk \n\n\ta, b\n\n"):
         assert report(plan_path, "--force", basket=text).exit_code == 0
-    for option in ('milk,"a, b"', 'milk, "a, b"'):
-        assert report(plan_path, "--force", "--basket", option).exit_code == 0
-    assert seen == [["milk", "a, b"]] * 5
-    for options in ([], ["--basket", ""], ["--basket", " , "]):
-        assert report(plan_path, "--force", *options, basket=" \n").exit_code == 1
-        assert report(plan_path, "--force", "--empty", "keep", *options, basket=" \n").exit_code == 0
-    assert seen[5:] == [[]] * 3
+    assert seen == [["milk", "a, b"]] * 3
+    assert report(plan_path, "--force", basket=" \n").exit_code == 1
+    assert report(plan_path, "--force", "--empty", "keep", basket=" \n").exit_code == 0
+    assert seen[3:] == [[]]
 
 
 def test_an_empty_basket_is_no_accident(plan_path: Path) -> None:
     """A failed pipe spends nothing and leaves no ledger; said on purpose it is reported; a retry needs no basket."""
     folder = plan_path.parent
-    for options in ([], ["--basket", ""]):
-        result = report(plan_path, *options, basket="")
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert "the basket is empty" in result.stderr
-        assert "--empty keep" in result.stderr
-        assert [path.name for path in folder.iterdir()] == ["plan.json"]
+    result = report(plan_path, basket="")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "the basket is empty" in result.stderr
+    assert "--empty keep" in result.stderr
+    assert [path.name for path in folder.iterdir()] == ["plan.json"]
     assert json.loads(report(plan_path, "--empty", "keep", "--json", basket="").stdout)["spent"] == 1
     assert json.loads(report(plan_path, "--force", "--json", basket="").stdout)["new"] is False
     before = (folder / "l.bin").read_bytes()
@@ -1208,27 +1203,14 @@ def test_the_command_keeps_a_limit(plan_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("basket", "options"),
-    [
-        (f"{NAME}x\n", []),
-        (f"{NAME}\n{NAME}\n", []),
-        (f"{NAME}\x07\n", []),
-        (NAME.encode() + b"\xff\n", []),
-        (f"{NAME}\n" * 2_000_000, []),
-        ("", ["--basket", f"{NAME},{NAME}"]),
-        ("", ["--basket", f'"{NAME}']),
-        ("", ["--basket", f'"{NAME}"x,milk']),
-        ("", ["--basket", f"{NAME}\n{NAME}x"]),
-        ("", ["--basket", f"{NAME},\x01,milk"]),
-        ("", ["--basket", '"beer\nmilk"']),  # one name with a line break, which is not two
-        ("", ["--basket", f"{NAME}\ud800"]),
-    ],
-    ids=range(12),
+    "basket",
+    [f"{NAME}x\n", f"{NAME}\n{NAME}\n", f"{NAME}\x07\n", NAME.encode() + b"\xff\n", f"{NAME}\n" * 2_000_000],
+    ids=range(5),
 )
-def test_the_command_shows_no_item(plan_path: Path, basket: str | bytes, options: list[str]) -> None:
+def test_the_command_shows_no_item(plan_path: Path, basket: str | bytes) -> None:
     """A basket that cannot be used is refused without showing it, and nothing is spent or left."""
-    result = report(plan_path, *options, basket=basket)
-    assert result.exit_code in (1, 2)
+    result = report(plan_path, basket=basket)
+    assert result.exit_code == 1
     assert not marks_in(result.output)
     assert result.exception is None or not marks_in(shown_by(result.exception))
     assert not (plan_path.parent / "r.bin").exists()
@@ -1386,14 +1368,6 @@ def test_bad_records_spend_nothing(tmp_path: Path, text: str, said: str) -> None
     assert not (tmp_path / "l").exists()
 
 
-def test_names_are_no_record(tmp_path: Path) -> None:
-    """--basket is text like standard input's: a plan of a table refuses it, and says nothing of what it holds."""
-    done = report_record(tmp_path, "", PROTECTED, "--basket", CANARY)
-    assert done.exit_code == 1
-    assert CANARY not in done.output
-    assert "JSON" in done.stderr
-
-
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "devices.json").read_text(encoding="ascii"))
 SUBMITTED_PLAN = replace(small_plan("none", 125, 2, 2), reports_per_person=3)
 
@@ -1401,7 +1375,7 @@ SUBMITTED_PLAN = replace(small_plan("none", 125, 2, 2), reports_per_person=3)
 def as_content(record: Any) -> dict[str, Any]:
     """Return a record as the second reader has it."""
     if isinstance(record, Entry):
-        gamma = "none" if record.amplification is None else str(record.amplification)
+        gamma = "none" if record.amplification is None else str(record.amplification) + "+" * record.outside
         submission = record.submission_id and record.submission_id.hex()
         return {"kind": 1 + record.waits, "plan": record.plan_id, "occasion": record.occasion.hex(), "id": submission,
                 "gamma": gamma, "report": record.report.hex()}  # fmt: skip

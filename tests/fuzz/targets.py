@@ -60,7 +60,7 @@ from assocpriv.records import sources
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.itemsets import read_itemsets, write_itemsets
-from assocpriv.show.plans import describe_plan
+from assocpriv.show.plans import described
 from assocpriv.simulation.enumeration import SeededEntropy
 
 _Result = TypeVar("_Result")
@@ -179,7 +179,7 @@ def run_table_plan(data: bytes) -> bool:
     assert numbers.amplification == plan.amplification
     assert TablePlan.parse(plan.canonical_json).plan_id == read.plan_id == plan.plan_id
     if len(plan.columns) <= _MOST_COLUMNS:
-        json.dumps(describe_plan(plan, 1000).record(), allow_nan=False)
+        json.dumps(described(plan, 1000).to_json(), allow_nan=False)
         record = {
             each.name: each.low if isinstance(each, NumberColumn) else getattr(each, "values", ("",))[0]
             for each in plan.columns
@@ -211,7 +211,7 @@ def run_guided_plan(data: bytes) -> bool:
     assert numbers is not None
     assert (numbers.amplification, numbers.sizes) == (plan.amplification, plan.sizes)
     assert GuidedPlan.parse(plan.canonical_json).plan_id == plan.plan_id
-    json.dumps(describe_plan(plan, 1000).record(), allow_nan=False)
+    json.dumps(described(plan, 1000).to_json(), allow_nan=False)
     if plan.width <= _MOST_COLUMNS:
         guidance = Guidance.of_vectors(plan, 1, np.eye(plan.width)[:, :2])
         record = GuidedRecord({plan.label.name: plan.labels[0]}, guidance)

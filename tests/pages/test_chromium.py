@@ -14,22 +14,17 @@ from urllib.parse import urlsplit
 
 import pytest
 from debian_packages import program
-from operator_page import HOSTILE, TOKEN, Collection, Commands
+from operator_page import HOSTILE, TOKEN, Collection, Commands, basic
 
 from assocpriv.pages import operator
-from assocpriv.pages.operator import Sessions
 
 ITS_OWN = ("google.com", "googleapis.com", "gstatic.com")  # what the browser itself asks for
 
 
 @contextmanager
-def served(page: Any, cookie: str) -> Iterator[str]:
-    """Serve a page to somebody who is logged in."""
+def served(application: Any) -> Iterator[str]:
+    """Serve an application, and give its host and port."""
     import uvicorn
-
-    async def application(scope: Any, receive: Any, send: Any) -> None:
-        headers = [*scope["headers"], (b"cookie", f"assocpriv-admin={cookie}".encode())]
-        await page({**scope, "headers": headers}, receive, send)
 
     server = uvicorn.Server(uvicorn.Config(application, port=0, lifespan="off", log_level="error", access_log=False))
     thread = threading.Thread(target=server.run)
@@ -37,7 +32,7 @@ def served(page: Any, cookie: str) -> Iterator[str]:
     try:
         while not server.started:
             time.sleep(0.01)
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        yield f"127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join()
@@ -48,16 +43,16 @@ def test_chromium_shows_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     chromium = program("chromium", "chromium")
     monkeypatch.setattr(operator, "run_command", Commands(["milk", "bread", *HOSTILE]))
     (tmp_path / "c").mkdir()
-    sessions = Sessions(TOKEN)
-    with served(Collection(tmp_path / "c").page(sessions), sessions.begin()) as url:
-        while b'http-equiv="refresh"' in urllib.request.urlopen(f"{url}/admin").read():  # figures are being computed
+    with served(Collection(tmp_path / "c").page()) as host:
+        url, ask = f"http://{host}", urllib.request.Request(f"http://{host}/admin", headers={"Authorization": basic()})
+        while b'http-equiv="refresh"' in urllib.request.urlopen(ask).read():  # figures are being computed
             time.sleep(0.01)
         done = subprocess.run(
             [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
              "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={tmp_path / 'profile'}",
              "--window-size=390,2400", "--enable-logging=stderr", f"--log-net-log={tmp_path / 'net.json'}",
-             f"--screenshot={tmp_path / 'page.png'}", "--dump-dom", f"{url}/admin"],
+             f"--screenshot={tmp_path / 'page.png'}", "--dump-dom", f"http://operator:{TOKEN}@{host}/admin"],
             capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
     assert "<title>5,000 reports · assocpriv</title>" in done.stdout

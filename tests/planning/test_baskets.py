@@ -16,7 +16,7 @@ from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach, Epsilon
 from assocpriv.promise.errors import PlanError
 from assocpriv.server.supports import Respondents, lowest_discoverable_support
-from assocpriv.show.plans import choice_record
+from assocpriv.show.plans import choice as shown_choice
 
 USUAL = Breach("5%", "50%")
 N = 5_000_000
@@ -92,7 +92,7 @@ def test_eight_bytes() -> None:
     assert choose_plan(200, USUAL, reports=1000, mean_size=2).short_costs == 1
     none = choose_plan(20_000, Epsilon(4), itemset_size=12)
     assert none.short_costs == math.inf
-    assert choice_record(none)["eight_bytes_cost"] is None
+    assert shown_choice(none).content["eight_bytes_cost"] is None
 
 
 def test_few_items_have_reports_of_a_fixed_size_where_these_tell_more() -> None:

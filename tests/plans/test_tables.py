@@ -34,7 +34,7 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import AssocprivError, PlanError, RecordError, WireError
 from assocpriv.records.tables import CellOptions, TableOptions, column_inputs, read_value, stream_table
 from assocpriv.server.histograms import released_frame, released_values
-from assocpriv.show.tables import plan_record
+from assocpriv.show import tables
 from tests.vectors import make_tables, table_decoder
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "tables.json").read_text(encoding="ascii"))
@@ -209,7 +209,7 @@ def test_answers_of_a_person_are_limited() -> None:
     together = plan.composed_amplification
     assert together == Fraction((1 << 31) - 1, (1 << 31) - 99) ** 10_000
     assert together is not None
-    shown = plan_record(foresee_table(plan, 1))
+    shown = tables.plan(foresee_table(plan, 1)).to_json()
     assert 0 <= Fraction(shown["composed_amplification"]) - together < Fraction(1, 10**24)  # of 93,000 digits
 
 

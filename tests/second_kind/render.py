@@ -1,7 +1,6 @@
-"""The command line: what a plan says, as JSON content and as text."""
+"""The command line: what a plan says."""
 
-from typing import Any
-
+from assocpriv.show.record import Record
 from tests.second_kind.plan import YesNoPlan
 
 
@@ -10,11 +9,7 @@ def foresee(plan: YesNoPlan, reports: int) -> tuple[YesNoPlan, int]:
     return plan, reports
 
 
-def plan_record(prospects: tuple[YesNoPlan, int]) -> dict[str, Any]:
-    """Return it as JSON content."""
-    return {"kind": prospects[0].kind, "question": prospects[0].question, "planned_reports": prospects[1]}
-
-
-def plan_lines(prospects: tuple[YesNoPlan, int]) -> list[str]:
-    """Return it as text."""
-    return [f"asks: {prospects[0].question}"]
+def plan(prospects: tuple[YesNoPlan, int]) -> Record:
+    """Return it as a record."""
+    content = {"kind": prospects[0].kind, "question": prospects[0].question, "planned_reports": prospects[1]}
+    return Record(content, ["asks: {question}"])

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import assocpriv as ap
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports, read_reports, write_reports
 from assocpriv.kernels.parallel import add_up
@@ -353,3 +354,18 @@ def test_answers_to_a_question_are_counted_alone(rng, tmp_path, stored):
                 itemsets = np.array(list(combinations(range(question.padded_items), k)), dtype=np.int64)
                 assert (counter.count(itemsets) == wanted.count(itemsets)).all()
     assert LocalBackend.of(reports).open()[0].n_reports == (numbers == 0).sum()
+
+
+def test_a_last_batch_without_an_answer_to_the_question_is_passed_over():
+    """Of a plan with two questions the last few reports may all answer the other: it is counted without."""
+    plan = ap.plan([f"item {n}" for n in range(12)], ap.Breach("5%", "50%"), reports=20_000, mean_size=3)
+    packed = ap.randomize([{"item 1", "item 3"}] * (2 * LEAST), plan).packed
+    numbers = plan.numbers_in(packed)
+    ordered = np.concatenate([packed[numbers == 0], packed[numbers == 1][:3]])
+    first = len(ordered) - 3
+    ordered = ordered[first % LEAST :] if first % LEAST else ordered
+    answers = Answers(Reports(plan, ordered), 0)
+    assert [len(batch) for batch in answers.batches(LEAST)] == [LEAST] * (first // LEAST)
+    counter = LocalCounter(answers)
+    one, again = (counter.count(np.array([[1, 3]])) for _ in range(2))
+    assert one.tolist() == again.tolist()

@@ -46,8 +46,8 @@ from assocpriv.server.crafted import (
     weight_counts,
 )
 from assocpriv.server.supports import Respondents, estimate_supports
-from assocpriv.show.audits import crafted_lines
-from assocpriv.show.plans import influence_lines, plan_lines, plan_record
+from assocpriv.show import audits, text
+from assocpriv.show.plans import plan as shown_plan
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from bench.accuracy.attacks import crafted_reports, free_seeds
 
@@ -152,8 +152,9 @@ def test_what_cannot_be_estimated_cannot_be_moved():
     assert influence_of(PLANS["bch, r=2"], 2) is None
     blind = naive.small_plan("none", 3, 2, 2, weight_bits=6, shares=(1, 1, 1))
     assert [influence_of(blind, k) for k in (1, 2)] == [None, None]
-    assert influence_lines(foresee(blind, 10)) == []
-    assert plan_record(foresee(blind, 10))["influence"]["itemsets"] == {"1": None, "2": None}
+    shown = shown_plan(foresee(blind, 10))
+    assert "Fake reports" not in "\n".join(text.lines(shown))
+    assert shown.content["influence"]["itemsets"] == {"1": None, "2": None}
 
 
 def test_one_report_can_show_as_many_targets_as_stated(plan):
@@ -167,25 +168,25 @@ def test_one_report_can_show_as_many_targets_as_stated(plan):
 def test_the_plan_tells_its_influence():
     """Text and JSON hold the formula's figures."""
     plan = PLANS["none"]
-    record = plan_record(foresee(plan, 50))
+    record = shown_plan(foresee(plan, 50)).content
     for k in (1, 2):
         of_all, values = influence_of(plan, k), SupportModel.of(plan.items.operator).row(k)
         assert (of_all.least, of_all.largest) == (min(values), max(values))
         told = record["influence"]["itemsets"][str(k)]
         assert told["one_report"] == float(of_all.of_one(50)) == told["one_person"]
         assert told["one_percent"] == [float(of_all.least / 100), float(of_all.largest / 100)]
-    text = "\n".join(plan_lines(foresee(plan, 50)))
-    assert "fake        one fake report of" in text
-    assert "each can show 3 items at once" in text
+    said = "\n".join(text.lines(shown_plan(foresee(plan, 50))))
+    assert "Fake reports: one shifts a support by at most" in said
+    assert "One can show 3 items at once" in said
 
 
 def test_a_person_of_several_reports_moves_several_times_as_far():
     """What one person can do is what all reports of this person can."""
     once = PLANS["none"]
     plan = replace(once, reports_per_person=3)
-    told = plan_record(foresee(plan, 10))["influence"]["itemsets"]["2"]
-    assert told["one_person"] == float(3 * influence_of(once, 2).of_one(10))
-    assert "all 3 of one person" in influence_lines(foresee(plan, 10))[0]
+    shown = shown_plan(foresee(plan, 10))
+    assert shown.content["influence"]["itemsets"]["2"]["one_person"] == float(3 * influence_of(once, 2).of_one(10))
+    assert "(all of one person by" in "\n".join(text.lines(shown))
 
 
 # ---- crafted reports
@@ -507,7 +508,7 @@ def test_crafted_reports_are_found(attack):
     check = check_reports(attacked(LARGE[name], list(shown), share, copies=copies))
     assert expected in flags(check)
     assert check.flagged
-    assert "are hardly honest" in crafted_lines(check)[0]
+    assert "are hardly honest" in text.lines(audits.crafted(audits.crafted_content(check)))[0]
     assert not check_reports(Reports(LARGE[name], reports_from(LARGE[name], DATA["all differ"](N, 12)))).flagged
 
 

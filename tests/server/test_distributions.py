@@ -38,7 +38,7 @@ from assocpriv.server.confidence_bands import (
 from assocpriv.server.distributions import METHODS, _whole
 from assocpriv.server.maximum_likelihood import FEW_BINS, _midpoint_densities, coarse_channel, iterated_bayes, maximize
 from assocpriv.server.smoothing import smooth_shares
-from assocpriv.show.tables import distribution_lines
+from assocpriv.show import tables, text
 from assocpriv.simulation.enumeration import SeededEntropy
 
 N_CELLS = 40
@@ -212,7 +212,7 @@ def test_a_column_that_nobody_fills_in(method: str) -> None:
             assert {(each.low, each.high) for each in sure.quantiles} == {(0, 100)}
         if not by:
             assert found["l"].share == pytest.approx([0.5, 0.5])
-        assert "undecidable, and so is all below" in "\n".join(distribution_lines(found))
+        assert "would be spread is undecidable" in "\n".join(text.lines(tables.distributions(found)))
         json.dumps(found.record(), allow_nan=False)
 
 

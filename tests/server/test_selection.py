@@ -12,8 +12,9 @@ from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.itemsets import LightFrame
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.selection import METRICS, ItemsetFilter, read_sizes, redundant, rows_to_show
-from assocpriv.show.itemsets import itemset_lines, mined_record, rule_lines
-from assocpriv.show.terminal import fitted
+from assocpriv.show.itemsets import mined
+from assocpriv.show.itemsets import rules as shown_rules
+from assocpriv.show.text import lines
 from assocpriv.simulation.enumeration import SeededEntropy
 
 NAMES = [str(number) for number in range(30)]
@@ -94,13 +95,13 @@ def test_a_filter_does_not_change_what_is_claimed(itemsets: pd.DataFrame) -> Non
     known = dict(zip(sides(rules), rules[claims].to_numpy().tolist(), strict=True))
     assert 0 < few["listed"].sum() < rules["listed"].sum()
     assert [known[pair] for pair in sides(few)] == few[claims].to_numpy().tolist()
-    text = rule_lines(few, 50)
+    text = lines(shown_rules(few, top=50))
     assert text[0].startswith(f"{rules['listed'].sum()} rules of a confidence of 50% or more")
     assert text[-1] == f"hidden by the filters: {len(rules) - len(few)} rows"
-    marked = itemset_lines(itemsets, 99, ItemsetFilter(contains=["11"]))
-    starred = [line for line in marked if "  * " in line]
+    marked = lines(mined(itemsets, 99, ItemsetFilter(contains=["11"])))
+    starred = [line for line in marked if "  *  " in line]
     assert 0 < len(starred) < itemsets["certain"].sum()
-    assert marked[-1].startswith(f"*: certain, {itemsets['certain'].sum()} of")
+    assert any(line.startswith(f"*: certain, {itemsets['certain'].sum()} of") for line in marked)
 
 
 def test_every_size_has_its_share_of_few_rows(itemsets: pd.DataFrame) -> None:
@@ -108,15 +109,16 @@ def test_every_size_has_its_share_of_few_rows(itemsets: pd.DataFrame) -> None:
     numbers = itemsets[itemsets["listed"]]["length"].value_counts()
     assert numbers[1] > 6
     assert {2, 3} <= set(numbers.index)
-    lines = itemset_lines(itemsets, 6)
-    shown = [row.count(",") + 1 for row in lines if row.strip()[0].isdigit()]
+    few = lines(mined(itemsets, 6))
+    shown = [row.count(",") + 1 for row in few if "%–" in row]
     assert len(shown) == 6
     assert all(shown.count(k) >= min(2, numbers[k]) - (len(numbers) > 3) for k in numbers.index)
-    assert any(f"{numbers[1] - shown.count(1)} more single items" in line for line in lines)
-    names = [row.split()[-1] for row in itemset_lines(itemsets, 99, ItemsetFilter(size=1, sort="name"))[1:-2]]
+    assert any(f"{numbers[1] - shown.count(1)} more single items" in line for line in few)
+    by_name = lines(mined(itemsets, 99, ItemsetFilter(size=1, sort="name")))
+    names = [row.split()[-1] for row in by_name if "%–" in row]
     assert len(names) == numbers[1]
     assert names == sorted(names, key=int)
-    record = mined_record(itemsets, ItemsetFilter(contains=["11"], size="2.."))
+    record = mined(itemsets, wanted=ItemsetFilter(contains=["11"], size="2..")).to_json()
     assert record["hidden"] == len(itemsets) - len(record["itemsets"])
     assert all("11" in row["itemset"] and len(row["itemset"]) >= 2 for row in record["itemsets"])
 
@@ -131,17 +133,6 @@ def test_what_is_listed_stands_first(itemsets: pd.DataFrame) -> None:
         own = [key for key, length in zip(keys, shown["length"], strict=True) if length == k]
         assert {key[0] for key in own} == {True, False}
         assert own == sorted(own, reverse=True)
-
-
-def test_long_names_are_whole_in_a_pipe_and_fit_a_terminal() -> None:
-    """A terminal's lines break at blanks, names below names; a file's do not break."""
-    line = "   1.234%    0.100%    1.000%–  1.500%  " + ", ".join(f"a long name of item {i}" for i in range(5))
-    parts = fitted(line, 80)
-    assert len(parts) > 2
-    assert all(len(part) <= 80 for part in parts)
-    assert all(part.startswith(" " * 40 + "a") or part.startswith(" " * 40) for part in parts[1:])
-    assert " ".join(part.strip() for part in parts) == line.strip()
-    assert fitted("x" * 200, 80) == ["x" * 200]
 
 
 @pytest.mark.parametrize("wrong", [[1, 2], None, "itemsets.parquet", {"a": 1}])

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from fractions import Fraction
 
 HEADERS = [b"assocpriv-ledger" + bytes([version, 0, 0, 0]) for version in (1, 2)]
 MARK = bytes.fromhex("A76F6E206469736B")
@@ -19,7 +20,7 @@ def number(part):
 def gamma_of(text):
     """Check a γ and return it as it stands."""
     if text != b"none":
-        match = re.fullmatch(rb"([1-9][0-9]{0,499})/([1-9][0-9]{0,499})", text)
+        match = re.fullmatch(rb"([1-9][0-9]{0,499})/([1-9][0-9]{0,499})\+?", text)
         if not match or int(match[1]) < int(match[2]):
             raise RefusedError("a γ as it must not be")
     return text.decode("ascii")
@@ -92,3 +93,43 @@ def read_ledger(content):
         raise RefusedError("damaged")
     check_history(records)
     return records, at
+
+
+def product(gammas):
+    """Return the product of those γ that are stated; from 2^192 on 2^192."""
+    found = Fraction(1)
+    for text in gammas:
+        if text != "none":
+            found *= Fraction(text.rstrip("+"))
+            if found.denominator.bit_length() > 192:
+                found = Fraction(-(-found.numerator * 2**192 // found.denominator), 2**192)
+            found = min(found, Fraction(2**192))
+    return found
+
+
+def written(fraction):
+    """Write a fraction as a/b."""
+    return None if fraction is None else f"{fraction.numerator}/{fraction.denominator}"
+
+
+def tell(reports, limit):
+    """Return what reports, given as plan and γ, can have told together, and what a promise leaves."""
+    plans = []
+    for plan in dict.fromkeys(plan for plan, _ in reports):
+        own = [gamma for name, gamma in reports if name == plan]
+        gamma = None if "none" in own else written(product(own))
+        plans.append({"plan_id": plan, "reports": len(own), "amplification": gamma, "outside": "+" in "".join(own)})
+    unstated = sum(plan["reports"] for plan in plans if plan["amplification"] is None)
+    outside = sum(plan["reports"] for plan in plans if plan["outside"])
+    gamma, most, left = product(gamma for _, gamma in reports), None, None
+    if limit is not None:
+        low, high = Fraction(limit["prior"]), Fraction(limit["posterior"])
+        most = high * (1 - low) / (low * (1 - high))
+        left = None if unstated or outside else max(most / gamma, Fraction(1))
+    gamma = gamma if gamma < 2**192 else None
+    return {
+        "reports": len(reports), "plans": plans, "stated": len(reports) - unstated, "unstated": unstated,
+        "outside": outside, "stated_amplification": written(gamma), "prior": "1/100",
+        "stated_posterior": written(gamma and gamma / (gamma + 99)), "amplification_limit": written(most),
+        "left": written(left),
+    }  # fmt: skip

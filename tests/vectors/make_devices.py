@@ -1,4 +1,4 @@
-"""Make tests/vectors/devices.json: ledgers of both versions, good and bad, byte by byte.
+"""Make tests/vectors/devices.json: ledgers of both versions, good and bad, byte by byte; what reports can have told.
 
 PYTHONPATH=. python tests/vectors/make_devices.py
 """
@@ -6,8 +6,14 @@ PYTHONPATH=. python tests/vectors/make_devices.py
 import hashlib
 import json
 import struct
+from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+from assocpriv.client.ledger_book import LedgerBook, Told
+from assocpriv.client.ledger_file import parse_ledger
+from assocpriv.promise.breaches import Breach
+from assocpriv.show import collections, text
 
 MARK = b"\xa7on disk"
 HEADERS = {version: b"assocpriv-ledger" + struct.pack("<I", version) for version in (1, 2, 3)}
@@ -31,7 +37,7 @@ def ledgers() -> dict[str, bytes]:
     week = hashlib.sha256(b"2026-W47").digest()
     first = framed(1, told(PLANS[0], week, b"", b"one"), 1)
     later = [
-        framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"one")),
+        framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"one", b"19/3+")),
         framed(2, b"\2" + told(PLANS[1], week, IDS[1], b"two", b"none")),
         framed(3, b"\3" + struct.pack("<I", 1) + IDS[0]),
         framed(4, b"\4" + struct.pack("<I", 2)),
@@ -51,6 +57,7 @@ def ledgers() -> dict[str, bytes]:
         "acknowledged, not for a collector": later[0] + framed(2, b"\4" + struct.pack("<I", 1)),
         "acknowledged twice": b"".join(later) + framed(5, b"\4" + struct.pack("<I", 2)),
         "gamma": framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"one", b"1/2")),
+        "neither stated nor covered": framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"one", b"none+")),
         "no report": framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"")),
         "first version inside": first,
         "damaged": later[0][:50] + b"?" + later[0][51:],
@@ -59,8 +66,42 @@ def ledgers() -> dict[str, bytes]:
     return named | {"first version last": HEADERS[1] + later[0] + framed(2, told(PLANS[0], week, b"", b"one"), 1)}
 
 
+def tellings() -> dict[str, tuple[list[tuple[str, str]], dict[str, str] | None]]:
+    """Return reports by name, each as plan and γ, and a limit for the device, or none."""
+    a, b, c = ("a1" * 32, "b2" * 32, "c3" * 32)
+    usual, wide = {"prior": "1/20", "posterior": "1/2"}, {"prior": "1/100", "posterior": "9/10"}
+    many = [(f"{place:02x}" * 32, "3/2") for place in range(5) for _ in range(place + 1)]
+    return {
+        "nothing": ([], None), "nothing yet": ([], usual), "one": ([(a, "7/1")], None),
+        "one of some": ([(a, "7/1")], usual),
+        "the limit is reached": ([(a, "19/1")], usual), "the limit is passed": ([(a, "19/1"), (b, "2/1")], usual),
+        "two plans": ([(a, "19/3"), (b, "7/1"), (a, "19/3")], wide), "many plans": (many, None),
+        "no gamma": ([(a, "none")], None), "no gamma and others": ([(a, "none"), (b, "19/3"), (a, "none")], usual),
+        "outside": ([(a, "5/1+"), (b, "3/1")], wide),
+        "all of it": ([(a, "none"), (b, "19/3+"), (c, "2/1")], usual),
+        "as good as certain": ([(a, "1000000/1")] * 5, wide), "beyond all bounds": ([(a, "1000000/1")] * 12, wide),
+        "nearly": ([(a, "99999/1")], None), "nothing told": ([(a, "1/1"), (a, "1/1")], wide),
+        "hardly anything": ([(a, "1000001/1000000")], wide),
+        "rounded": ([(a, f"{10**30 + 1}/{10**30}")] * 9, wide),
+        "long": ([(a, f"{10**499 + 1}/{10**499 - 1}"), (b, "355/113")], {"prior": "1/1000", "posterior": "1/3"}),
+        "a thousand": ([(a, "1001/1000")] * 1000, wide),
+    }  # fmt: skip
+
+
+def told_by(reports: list[tuple[str, str]], limit: dict[str, str] | None) -> Told:
+    """Return what the package makes of a ledger of these reports."""
+    made = [told(bytes.fromhex(plan), bytes(32), IDS[0], b"one", gamma.encode()) for plan, gamma in reports]
+    content = b"".join(framed(place, b"\1" + each) for place, each in enumerate(made, 1))
+    book = LedgerBook()
+    assert all(list(map(book.add, parse_ledger(HEADERS[2] + content)[0])))
+    return book.told(limit and Breach(limit["prior"], limit["posterior"]))
+
+
 def make_all(reader: Any) -> dict[str, Any]:
-    """Return the content of devices.json: what the second reader, device_decoder.py, makes of each case."""
+    """Return the content of devices.json: what the second reader, device_decoder.py, makes of each case.
+
+    Of what was told the logarithms and the lines are the package's.
+    """
 
     def outcome(read: Any, given: Any) -> Any:
         try:
@@ -71,7 +112,16 @@ def make_all(reader: Any) -> dict[str, Any]:
     return {
         "ledgers": {name: {"bytes": content.hex(), "found": outcome(reader.read_ledger, content)}
                     for name, content in ledgers().items()},
+        "told": {name: telling(reader, *case) for name, case in tellings().items()},
     }  # fmt: skip
+
+
+def telling(reader: Any, reports: list[tuple[str, str]], limit: dict[str, str] | None) -> dict[str, Any]:
+    """Return one case of what was told; equal reports in a row stand once, with their number."""
+    shown = collections.told(told_by(reports, limit))
+    rows = [[*case, len(list(equal))] for case, equal in groupby(reports)]
+    found = reader.tell(reports, limit) | {name: shown.content[name] for name in ("stated_epsilon", "left_epsilon")}
+    return {"reports": rows, "limit": limit, "told": found, "lines": text.lines(shown)}
 
 
 if __name__ == "__main__":

@@ -225,7 +225,7 @@ IMPORTS = {
     "promise/numbers.py": {"WORD_BITS"},
     "simulation/enumeration.py": {"Entropy", "SystemEntropy", "WordEntropy"},
 }
-# who may draw from the system besides: names of files, ids of submissions, keys, sessions, pauses before retries, the
+# who may draw from the system besides: names of files, ids of submissions, keys, a token, pauses before retries, the
 # deal of an audit
 SYSTEM = {
     "auditing/exact_draws.py", "client/ledger.py", "client/sending.py", "client/spark.py",

@@ -40,7 +40,8 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import ItemTables, form_of, planes_of, report_rows
 from assocpriv.server.counting import Answers, LocalCounter
 from assocpriv.server.supports import Respondents, estimate_supports, lowest_discoverable_support
-from assocpriv.show.plans import plan_lines, plan_record
+from assocpriv.show.plans import plan as shown_plan
+from assocpriv.show.text import lines
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from tests.client.test_bulk import one_by_one, random_words, reports_of
 
@@ -575,11 +576,11 @@ def test_what_a_plan_of_fixed_size_shows():
     """The plan's text and record tell of the size of reports instead of a default probability."""
     plan = planned(27, 5, GAMMA, reports=N, kind="fixed-size")
     size = plan.items.fixed.report_size
-    text = "\n".join(plan_lines(foresee(plan, N)))
-    assert f"reports of exactly {size} of 32 items" in text
+    text = "\n".join(lines(shown_plan(foresee(plan, N))))
+    assert f"each report shows {size} items" in text
     assert "the number of a set" in text
     assert "default probability" not in text
-    [record] = plan_record(foresee(plan, N))["questions"]
+    [record] = shown_plan(foresee(plan, N)).content["questions"]
     assert (record["operator"], record["report_size"], record["default_probability"]) == ("fixed-size", size, None)
-    [other] = plan_record(foresee(planned(27, 5, GAMMA, kind="independent"), N))["questions"]
+    [other] = shown_plan(foresee(planned(27, 5, GAMMA, kind="independent"), N)).content["questions"]
     assert (other["operator"], other["report_size"]) == ("select-a-size", None)

@@ -41,20 +41,19 @@ ONLY_HOME = {
     "numba": {"kernels.compiling"},
     "galois": {"plans.generator"},
     "pyarrow": {"spark.session"},  # which imports nothing of files: the others have it from files.arrow, late
-    "click": {"show.terminal"} | {f"cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")},
+    "click": {f"cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")},
     "pyspark": {"spark.session", "client.spark", "server.spark", "spark"},
 }
 # What a function may import: libraries that are slow to load or extras, and rooms that load such at their top. Fronts
 # and commands import what they run.
 LATE = {
-    "numba", "openpyxl", "llvmlite", "galois", "scipy", "pandas", "narwhals", "jinja2",
-    "cryptography", "psycopg", "pyspark", "sklearn", "tqdm",
+    "numba", "openpyxl", "llvmlite", "galois", "scipy", "pandas", "narwhals", "jinja2", "rich",
+    "cryptography", "psycopg", "pyspark", "sklearn",
     "server.data_frames",  # classes of pandas
 }  # fmt: skip
 LATE_IN = {
     "cli.main": {"traceback"},  # only where something broke
-    # only where a name is wrong; Windows has none; --help does not need it
-    "cli.options": {"difflib", "resource", "files.reports"},
+    "cli.options": {"resource", "files.reports"},  # Windows has none; --help does not need it
     "kernels.compiling": {"hashlib"},  # --help does not need it
     # --help loads it, and neither of these
     "kernels.parallel": {"numpy", "psutil"},
@@ -65,6 +64,9 @@ LATE_IN = {
     "promise.entropy": {"numpy"},
     "promise.numbers": {"numpy"},
     "client.predict": {"client.table_classes", "records.tables"},
+    # --help loads these two, and no numpy
+    "show.figures": {"plans.catalogue"},
+    "show.record": {"show.html"},
     # each imports the other; who asks which kinds there are needs it alone
     "plans.kind": {"plans.published"},
     # plans are made, and say what forged reports do to them, without the miner

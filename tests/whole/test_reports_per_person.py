@@ -34,8 +34,9 @@ from assocpriv.plans.question import Question
 from assocpriv.plans.sizes_view import SizesView
 from assocpriv.promise.breaches import Breach, epsilon
 from assocpriv.promise.errors import PlanError, PrivacyLimitError
-from assocpriv.show.figures import figure_up
-from assocpriv.show.plans import plan_lines, plan_record, refinement_lines, refinement_record
+from assocpriv.show import plans as shown
+from assocpriv.show.record import write
+from assocpriv.show.text import lines as lines_of
 from assocpriv.simulation.enumeration import distribution
 
 PROMISE = Breach("5%", "50%")
@@ -141,7 +142,7 @@ def test_a_hostile_plan_of_many_reports_is_refused_in_time() -> None:
         items_plan(2, operator, promise=PROMISE, reports_per_person=1000)
     low = FixedSizeOperator(1, 3, 1, ((1 << 1024) - (1 << 1013) - 1, 1 << 1024))
     kept = items_plan(2, low, promise=PROMISE, reports_per_person=1000)
-    assert plan_record(foresee(kept, 1000))["reports_per_person"] == 1000
+    assert shown.plan(foresee(kept, 1000)).to_json()["reports_per_person"] == 1000
     assert time.perf_counter() - start < FAST_SECONDS
 
 
@@ -225,10 +226,10 @@ def test_refining_multiplies_powers() -> None:
     assert made.plan.reports_per_person == 3
     told = first.composed_amplification * made.plan.composed_amplification
     assert Fraction(99, 100) * 361 < told < made.amplification_limit == 361
-    both = refinement_record(made)["both"]
+    record = shown.refinement(made)
+    both = record.content["both"]
     assert (both["amplification_limit"], both["highest_posterior"]) == ("361/1", "19/20")
-    lines = refinement_lines(made)
-    assert any("3 reports of each plan" in line for line in lines)
+    assert any("3 reports of each plan" in line for line in lines_of(record))
 
 
 # ---- what is shown
@@ -237,10 +238,10 @@ def test_refining_multiplies_powers() -> None:
 def test_one_report_is_shown_as_before() -> None:
     """Of one report nothing is said about several."""
     plan = planned(50, 3, PROMISE)
-    record = plan_record(foresee(plan, 1000))
-    assert record["reports_per_person"] == 1
-    assert record["composed_amplification"] == record["amplification"]
-    lines = plan_lines(foresee(plan, 1000))
+    record = shown.plan(foresee(plan, 1000))
+    assert record.content["reports_per_person"] == 1
+    assert record.content["composed_amplification"] == record.content["amplification"]
+    lines = lines_of(record)
     assert lines[2].startswith("promise     no report lifts a belief from 5% to 50%, whatever the data: ")
     assert "together" not in "".join(lines)
 
@@ -249,13 +250,14 @@ def test_one_report_is_shown_as_before() -> None:
 def test_several_reports_are_shown_together_and_alone(reports: int) -> None:
     """The promise shown is that of all reports, never too good; what one report tells stands beside it."""
     plan = planned(50, 2, PROMISE, reports_per_person=reports)
-    record, lines = plan_record(foresee(plan, 1000)), plan_lines(foresee(plan, 1000))
+    made = shown.plan(foresee(plan, 1000))
+    record, lines = made.content, lines_of(made)
     together = Fraction(record["composed_amplification"])
     assert plan.composed_amplification <= together < plan.composed_amplification + Fraction(1, 10**24)
     assert (record["reports_per_person"], record["epsilon"]) == (reports, epsilon(plan.amplification))
-    assert lines[2].startswith(f"promise     {reports:,} reports of one person together: ")
-    assert f"ε = ln γ ≤ {figure_up(epsilon(together))}" in lines[3]
-    assert lines[4].startswith(f"            one report alone: γ ≤ {figure_up(float(plan.amplification))}")
+    assert lines[2].startswith(f"promise     all {reports:,} reports of a person together lift no belief")
+    assert f"ε = ln γ ≤ {write(epsilon(together), 'up')}" in lines[3]
+    assert lines[4].startswith(f"            one report alone: γ ≤ {write(plan.amplification, 'up')}")
     assert sum(line.startswith("report ") for line in lines) == 1
 
 
@@ -274,4 +276,4 @@ def test_the_command_plans_what_the_function_does(tmp_path: Path) -> None:
     run("plan", "--items", 60, "--prior", "5%", "--posterior", "50%",
         "--reports-per-person", 4, "-o", tmp_path / "p.json")  # fmt: skip
     assert read_plan(tmp_path / "p.json") == make_plan(60, PROMISE, reports_per_person=4)
-    assert "4 reports of one person together" in run("inspect", tmp_path / "p.json")
+    assert "all 4 reports of a person together" in run("inspect", tmp_path / "p.json")

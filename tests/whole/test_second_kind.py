@@ -20,7 +20,8 @@ from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BudgetError, PlanError, WireError
 from assocpriv.server.counting import LocalBackend
-from assocpriv.show.plans import describe_plan
+from assocpriv.show.plans import described
+from assocpriv.show.text import lines
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from tests.second_kind import auditor, client
 from tests.second_kind.plan import AveragePlan, YesNoPlan
@@ -35,8 +36,7 @@ ENTRY = {
     "client.report": "tests.second_kind.client:randomize_answer",
     "planning.foresee": "tests.second_kind.render:foresee",
     "auditing.audit": "tests.second_kind.auditor:audit_answers",
-    "show.record": "tests.second_kind.render:plan_record",
-    "show.lines": "tests.second_kind.render:plan_lines",
+    "show.plan": "tests.second_kind.render:plan",
 }
 
 
@@ -190,14 +190,14 @@ def test_a_missing_line_is_said(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="plans of the kind new cannot be audited here"):
         audit_kinds.audit(unknown, PLAN.canonical_json, AuditRequest())
     with pytest.raises(PlanError, match="plans of the kind new cannot be described here"):
-        describe_plan(unknown, 1)
+        described(unknown, 1)
 
 
 def test_no_amplification_is_labelled(tmp_path: Path) -> None:
     """Whoever makes or describes a report of a kind that states no γ is told, whatever the kind's own words are."""
-    described = describe_plan(AVERAGE, 1)
-    assert described.record()["amplification"] is None
-    assert "promises an average" in described.lines()[0]
+    shown = described(AVERAGE, 1)
+    assert shown.content["amplification"] is None
+    assert "promises an average" in lines(shown)[0]
     write_plan(AVERAGE, tmp_path / "p.json")
     options = ["--plan", tmp_path / "p.json", "--ledger", tmp_path / "l", "--occasion", "w1", "-o", tmp_path / "r.bin"]
     made = CliRunner().invoke(main, ["report", *map(str, options)], input="yes\n", catch_exceptions=False)
@@ -221,7 +221,7 @@ def test_commands_take_the_kind(tmp_path: Path) -> None:
     assert refused.exit_code == 1
     assert "plans of the kind yes-no cannot be tested for crafted reports here" in refused.stderr
     proved = run(main, ["privacy", str(tmp_path / "p.json"), "--reports-per-person", "2"])
-    assert "together     2 reports of a person: γ ≤ 6.25" in proved.stdout
+    assert "together    2 reports of a person: γ ≤ 6.25" in proved.stdout
     refused = run(main, ["privacy", str(tmp_path / "p.json"), "--shuffled", "9"])
     assert refused.exit_code == 2
     assert "--shuffled goes with one PLAN, of baskets" in refused.stderr

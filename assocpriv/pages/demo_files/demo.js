@@ -191,7 +191,7 @@ function listed(items) {
   return items.flatMap((name, place) => (place ? [" and ", named(name)] : [named(name)]));
 }
 
-function rowOf({ items, support, low, high, sure, made_up: truth }) {
+function rowOf({ itemset, support, ci_low: low, ci_high: high, sure, made_up: truth }) {
   const bar = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   bar.setAttribute("viewBox", "0 0 1000 100");
   bar.setAttribute("preserveAspectRatio", "none");
@@ -206,7 +206,7 @@ function rowOf({ items, support, low, high, sure, made_up: truth }) {
   );
   const number = (text) => make("td", { className: "number", textContent: text });
   return make("tr", {}, [
-    make("th", { scope: "row" }, listed(items)),
+    make("th", { scope: "row" }, listed(itemset)),
     make("td", {}, [bar]),
     number(percent(support)),
     number(`${percent(low)} to ${percent(high)}`),
@@ -220,7 +220,7 @@ function part(name, x, width, y, height) {
   return made;
 }
 
-function ruleOf({ if: antecedents, then: consequents, confidence, low, high }) {
+function ruleOf({ antecedents, consequents, confidence, confidence_ci_low: low, confidence_ci_high: high }) {
   const said = `: ${percent(confidence)}, within about ${percent(low)} to ${percent(high)}`;
   return make("li", {}, ["Who has ", ...listed(antecedents), " also has ", ...listed(consequents), said]);
 }

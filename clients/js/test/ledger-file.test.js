@@ -106,6 +106,31 @@ test("a limit holds for all reports together, and takes no plan whose γ does no
   }
 });
 
+test("what was told is told to the person, and after what lies outside γ no limit holds", async (t) => {
+  const path = scratch(t);
+  const limit = { prior: "1/50", posterior: "50%" };
+  const ledger = await openLedgerFile(path, { limit });
+  const plan = await planOf(5);
+  await ledger.submit(plan, "CANARY", []);
+  const before = fs.readFileSync(path);
+  const { reports, plans, statedAmplification, left, lines } = await ledger.told();
+  assert.deepEqual([reports, statedAmplification, left], [1, [7n, 1n], [7n, 1n]]);
+  assert.deepEqual(plans, [{ planId: plan.id, reports: 1, amplification: [7n, 1n], outside: false }]);
+  assert.match(lines[0], new RegExp(`^This device has made 1 report, under plan ${plan.id.slice(0, 12)}\\.$`));
+  assert.match(lines[1], /^It can have told at most ε = 1\.94592: .*reports may tell less than ε = 1\.94591 in all\.$/);
+  assert.deepEqual([lines.length, lines.join().includes("CANARY"), fs.readFileSync(path)], [2, false, before]);
+  ledger.close();
+  const free = await openLedgerFile(path);
+  const sampled = vectorsOf("tables").plans.find(({ name }) => name === "sampled").plan;
+  await free.submit(await loadPlan(JSON.stringify(sampled)), "1", { w: 10, r: true, u: 1, class: "B", p: "2" });
+  assert.equal((await free.told()).outside, 1);
+  free.close();
+  const bound = await openLedgerFile(path, { limit });
+  t.after(() => bound.close());
+  assert.deepEqual([(await bound.spent(plan)).left, (await bound.told()).left], [0, null]);
+  await assert.rejects(bound.submit(plan, "2", []), PlanError);
+});
+
 test("a report that was handed out is sent under the id that it has", async (t) => {
   const ledger = await openLedgerFile(scratch(t));
   t.after(() => ledger.close());

@@ -12,7 +12,8 @@ import { gammaOf, multiply } from "./bounds.js";
 /**
  * A record of a ledger, as docs/formats/ledger.md has it by kinds; ids and hashes are hexadecimal digits.
  *
- * 1 and 2: `plan`, `occasion`, `id` (null in version 1), `gamma` ("a/b" or "none"), `report`. 3: `of`, `id`. 4: `of`.
+ * 1 and 2: `plan`, `occasion`, `id` (null in version 1), `gamma` ("a/b", "a/b+" or "none"), `report`. 3: `of`, `id`.
+ * 4: `of`.
  * @typedef {{ number: number, kind: number, plan?: string, occasion?: string, id?: string | null, gamma?: string,
  *   report?: Uint8Array<ArrayBuffer>, of?: number }} LedgerRecord
  */
@@ -31,10 +32,11 @@ import { gammaOf, multiply } from "./bounds.js";
 export class Book {
   count = 0;
   reports = 0;
-  /** γ of all reports together; null where a plan stated none. @type {Fraction | null} */
-  amplification = [1n, 1n];
+  /** γ of all reports together that state one. @type {Fraction} */
+  product = [1n, 1n];
   #entries = new Map();
-  #spent = new Map();
+  /** @type {Map<string, import("./told.js").ToldPlan>} */
+  #plans = new Map();
   #ids = new Map(); // of those that wait or waited, in this order
   #acknowledged = new Set();
   #numbers = new Map();
@@ -56,17 +58,23 @@ export class Book {
   }
 
   #addReport(record) {
-    const gamma = gammaOf(record.gamma);
-    if (gamma === undefined || !(record.report?.length > 0)) return false;
+    const found = gammaOf(record.gamma);
+    if (found === undefined || !(record.report?.length > 0)) return false;
     const { number, plan, occasion } = record;
     const name = `${plan} ${occasion}`;
     this.#entries.set(number, record);
     if (!this.#numbers.has(name)) this.#numbers.set(name, number);
     if (record.kind === 2) this.#ids.set(number, record.id);
-    this.#spent.set(plan, this.spent(plan) + 1);
-    this.reports += 1;
-    this.amplification = multiply(this.amplification, gamma);
+    this.#addTold(plan, found);
     return true;
+  }
+
+  #addTold(planId, { gamma, outside }) {
+    const known = this.#plans.get(planId) ?? { reports: 0, amplification: [1n, 1n], outside: false };
+    const amplification = multiply(known.amplification, gamma);
+    this.#plans.set(planId, { planId, reports: known.reports + 1, amplification, outside: known.outside || outside });
+    this.reports += 1;
+    this.product = multiply(this.product, gamma) ?? this.product;
   }
 
   #addWaiting({ of, id }) {
@@ -82,9 +90,19 @@ export class Book {
     return true;
   }
 
+  /** Return what was made under each plan, in the order of their first reports. */
+  plans() {
+    return [...this.#plans.values()];
+  }
+
+  /** γ of all reports together; null where a plan stated none. @returns {Fraction | null} */
+  get amplification() {
+    return this.plans().some((plan) => plan.amplification === null) ? null : this.product;
+  }
+
   /** Return how many reports were made under a plan. @param {string} planId */
   spent(planId) {
-    return this.#spent.get(planId) ?? 0;
+    return this.#plans.get(planId)?.reports ?? 0;
   }
 
   /**

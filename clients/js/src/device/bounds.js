@@ -11,11 +11,12 @@ import { PlanError } from "../errors.js";
 const WRITTEN = /^(?:(\d+)\/(\d+)|(\d+)(?:\.(\d+))?(%?))$/;
 const LONGEST = 60; // characters of a probability
 const LARGEST_DENOMINATOR = 10n ** 24n;
-const GAMMA = /^([1-9][0-9]{0,499})\/([1-9][0-9]{0,499})$/;
+const GAMMA = /^([1-9][0-9]{0,499})\/([1-9][0-9]{0,499})(\+?)$/;
 const LARGEST_WRITTEN = 10n ** 500n;
 const PRODUCT_STEPS = 1n << 192n; // a product whose denominator is larger is rounded up to a multiple of 2^-192
-/** @type {Fraction} */
-const LARGEST_PRODUCT = [1n << 192n, 1n]; // beyond the limit of every promise; products end here
+
+/** Beyond the limit of every promise; products end here. @type {Fraction} */
+export const LARGEST_PRODUCT = [1n << 192n, 1n];
 
 /** What stands for γ where the plan states none. */
 export const UNSTATED = "none";
@@ -72,23 +73,25 @@ function roundUp([above, below], steps) {
 /**
  * Write a γ as ledgers hold it: one of more than 500 digits is rounded up to a multiple of 10^-24.
  * @param {Fraction | null} gamma
+ * @param {boolean} outside whether the plan also sends what γ does not cover
  */
-export function gammaText(gamma) {
+export function gammaText(gamma, outside) {
   if (gamma === null) return UNSTATED;
   const isLong = gamma[0] >= LARGEST_WRITTEN || gamma[1] >= LARGEST_WRITTEN;
   const [above, below] = isLong ? roundUp(gamma, LARGEST_DENOMINATOR) : reduced(gamma[0], gamma[1]);
-  return `${above}/${below}`;
+  return `${above}/${below}${outside ? "+" : ""}`;
 }
 
 /**
  * Read a γ of a ledger.
  * @param {any} text
- * @returns {Fraction | null | undefined} null where none is stated; undefined for what no ledger holds
+ * @returns {{ gamma: Fraction | null, outside: boolean } | undefined} null where none is stated, and whether the plan also
+ *   sends what γ does not cover; undefined for what no ledger holds
  */
 export function gammaOf(text) {
-  if (text === UNSTATED) return null;
+  if (text === UNSTATED) return { gamma: null, outside: false };
   const found = typeof text === "string" ? GAMMA.exec(text) : null;
   if (found === null) return undefined;
   const [above, below] = [BigInt(found[1]), BigInt(found[2])];
-  return above < below ? undefined : [above, below];
+  return above < below ? undefined : { gamma: [above, below], outside: found[3] === "+" };
 }

@@ -16,6 +16,7 @@ import { systemWords } from "../words.js";
 import { Book } from "./book.js";
 import { gammaText, multiply } from "./bounds.js";
 import { hashOccasion } from "./occasion.js";
+import { toldBy } from "./told.js";
 
 /** @typedef {import("./book.js").Submission} Submission */
 /** @typedef {import("./book.js").LedgerRecord} LedgerRecord */
@@ -148,11 +149,21 @@ export class Ledger {
     });
   }
 
+  /**
+   * Return what all reports that this device has made can have told by now, under any plans, and what is left of its
+   * limit: figures, and as `lines` two sentences for a person. Nothing of a record or an occasion is in it.
+   * @returns {Promise<import("./told.js").Told>}
+   */
+  told() {
+    return this.#look((book) => toldBy(book, this.#limit));
+  }
+
   #made(book, plan, occasion, record, words = systemWords(), kind) {
     this.#checkBudget(book, plan);
     const report = plan.randomize(record, words);
     // the id is of its own: the words of a report's draw say all that is in it
-    return { kind, plan: plan.id, occasion, id: randomId(), gamma: gammaText(plan.amplification), report };
+    const gamma = gammaText(plan.amplification, plan.uncovered !== "");
+    return { kind, plan: plan.id, occasion, id: randomId(), gamma, report };
   }
 
   #checkBudget(book, plan) {
@@ -186,8 +197,9 @@ export class Ledger {
   #uncovered(book, plan) {
     if (this.#limit === null) return "";
     if (plan.amplification === null) return "states no γ";
+    if (plan.uncovered) return `sends ${plan.uncovered}, which lie outside γ`;
     if (book.amplification === null) return "comes after a report whose plan states no γ";
-    return plan.uncovered ? `sends ${plan.uncovered}, which lie outside γ` : "";
+    return book.plans().some((each) => each.outside) ? "comes after a report that told what lies outside γ" : "";
   }
 
   #isWithinLimit(product) {

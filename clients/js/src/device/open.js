@@ -15,7 +15,7 @@ import { openStore } from "./store.js";
  * @param {object} [options]
  * @param {string} [options.name] of the database, by default "assocpriv"
  * @param {{ prior: string, posterior: string }} [options.limit] a promise that all reports of this ledger keep
- *   together, whatever their plans; set it from the first report on. By default each plan's own promise alone holds
+ *   together, whatever their plans. By default each plan's own promise alone holds
  * @param {boolean} [options.persist] ask the browser to keep it when space gets short (true by default; Firefox asks
  *   the person)
  * @param {number} [options.waitSeconds] how long to wait for another page that has it (10)

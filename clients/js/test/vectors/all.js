@@ -6,6 +6,7 @@
 import { checkBaskets } from "./baskets.js";
 import { checkGuided } from "./guided.js";
 import { checkTables } from "./tables.js";
+import { checkTold } from "./told.js";
 import { checkWords } from "./words.js";
 
 /** Of each check what it says, the vectors it reads, in order, and the function. */
@@ -14,4 +15,5 @@ export const CHECKS = [
   { says: "baskets agree with the vectors", files: ["plans", "reports"], check: checkBaskets },
   { says: "tables agree with the vectors", files: ["tables"], check: checkTables },
   { says: "guided tuples agree with the vectors", files: ["guided"], check: checkGuided },
+  { says: "what was told agrees with the vectors", files: ["devices"], check: checkTold },
 ];

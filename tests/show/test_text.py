@@ -8,21 +8,20 @@ import struct
 import subprocess
 import sys
 import termios
-from io import BytesIO, StringIO, TextIOWrapper
+from io import StringIO
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-import click
 import pytest
 from command_line import PLAN_ARGUMENTS, run
-from planned import planned
+from rich.cells import cell_len
+from rich.console import Console
 
-import assocpriv as ap
 from assocpriv.cli.options import say
-from assocpriv.show import terminal
-from assocpriv.show.audits import audit_lines
-from assocpriv.show.terminal import ProgressBar, can_draw, columns, decorated, fitted, harmless, has_colours, talk
+from assocpriv.show import progress, text
+from assocpriv.show.record import Column, Facts, Record, Say, Table
+from assocpriv.show.text import harmless, has_colours
 
 HIDDEN = {"COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"}
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
@@ -98,77 +97,76 @@ def test_errors_and_talk(reports: Path, tmp_path: Path) -> None:
     assert both.returncode == 2
 
 
-HEAD = "  support  95% interval  itemset"
-ROWS = ["   10.0%     5.0%–15.0%  a", "   12.0%     8.0%–16.0%  b"]
+CONTENT = {"rows": 3}
+ROWS = [
+    {"low": 0.05, "middle": 0.1, "high": 0.15, "name": "milk 1%–2%", "pale": False},
+    {"low": 0.08, "middle": 0.12, "high": 0.16, "name": "牛乳 " * 20, "pale": True},
+    {"low": 0.01, "middle": 0.02, "high": 0.03, "name": "\x1b[31ma \u202eword", "pale": False},
+]
+COLUMNS = [
+    Column("support", "{middle:.1%}"),
+    Column("95% interval", "{low:.1%}–{high:.1%}"),
+    Column("itemset", "{name:name}", "name"),
+]
+TABLE = Table(COLUMNS, ROWS, bars=("low", "middle", "high"), pale="pale")
 
 
-def texts(lines: list[str], width: int, **options: Any) -> list[str]:
+def shown_at(width: int, monkeypatch: pytest.MonkeyPatch, *parts: Any) -> list[str]:
     """Return the lines that a terminal of some width is given."""
-    return [line.text for line in decorated(lines, width, **options)]
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    text.show(Record(CONTENT, parts), stream)
+    return stream.getvalue().splitlines()
 
 
-def test_tables_without_room_or_scale_stay_as_they_are() -> None:
-    """A bar needs eight columns, a scale, a head, two rows, and letters to draw it with."""
-    table = [HEAD, *ROWS]
-    assert texts(table, 34) == texts(table, 80, bars=False) == table
-    wide = texts(table, 40)
-    assert len(wide[1]) <= 40
-    assert wide[1].index("●") < wide[2].index("●")
-    for odd in (table[:2], [HEAD, *["    0.0%     0.0%– 0.0%  a"] * 2], ROWS, ["3%–5%", "2%–4%"]):
-        assert texts(odd, 80) == odd
-    styles = [line.style for line in decorated([*table, ROWS[0] + "  ? 62%", "?: not listed", ROWS[0]], 80)]
-    assert styles == [{"bold": True}, {}, {}, {"dim": True}, {}, {}]
-    assert can_draw(TextIOWrapper(BytesIO(), "utf-8"))
-    assert not can_draw(TextIOWrapper(BytesIO(), "latin-1"))
+def test_a_table_fits_its_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bars have one scale; long names go on below; what is in doubt is pale; without room lines fold."""
+    wide = shown_at(90, monkeypatch, TABLE)
+    plain = [COLOUR.sub("", line) for line in wide]
+    assert all(cell_len(line) <= 90 for line in plain)
+    marks = [line.index("●") for line in plain if "●" in line]
+    assert len(marks) == 3
+    assert marks[2] < marks[0] < marks[1]
+    assert any("\x1b[2m" in line for line in wide if "牛乳" in line)
+    assert len(plain) > 4
+    column = plain[1].index("milk")
+    assert all(line[:column].strip() == "" for line in plain[3:-1])
+    narrow = shown_at(34, monkeypatch, TABLE)
+    assert not any("●" in line for line in narrow)
+    figures = "".join(COLOUR.sub("", line) for line in shown_at(20, monkeypatch, TABLE))
+    assert all(each in figures.replace(" ", "") for each in ("5.0%–15.0%", "8.0%–16.0%"))
 
 
-def test_bars_of_a_table_have_one_scale_whatever_stands_between() -> None:
-    """Rows below a line that parts the table too, whatever stands in it."""
-    parted = [HEAD, *ROWS, "a line with 1%–100%: " + "x" * 200, ROWS[0] + "  ? 62%"]
-    shown = texts(parted, 60)
-    assert shown[3] == parted[3]
-    assert shown[4] == shown[1] + "  ? 62%"
-    assert BAR.search(shown[1])
-
-
-def test_names_are_no_tables() -> None:
-    """Percentages in names, names like heads, and long names: these go on below their column, beside the bars."""
-    names = ["milk 1%–2%", "95% interval  x", "牛乳 " * 20, "a word " * 20]
-    lines = [HEAD, *(f"   1{place}.0%     5.0%–15.0%  {name.strip()}" for place, name in enumerate(names))]
-    shown = list(decorated(lines, 80))
-    assert all(BAR.search(line.text) for line in shown[1:])
-    column = shown[1].text.index("milk")
-    for line in shown[3:]:
-        first, *rest = fitted(line.text, 80, line.hang)
-        assert rest
-        assert all(columns(part) <= 80 for part in (first, *rest))
-        assert {len(part) - len(part.lstrip()) for part in rest} == {column}
-        assert " ".join([first.strip(), *map(str.strip, rest)]).split() == line.text.split()
-
-
-def test_names_steer_no_terminal() -> None:
-    """Escape sequences, of one letter too, and marks that turn the text beside them; columns of what has none."""
+def test_names_steer_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Escape sequences, of one letter too, and marks that turn the text beside them; in tables, sentences and talk."""
     assert harmless("\x1b[31m\x9b0m\u202eb\u2066\r") == "�[31m�0m�b��"
     assert harmless("שלום, 牛乳 → e\u0301\t👩\u200d👧") == "שלום, 牛乳 → e\u0301\t👩\u200d👧"
-    assert [columns(each) for each in ("牛乳", "e\u0301", "a\u200db", "±–●")] == [4, 1, 2, 3]
-    lines = talk("\x9bname " + "long " * 40, "warning:", Terminal(), fg="yellow")
-    assert lines[0].startswith(click.style("warning:", fg="yellow") + " �name")
-    assert len(lines) > 2
-
-
-def test_paragraphs_are_set_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of an audit, which a narrow terminal would break a second time; the words are the same."""
-    audit = ap.audit(planned(4, 2, ap.Breach("5%", "50%")), depth="exact")
-    usual = audit_lines(audit)
+    said = "\n".join(shown_at(90, monkeypatch, TABLE, Say("[bold]{name}", {"name": "\x9b31m :smile:"})))
+    assert "�[31ma �word" in said
+    assert "[bold]�31m :smile:" in said
     monkeypatch.setenv("COLUMNS", "60")
-    monkeypatch.setattr(sys, "stdout", Terminal())
-    narrow = audit_lines(audit)
-    assert max(map(len, narrow[3:])) <= 60 < max(map(len, usual[3:]))
-    assert " ".join(narrow).split() == " ".join(usual).split()
+    stream = Terminal()
+    text.talk("\x9bname " + "long " * 40, "warning:", stream, "yellow")
+    assert stream.getvalue().startswith("\x1b[33mwarning:\x1b[0m �name")
+    assert len(stream.getvalue().splitlines()) > 3
+
+
+def test_in_a_pipe_nothing_is_broken() -> None:
+    """Lines are as long as they are; columns stand two blanks apart; a table without rows says so."""
+    lines = text.lines(
+        Record(CONTENT, ["{rows:#row} " + "word " * 60, TABLE, Table(COLUMNS, []), Facts([("a", ["b", "{rows}"])])])
+    )
+    assert lines[0] == "3 rows " + "word " * 60
+    assert lines[1].rstrip() == "support  95% interval  itemset"
+    assert lines[2] == "  10.0%    5.0%–15.0%  milk 1%–2%"
+    assert lines[5:] == ["support  95% interval  itemset", "(none)", "a           b", "            3"]
 
 
 class Terminal(StringIO):
     """A terminal that is told something."""
+
+    encoding = "utf-8"
 
     def isatty(self) -> bool:
         """It is one."""
@@ -188,73 +186,55 @@ def test_colours_are_as_the_environment_wants(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_progress_stays_on_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line no longer than the terminal, with rate and time left, gone before something is said; or none."""
-    stream, now = Terminal(), [0.0]
-    monkeypatch.setattr(terminal, "monotonic", lambda: now[0])
+    """After some patience a bar with the time left, no longer than the terminal, gone before something is said."""
+    stream = Terminal()
+    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("COLUMNS", "70")
     monkeypatch.setenv("TERM", "xterm")
-
-    def told(stage: str, *steps: tuple[int, int]) -> str:
-        stream.truncate(stream.seek(0))
-        shown = terminal.Progress()
-        for place, (done, total) in enumerate(steps):
-            now[0] += 3 * min(place, 1)
-            shown(stage, done, total)
-        return stream.getvalue()
-
-    line = told("counting", (0, 1000), (10, 1000))
-    assert line == "\rcounting [" + "-" * 24 + "]   1%  3.3/s  4 min 57 s left\x1b[K"
+    bar = progress.Progress()
+    bar("counting [x]", 0, 1000)
+    bar("counting [x]", 10, 1000)
     say(["this"])
-    assert stream.getvalue().removeprefix(line) == "\r\x1b[Kthis\n"
-    say(["and this"])
-    assert stream.getvalue().endswith("this\nand this\n")
-    long = told("a stage " * 20, (0, 10), (0, 10), (3, 10), (10, 10))
-    assert all(len(part.removesuffix("\x1b[K")) < 70 for part in long.split("\r"))
-    assert long.endswith("\r\x1b[K")
-    assert told("brief", (0, 10), (10, 10)) == ""
-    monkeypatch.setenv("TERM", "dumb")
-    assert told("counting", (0, 10), (5, 10)) == ""
-
-
-def test_what_cannot_say_how_far_it_is_says_that_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After some patience, with the time so far; then the line is gone. Where nobody looks nothing is said."""
-    monkeypatch.setattr(terminal, "_PATIENCE_SECONDS", 0.01)
-    monkeypatch.setenv("TERM", "xterm")
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    with terminal.Progress.while_busy("growing"):
+    bar("reading", 5, 10)
+    bar("reading", 10, 10)
+    with progress.Progress.while_busy("growing"):
         until = monotonic() + 20
         while "growing" not in stream.getvalue():
             assert monotonic() < until
             sleep(0.01)
-    assert re.fullmatch("(\rgrowing … \\d+ s\x1b\\[K)+\r\x1b\\[K", stream.getvalue())
-    with pytest.raises(ValueError, match="this"), terminal.Progress.while_busy("growing"):
-        raise ValueError("this")
-    monkeypatch.setattr(sys, "stderr", silent := StringIO())
-    with terminal.Progress.while_busy("growing"):
-        sleep(0.05)
-    assert silent.getvalue() == ""
+    shown = COLOUR.sub("", stream.getvalue())
+    assert "counting [x]" in shown
+    assert "\nthis\n" in shown or "this\n" in shown
+    assert shown.index("this") < shown.index("reading") < shown.index("growing")
+    assert all(cell_len(part) <= 70 for part in re.split("[\r\n]|\x1b\\[2K", shown))
+    for term, quiet in (("dumb", False), ("xterm", True)):
+        monkeypatch.setenv("TERM", term)
+        monkeypatch.setattr(progress.Progress, "is_silent", quiet)
+        silent = Terminal()
+        monkeypatch.setattr(sys, "stderr", silent)
+        progress.Progress()("counting", 5, 10)
+        assert silent.getvalue() == ""
 
 
-def test_progress_bars_of_tqdm() -> None:
+def test_a_bar_for_notebooks_and_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stages have bars of their own, in both ways that functions tell of progress."""
+    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", -1.0)
     stream = StringIO()
-    bar = ProgressBar(file=stream, delay=0, mininterval=0)
-    for done in range(4):
-        bar("reading", done, 3)
-    bar("mining", 1, 2)
+    bar = progress.progress_bar(Console(file=stream, force_terminal=True, width=80))
+    for stage in ("reading", "mining"):
+        for done in range(4):
+            bar(stage, done, 3)
     bar(5, 10)
     bar.close()
-    shown = stream.getvalue()
-    assert "reading" in shown
-    assert "mining" in shown
-    assert "5.00/10.0" in shown
+    assert "reading" in stream.getvalue()
+    assert "mining" in stream.getvalue()
+    assert "50%" in stream.getvalue()
 
 
 def test_a_command_that_was_likely_meant_is_named() -> None:
     """Also in groups; where nothing is near, nothing is said."""
-    for words, meant in ((["mien"], "Did you mean mine?"), (["guide", "publsh"], "Did you mean publish?")):
+    for words, meant in ((["mien"], "Did you mean 'mine'?"), (["guide", "publsh"], "Did you mean 'publish'?")):
         done = subprocess.run([sys.executable, "-m", "assocpriv", *words], capture_output=True, text=True, check=False)
         assert done.returncode == 2
         assert meant in done.stderr

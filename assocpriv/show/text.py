@@ -1,0 +1,224 @@
+"""A record as text: plain lines in a pipe or a file, fitted to its window on a terminal, by rich.
+
+On a terminal intervals are drawn as bars, heads are bold, what is in doubt is pale; a picture says nothing that the
+figures beside it do not. Colours follow NO_COLOR (no-color.org), CLICOLOR and CLICOLOR_FORCE
+(bixense.com/clicolors), and a TERM that has none.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from shutil import get_terminal_size
+from typing import IO, TYPE_CHECKING, Any
+
+from assocpriv.show.record import Column, Facts, Page, Part, Picture, Record, Say, Section, Table, Writer, drawn_rows
+from assocpriv.show.record import filled as content_of
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+_LABEL = 12  # columns of the labels of facts
+_LEAST, _MOST, _WITH_LONG_NAMES, _NAMES = 8, 30, 16, 24  # columns of a bar, and of names beside it
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_WRITER = Writer()
+
+
+# ---- streams
+
+
+def is_terminal(stream: IO[str]) -> bool:
+    """Return whether a stream is a terminal, or is to be treated as one."""
+    return stream.isatty() or os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0")
+
+
+def has_colours(stream: IO[str]) -> bool:
+    """Return whether a stream is a terminal that shows colours, and may."""
+    wanted = not os.environ.get("NO_COLOR") and os.environ.get("CLICOLOR") != "0" and os.environ.get("TERM") != "dumb"
+    return wanted and is_terminal(stream)
+
+
+def harmless(text: str) -> str:
+    """Return a text without what would steer a terminal, or turn the direction of what stands beside it.
+
+    >>> harmless("tea\\x9b31m, a\\u202eb")
+    'tea�31m, a�b'
+    """
+    return _UNSAFE.sub("\ufffd", text)
+
+
+def console(stream: IO[str]) -> "Console":
+    """Return what prints on a stream, as wide as it is; in a pipe nothing is broken."""
+    from rich.console import Console
+
+    width = get_terminal_size().columns if is_terminal(stream) else 1 << 20
+    return Console(
+        file=stream, width=width, height=25, markup=False, highlight=False, emoji=False, legacy_windows=False,
+        force_terminal=is_terminal(stream), color_system="standard" if has_colours(stream) else None,
+    )  # fmt: skip
+
+
+# ---- the walk
+
+
+def show(record: Record, stream: IO[str] | None = None) -> None:
+    """Print a record."""
+    stream = stream or sys.stdout
+    if not is_terminal(stream):
+        stream.write("\n".join(lines(record)) + "\n")
+        return
+    page = console(stream)
+    bars = _can_draw(stream)
+    for each in _blocks(record.parts, record.content):
+        page.print(each if not isinstance(each, Table) else _window_table(each, page.width, bars=bars))
+
+
+def lines(record: Record) -> list[str]:
+    """Return a record as lines of text."""
+    found: list[str] = []
+    for each in _blocks(record.parts, record.content, plain=True):
+        found += _plain_table(each) if isinstance(each, Table) else str(each).split("\n")
+    return found
+
+
+def _blocks(parts: Sequence[Part], content: Any, *, plain: bool = False) -> "Iterator[Table | RenderableType]":
+    """Yield tables, and whatever else there is as text: as rich has it, or plain."""
+    for part in parts:
+        match part:
+            case Table():
+                if part.caption:
+                    yield _sentence(part.caption, content, plain)
+                yield part
+            case Facts():
+                yield from _facts(part, content, plain)
+            case Section():
+                yield from ["", *([_sentence(part.title, content, plain)] if part.title else [])]
+                yield from _blocks(part.parts, content, plain=plain)
+            case Record():
+                yield from _blocks(part.parts, part.content, plain=plain)
+            case Picture() | Page():
+                pass
+            case Say():
+                yield _sentence(part.text, content_of(part, content), plain)
+            case _:
+                yield _sentence(part, content, plain)
+
+
+def _sentence(template: str, content: Any, plain: bool) -> "str | RenderableType":
+    text = _WRITER.fill(template, content)
+    if plain:
+        return text
+    from rich.text import Text
+
+    return Text(harmless(text), overflow="fold")
+
+
+def _facts(part: Facts, content: Any, plain: bool) -> "Iterator[str | RenderableType]":
+    said = [(label, [_WRITER.fill(each, content_of(part, content)) for each in texts]) for label, texts in part.rows]
+    if plain:
+        for label, texts in said:
+            for place, text in enumerate(texts):
+                yield f"{'' if place else label:<{_LABEL - 1}} {text}"
+        return
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid.grid(padding=(0, 1, 0, 0))
+    grid.add_column(style="bold", min_width=_LABEL - 1, no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, texts in said:
+        for place, text in enumerate(texts):
+            grid.add_row("" if place else harmless(label), Text(harmless(text)))
+    yield grid
+
+
+# ---- tables
+
+
+def _cells(table: Table) -> Iterator[tuple[Column, list[str]]]:
+    """Yield a column after the other with its title and cells; names come last, for they are of any length."""
+    for column in sorted(table.columns, key=lambda each: each.kind == "name"):
+        yield column, [column.title, *(_WRITER.fill(column.cell, row) for row in table.rows)]
+
+
+def _plain_table(table: Table) -> list[str]:
+    """Return a table as lines, columns two blanks apart."""
+    set_columns = []
+    for column, texts in _cells(table):
+        width = max(map(len, texts))
+        set_columns.append([text.rjust(width) if column.kind == "number" else text.ljust(width) for text in texts])
+    found = ["  ".join(cells).rstrip() for cells in zip(*set_columns, strict=True)]
+    return found if table.rows else [*found, "(none)"]
+
+
+def _window_table(table: Table, width: int, *, bars: bool) -> "RenderableType":
+    """Return a table fitted to a window, with a bar beside each interval where there is room."""
+    from rich.cells import cell_len
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    kinds, columns = zip(*((column, [*map(harmless, texts)]) for column, texts in _cells(table)), strict=True)
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    taken = [max(map(cell_len, texts)) + 2 for texts in columns]
+    names = [place for place, column in enumerate(kinds) if column.kind == "name"]
+    longest = sum(taken[place] for place in names)
+    free = width - sum(taken) + longest
+    if free < min(longest, _LEAST):  # figures would be cut
+        return Text(harmless("\n".join(_plain_table(table))), overflow="fold")
+    room = min(_MOST, max(free - longest, min(_WITH_LONG_NAMES, free - _NAMES))) - 2
+    drawn = [""] * len(table.rows)
+    if bars and table.bars is not None and room >= _LEAST and len(table.rows) > 1:
+        drawn = [drawn_bar(*each, room) for each in drawn_rows(table)]
+    for place, column in enumerate(kinds):
+        if names[:1] == [place] and any(drawn):
+            grid.add_column("", no_wrap=True)
+        grid.add_column(
+            columns[place][0], justify="right" if column.kind == "number" else "left",
+            no_wrap=column.kind == "number", overflow="fold",
+        )  # fmt: skip
+    for number, row in enumerate(table.rows):
+        cells = [texts[number + 1] for texts in columns]
+        if any(drawn):
+            cells.insert(names[0] if names else len(cells), drawn[number])
+        grid.add_row(*map(Text, cells), style="dim" if table.pale and row.get(table.pale) else None)
+    if not table.rows:
+        grid.add_row("(none)")
+    return grid
+
+
+def drawn_bar(low: float, middle: float, high: float, room: int) -> str:
+    """Draw an interval and the estimate in it, all shares of the scale.
+
+    >>> drawn_bar(0.2, 0.5, 0.8, 10)
+    '  ──●───  '
+    """
+    start, at, stop = (round(each * (room - 1)) for each in (low, middle, high))
+    marks = [" "] * room
+    marks[start : stop + 1] = "─" * (stop + 1 - start)
+    marks[at] = "●"
+    return "".join(marks)
+
+
+def _can_draw(stream: IO[str]) -> bool:
+    """Return whether a stream's encoding has what bars are drawn of."""
+    try:
+        "─●".encode(getattr(stream, "encoding", None) or "ascii")
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return True
+
+
+# ---- talk
+
+
+def talk(line: str, word: str, stream: IO[str], style: str = "") -> None:
+    """Tell a person a line after a word (none: ""), which has a style where the stream shows it."""
+    whole = f"{word} {line}" if word else line
+    if not is_terminal(stream):
+        stream.write(whole + "\n")
+        return
+    from rich.text import Text
+
+    text = Text(harmless(whole))
+    text.stylize(style, 0, len(word))
+    console(stream).print(text)

@@ -1,0 +1,176 @@
+"""What all reports of a ledger can have told by now: figures, what nothing bounds, what a limit leaves; only read."""
+
+import json
+import os
+import threading
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from naive import fixed_plan
+
+import assocpriv as ap
+from assocpriv.cli.main import main
+from assocpriv.client import ledger_file
+from assocpriv.client.ledger_book import ToldPlan
+from assocpriv.promise.entropy import SystemEntropy
+from assocpriv.promise.errors import FileError, PlanError
+from assocpriv.show import collections, text
+from tests.client.test_ledger import CLEAR, NAMED, OTHER, PLAN, RECORD, tell
+from tests.vectors import device_decoder as decoder
+from tests.vectors import make_devices
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "devices.json").read_text(encoding="ascii"))["told"]
+OCCASION = "occasion-777"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A place for a ledger."""
+    return tmp_path / "ledger.bin"
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_package_and_second_reader_tell_alike(name: str) -> None:
+    """Figures are those of the second reader, exactly; logarithms and lines those of the file."""
+    case = VECTORS[name]
+    reports = [(plan, gamma) for plan, gamma, times in case["reports"] for _ in range(times)]
+    shown = collections.told(make_devices.told_by(reports, case["limit"]))
+    assert shown.to_json() == case["told"]
+    assert text.lines(shown) == case["lines"]
+    assert case["told"].items() >= decoder.tell(reports, case["limit"]).items()
+
+
+def test_what_was_told_is_the_product_over_all_plans(path: Path) -> None:
+    """Two plans, three reports: as many of each, γ multiplied; an open ledger says the same."""
+    tell(path, "w1", "w2")
+    tell(path, "w1", plan=OTHER)
+    gamma = PLAN.amplification**2 * OTHER.amplification
+    found = ap.told(path, limit=ap.Breach("1e-9", "1/2"))
+    assert found.plans == (
+        ToldPlan(PLAN.plan_id, 2, PLAN.amplification**2, False),
+        ToldPlan(OTHER.plan_id, 1, OTHER.amplification, False),
+    )
+    assert (found.reports, found.unstated, found.outside, found.stated_amplification) == (3, 0, 0, gamma)
+    assert found.left == Fraction(10**9 - 1) / gamma
+    assert ap.epsilon(gamma) == found.stated_epsilon
+    with ap.Ledger.open(path, limit=ap.Breach("1e-9", "1/2")) as ledger:
+        assert ledger.told() == found
+
+
+def test_what_is_left_is_what_may_be_made(path: Path) -> None:
+    """A plan has a report left under a limit exactly where its γ is below what is left; at equality it has none."""
+    plan = fixed_plan(2, 1, 1, 1, shares=[1, 3])  # γ = 3
+    with ap.Ledger.open(path) as ledger:
+        ledger.report(["1"], plan, occasion="w1", entropy=SystemEntropy())
+    for limit, left in ((Fraction(2), Fraction(1)), (Fraction(3), Fraction(1)), (Fraction(9), Fraction(3)),
+                        (Fraction(91, 10), Fraction(91, 30))):  # fmt: skip
+        promise = ap.Breach(1 / (1 + limit), Fraction(1, 2))
+        found = ap.told(path, limit=promise)
+        assert found.left == left
+        assert found.left_epsilon == pytest.approx(float(ap.epsilon(left)))
+        with ap.Ledger.open(path, limit=promise) as ledger:
+            other = fixed_plan(3, 1, 1, 1, shares=[1, 3])  # of another id, and the same γ
+            assert (ledger.left(other) > 0) == (other.amplification < left)
+
+
+def test_what_lies_outside_is_noted(path: Path) -> None:
+    """A column in clear is told to be bounded by nothing, and after it no limit holds, whenever that is set."""
+    with ap.Ledger.open(path) as ledger:
+        ledger.report(RECORD, CLEAR, occasion="w1", entropy=SystemEntropy())
+    found = ap.told(path, limit=ap.Breach("1e-9", "1/2"))
+    assert (found.outside, found.left, found.stated_amplification) == (1, None, CLEAR.amplification)
+    with ap.Ledger.open(path, limit=ap.Breach("1e-9", "1/2")) as ledger:
+        assert ledger.left(PLAN) == 0
+        with pytest.raises(PlanError, match="comes after a report that told what lies outside γ"):
+            ledger.report(["1"], PLAN, occasion="w1", entropy=SystemEntropy())
+    tell(path, "w1")
+
+
+def test_reading_changes_nothing(path: Path) -> None:
+    """Neither a torn record is cut off nor a missing mark written, nor permissions changed; a file may be read-only."""
+    tell(path, "w1", "w2")
+    content = path.read_bytes()
+    for left, reports in ((content[:-8], 2), (content[:-20], 1), (content[:20], 0), (content[:7], 0), (content, 2)):
+        path.write_bytes(left)
+        path.chmod(0o444)
+        assert ap.told(path).reports == reports
+        assert (path.read_bytes(), path.stat().st_mode & 0o777) == (left, 0o444)
+        path.chmod(0o600)
+    assert os.listdir(path.parent) == ["ledger.bin"]
+
+
+@pytest.mark.parametrize("lock_kind", [True, False] if ledger_file._HAS_FLOCK else [False])
+def test_reading_waits_for_a_report(path: Path, monkeypatch: pytest.MonkeyPatch, lock_kind: bool) -> None:
+    """While a device has its ledger open it is waited for; two who only read do not wait for each other."""
+    monkeypatch.setattr(ledger_file, "_HAS_FLOCK", lock_kind)
+    found: list[int] = []
+    with ap.Ledger.open(path) as ledger:
+        with pytest.raises(FileError, match="is in use by another process"):
+            ap.told(path, wait_seconds=0)
+        reader = threading.Thread(target=lambda: found.append(ap.told(path).reports))
+        reader.start()
+        ledger.report(["1"], PLAN, occasion="w1", entropy=SystemEntropy())
+    reader.join()
+    assert found == [1]
+    if lock_kind:
+        held = ledger_file.LedgerFile(path, 0.0, only_read=True)
+        assert ap.told(path, wait_seconds=0).reports == 1
+        with pytest.raises(FileError, match="is in use"):
+            ap.Ledger.open(path, wait_seconds=0)
+        held.release()
+    assert os.listdir(path.parent) == ["ledger.bin"]
+
+
+def command(path: Path, *options: str) -> Any:
+    """Run ``assocpriv report --told``."""
+    return CliRunner().invoke(main, ["report", "--ledger", str(path), "--told", *options])
+
+
+def test_the_command_tells(path: Path) -> None:
+    """Two lines, with a limit also what it leaves; nothing of an item or an occasion; JSON has the figures."""
+    with ap.Ledger.open(path) as ledger:
+        ledger.report(["milk"], NAMED, occasion=OCCASION, entropy=SystemEntropy())
+    said = command(path).stdout
+    made, tells = said.splitlines()
+    assert made == f"This device has made 1 report, under plan {NAMED.plan_id[:12]}."
+    assert tells.startswith("It can have told at most ε = ")
+    limited = command(path, "--prior", "1e-9", "--posterior", "50%")
+    assert "further reports may tell less than ε = " in limited.stdout
+    content = json.loads(command(path, "--epsilon", "20", "--json").stdout)
+    assert content["stated_epsilon"] + content["left_epsilon"] == pytest.approx(20)
+    for shown in (said, limited.stdout, json.dumps(content)):
+        assert OCCASION not in shown
+        assert "milk" not in shown
+
+
+@pytest.mark.parametrize("content", [None, b"a ledger", b"damaged"])
+def test_the_command_refuses(path: Path, content: bytes | None) -> None:
+    """A ledger that is missing, damaged or none ends in one line and status 1, and nothing is made or changed."""
+    if content == b"damaged":
+        tell(path, "w1", "w2")
+        whole = path.read_bytes()
+        content = whole[:60] + b"?" + whole[61:]
+    if content is not None:
+        path.write_bytes(content)
+    done = command(path)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert ("there is no ledger" if content is None else str(path)) in done.stderr
+    assert [each.read_bytes() for each in path.parent.iterdir()] == [content] * (content is not None)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--occasion", "w1"], ["--plan", "p.json"], ["-o", "r.bin"], ["--collector", "https://a.example"], ["--unsent"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_telling_makes_no_report(path: Path, options: list[str]) -> None:
+    """What a report is made or sent with is refused beside --told, before anything is opened."""
+    done = command(path, *options)
+    assert done.exit_code == 2
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith(f"Error: {options[0] if options[0] != '-o' else '--output'} ")
+    assert said.endswith("with --told")
+    assert not path.exists()

@@ -1,0 +1,104 @@
+"""Records of itemsets and rules: text, JSON and HTML say the same, and what they say are the table's own figures."""
+
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from operator_page import HOSTILE
+from planned import planned
+from walks import check
+
+import assocpriv as ap
+from assocpriv.server.data_frames import ItemsetFrame
+from assocpriv.show import text
+from assocpriv.show.itemsets import answers, is_likely, mined, page, rules
+from assocpriv.show.record import Facts, Record, Say, Writer, write
+
+pytestmark = [pytest.mark.filterwarnings("ignore:itemsets of"), pytest.mark.filterwarnings("ignore:nothing was")]
+PROMISE = ap.Breach("5%", "90%")
+
+
+@pytest.fixture(scope="module")
+def reports() -> ap.Reports:
+    """Reports of hostile names, in which neighbours come together."""
+    names = [*HOSTILE, "milk", "bread", "tea"]
+    rng = np.random.default_rng(5)
+    first = rng.integers(len(names), size=20_000) ** 2 // len(names)
+    baskets = [{names[at], names[(at + 1) % len(names)]} if at % 2 else {names[at]} for at in first.tolist()]
+    return ap.randomize(baskets, planned(names, 3, PROMISE))
+
+
+def test_templates_take_figures_from_the_content() -> None:
+    """Keys of JSON content are texts also where they are digits; what stands in names is no template."""
+    content = {"sizes": {"1": [0.25, "{a}"]}, "n": 1}
+    assert Writer().fill("{sizes[1][0]:given}: {sizes[1][1]:name}, {n:#report}", content) == "25%: {a}, 1 report"
+    record = Record(content, [Say("{path} {n:#}", {"path": "{x}"}), Facts([("of", ["{n:#item}", "more"])])])
+    assert text.lines(record) == ["{x} 1", "of          1 item", "            more"]
+    assert [write(None, "#report"), write(0.1, "given"), write("19/1", "up")] == ["—", "10%", "19"]
+    with pytest.raises(KeyError):
+        text.lines(Record({}, ["{reports:#report}"]))
+
+
+@pytest.mark.parametrize("wanted", [{}, {"min_support": "10%"}, {"top": 4}, {"min_support": "5%", "certain": "95%"}])
+def test_mined_tables_say_the_same_three_ways(reports: ap.Reports, wanted: dict[str, Any]) -> None:
+    """Whatever was asked for; also of what is likely alone, by a filter, of nothing, and with the truth beside it."""
+    frame = ap.mine(reports, **wanted)
+    said = check(mined(frame, 5, everything=True))
+    assert "; supports are those within at most 3 sampled items a basket" in said
+    check(mined(frame, 100, ap.ItemsetFilter(contains=["milk"])))
+    assert "(none)" in check(mined(frame.head(0)))
+    shown = mined(frame.assign(true_support=0.25), 100)
+    assert check(shown).count("25.00%") >= int(frame["listed"].sum())
+    likely = check(mined(frame, 10_000, everything=True))
+    assert likely.count("  ? ") == len(re.findall("more are likely|more is likely", likely)) * int(
+        is_likely(frame).sum() - frame["listed"].sum()
+    )
+
+
+def test_figures_are_the_tables(reports: ap.Reports) -> None:
+    """Every itemset that is listed is a row with its support and interval, in text and as JSON content."""
+    frame = ap.mine(reports, "5%")
+    record = mined(frame, 1000)
+    rows = [line.split() for line in text.lines(record) if "%–" in line]
+    listed = frame[frame["listed"]]
+    assert [row[0] for row in rows] == [write(value, "estimate") for value in sorted(listed["support"], reverse=True)]
+    kept = record.to_json()["itemsets"]
+    assert [row["support"] for row in kept] == frame["support"].tolist()
+    assert record.content["expected_false"] == pytest.approx((1 - listed["probability"]).sum())
+
+
+def test_rules_and_answers_say_the_same_three_ways(reports: ap.Reports) -> None:
+    """With marks of what is sure, and of what is less; likewise what was asked."""
+    frame = ap.mine(reports, "5%")
+    derived = ap.association_rules(frame, "20%")
+    said = check(rules(derived, frame, 1000, everything=True))
+    assert said.count("*  ") == int(derived["sure"].sum())
+    assert f"{int(derived['listed'].sum())} rules of a confidence of 20% or more, about " in said
+    check(rules(derived.head(3)))
+    assert "of which rules are made" in check(rules(ap.association_rules(frame[frame["length"] == 1]), frame))
+    found = ap.answer(reports, [["milk"], ["milk", "bread"]], [(["milk"], ["bread"])])
+    assert "± error" in check(answers(found))
+
+
+def test_the_page_says_the_same(reports: ap.Reports) -> None:
+    """With and without a plan; of few rows too."""
+    frame = ap.mine(reports, "5%")
+    for plan, rows in ((None, 1000), (reports.plan, 7)):
+        assert "Which rules follow?" in check(page(frame, plan, "20%", rows=rows))
+
+
+def test_tables_show_themselves_in_notebooks(reports: ap.Reports) -> None:
+    """The first rows, how many are left, no script; what is no such table any more is shown by pandas."""
+    frame = ap.mine(reports, "5%")
+    for shown in (frame, ap.association_rules(frame, "20%"), frame[frame["length"] == 1]):
+        html = shown._repr_html_()
+        assert "<script" not in html
+        assert 15 >= html.count('<th scope="row">') > 1
+        assert len(html) < 20_000
+    assert "… and" in mined(ap.mine(reports, top=40), 5, everything=True)._repr_html_()
+    assert isinstance(pickle.loads(pickle.dumps(frame)), ItemsetFrame)
+    for other in (frame[["support", "length"]], frame.describe(), frame.rename(columns={"support": "s"})):
+        assert other._repr_html_() == pd.DataFrame(other)._repr_html_()

@@ -1,0 +1,66 @@
+"""Records of guided perturbation: plans, the miner's state, answers, trials; three walks say the same of each."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from walks import check
+
+import assocpriv as ap
+from assocpriv import guided
+from assocpriv.client.waiting import AnswerCounts
+from assocpriv.planning.tables import foresee_guided
+from assocpriv.show import guided as room
+
+OUT = Path("out")
+
+
+def people(n: int = 240) -> pd.DataFrame:
+    """Return votes of which two tell the party."""
+    rng = np.random.default_rng(2)
+    right = rng.random(n) < 0.5
+    votes = {f"v{k}": rng.random(n) < (np.where(right, 0.9, 0.1) if k < 2 else 0.5) for k in range(4)}
+    cells = {name: np.where(each, "y", "n") for name, each in votes.items()}
+    return pd.DataFrame({"party": np.where(right, "right", "left")} | cells)
+
+
+@pytest.mark.parametrize("keep", ["none", "bits", "tuple"])
+def test_a_plan_and_its_miner(keep: str, tmp_path: Path) -> None:
+    """What is promised, by what it is kept, what is in clear; state, guidance and what came in."""
+    kept: dict[str, Any] = {} if keep == "none" else {"promise": ap.Breach("5%", "50%"), "keep": keep}
+    state = guided.start(people(), class_column="party", batch=20, **kept)
+    said = check(room.plan(foresee_guided(state.plan, 1000)))
+    assert "in clear    the class party: left, right" in said
+    assert ("no γ" in said) == (keep == "none")
+    assert ("no report lifts a belief from 5% to 50%" in said) == (keep != "none")
+    assert ("random tuple" in said) == (keep == "tuple")
+    check(room.started(state, OUT, OUT))
+    guided.write_state(state, tmp_path / "s.json")
+    done, new = guided.publish_file(tmp_path / "s.json", tmp_path / "g.json")
+    assert ("γ           infinite" in check(room.published(done, new, OUT))) == (keep == "none")
+    assert "as before: 20 tuples make a batch" in check(room.published(done, False, OUT))
+    assert "new guidance after 20 further tuples" in check(room.collected(done))
+
+
+def test_answers_say_what_was_made_of_values() -> None:
+    """Missing values and probabilities above 1 are said, and that nothing is promised."""
+    plan = guided.start(people(), class_column="party").plan
+    said = check(room.answered(AnswerCounts(1, 2, 240, 3, True, {"v0": 2}), plan, OUT))
+    assert said.startswith("240 reports of 6 bytes written to out: answers to guidance 1, level 2\n")
+    assert "missing values, drawn uniformly: 2 of v0\n3 bits had a probability above 1" in said
+    assert "no γ: whoever publishes the guidance can ask for any value as it is" in said
+    assert "missing" not in check(room.answered(AnswerCounts(1, 2, 240), plan, OUT))
+    assert "3 records waiting in out, encrypted; nothing was sent: why" in check(room.waiting(3, plan, OUT, "why"))
+
+
+def test_trials_are_tables() -> None:
+    """A row a level; people of mixed caution are accounted for."""
+    plan = guided.start(people(), class_column="party", batch=20).plan
+    trial = ap.simulate(people(), plan, seed=1, rounds=2, classifier="naive-bayes")
+    said = check(room.simulated(trial, plan, 9))
+    assert said.count("100.0% ± 0.0%") <= 1
+    assert max(map(len, said.splitlines())) <= 80
+    found = ap.simulate(people(), plan, seed=1, population="40%:1,60%:any")
+    assert "never" in check(room.simulated(found, plan, 9))
