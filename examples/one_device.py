@@ -25,7 +25,7 @@ def main() -> None:
             try:
                 report = ledger.report(basket, device_plan, occasion=week)
             except BudgetError as refusal:
-                print(f"{week}: nothing is sent: {str(refusal).split(' (')[0]}")
+                print(f"{week}: nothing is sent: {str(refusal).split('; ')[0]}")
                 continue
             # if sending fails, the same week gives the same bytes again; they tell nothing more
             assert ledger.report(basket, device_plan, occasion=week) == report

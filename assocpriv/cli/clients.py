@@ -120,8 +120,8 @@ def report(ledger: Path, unsent: bool, told: bool, **options: Any) -> None:
     """Make one record's report on a device that keeps count of what it told, and send it or write it.
 
     The record stands on standard input: a basket's names, one a line, or for a plan of a table one JSON object, as
-    {"age": 34, "region": "north"}. The same occasion gets the same report again, for free. The promise is one that all
-    reports of this device keep together, under any plans.
+    {"age": 34, "region": "north"}. The same occasion gets the same report again, for free. A device answers
+    the first plan for life; a promise lets it answer others, and all its reports keep it.
 
     \b
     Example:

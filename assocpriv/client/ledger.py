@@ -4,9 +4,10 @@ This module sees raw records while it makes a report. Its file holds none: of a 
 sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats/ledger.md). What the records say together
 stands in ledger_book.py.
 
-Independent reports on the same habits multiply their likelihoods, and so their γ. The ledger refuses a report beyond
-the plan's ``reports_per_person``, and, where a limit is set for the device, one with which the product of all γ, over
-all plans, would reach it, or whose plan states no γ for all that is told.
+Independent reports on the same habits multiply their likelihoods, and so their γ. The ledger refuses a second report on
+an occasion, one beyond the plan's ``reports_per_person``, and one under any plan but the first that it answered; where
+a limit is set for the device, in place of the last, one with which the product of all γ, over all plans, would reach
+it, or whose plan states no γ for all that is told.
 
 A report is handed out only after its record is on disk. So after a crash, at whatever byte of the write,
 
@@ -34,13 +35,13 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.client import ledger_file
-from assocpriv.client.ledger_book import LedgerBook, Submission, Told, multiply
+from assocpriv.client.ledger_book import LedgerBook, Submission, Told, check_further, left
 from assocpriv.files.atomic import atomic_output, check_writable, sync_folder
 from assocpriv.plans.kind import knows, load_for
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import Entropy, SystemEntropy
-from assocpriv.promise.errors import BasketError, BudgetError, FileError, PlanError, RecordError
+from assocpriv.promise.errors import BasketError, FileError, PlanError, RecordError
 
 _MOST_OCCASION = 1000  # characters
 
@@ -77,10 +78,10 @@ class Ledger:
 
         Args:
             path: the file. One device needs one ledger: two of them do not know of each other.
-            limit: no new report is made with which the product of all γ would reach this promise's limit, and none
-                under a plan that states no γ or whose γ does not cover all that is sent, as a column in clear, nor
-                after such a report; by default each plan's own promise is all that holds, and reports under several
-                plans multiply.
+            limit: answer any plans, not the first alone, while the product of all γ stays below this promise's limit,
+                as ``Epsilon("5.9")``: all reports together may then tell up to its ε, whatever each plan promises. No
+                plan is answered that states no γ or whose γ does not cover all that is sent, as a column in clear, nor
+                any after such a report. By default the first plan is answered, as often as it promises, and no other.
             wait_seconds: how long to wait for another process to close it.
 
         Raises:
@@ -126,8 +127,8 @@ class Ledger:
         self.close()
 
     def has(self, plan: PublishedPlan, occasion: str) -> bool:
-        """Tell whether the report of an occasion is made already; refuse an occasion as :meth:`report` does."""
-        return self._book.find(plan.plan_id, hash_occasion(occasion)) is not None
+        """Tell whether the report of an occasion is made already; where none may be made, refuse as :meth:`report`."""
+        return self._found(PublishedPlan.of(plan), hash_occasion(occasion)) is not None
 
     def spent(self, plan: PublishedPlan) -> int:
         """Return how many reports this device has made under a plan."""
@@ -135,11 +136,7 @@ class Ledger:
 
     def left(self, plan: PublishedPlan) -> int:
         """Return how many further occasions this device can report on under a plan."""
-        allowed = 0 if self._uncovered(plan) else plan.reports_per_person - self.spent(plan)
-        product, further = self.amplification, 0
-        while further < allowed and self._within_limit(product := multiply(product, plan.amplification)):
-            further += 1
-        return further
+        return left(self._book, plan, self._limit)
 
     def told(self) -> Told:
         """Return what all its reports can have told by now, as :func:`assocpriv.told` does of a file."""
@@ -158,7 +155,8 @@ class Ledger:
             entropy: source of every draw; the operating system's by default.
 
         Raises:
-            BudgetError: no further report may be made.
+            BudgetError: no further report may be made: the occasion is answered under another plan, or no limit lets
+                another plan in.
             BasketError: the record does not fit the plan; nothing is spent.
             FileError: the ledger cannot be written; nothing may be sent, and it must be opened again.
             PlanError: the occasion is no name, or the device has a limit and no γ covers all that the plan sends.
@@ -201,8 +199,7 @@ class Ledger:
         PublishedPlan.of(plan)
         with self._guard:
             self._check_ready()
-            if (found := self._book.find(plan.plan_id, name)) is None:
-                self._check_budget(plan)
+            if (found := self._found(plan, name)) is None:
                 report = make_report(record, plan, entropy=entropy or SystemEntropy())
                 # of its own: the words of a report's draw say all that is in it
                 submission_id = secrets.token_bytes(ledger_file.ID_BYTES)
@@ -212,50 +209,20 @@ class Ledger:
                 self._record(found)
             return found
 
+    def _found(self, plan: PublishedPlan, occasion: bytes) -> ledger_file.Entry | None:
+        found = self._book.find(plan.plan_id, occasion)
+        if found is None:
+            try:
+                check_further(self._book, plan, occasion, self._limit)
+            except PlanError as error:
+                raise type(error)(f"{error} (ledger {self.path})") from None
+        return found
+
     def _check_ready(self) -> None:
         if not self._ready or self._process != os.getpid():
             raise FileError(
                 f"the ledger {self.path} is closed, could not be written, or belongs to another process; open it"
             )
-
-    def _check_budget(self, plan: PublishedPlan) -> None:
-        if uncovered := self._uncovered(plan):
-            raise PlanError(
-                f"plan {plan.plan_id[:12]} {uncovered}, so no limit for a device (ledger {self.path}) holds with its "
-                "reports; answer plans whose γ covers all that they send, or set no limit"
-            )
-        spent, most = self.spent(plan), plan.reports_per_person
-        if spent >= most:
-            raise BudgetError(
-                f"this device has made {spent} of the {most} reports that plan {plan.plan_id[:12]} allows a person "
-                f"(ledger {self.path}); make no further one. Sending one of them again is free: name its occasion"
-            )
-        if not self._within_limit(multiply(self.amplification, plan.amplification)):
-            spent = self._book.spent.total()
-            if not spent:
-                raise BudgetError(
-                    f"one report of plan {plan.plan_id[:12]} alone would reach the limit that is set for this device "
-                    f"(ledger {self.path}); it can answer plans of a smaller γ only"
-                )
-            raise BudgetError(
-                f"with a further report all {spent + 1} of this device (ledger {self.path}) would reach "
-                "the limit that is set for it; make no further one, whatever the plan"
-            )
-
-    def _uncovered(self, plan: PublishedPlan) -> str:
-        """Return why no limit could hold with a plan's reports; empty where one can, or none is set."""
-        if self._limit is None:
-            return ""
-        if plan.amplification is None:
-            return "states no γ"
-        if plan.uncovered_secret:
-            return f"sends {plan.uncovered_secret}, which lie outside γ"
-        if self.amplification is None:
-            return "comes after a report whose plan states no γ"
-        return "comes after a report that told what lies outside γ" if self.told().outside else ""
-
-    def _within_limit(self, product: Fraction | None) -> bool:
-        return self._limit is None or (product is not None and product < self._limit.amplification_limit)
 
     def _read(self) -> None:
         """Take in what is on disk, and take away what was being written when it broke off."""
@@ -419,7 +386,8 @@ def report(
         ledger: what this device told; made if it is missing, and a report was made.
         occasion: what the record is of; the same one gets the same report again, for free.
         output: file for the report's bytes, all that may leave the device.
-        limit: a promise that all reports of this device keep, under any plans.
+        limit: a promise that all reports of this device keep together, whatever their plans; without one the first
+            plan is answered and no other.
         empty: "error", or "keep" to report on an empty basket; a pipe that fails gives one.
         inputs: files that the output may not be.
         force: replace an existing file.
@@ -429,7 +397,7 @@ def report(
         ``amplification`` of all that the device told.
 
     Raises:
-        BudgetError: the device has told all that a promise allows.
+        BudgetError: the device has told all that a promise allows, or has answered another plan or this occasion.
         RecordError: a basket or record that does not fit the plan, or an empty basket; nothing is spent.
         FileError: a ledger or an output that cannot be used.
 

@@ -1,17 +1,24 @@
-"""What the records of a ledger say together: reports by occasion, what is spent, what waits, what all can have told.
+"""What the records of a ledger say together: reports by occasion, what waits, what all can have told, what may follow.
 
 It sees no raw record: of a report a ledger keeps the bytes that may be sent, the plan's id, the plan's γ and a hash of
 the occasion. Independent reports multiply their likelihoods, so what they tell together is bounded by the product of
 their γ, under whatever plans they were made.
+
+An occasion is answered once. Without a limit a device answers one plan for life, the first that it answered, as often
+as that promises a person: whoever publishes another one gets nothing. With a limit it answers any plans, while the
+product of all γ stays below it.
 """
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
 from assocpriv.client import ledger_file
 from assocpriv.plans.kind import shown_by
-from assocpriv.promise.breaches import Breach, epsilon, round_up
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.breaches import Breach, Epsilon, epsilon, round_up
+from assocpriv.promise.errors import BudgetError, PlanError
 
 _PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there
 _LARGEST_PRODUCT = Fraction(1 << 192)  # beyond the limit of every promise; products end here
@@ -188,6 +195,10 @@ class LedgerBook:
         number = self._numbers.get((plan_id, occasion))
         return None if number is None else self._entries[number]
 
+    def plan_of(self, occasion: bytes) -> str | None:
+        """Return the id of the plan under which an occasion was answered."""
+        return next((each.plan_id for each in self._entries.values() if each.occasion == occasion), None)
+
     def submission(self, entry: ledger_file.Entry) -> Submission | None:
         """Return a report as it is sent to a collector, if it was made or named for one."""
         submission_id = self._ids.get(entry.number)
@@ -199,3 +210,91 @@ class LedgerBook:
         """Return what waits for a collector, what waits longest first."""
         waiting = (self.submission(self._entries[number]) for number in self._ids)
         return tuple(each for each in waiting if each is not None and not each.acknowledged)
+
+
+# ---- what may follow
+
+
+def left(book: LedgerBook, plan: PublishedPlan, limit: Breach | None) -> int:
+    """Return how many further occasions a device can report on under a plan."""
+    if not book.spent.keys() <= {plan.plan_id} if limit is None else _uncovered(book, plan):
+        return 0
+    product, further = book.amplification, 0
+    while further < plan.reports_per_person - book.spent[plan.plan_id] and (
+        limit is None or _below(product := multiply(product, plan.amplification), limit)
+    ):
+        further += 1
+    return further
+
+
+def check_further(book: LedgerBook, plan: PublishedPlan, occasion: bytes, limit: Breach | None) -> None:
+    """Refuse a new report on an occasion where none may be made.
+
+    Raises:
+        BudgetError: the occasion is answered, or no further report may be made under this plan.
+        PlanError: there is a limit, and no γ covers all that was told or is asked.
+    """
+    name, spent, product = f"plan {plan.plan_id[:12]}", book.spent, multiply(book.amplification, plan.amplification)
+    if answered := book.plan_of(occasion):
+        raise BudgetError(
+            f"this device has answered this occasion under plan {answered[:12]}, and an occasion is answered once, "
+            "whatever the plan; make no further report of it"
+        )
+    uncovered = _uncovered(book, plan)
+    if limit is not None and uncovered:
+        raise PlanError(
+            f"{name} {uncovered}, so no limit for this device holds with its reports; answer plans whose γ covers all "
+            "that they send, or set no limit"
+        )
+    if spent[plan.plan_id] >= plan.reports_per_person:
+        raise BudgetError(
+            f"this device has made {spent[plan.plan_id]} of the {plan.reports_per_person} reports that {name} allows a "
+            "person; make no further one. Sending one of them again is free: name its occasion"
+        )
+    if limit is None and not spent.keys() <= {plan.plan_id}:
+        first = next(iter(spent))
+        rule = f"answers plan {first[:12]}, the first that it answered, and no other"
+        if first == plan.plan_id:
+            rule = f"has answered other plans beside {name}, its first, so it answers none"
+        cost = f"no limit can allow this report, for {name} {uncovered}" if uncovered else _cost(book, product)
+        raise BudgetError(f"this device {rule} without a limit; {cost}")
+    if limit is not None and not _below(product, limit):
+        raise BudgetError(
+            f"with a further report of {name} all {spent.total() + 1} of this device would reach the limit that is set "
+            "for it; only a plan of a smaller γ may be answered, if any"
+            if spent
+            else f"one report of {name} alone would reach the limit that is set for this device; it can answer plans "
+            "of a smaller γ only"
+        )
+
+
+def _uncovered(book: LedgerBook, plan: PublishedPlan) -> str:
+    """Return why no limit could hold with a plan's reports; empty where one can."""
+    if plan.amplification is None:
+        return "states no γ"
+    if plan.uncovered_secret:
+        return f"sends {plan.uncovered_secret}, which lie outside γ"
+    if book.amplification is None:
+        return "comes after a report whose plan states no γ"
+    return "comes after a report that told what lies outside γ" if book.told().outside else ""
+
+
+def _below(product: Fraction | None, limit: Breach) -> bool:
+    return product is not None and product < limit.amplification_limit
+
+
+def _cost(book: LedgerBook, product: Fraction | None) -> str:
+    """Say which limit would allow a report with which γ of all is ``product``, and what it costs in ε."""
+    assert product is not None
+    assert book.amplification is not None
+    hundredths = max(1, math.ceil(100 * epsilon(product)))
+    try:
+        while not _below(product, Epsilon(f"{hundredths / 100:g}")):
+            hundredths += 1
+    except PlanError:
+        return "no limit is wide enough for this report"
+    now = math.ceil(100 * epsilon(book.amplification)) / 100
+    return (
+        f"a limit of epsilon {hundredths / 100:g} would allow this report: all of them together could then tell up "
+        f"to ε = {hundredths / 100:g}, where by now they can have told ε = {now:g} at most"
+    )

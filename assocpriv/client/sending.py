@@ -272,7 +272,7 @@ class Device:
 
     Attributes:
         ledger: its file; made if it is missing, and something was written down.
-        limit: a promise that all its reports keep, under any plans.
+        limit: a promise that all its reports keep together, whatever their plans; without one the first is answered.
         pinned_id: id of the plan that the collector must have, where it is known from elsewhere.
         max_level: of a guided plan the highest level that is answered; any by default.
         empty: ``"error"``, or ``"keep"`` to report on an empty basket.

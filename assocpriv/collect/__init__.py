@@ -9,7 +9,6 @@ report: ``send_unsent`` sends what waits, and ``read_key`` reads the device's ke
 
 import contextlib
 import errno
-import resource
 import socket
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -21,7 +20,7 @@ from assocpriv.collect import keys as key_files
 from assocpriv.collect.folder import CollectionStatus, close_folder, folder_status, open_store, seal_folder
 from assocpriv.collect.keys import KEYS_FILE, Keyring, SourceKey
 from assocpriv.collect.sealing import is_closed
-from assocpriv.collect.store import Collecting, FolderLock
+from assocpriv.collect.store import Collecting, FolderLock, check_system
 from assocpriv.promise.errors import FileError, PlanError
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def serve(
     >>> ap.collect.serve(ap.read_plan("plan.json"), "collection", keys=True, ready=print)  # doctest: +SKIP
     http://127.0.0.1:8350
     """
-    _need_extra()
+    _check_can_serve()
     with _listening(host, port) as listener:
         service = make_service(
             plan, data, epoch_reports=epoch_reports, keys=keys, store=store, admin=admin, origins=origins, demo=demo
@@ -114,10 +113,11 @@ def make_service(
     >>> import assocpriv as ap
     >>> uvicorn.run(ap.collect.make_service(ap.read_plan("plan.json"), "collection"), port=8350)  # doctest: +SKIP
     """
-    _need_extra()
+    _check_can_serve()
     if demo:
         _check_demonstration(plan, keys=keys)
     from assocpriv.collect.service import Service, check_origin
+    from assocpriv.pages.device_client import ClientFiles
 
     origins = [check_origin(each) for each in origins]
     folder = Path(data)
@@ -127,6 +127,7 @@ def make_service(
         opened = open_store(folder, plan, store, epoch_reports=epoch_reports)
         collection = Collecting(plan, opened, folder, is_closed(folder))
         service = Service(collection, lock, keys=keyring, origins=origins)
+        service.pages["client"] = ClientFiles()
         _add_demonstration(service, plan, folder, demo=demo)
         if admin:
             _add_page(service, plan, folder)
@@ -136,7 +137,8 @@ def make_service(
     return service
 
 
-def _need_extra() -> None:
+def _check_can_serve() -> None:
+    check_system()
     try:
         import jinja2  # noqa: F401
         import prometheus_client  # noqa: F401
@@ -225,6 +227,8 @@ def _run(service: "Service", listener: socket.socket, ready: Callable[[str], Non
 
 def _allow_connections() -> None:
     """Let the process have as many connections as it may: shells often begin at 1,024, and slow clients hold theirs."""
+    import resource
+
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -406,7 +410,8 @@ def send_report(
         collector: its URL, or a :class:`assocpriv.Collector` with a key or another patience.
         ledger: what this device told; made if it is missing, and something was written down.
         occasion: what the record is of; the same one gets the same report again.
-        limit: a promise that all reports of this device keep, under any plans.
+        limit: a promise that all reports of this device keep together, whatever their plans; without one the first
+            plan is answered and no other.
         plan_id: id of the plan that the collector must have.
         max_level: of a guided plan, the highest level that is answered.
         empty: "error", or "keep" to report on an empty basket.
@@ -416,7 +421,7 @@ def send_report(
 
     Raises:
         CollectorError: it cannot be reached, refuses, or is none; what was made waits in the ledger.
-        BudgetError: the device has told all that a promise allows.
+        BudgetError: the device has told all that a promise allows, or has answered another plan or this occasion.
         PlanError: a plan that breaks its rules, or is another than ``plan_id``.
         RecordError, GuidanceError: nothing is spent.
         FileError: a ledger that cannot be used.

@@ -4,7 +4,6 @@ What it holds can be told at any time. It is sealed, closed, or rid of the repor
 it. Its reports are kept in SQLite, which is in the folder, or in PostgreSQL.
 """
 
-import fcntl
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from assocpriv.collect.sealing import (
     sealed_counts,
 )
 from assocpriv.collect.sqlite import EPOCH_REPORTS, SqliteStore
-from assocpriv.collect.store import LOCK_FILE, FolderLock, ReportStore
+from assocpriv.collect.store import HAS_FLOCK, LOCK_FILE, FolderLock, ReportStore, flock
 from assocpriv.files.arrow import pq
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plans import read_plan
@@ -171,12 +170,14 @@ def _check_folder(folder: Path) -> None:
 
 def _is_served(folder: Path) -> bool:
     """Tell whether a process has the folder's lock."""
+    if not HAS_FLOCK:
+        return False
     try:
         file = os.open(folder / LOCK_FILE, os.O_RDONLY)
     except OSError:
         return False
     try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        flock(file, shared=True)
     except OSError:
         return True
     finally:

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from assocpriv.collect.folder import locked_store
 from assocpriv.collect.sealing import is_closed
-from assocpriv.collect.store import ReportStore, take_in
+from assocpriv.collect.store import ReportStore, check_system, take_in
 from assocpriv.collect.wire import Refused, read_upload
 from assocpriv.files.reports import IS_LEDGER, LEDGER_NAME
 from assocpriv.files.unsealed import ID_BYTES, PLAN_FILE
@@ -35,7 +35,6 @@ from assocpriv.promise.errors import FileError, PlanError, WireError, counted
 
 _MOST_NAMED = 100  # of what is refused
 _BLOCK_FILES, _BLOCK_BYTES = 4096, 4 << 20  # stored by one commit
-_REPORT_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe must not hold a run up
 _ID_DIGITS = 12  # of a plan's id, that name its folder
 Progress = Callable[[str, int, int], None]
 
@@ -132,7 +131,7 @@ class _SingleReports:
             FileNotFoundError: it is gone.
         """
         try:
-            file = os.open(path, _REPORT_FLAGS)
+            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe must not hold a run up
         except FileNotFoundError:
             raise
         except OSError as error:
@@ -380,6 +379,7 @@ def gather(
     >>> ap.gather(folder / "inbox", made, folder / "collection").gathered
     2
     """
+    check_system()
     plans = [plan] if isinstance(plan, PublishedPlan) else list(plan or ())
     if not plans or not all(isinstance(each, PublishedPlan) for each in plans):
         raise TypeError("plan must be a Plan, or a list of plans (read_plan reads one from a file)")

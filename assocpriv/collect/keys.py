@@ -6,7 +6,6 @@ and looked up by that: how long it takes can only tell of a hash that nobody can
 more, in constant time.
 """
 
-import fcntl
 import hashlib
 import hmac
 import json
@@ -20,6 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assocpriv.collect.store import check_system, flock
 from assocpriv.collect.wire import Refused
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.promise.errors import FileError
@@ -113,12 +113,13 @@ def revoke_key(folder: Path, number: int) -> SourceKey:
 @contextmanager
 def _changing(folder: Path) -> Iterator[list[SourceKey]]:
     """Give the keys to change, and write them when that is done; others who change them wait."""
+    check_system()
     try:
         opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None
     try:
-        fcntl.flock(opened, fcntl.LOCK_EX)
+        flock(opened, wait=True)
         keys = read_keys(folder)
         yield keys
         _write_keys(folder, keys)

@@ -3,11 +3,10 @@
 It is durable when it says so, and each submission id counts once. No clock decides for how long: ids are known until
 the collection is closed, as clocks jump and devices come back after months. Of a group of uploads those reports
 count whose ids are new, and of each key no more than its quota. One process serves a folder: it holds an exclusive
-flock on the folder's file ``lock`` while it lives.
+flock on the folder's file ``lock`` while it lives. Where there is no flock, as on Windows, a folder can be read alone.
 """
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,13 @@ from numpy.typing import NDArray
 
 from assocpriv.collect.wire import Refused, Upload, refuse_malformed
 from assocpriv.promise.errors import FileError, counted
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    HAS_FLOCK = False
+else:
+    HAS_FLOCK = True
 
 if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan
@@ -176,6 +182,24 @@ def _over_quota(new: int, room: int, quota: int) -> Refused:
 # ---- the folder's lock
 
 
+def check_system() -> None:
+    """Refuse a system on which two processes could change one collection.
+
+    Raises:
+        FileError: it has no flock.
+    """
+    if not HAS_FLOCK:
+        raise FileError(
+            "collections are served, gathered and changed on POSIX systems only (Linux, macOS, the BSDs); clients and "
+            "what reads reports run here too"
+        )
+
+
+def flock(file: int, *, shared: bool = False, wait: bool = False) -> None:
+    """Lock an open file or folder until it is closed; raises OSError where another process has it."""
+    fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+
+
 @dataclass(slots=True)
 class FolderLock:
     """A folder that nobody else may serve, seal or change."""
@@ -191,6 +215,7 @@ class FolderLock:
         Raises:
             FileError: it is locked, or cannot be.
         """
+        check_system()
         if not folder.absolute().parent.is_dir():
             raise FileError(f"the folder {folder.parent} does not exist; make it first")
         path = folder / LOCK_FILE
@@ -201,7 +226,7 @@ class FolderLock:
         except OSError as error:
             raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            flock(file)
             if not os.path.samestat(os.fstat(file), os.stat(path)):  # whoever had it has abandoned it
                 raise FileNotFoundError
         except OSError:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.planning.sampling_loss import SamplingLoss, describe_loss, sampling_loss
-from assocpriv.promise.breaches import highest_posterior
+from assocpriv.promise.breaches import epsilon, highest_posterior
 from assocpriv.promise.errors import counted
 from assocpriv.show.figures import chance_up, fields, plain
 from assocpriv.show.record import Column, Facts, Part, Record, Say, Table
@@ -153,12 +153,13 @@ def sent(done: "SentReport", url: str) -> Record:
 
 
 def _report(done: "DeviceReport | SentReport", about: dict[str, Any], said: str, place: Any) -> Record:
-    content = about | fields(done, "new spent left amplification")
+    cost = None if done.amplification is None else epsilon(done.amplification)
+    content = about | fields(done, "new spent left amplification") | {"epsilon": cost}
     made = "a new report" if done.new else "the report made before"
     parts: list[Part] = [
         Say(f"{made}, {{report_bytes:#byte}}, {said}", {"place": place}),
         "of plan {plan_id:id} this device has made {spent:#report}; left: {left:#}",
-        *["all that this device told has γ ≤ {amplification:up}"] * (done.amplification is not None),
+        *["all that this device told has γ ≤ {amplification:up}, ε ≤ {epsilon:up}"] * (done.amplification is not None),
         *["{unbounded}"] * (content["unbounded"] is not None),
     ]
     return Record(content, parts)

@@ -12,6 +12,7 @@ from debian_packages import program
 from javascript import CLIENT, run
 
 VECTORS = CLIENT.parents[1] / "tests" / "vectors"
+BUNDLE = CLIENT.parents[1] / "assocpriv" / "pages" / "bundle"
 SOURCES = sorted((CLIENT / "src").rglob("*.js"))
 _IMPORT = re.compile(
     r"""^(?:import|export)\b[^;"]*?from "([^"]+)";|^import "([^"]+)";|\bimport\("([^"]+)"\)""", re.MULTILINE
@@ -47,6 +48,29 @@ def test_chromium_agrees_with_the_vectors():
     tools = javascript.tools()
     done = run(javascript.node(), tools / "test/chromium.js", env=os.environ | {"CHROMIUM": chromium})
     assert done.stdout.count("\nok: ") + done.stdout.startswith("ok: ") >= 3
+
+
+def test_the_package_has_what_the_sources_make(tmp_path):
+    """Script, integrity and types in the Python package are those that the pinned tools make; the types hold."""
+    tools = javascript.tools()
+    run(javascript.node(), tools / "tools/bundle.js", tmp_path)
+    for path in tmp_path.iterdir():
+        assert (BUNDLE / path.name).read_bytes() == path.read_bytes(), f"{path.name}: run npm run bundle in clients/js"
+    (tmp_path / "use.ts").write_text(
+        'import { Collector, sendRecord, openLedger } from "assocpriv";\n'
+        'const collector = new Collector("https://shop.example", { patienceSeconds: 10 });\n'
+        "const sending = async () => {\n"
+        '  const sent = await sendRecord([], { collector, ledger: await openLedger(), occasion: "1" });\n'
+        "  // @ts-expect-error a text\n  const state: number = sent.state;\n};\n"
+    )
+    given = ["--strict", "--noEmit", "--target", "es2022", "--moduleResolution", "bundler", "--module", "esnext"]
+    run(
+        javascript.node(),
+        tools / "node_modules/typescript/bin/tsc",
+        *given,
+        BUNDLE / "assocpriv.d.ts",
+        tmp_path / "use.ts",
+    )
 
 
 def test_one_file_is_small_and_pinned():

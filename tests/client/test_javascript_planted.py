@@ -30,7 +30,8 @@ ALL = (*VECTORS, LAWS, AUDIT)
 ONE_REPORT = "an occasion has one report, whatever is asked at once and whatever the record is by then"
 LIMIT = "a limit holds for all reports together, and takes no plan whose γ does not cover all"
 WRITTEN = "what cannot be written is not handed out, and whatever is no ledger is left alone"
-LEDGER = (ONE_REPORT, LIMIT, WRITTEN)  # tests of ledger-file.test.js
+REPUBLISHED = "a plan that is published again gets no report without a limit, and none of an occasion that is answered"
+LEDGER = (ONE_REPORT, LIMIT, WRITTEN, REPUBLISHED)  # tests of ledger-file.test.js
 ITEM = 3
 
 
@@ -104,8 +105,12 @@ FAULTS = (
           "Math.floor(Math.abs(sum) / 2 ** 24)", (GUIDED,)),
     Fault("a report sent again is made anew", "device/ledger.js", "      if (found === undefined) return this.#made(",
           "      if (found !== null) return this.#made(", (ONE_REPORT,)),
-    Fault("no limit over all reports", "device/ledger.js", "    return this.#limit === null || (product",
-          "    return this.#limit !== undefined || (product", (LIMIT,)),
+    Fault("no limit over all reports", "device/budget.js", "product !== null && isLess(product, limit)",
+          "product !== null", (LIMIT,)),
+    Fault("a second plan for an occasion", "device/budget.js", "if (answered !== undefined) {", "if (answered === plan.id) {",
+          (REPUBLISHED,)),
+    Fault("another plan without a limit", "device/budget.js", "every(({ planId }) => planId === plan.id)", "every(() => true)",
+          (REPUBLISHED,)),
     Fault("a report is handed out and not written", "device/ledger.js", "        return added;\n", "        return null;\n",
           (ONE_REPORT, WRITTEN)),
 )  # fmt: skip

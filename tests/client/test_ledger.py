@@ -38,7 +38,8 @@ from assocpriv.cli.main import main
 from assocpriv.client import ledger as ledger_module
 from assocpriv.client import ledger_file
 from assocpriv.client.baskets import Randomizer
-from assocpriv.client.ledger import Ledger, LedgerBook, hash_occasion, multiply, parse_record
+from assocpriv.client.ledger import Ledger, LedgerBook, hash_occasion, parse_record
+from assocpriv.client.ledger_book import multiply
 from assocpriv.client.ledger_file import (
     FIRST_HEADER,
     HEADER,
@@ -89,9 +90,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "ledger.bin"
 
 
-def tell(path: Path, *occasions: str, plan: Plan = PLAN) -> list[bytes]:
+def tell(path: Path, *occasions: str, plan: Plan = PLAN, limit: Breach | None = None) -> list[bytes]:
     """Open a ledger, report on occasions, close it."""
-    with Ledger.open(path, wait_seconds=0) as ledger:
+    with Ledger.open(path, limit=limit, wait_seconds=0) as ledger:
         return [ledger.report(BASKET, plan, occasion=occasion, entropy=ENTROPY) for occasion in occasions]
 
 
@@ -111,15 +112,36 @@ def test_a_retry_returns_the_same_bytes(path: Path) -> None:
 
 
 def test_the_budget_is_kept(path: Path) -> None:
-    """After as many occasions as the plan allows a further one is refused; retries and other plans go on."""
+    """After as many occasions as the plan allows a further one is refused; retries go on."""
     made = tell(path, "w1", "w2", "w3")
     with Ledger.open(path) as ledger:
         with pytest.raises(BudgetError, match=f"made 3 of the 3 reports that plan {PLAN.plan_id[:12]} allows a person"):
             ledger.report(BASKET, PLAN, occasion="w4", entropy=ENTROPY)
         assert (ledger.spent(PLAN), ledger.left(PLAN)) == (3, 0)
-        assert ledger.report(BASKET, OTHER, occasion="w1", entropy=ENTROPY) not in made
-        assert (ledger.spent(OTHER), ledger.left(OTHER)) == (1, BUDGET - 1)
     assert tell(path, "w3", "w2", "w1") == made[::-1]
+
+
+def test_a_republished_plan_gets_nothing(path: Path) -> None:
+    """A device is asked about one occasion under three plans: one report; what else it tells costs a limit, in ε."""
+    plans = [replace(fixed_plan(2, 1, 1, 1, shares=[1, 18]), catalogue=Catalogue([f"{k}a", f"{k}b"])) for k in range(3)]
+    for k, plan in enumerate(plans):
+        with Ledger.open(path) as ledger:
+            before = path.read_bytes()
+            if not k:
+                ledger.report([], plan, occasion="2026-W47", entropy=ENTROPY)
+                continue
+            with pytest.raises(BudgetError, match="an occasion is answered once, whatever the plan"):
+                ledger.report([], plan, occasion="2026-W47", entropy=ENTROPY)
+            with pytest.raises(BudgetError, match=r"no other without a limit; a limit of epsilon 5\.79"):
+                ledger.has(plan, "2026-W48")
+            assert (ledger.left(plan), ledger.amplification, path.read_bytes()) == (0, 18, before)
+    with Ledger.open(path, limit=ap.Epsilon("5.79")) as ledger:
+        with pytest.raises(BudgetError, match="an occasion is answered once"):
+            ledger.report([], plans[1], occasion="2026-W47", entropy=ENTROPY)
+        ledger.report([], plans[1], occasion="2026-W48", entropy=ENTROPY)
+        assert ledger.amplification == 18**2
+        with pytest.raises(BudgetError, match="would reach the limit"):
+            ledger.report([], plans[2], occasion="2026-W49", entropy=ENTROPY)
 
 
 def test_plans_of_one_report_allow_one(path: Path) -> None:
@@ -134,7 +156,7 @@ def test_a_report_is_the_clients(path: Path) -> None:
     """From the same words the ledger makes the report that the client makes, along the plan's view."""
     rules = Names(others="drop", parents=(("brie", "eggs"), ("stout", "milk")))
     for plan in (replace(NAMED, names=rules), replace(fixed_plan(5, 2, 2, 3), catalogue=NAMED.catalogue, names=rules)):
-        with Ledger.open(path) as ledger:
+        with Ledger.open(path.with_name(plan.plan_id)) as ledger:
             found = ledger.report(["stout", "nothing", "eggs"], plan, occasion="now", entropy=SeededEntropy(5))
         transaction = transaction_of(["milk", "eggs"], plan)
         assert found == Randomizer(plan).randomize(transaction, entropy=SeededEntropy(5))
@@ -152,12 +174,12 @@ def test_a_limit_counts_all_plans(path: Path) -> None:
         target = path.with_name(f"{limit.numerator}-{limit.denominator}")
         with Ledger.open(target, limit=Breach(1 / (1 + limit), Fraction(1, 2))) as ledger:
             ledger.report(["1"], plan, occasion="a", entropy=ENTROPY)
-            ledger.report(["1"], other, occasion="a", entropy=ENTROPY)
+            ledger.report(["1"], other, occasion="b", entropy=ENTROPY)
             left = [ledger.left(each) for each in (plan, other)]
             done = []
             for each in (other, plan):
                 try:
-                    ledger.report(["1"], each, occasion="b", entropy=ENTROPY)
+                    ledger.report(["1"], each, occasion=each.plan_id, entropy=ENTROPY)
                 except BudgetError as error:
                     done.append("refused" if "would reach the limit" in str(error) else str(error))
                 else:
@@ -1050,7 +1072,7 @@ def test_the_command_reports(plan_path: Path) -> None:
     gamma = f"{NAMED.amplification.numerator}/{NAMED.amplification.denominator}"
     assert first == {
         "plan_id": NAMED.plan_id, "new": True, "report_bytes": len(sent), "spent": 1, "left": 2,
-        "amplification": gamma, "unbounded": None,
+        "amplification": gamma, "epsilon": ap.epsilon(NAMED.amplification), "unbounded": None,
     }  # fmt: skip
     assert "exists already" in report(plan_path, occasion="w2").stderr
     again = json.loads(report(plan_path, "--json", "--force", basket="").stdout)

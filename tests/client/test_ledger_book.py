@@ -3,7 +3,10 @@
 import json
 import os
 import threading
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +17,17 @@ from naive import fixed_plan
 import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.client import ledger_file
-from assocpriv.client.ledger_book import ToldPlan
+from assocpriv.client.ledger import make_report
+from assocpriv.client.ledger_book import LedgerBook, ToldPlan, check_further
 from assocpriv.promise.entropy import SystemEntropy
-from assocpriv.promise.errors import FileError, PlanError
+from assocpriv.promise.errors import BudgetError, FileError, PlanError
 from assocpriv.show import collections, text
+from assocpriv.simulation.enumeration import distribution
 from tests.client.test_ledger import CLEAR, NAMED, OTHER, PLAN, RECORD, tell
 from tests.vectors import device_decoder as decoder
 from tests.vectors import make_devices
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "devices.json").read_text(encoding="ascii"))["told"]
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "devices.json").read_text(encoding="ascii"))
 OCCASION = "occasion-777"
 
 
@@ -32,10 +37,10 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "ledger.bin"
 
 
-@pytest.mark.parametrize("name", VECTORS)
+@pytest.mark.parametrize("name", VECTORS["told"])
 def test_package_and_second_reader_tell_alike(name: str) -> None:
     """Figures are those of the second reader, exactly; logarithms and lines those of the file."""
-    case = VECTORS[name]
+    case = VECTORS["told"][name]
     reports = [(plan, gamma) for plan, gamma, times in case["reports"] for _ in range(times)]
     shown = collections.told(make_devices.told_by(reports, case["limit"]))
     assert shown.to_json() == case["told"]
@@ -43,10 +48,49 @@ def test_package_and_second_reader_tell_alike(name: str) -> None:
     assert case["told"].items() >= decoder.tell(reports, case["limit"]).items()
 
 
+@pytest.mark.parametrize("name", VECTORS["asked"])
+def test_package_and_second_reader_decide_alike(name: str) -> None:
+    """What a device is asked is answered again, anew or not at all as the second reader says, in the file's words."""
+    case = VECTORS["asked"][name]
+    given = [case[each] for each in ("reports", "asked", "limit")]
+    assert make_devices.decided(make_devices.book_of(given[0]), *given[1:]) == case["found"]
+    assert make_devices.asking(decoder, *given) == case
+
+
+def largest_ratio(plan: Any) -> Fraction:
+    """Return how much likelier one basket makes a report than another does, at most, as enumerated."""
+
+    def law(items: list[str]) -> dict[bytes, Fraction]:
+        return distribution(lambda entropy: make_report(items, plan, entropy=entropy))
+
+    laws = [law([]), *(law([str(item)]) for item in range(len(plan.catalogue)))]
+    return max(one[report] / other[report] for one in laws for other in laws for report in one)
+
+
+@pytest.mark.parametrize(("limit", "most"), [(None, 9), (ap.Breach("1/10", "1/2"), Fraction(15, 2))])
+def test_whatever_is_asked_the_promise_holds(limit: ap.Breach | None, most: Fraction) -> None:
+    """Whichever plans are asked: the enumerated laws of all reports multiply to the first's γ^R, or below the limit."""
+    plans = [replace(fixed_plan(n, 1, 1, 1, shares=shares), reports_per_person=times)
+             for n, shares, times in ((2, [1, 3], 2), (3, [1, 2], 1), (4, [2, 5], 2))]  # fmt: skip
+    ratios, largest = [largest_ratio(plan) for plan in plans], Fraction(1)
+    for asked in product(product(range(3), range(3)), repeat=3):
+        book, told = LedgerBook(), Fraction(1)
+        for which, occasion in asked:
+            plan, name = plans[which], bytes([occasion]) * 32
+            with suppress(BudgetError):
+                check_further(book, plan, name, limit)
+                book.add(ledger_file.Entry(book.count + 1, plan.plan_id, name, plan.amplification, b"report"))
+                told *= ratios[which]
+        first = plans[asked[0][0]]
+        assert told < limit.amplification_limit if limit else told <= ratios[asked[0][0]] ** first.reports_per_person
+        largest = max(largest, told)
+    assert largest == most
+
+
 def test_what_was_told_is_the_product_over_all_plans(path: Path) -> None:
     """Two plans, three reports: as many of each, γ multiplied; an open ledger says the same."""
     tell(path, "w1", "w2")
-    tell(path, "w1", plan=OTHER)
+    tell(path, "w3", plan=OTHER, limit=ap.Breach("1e-9", "1/2"))
     gamma = PLAN.amplification**2 * OTHER.amplification
     found = ap.told(path, limit=ap.Breach("1e-9", "1/2"))
     assert found.plans == (
@@ -85,8 +129,7 @@ def test_what_lies_outside_is_noted(path: Path) -> None:
     with ap.Ledger.open(path, limit=ap.Breach("1e-9", "1/2")) as ledger:
         assert ledger.left(PLAN) == 0
         with pytest.raises(PlanError, match="comes after a report that told what lies outside γ"):
-            ledger.report(["1"], PLAN, occasion="w1", entropy=SystemEntropy())
-    tell(path, "w1")
+            ledger.report(["1"], PLAN, occasion="w2", entropy=SystemEntropy())
 
 
 def test_reading_changes_nothing(path: Path) -> None:

@@ -49,6 +49,6 @@ def test_devices_answer_plans(tmp_path: Path) -> None:
     with listening(GUIDED, tmp_path / "guided") as url:
         (tmp_path / "guidance.json").rename(tmp_path / "guided" / "guidance.json")
         values = {"a": "x", "b": "z", "c": "no"}
-        assert send_report(values, url, ledger=tmp_path / "l", occasion="w").state == "sent"
-        assert send_unsent(url, ledger=tmp_path / "l").sent == 0
+        assert send_report(values, url, ledger=tmp_path / "g", occasion="w").state == "sent"
+        assert send_unsent(url, ledger=tmp_path / "g").sent == 0
     assert [len(ap.read_reports(tmp_path / name)) for name in ("baskets", "guided")] == [1, 1]

@@ -1,8 +1,11 @@
 """A page of Chromium and a collector elsewhere: the client in JavaScript, from a basket to what is stored."""
 
+import hashlib
+import json
 import os
 import socket
 import subprocess
+from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +14,11 @@ from debian_packages import program
 from naive import small_plan
 from running_collector import Collector, Forks
 
+import assocpriv as ap
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.catalogue import Catalogue
 
+BUNDLE = Path(ap.__file__).parent / "pages" / "bundle"
 EXAMPLES = Path(__file__).parents[2] / "examples" / "javascript"
 PLAN = replace(small_plan("none", 4, 2, 2), catalogue=Catalogue(["milk", "bread", "tea", "eggs"]), reports_per_person=3)
 
@@ -23,6 +28,22 @@ def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
+
+
+def test_the_client_is_handed_out(collector: Collector) -> None:
+    """Script and types as the package has them, to be kept for ever, for any site, under a digest; no other."""
+    told = json.loads(collector.ask("GET", "/client")[2])
+    for name in ("script", "types"):
+        status, headers, content = collector.ask("GET", told[name])
+        assert (status, content) == (200, (BUNDLE / Path(told[name]).name).read_bytes())
+        assert headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert (headers["access-control-allow-origin"], headers["content-type"][:15]) == ("*", "text/javascript")
+    script = collector.ask("GET", told["script"])[2]
+    assert told["integrity"] == f"sha384-{b64encode(hashlib.sha384(script).digest()).decode()}"
+    for path in ("/client/0000000000000000/assocpriv.min.js", "/client/", f"{told['script']}.integrity"):
+        status, headers, _ = collector.ask("GET", path)
+        assert status == 404
+        assert "cache-control" not in headers
 
 
 def test_from_a_page_to_a_collector(forks: Forks, tmp_path: Path) -> None:
@@ -57,7 +78,7 @@ def test_the_examples_send(forks: Forks, tmp_path: Path) -> None:
         shop = javascript.run(
             javascript.node(), page, str(port), url, PLAN.plan_id, env=os.environ | {"CHROMIUM": chromium}
         )
-        assert [line[:4] for line in shop.stdout.splitlines()] == ["ok: "] * 3, shop.stdout
+        assert [line[:4] for line in shop.stdout.splitlines()] == ["ok: "] * 7, shop.stdout
         command = [javascript.node(), "till.mjs", url, PLAN.plan_id, "4711", "milk", "tea"]
         said = [javascript.run(*command, folder=tmp_path).stdout for _ in range(2)]
         assert said == ["sent\n", "sent before\n"]
@@ -75,4 +96,4 @@ def test_the_examples_send(forks: Forks, tmp_path: Path) -> None:
             assert (wrong.returncode, wrong.stdout, wrong.stderr[: len(line)]) == (status, "", line)
             assert wrong.stderr.count("\n") == 1
             assert "canary" not in wrong.stderr
-        assert collector.reports() == 2
+        assert collector.reports() == 4

@@ -68,7 +68,7 @@ def test_devices() -> None:
     made = DeviceReport(PLAN, True, 1, 0, Fraction(37, 2))
     assert check(collections.device(made, Path("r.bin"))).splitlines()[1:] == [
         f"of plan {PLAN.plan_id[:16]}… this device has made 1 report; left: 0",
-        "all that this device told has γ ≤ 18.5",
+        "all that this device told has γ ≤ 18.5, ε ≤ 2.91778",
     ]
     sent = SentReport("sent before", PLAN.plan_id, 2, False, 1, 3, None, "no γ is stated")
     said = check(collections.sent(sent, "https://shop.example"))

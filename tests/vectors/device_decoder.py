@@ -107,6 +107,29 @@ def product(gammas):
     return found
 
 
+def left(reports, asked, limit):
+    """Return how many further reports a device can make under a plan, after reports given as plan, occasion and γ."""
+    gammas, plans = [gamma for _, _, gamma in reports], [plan for plan, _, _ in reports]
+    further = asked["reports_per_person"] - plans.count(asked["plan"])
+    if limit is None:
+        return max(further, 0) if set(plans) <= {asked["plan"]} else 0
+    if any(text == "none" or text.endswith("+") for text in [*gammas, asked["gamma"]]):
+        return 0
+    low, high = Fraction(limit["prior"]), Fraction(limit["posterior"])
+    most, found = high * (1 - low) / (low * (1 - high)), 0
+    while found < further and product([*gammas, *[asked["gamma"]] * (found + 1)]) < most:
+        found += 1
+    return found
+
+
+def answer(reports, asked, limit):
+    """Return what a device that is asked for a report does: again the one it made, a new one, or none."""
+    if any([plan, occasion] == [asked["plan"], asked["occasion"]] for plan, occasion, _ in reports):
+        return "again"
+    answered = any(occasion == asked["occasion"] for _, occasion, _ in reports)
+    return "refuse" if answered or not left(reports, asked, limit) else "new"
+
+
 def written(fraction):
     """Write a fraction as a/b."""
     return None if fraction is None else f"{fraction.numerator}/{fraction.denominator}"

@@ -1,4 +1,4 @@
-"""Make tests/vectors/devices.json: ledgers of both versions, good and bad, byte by byte; what reports can have told.
+"""Make tests/vectors/devices.json: ledgers of both versions, good and bad, byte by byte; what was told, what may be.
 
 PYTHONPATH=. python tests/vectors/make_devices.py
 """
@@ -6,13 +6,16 @@ PYTHONPATH=. python tests/vectors/make_devices.py
 import hashlib
 import json
 import struct
+from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from assocpriv.client.ledger_book import LedgerBook, Told
+from assocpriv.client.ledger_book import LedgerBook, Told, check_further, left
 from assocpriv.client.ledger_file import parse_ledger
-from assocpriv.promise.breaches import Breach
+from assocpriv.promise.breaches import Breach, Epsilon
+from assocpriv.promise.errors import PlanError
 from assocpriv.show import collections, text
 
 MARK = b"\xa7on disk"
@@ -90,11 +93,91 @@ def tellings() -> dict[str, tuple[list[tuple[str, str]], dict[str, str] | None]]
 
 def told_by(reports: list[tuple[str, str]], limit: dict[str, str] | None) -> Told:
     """Return what the package makes of a ledger of these reports."""
-    made = [told(bytes.fromhex(plan), bytes(32), IDS[0], b"one", gamma.encode()) for plan, gamma in reports]
-    content = b"".join(framed(place, b"\1" + each) for place, each in enumerate(made, 1))
-    book = LedgerBook()
-    assert all(list(map(book.add, parse_ledger(HEADERS[2] + content)[0])))
-    return book.told(limit and Breach(limit["prior"], limit["posterior"]))
+    return book_of([(plan, 0, gamma) for plan, gamma in reports]).told(limit and Breach(**limit))
+
+
+def book_of(reports: list[tuple[str, int, str]]) -> LedgerBook:
+    """Return what a ledger of these reports holds, each given as plan, occasion and γ."""
+    book, content = LedgerBook(), HEADERS[2]
+    for place, (plan, occasion, gamma) in enumerate(reports, 1):
+        made = told(bytes.fromhex(plan), bytes([occasion]) * 32, IDS[0], b"one", gamma.encode())
+        content += framed(place, b"\1" + made)
+    assert all(list(map(book.add, parse_ledger(content)[0])))
+    return book
+
+
+def askings() -> dict[str, tuple[list[tuple[str, int, str]], dict[str, Any], dict[str, str] | None]]:
+    """Return what a device is asked by name: the reports that it made, a report under a plan, a limit or none.
+
+    A limit is that of 5% and 50% or an ε; 49 is what γ stays below where 2% becomes 50%.
+    """
+    a, b, c = ("a1" * 32, "b2" * 32, "c3" * 32)
+
+    def asked(plan: str, occasion: int, gamma: str = "19/3", reports: int = 1) -> dict[str, Any]:
+        return {"plan": plan, "occasion": occasion, "gamma": gamma, "reports_per_person": reports}
+
+    one, wide = [(a, 1, "19/3")], {"prior": "1/100", "posterior": "9/10"}
+    limit = {"prior": "1/50", "posterior": "1/2"}
+    return {
+        "first": ([], asked(a, 1), None), "again": (one, asked(a, 1), None), "spent": (one, asked(a, 2), None),
+        "first of three": ([], asked(a, 1, reports=3), None), "second of three": (one, asked(a, 2, reports=3), None),
+        "republished, same occasion": (one, asked(b, 1), None),
+        "republished, same occasion, limit": (one, asked(b, 1), wide),
+        "republished, other occasion": (one, asked(b, 2), None),
+        "republished, of more reports": (one, asked(b, 2, "3/1", 9), None),
+        "republished, limit": (one, asked(b, 2), wide),
+        "republished, limit reached": (one, asked(b, 2, "147/19"), limit),
+        "republished, below the limit": (one, asked(b, 2, "146/19", 2), limit),
+        "again after another": ([*one, (b, 2, "7/1")], asked(b, 2), None),
+        "first after another": ([*one, (b, 2, "7/1")], asked(a, 3, reports=3), None),
+        "first after another, limit": ([*one, (b, 2, "7/1")], asked(a, 3, reports=3), wide),
+        "one occasion under two plans": ([*one, (b, 1, "7/1")], asked(b, 1), None),
+        "third plan of one occasion": ([*one, (b, 1, "7/1")], asked(c, 1), wide),
+        "alone beyond the limit": ([], asked(a, 1, "49/1"), limit),
+        "no gamma": ([], asked(a, 1, "none"), None), "no gamma, limit": ([], asked(a, 1, "none"), wide),
+        "no gamma again": ([(a, 1, "none")], asked(a, 2, "none", 2), None),
+        "after no gamma": ([(a, 1, "none")], asked(b, 2), None),
+        "after no gamma, limit": ([(a, 1, "none")], asked(b, 2), wide),
+        "outside": ([], asked(a, 1, "5/1+"), None), "outside, limit": ([], asked(a, 1, "5/1+"), wide),
+        "outside second": (one, asked(b, 2, "5/1+"), None), "after outside": ([(a, 1, "5/1+")], asked(b, 2), None),
+        "nothing told": ([(a, 1, "1/1")], asked(b, 2, "1/1"), None),
+        "wide": ([(a, 1, f"{10**20}/1")], asked(b, 2, "2000/1"), None),
+        "too wide": ([(a, 1, f"{10**20}/1")], asked(b, 2, f"{10**4}/1"), None),
+        "an epsilon": (one, asked(b, 2, "361/57"), {"epsilon": "3.7"}),
+        "an epsilon of more digits": (one, asked(b, 2), {"epsilon": "3.69165"}),
+        "an epsilon reached": (one, asked(b, 2), {"epsilon": "3.69"}),
+    }  # fmt: skip
+
+
+def promised(limit: dict[str, str] | None) -> Breach | None:
+    """Return the promise of a limit, which is given as beliefs or as ε."""
+    return limit and (Epsilon(**limit) if "epsilon" in limit else Breach(**limit))
+
+
+def decided(book: LedgerBook, asked: dict[str, Any], limit: dict[str, str] | None) -> dict[str, Any]:
+    """Return what the package decides: ``answer``, how many further reports of the plan are ``left``, what is said."""
+    gamma = None if asked["gamma"] == "none" else Fraction(asked["gamma"].rstrip("+"))
+    outside = "column class, as it is" if "+" in asked["gamma"] else ""
+    plan: Any = SimpleNamespace(plan_id=asked["plan"], amplification=gamma, uncovered_secret=outside,
+                                reports_per_person=asked["reports_per_person"])  # fmt: skip
+    promise = promised(limit)
+    occasion, said = bytes([asked["occasion"]]) * 32, None
+    found = "again" if book.find(asked["plan"], occasion) else "new"
+    try:
+        if found == "new":
+            check_further(book, plan, occasion, promise)
+    except PlanError as refusal:
+        found, said = "refuse", str(refusal)
+    return {"answer": found, "left": left(book, plan, promise), "said": said}
+
+
+def asking(reader: Any, reports: list[Any], asked: dict[str, Any], limit: dict[str, str] | None) -> dict[str, Any]:
+    """Return one case of what was asked: the second reader's decision, the package's words and its ε of a limit."""
+    most = promised(limit)
+    promise = most and {"prior": str(most.prior), "posterior": str(most.posterior)}
+    found = {"answer": reader.answer(reports, asked, promise), "left": reader.left(reports, asked, promise)}
+    said = decided(book_of(reports), asked, limit)["said"]
+    return {"reports": reports, "asked": asked, "limit": limit, "found": found | {"said": said}}
 
 
 def make_all(reader: Any) -> dict[str, Any]:
@@ -113,6 +196,7 @@ def make_all(reader: Any) -> dict[str, Any]:
         "ledgers": {name: {"bytes": content.hex(), "found": outcome(reader.read_ledger, content)}
                     for name, content in ledgers().items()},
         "told": {name: telling(reader, *case) for name, case in tellings().items()},
+        "asked": {name: asking(reader, *case) for name, case in askings().items()},
     }  # fmt: skip
 
 

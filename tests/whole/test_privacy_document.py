@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assocpriv.planning.baskets import VERDICTS
-from assocpriv.promise.breaches import Breach, epsilon, highest_posterior
+from assocpriv.promise.breaches import Breach, Epsilon, epsilon, highest_posterior
 from assocpriv.show.figures import chance_up
 
 ROOT = Path(__file__).parents[2]
@@ -62,6 +62,12 @@ def test_figures_in_sentences() -> None:
             Fraction(1, 20), limit
         )
         == Fraction(1, 2),
+        "three 19³, and 99.7%": Fraction("0.9972") < highest_posterior(Fraction(1, 20), limit**3) < Fraction("0.9973"),
+        "A limit of ε = 5.89 lets two plans of 5% → 50% in": limit**2 < Epsilon("5.89").amplification_limit,
+        "under ε = ln 2, 1 in 2 comes to 2 in 3 at most": highest_posterior(
+            Fraction(1, 2), Epsilon("ln 2").amplification_limit
+        )
+        == Fraction(2, 3),
         "shows six promises": len(VERDICTS) == 6,
     }.items():
         assert said in text.replace("> ", "")

@@ -123,7 +123,7 @@ def test_a_limit_refuses_a_kind_that_states_none(tmp_path: Path) -> None:
     """Without γ no limit can hold; without a limit the report is made, and from then on no product is known."""
     with Ledger.open(tmp_path / "limited", limit=PROMISE) as ledger:
         assert ledger.left(AVERAGE) == 0
-        with pytest.raises(PlanError, match="states no γ, so no limit for a device"):
+        with pytest.raises(PlanError, match="states no γ, so no limit for this device"):
             ledger.report(["yes"], AVERAGE, occasion="w0", entropy=SeededEntropy(0))
         assert ledger.amplification == 1
     with Ledger.open(tmp_path / "free") as ledger:
@@ -134,7 +134,7 @@ def test_a_limit_refuses_a_kind_that_states_none(tmp_path: Path) -> None:
         assert ledger.report(["no"], AVERAGE, occasion="w0", entropy=SeededEntropy(1)) == sent
         assert ledger.left(PLAN) == 0
         with pytest.raises(PlanError, match="after a report whose plan states no γ"):
-            ledger.report(["yes"], PLAN, occasion="w0", entropy=SeededEntropy(0))
+            ledger.report(["yes"], PLAN, occasion="w1", entropy=SeededEntropy(0))
 
 
 def test_reports_are_kept_and_checked(tmp_path: Path) -> None:

@@ -284,6 +284,8 @@ async function begin() {
   planText = await (await ask("/plan")).text();
   plan = await loadPlan(planText);
   ledger = await openLedger({ name: LEDGER });
+  // somebody who answered another demonstration at this address is asked no more: play somebody else
+  if ((await ledger.told()).plans.some(({ planId }) => planId !== plan.id)) return startAgain();
   // of an occasion that has a report that one comes back, whatever the basket
   if (await ledger.has(plan, OCCASION)) submission = await ledger.submit(plan, OCCASION, []);
   element("search").addEventListener("input", listItems);

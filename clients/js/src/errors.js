@@ -3,8 +3,22 @@
  * @module
  */
 
+/** Codes of what may go away by itself, of a collector and of guidance; after any other one the same call fails again. */
+const PASSING = ["no-answer", "slow", "full", "busy", "stopping", "quota", "no-guidance", "level"];
+
 /** Any refusal of this package. */
 export class AssocprivError extends Error {
+  /** @param {string} message @param {string} [code] a word for programs: docs/embed-a-client.md has a table */
+  constructor(message, code = "") {
+    super(message);
+    this.code = code;
+  }
+
+  /** Whether the same call will fail again; else call it again later, or `sendWaiting` on another visit. */
+  get isFinal() {
+    return !PASSING.includes(this.code);
+  }
+
   get name() {
     return /** @type {typeof AssocprivError} */ (this.constructor).errorName;
   }
@@ -20,6 +34,11 @@ export class PlanError extends AssocprivError {
 
 /** Guidance that asks for more than this device lets go: the record can wait for a lower level. */
 export class LevelError extends PlanError {
+  /** @param {string} message */
+  constructor(message) {
+    super(message, "level");
+  }
+
   static errorName = "LevelError";
 }
 

@@ -1,6 +1,7 @@
 /**
  * The example of a shop's page in Chromium: node test/example-chromium.js PORT URL ID, a page from 127.0.0.1:PORT, and the
- * collector at URL, which allows it and has the plan ID, in place of the one that the example names.
+ * collector at URL, which allows it and has the plan ID, in place of the one that the example names. The page comes with
+ * the header lines of its document, and runs the script that the Python package has.
  * @module
  */
 
@@ -10,47 +11,117 @@ import { readFileSync } from "node:fs";
 import { runChecks, withPage } from "./page.js";
 
 const [port, url, planId] = process.argv.slice(2);
-const PAGE = readFileSync(new URL("../../../examples/javascript/shop.html", import.meta.url), "utf8")
-  .replaceAll("/assocpriv.min.js", "/clients/js/src/index.js")
-  .replace(/, "integrity": \{[^}]*\}/, "")
-  .replace("ID-OF-THE-PLAN", planId)
-  .replace("https://collect.example", url);
+const HOME = `http://127.0.0.1:${port}/shop.html`;
+const read = (path) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
+const filledIn = (text, id) => text
+  .replace("https://collect.example", url)
+  .replace("ID-OF-THE-PLAN", id)
+  .replace("patienceSeconds: 10", "patienceSeconds: 1");
+const block = /```text\n(Content-Security[^`]+)```/.exec(read("docs/embed-a-client.md"))?.[1] ?? "";
+const policy = Object.fromEntries(filledIn(block, "").trim().split("\n").map((line) => line.split(/: (.*)/, 2)));
+const page = (type, path, id = planId) => ({ headers: { ...policy, "content-type": type }, text: filledIn(read(path), id) });
+const SITE = {
+  "/shop.html": page("text/html", "examples/javascript/shop.html"),
+  "/shop.js": page("text/javascript", "examples/javascript/shop.js"),
+  "/assocpriv.min.js": page("text/javascript", "assocpriv/pages/bundle/assocpriv.min.js"),
+};
+const LATER = "That did not work now. You may press again later.";
 
-async function saidBy(page) {
-  const told = page.locator("#told").filter({ hasText: /^(?!Sending)./ });
+async function pressed(shop) {
+  await shop.getByRole("button", { name: "Send" }).click();
+  const told = shop.locator("#told").filter({ hasText: /^(?!Sending)./ });
   await told.waitFor();
   return told.textContent();
 }
 
+/** Open the page in a browser that knows nothing, and return it with what its console says. */
+async function opened(shop) {
+  const fresh = await (await shop.context().browser().newContext()).newPage();
+  const said = [];
+  fresh.on("console", (message) => said.push({ type: message.type(), text: message.text() }));
+  await fresh.goto(HOME);
+  return { fresh, said };
+}
+
 const CHECKS = {
-  "a shop's page sends one report, however often its button is pressed": async (page) => {
-    await page.setContent(PAGE); // a page that a test makes up is no page of this machine to Chromium, and may not ask it
-    const button = page.getByRole("button");
-    await button.click();
-    assert.equal(await saidBy(page), "Thank you.");
-    await button.click();
-    assert.equal(await saidBy(page), "You have answered already. Thank you.");
+  "a shop's page sends one report, however often its button is pressed, and nothing is red": async (shop) => {
+    const { fresh, said } = await opened(shop);
+    assert.equal(await pressed(fresh), "Thank you.");
+    assert.equal(await pressed(fresh), "You have answered already. Thank you.");
+    await fresh.reload();
+    assert.equal(await pressed(fresh), "You have answered already. Thank you.");
+    assert.deepEqual(said, []);
   },
 
-  "where nothing can be kept a person is told, and no item": async (page) => {
-    await page.reload(); // import maps stay
-    const said = page.waitForEvent("console", (message) => message.type() === "warning");
-    await page.evaluate(() => Object.defineProperty(globalThis, "indexedDB", { value: undefined }));
-    await page.setContent(PAGE);
-    await page.getByRole("button").click();
-    assert.equal(await saidBy(page), "That did not work now. You may press again later.");
-    const text = (await said).text();
-    assert.match(text, /^cannot open the ledger assocpriv/);
+  "what could not be sent is sent on the next visit": async (shop) => {
+    const { fresh, said } = await opened(shop);
+    await fresh.route("**/reports", (route) => route.abort());
+    assert.equal(await pressed(fresh), LATER);
+    assert.match(said.findLast(({ type }) => type === "warning").text, /^no-answer .*waits in the ledger/);
+    await fresh.unroute("**/reports");
+    const sent = fresh.waitForResponse((response) => response.url().endsWith("/reports"));
+    await fresh.reload();
+    assert.deepEqual(await (await sent).json(), { accepted: 1, duplicates: 0 });
+    const asked = [];
+    fresh.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await fresh.reload();
+    await fresh.waitForTimeout(300);
+    assert.deepEqual(asked.sort(), ["/assocpriv.min.js", "/shop.html", "/shop.js"]); // nothing waits: nobody is asked
+  },
+
+  "who says no is not asked again, and nothing is kept or sent": async (shop) => {
+    const { fresh } = await opened(shop);
+    const asked = [];
+    fresh.on("request", (request) => asked.push(request.url()));
+    await fresh.getByRole("button", { name: "No" }).click();
+    assert.ok(await fresh.locator("#share").isHidden());
+    await fresh.reload();
+    await fresh.waitForFunction(() => globalThis.localStorage.getItem("assocpriv") === "no");
+    assert.ok(await fresh.locator("#share").isHidden());
+    assert.deepEqual(await fresh.evaluate(() => indexedDB.databases()), []);
+    assert.ok(asked.every((each) => each.startsWith(`http://127.0.0.1:${port}/`)));
+  },
+
+  "final failures are told from passing ones": async (shop) => {
+    const { fresh } = await opened(shop);
+    const refusing = async (status, error) => {
+      await fresh.unroute("**/plan");
+      const headers = { "access-control-allow-origin": new URL(HOME).origin };
+      await fresh.route("**/plan", (route) => route.fulfill({ status, headers, json: { error, message: "as said" } }));
+      return pressed(fresh);
+    };
+    assert.equal(await refusing(410, "closed"), "The survey has ended. Thank you.");
+    assert.equal(await refusing(401, "no-key"), "That does not work here, so nothing more is sent.");
+    assert.equal(await refusing(503, "busy"), LATER);
+  },
+
+  "where the plan changed under an open page, nothing is sent and the page is to be loaded again": async (shop) => {
+    const before = SITE["/shop.js"];
+    SITE["/shop.js"] = page("text/javascript", "examples/javascript/shop.js", "0".repeat(64));
+    const { fresh } = await opened(shop);
+    SITE["/shop.js"] = before;
+    assert.equal(await pressed(fresh), "This page is no longer up to date. Please load it again.");
+    await fresh.reload();
+    assert.equal(await pressed(fresh), "Thank you.");
+  },
+
+  "where nothing can be kept a person is told, and no item": async (shop) => {
+    const { fresh, said } = await opened(shop);
+    await fresh.evaluate(() => Object.defineProperty(globalThis, "indexedDB", { value: undefined }));
+    assert.equal(await pressed(fresh), "That is not possible in this window, so nothing was sent.");
+    const [{ text }] = said;
+    assert.match(text, /cannot open the ledger assocpriv/);
     assert.doesNotMatch(text, /milk|bread/);
   },
 
-  "who cannot answer is not asked": async (page) => {
-    await page.reload();
-    const refused = page.waitForResponse((response) => response.status() === 404);
-    await page.setContent(PAGE.replaceAll("/clients/js/src/index.js", "/clients/js/src/none.js"));
-    await refused;
-    assert.ok(await page.locator("#share").isHidden());
+  "with another script than is pinned nobody is asked": async (shop) => {
+    const before = SITE["/assocpriv.min.js"];
+    SITE["/assocpriv.min.js"] = { ...before, text: `${before.text} ` };
+    const { fresh, said } = await opened(shop);
+    SITE["/assocpriv.min.js"] = before;
+    assert.ok(await fresh.locator("#share").isHidden());
+    assert.ok(said.some(({ text }) => /integrity/i.test(text)));
   },
 };
 
-await withPage((page) => runChecks(page, CHECKS), { port: Number(port) });
+await withPage((shop) => runChecks(shop, CHECKS), { port: Number(port), site: SITE });

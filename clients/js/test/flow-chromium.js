@@ -67,6 +67,9 @@ const CHECKS = {
     const guided = guidedCollector();
     await page.route(`${GUIDED}/**`, guided.answer);
     await call(page, "open", GUIDED);
+    assert.deepEqual(await call(page, "sendAll", [guided.record], "6"), ["BudgetError"], "this ledger has answered another plan");
+    assert.equal((await call(page, "kept")).count, 0, "so nothing waits to be answered under it");
+    await call(page, "open", GUIDED, 2, "somebody else");
     assert.deepEqual(await call(page, "sendAll", [guided.record], "6"), ["waits for guidance"]);
     const { readOut, records, count } = await call(page, "kept");
     assert.deepEqual([readOut, count], [[false], 1]);

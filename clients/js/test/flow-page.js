@@ -8,9 +8,9 @@ import { finished } from "/clients/js/test/ledger-page.js";
 
 let options;
 
-/** Open the ledger and name the collector; no attempt is made after some seconds. */
-export async function open(url, patienceSeconds = 2) {
-  const [ledger, waiting] = [await openLedger({ persist: false }), await openWaiting()];
+/** Open a ledger and name the collector; no attempt is made after some seconds. */
+export async function open(url, patienceSeconds = 2, name = "assocpriv") {
+  const [ledger, waiting] = [await openLedger({ name, persist: false }), await openWaiting()];
   options = { ledger, waiting, collector: new Collector(url, { patienceSeconds }) };
 }
 

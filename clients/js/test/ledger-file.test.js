@@ -99,10 +99,32 @@ test("a limit holds for all reports together, and takes no plan whose γ does no
   await wider.submit(plan, "2", []);
   await assert.rejects(wider.submit(plan, "3", []), BudgetError);
   const tables = await Promise.all(vectorsOf("tables").plans.map((entry) => loadPlan(JSON.stringify(entry.plan))));
-  await assert.rejects(wider.submit(tables.find((each) => each.uncovered), "1", {}), PlanError);
+  await assert.rejects(wider.submit(tables.find((each) => each.uncovered), "4", {}), { name: "PlanError" });
   wider.close();
   for (const limit of [{ prior: "50%", posterior: "5%" }, { prior: "0", posterior: "1/2" }, { prior: 0.05, posterior: "1/2" }]) {
     await assert.rejects(openLedgerFile(path, { limit }), PlanError);
+  }
+});
+
+test("a plan that is published again gets no report without a limit, and none of an occasion that is answered", async (t) => {
+  const path = scratch(t);
+  const [first, again] = await Promise.all([planOf(1), planOf(2)]);
+  const ledger = await openLedgerFile(path);
+  await ledger.submit(first, "2026-W47", []);
+  const before = fs.readFileSync(path);
+  const answered = { name: "BudgetError", message: /an occasion is answered once, whatever the plan/ };
+  await assert.rejects(ledger.submit(again, " 2026-W47", []), answered);
+  await assert.rejects(ledger.report(again, "2026-W48", []), /and no other without a limit; a limit of epsilon 3\.9 would allow/);
+  await assert.rejects(ledger.has(again, "2026-W48"), BudgetError);
+  assert.deepEqual([(await ledger.spent(again)).left, fs.readFileSync(path)], [0, before]);
+  ledger.close();
+  const wider = await openLedgerFile(path, { limit: { epsilon: 3.9 } });
+  t.after(() => wider.close());
+  await assert.rejects(wider.submit(again, "2026-W47", []), answered);
+  await wider.submit(again, "2026-W48", []);
+  await assert.rejects(wider.submit(again, "2026-W49", []), /would reach the limit/);
+  for (const epsilon of [0, -1, "", "5%", "ln 19", 56, NaN]) {
+    await assert.rejects(openLedgerFile(path, { limit: { epsilon } }), PlanError);
   }
 });
 
@@ -120,12 +142,12 @@ test("what was told is told to the person, and after what lies outside γ no lim
   assert.match(lines[1], /^It can have told at most ε = 1\.94592: .*reports may tell less than ε = 1\.94591 in all\.$/);
   assert.deepEqual([lines.length, lines.join().includes("CANARY"), fs.readFileSync(path)], [2, false, before]);
   ledger.close();
-  const free = await openLedgerFile(path);
+  const free = await openLedgerFile(`${path}-free`);
   const sampled = vectorsOf("tables").plans.find(({ name }) => name === "sampled").plan;
   await free.submit(await loadPlan(JSON.stringify(sampled)), "1", { w: 10, r: true, u: 1, class: "B", p: "2" });
   assert.equal((await free.told()).outside, 1);
   free.close();
-  const bound = await openLedgerFile(path, { limit });
+  const bound = await openLedgerFile(`${path}-free`, { limit });
   t.after(() => bound.close());
   assert.deepEqual([(await bound.spent(plan)).left, (await bound.told()).left], [0, null]);
   await assert.rejects(bound.submit(plan, "2", []), PlanError);
@@ -156,6 +178,34 @@ test("no other process has the file at the same time", async (t) => {
   const waiting = openLedgerFile(path);
   other.stdin.end("\n");
   (await waiting).close();
+});
+
+test("on Windows, which has no flock and opens no folders, a file beside keeps others out, Python too", async (t) => {
+  const path = scratch(t);
+  const there = async (opened) => {
+    const code = `
+      const fs = (await import("node:fs")).default, { openSync } = fs;
+      Object.defineProperty(process, "platform", { value: "win32" });
+      process.env.PATH = "";
+      fs.openSync = (file, ...rest) => {
+        if (fs.existsSync(file) && fs.statSync(file).isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
+        return openSync(file, ...rest);
+      };
+      const { openLedgerFile } = await import(${JSON.stringify(new URL("../src/node/index.js", import.meta.url).href)});
+      try {
+        const ledger = await openLedgerFile(${JSON.stringify(path)}, { waitSeconds: 0.1 });
+        console.log((await ledger.unsent()).length, fs.existsSync(${JSON.stringify(`${path}.lock`)}));
+        ledger.close();
+      } catch (error) { console.log(error.message); }`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: ["ignore", "pipe", "inherit"] });
+    const [said] = await once(child.stdout, "data");
+    await once(child, "exit");
+    assert.match(String(said), opened);
+  };
+  await there(/^0 true\n$/);
+  assert.ok(!fs.existsSync(`${path}.lock`));
+  fs.writeFileSync(`${path}.lock`, "");
+  await there(/in use by another process; .*; if none is running, delete .*ledger\.bin\.lock\n$/);
 });
 
 test("what cannot be written is not handed out, and whatever is no ledger is left alone", async (t) => {

@@ -20,11 +20,16 @@ const EMPTY = "<!doctype html><meta charset=utf-8><title>test</title>";
  * Run a function with an empty page that can import this repository's modules; nothing outside is asked for.
  * @template T
  * @param {(page: import("playwright-core").Page) => Promise<T>} run further pages are of `page.context()`
- * @param {{ port?: number }} [options] `port` that the page comes from, by default any that is free
+ * @param {{ port?: number, site?: Record<string, { text: string, headers: Record<string, string> }> }} [options] `port`
+ *   that the page comes from, by default any that is free; `site`, what else is there, by path
  * @returns {Promise<T>}
  */
-export async function withPage(run, { port = 0 } = {}) {
-  const server = createServer((request, response) => void answer(request.url ?? "/", response));
+export async function withPage(run, { port = 0, site = {} } = {}) {
+  const server = createServer((request, response) => {
+    const own = site[request.url ?? "/"];
+    if (own === undefined) void answer(request.url ?? "/", response);
+    else response.writeHead(200, own.headers).end(own.text);
+  });
   await new Promise((done) => server.listen(port, "127.0.0.1", () => done(null)));
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",

@@ -57,11 +57,11 @@ function take(state, body) {
 
 const page = (plan, headers = {}) => [200, { "Assocpriv-Plan": plan.id, ...headers }, plan.canonical];
 
-async function ready(t, reports = 3) {
+async function ready(t, reports = 3, limit = undefined) {
   const plan = await loadPlan(planText(reports));
   const state = Object.assign(await scripted(t, { "/plan": page(plan) }), { reportBytes: plan.reportBytes });
   const folder = fs.mkdtempSync(join(tmpdir(), "sending-"));
-  const ledger = await openLedgerFile(join(folder, "ledger.bin"));
+  const ledger = await openLedgerFile(join(folder, "ledger.bin"), { limit });
   t.after(() => {
     ledger.close();
     fs.rmSync(folder, { recursive: true });
@@ -89,12 +89,14 @@ test("the same bytes are sent until they are acknowledged, and each report count
 });
 
 test("what a collector does not take waits in the ledger, and is sent later as it is", async (t) => {
-  const { plan, state, ledger } = await ready(t);
+  const { plan, state, ledger } = await ready(t, 3, { epsilon: 20 });
   const send = (options = {}) => sendRecord([1], { collector: state.of({ patienceSeconds: 5 }), ledger, occasion: OCCASION, ...options });
-  for (const [fault, says] of [
-    [refused(401, "no-key"), /refuses \(status 401\): no more  ?of this; the report waits/],
-    [refused(410, "closed"), /status 410/],
-    [[503, { "Retry-After": "3600" }, "{}"], /1 attempt: status 503: it does not say why; it asks to come again in 3600/],
+  for (const [fault, says, code = "", isFinal = true] of [
+    [refused(401, "no-key"), /refuses \(status 401\): no more  ?of this; the report waits/, "no-key"],
+    [refused(410, "closed"), /status 410/, "closed"],
+    [refused(429, "quota"), /refuses \(status 429\)/, "quota", false],
+    [[403, {}, "<html>"], /status 403\): it does not say why/, "status-403"],
+    [[503, { "Retry-After": "3600" }, "{}"], /1 attempt: status 503: it does not say why; it asks to come again in 3600/, "no-answer", false],
     [[302, { Location: "/elsewhere" }, ""], /sends elsewhere/],
     [[200, {}, '{"accepted": 1, "duplicates": 1}'], /does not say that it has what was sent/],
     [[200, {}, '{"accepted": 1.0, "duplicates": 0}'], /does not say/],
@@ -103,13 +105,16 @@ test("what a collector does not take waits in the ledger, and is sent later as i
     [[400, {}, "x".repeat(70_000)], /more than 65536 bytes/],
   ]) {
     state.faults = [fault];
-    await assert.rejects(send(), (error) => error instanceof CollectorError && says.test(error.message), String(says));
+    await assert.rejects(send(), (error) => {
+      assert.deepEqual([error instanceof CollectorError, error.code, error.isFinal], [true, code, isFinal]);
+      return says.test(error.message);
+    }, String(says));
   }
   assert.equal((await ledger.unsent()).length, 1);
   assert.deepEqual(await sendWaiting({ collector: state.of(), ledger }), { sent: 1, otherPlans: 0, waiting: 0 });
   for (const body of state.posts) assert.deepEqual(body, state.posts[0]);
   const other = await loadPlan(planText(2));
-  await ledger.submit(other, "a", []);
+  await ledger.submit(other, "other", []);
   await ledger.submit(plan, "b", []);
   await ledger.submit(plan, "c", []);
   state.asked = [];

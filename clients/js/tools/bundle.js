@@ -1,20 +1,25 @@
 /**
- * Make one file of the client for a page that pins it by its integrity: node tools/bundle.js [FOLDER]
+ * Make what a page needs of the client without npm: node tools/bundle.js [FOLDER]
  *
- * Writes build/assocpriv.min.js, or into FOLDER, and prints its bytes, as they are and compressed, and its integrity.
+ * Writes `assocpriv.min.js`, its integrity and its types into assocpriv/pages/bundle, where they are part of the Python
+ * package, and the integrity into the example of a page and the header lines of its document; with FOLDER only the three
+ * files, there. Prints the script's bytes, as they are and compressed.
  * @module
  */
 
 import { createHash } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 
 import { build } from "esbuild";
+import ts from "typescript";
 
 const HOME = fileURLToPath(new URL("..", import.meta.url));
-const folder = process.argv[2] ?? join(HOME, "build");
+const ROOT = join(HOME, "../..");
+const IMPORT_MAP = /(?<=<script type="importmap">)[^<]*(?=<\/script>)/;
+const folder = process.argv[2] ?? join(ROOT, "assocpriv/pages/bundle");
 
 const { outputFiles: [{ contents }] } = await build({
   absWorkingDir: HOME,
@@ -27,12 +32,55 @@ const { outputFiles: [{ contents }] } = await build({
   legalComments: "none",
   write: false,
 });
+const integrity = digestOf("sha384", contents);
 mkdirSync(folder, { recursive: true });
 writeFileSync(join(folder, "assocpriv.min.js"), contents);
+writeFileSync(join(folder, "assocpriv.min.js.integrity"), `${integrity}\n`);
+writeFileSync(join(folder, "assocpriv.d.ts"), types());
+if (process.argv[2] === undefined) pinInExample();
 console.log(JSON.stringify({
   file: join(folder, "assocpriv.min.js"),
   bytes: contents.length,
   gzip: gzipSync(contents, { level: 9 }).length,
   brotli: brotliCompressSync(contents).length,
-  integrity: `sha384-${createHash("sha384").update(contents).digest("base64")}`,
+  integrity,
 }));
+
+function digestOf(algorithm, content) {
+  return `${algorithm}-${createHash(algorithm).update(content).digest("base64")}`;
+}
+
+/** Return the types of all modules in one file, as ambient modules: `assocpriv`, and those that it names. */
+function types() {
+  const program = ts.createProgram([join(HOME, "src/index.js")], {
+    allowJs: true,
+    declaration: true,
+    emitDeclarationOnly: true,
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.AMD, // of which alone one file is made
+    moduleResolution: ts.ModuleResolutionKind.Node10,
+    rootDir: join(HOME, "src"),
+    outFile: "assocpriv.js",
+    types: [],
+  });
+  let text = "";
+  program.emit(undefined, (_, written) => (text = written));
+  const names = [...text.matchAll(/^declare module "(.+)" \{$/gm)].map(([, name]) => name);
+  const named = new RegExp(`"(${names.join("|")})"`, "g");
+  return text
+    .replace(named, (_, name) => (name === "index" ? '"assocpriv"' : `"assocpriv/${name}"`))
+    .replace(/from "\.\/(.+)\.js"/g, 'from "assocpriv/$1"'); // what index.js passes on
+}
+
+/** Write the integrity into the example's import map, and the hash of that into the content policy of its document. */
+function pinInExample() {
+  const page = change("examples/javascript/shop.html", (text) => text.replace(/sha384-[\w+/=]+/, integrity));
+  const map = IMPORT_MAP.exec(page)?.[0] ?? "";
+  change("docs/embed-a-client.md", (text) => text.replace(/sha256-[\w+/=]+/g, digestOf("sha256", map)));
+}
+
+function change(name, work) {
+  const text = work(readFileSync(join(ROOT, name), "utf8"));
+  writeFileSync(join(ROOT, name), text);
+  return text;
+}

@@ -116,6 +116,15 @@ export class Book {
   }
 
   /**
+   * Return the id of the plan under which an occasion was answered.
+   * @param {string} occasion its hash
+   * @returns {string | undefined}
+   */
+  planOf(occasion) {
+    return [...this.#entries.values()].find((each) => each.occasion === occasion)?.plan;
+  }
+
+  /**
    * Return a report as it is sent to a collector; null if it was not made or named for one.
    * @param {number} number of its record
    * @returns {Submission | null}

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { mostBelieved } from "../baskets/belief.js";
 import { isLess, reduced } from "../checks.js";
 import { PlanError } from "../errors.js";
 
@@ -10,6 +11,8 @@ import { PlanError } from "../errors.js";
 
 const WRITTEN = /^(?:(\d+)\/(\d+)|(\d+)(?:\.(\d+))?(%?))$/;
 const LONGEST = 60; // characters of a probability
+const EPSILON = /^(\d{1,3})(?:\.(\d{1,24}))?$/;
+const BITS = 320n; // after the point of a power of e
 const LARGEST_DENOMINATOR = 10n ** 24n;
 const GAMMA = /^([1-9][0-9]{0,499})\/([1-9][0-9]{0,499})(\+?)$/;
 const LARGEST_WRITTEN = 10n ** 500n;
@@ -22,17 +25,48 @@ export const LARGEST_PRODUCT = [1n << 192n, 1n];
 export const UNSTATED = "none";
 
 /**
+ * A promise for all reports of a device together: prior and posterior, each as "5%", "0.05" or "1/20"; or ε in nats, as 5.9.
+ * @typedef {{ prior: string, posterior: string } | { epsilon: number | string }} Limit
+ */
+
+/**
  * Return what γ of all reports of a device stays below, so that together they keep a promise.
- * @param {{ prior: string, posterior: string }} promise each as "5%", "0.05" or "1/20"
+ * @param {Limit} promise
  * @returns {Fraction}
  */
-export function limitOf({ prior, posterior }) {
+export function limitOf(promise) {
+  if ("epsilon" in promise) return limitOfEpsilon(String(promise.epsilon));
+  const { prior, posterior } = promise;
   const [a, b] = probability(prior, "prior");
   const [c, d] = probability(posterior, "posterior");
   if (a === 0n || c >= d || !isLess([a, b], [c, d])) {
     throw new PlanError("a promise needs 0 < prior < posterior < 1: a belief before reports, and what none may reach");
   }
   return [c * (b - a), a * (d - c)];
+}
+
+/**
+ * Return e^ε rounded down to 12 decimals; to fewer where 1/20 could not become a fraction whose denominator is 10^24 at most.
+ * @param {string} text
+ * @returns {Fraction}
+ */
+function limitOfEpsilon(text) {
+  const found = EPSILON.exec(text);
+  const power = found === null ? 0n : scaledPower(BigInt(found[1] + (found[2] ?? "")), 10n ** BigInt(found[2]?.length ?? 0));
+  for (let unit = 10n ** 12n; unit >= 1n; unit /= 10n) {
+    const limit = reduced((power * unit) >> BITS, unit);
+    if (isLess([1n, 1n], limit) && mostBelieved([1n, 20n], limit)[1] <= LARGEST_DENOMINATOR) return limit;
+  }
+  throw new PlanError("epsilon of a limit must be a number above 0, as 5.9, and at most 55: more bounds nothing");
+}
+
+/** Return e^(a/b) · 2^320, too small by a little: the square, ten times, of 1 + x + x²/2 + … at x = a/b · 2^-10. */
+function scaledPower(a, b) {
+  const x = (a << BITS) / b >> 10n;
+  let sum = 0n;
+  for (let term = 1n << BITS, k = 1n; term > 0n; term = ((term * x) >> BITS) / k, k += 1n) sum += term;
+  for (let doubling = 0; doubling < 10; doubling += 1) sum = (sum * sum) >> BITS;
+  return sum;
 }
 
 function probability(text, name) {

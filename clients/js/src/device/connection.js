@@ -17,6 +17,7 @@ const AGAIN = [408, 429, 500, 502, 503, 504]; // answers after which the same re
 const MOST_SAID = 300; // characters shown of a collector's message
 const MOST_ERROR_BYTES = 1 << 16;
 const UNPRINTABLE = /(?! )[\p{C}\p{Z}]/gu;
+const CODE = /^[a-z-]{1,30}$/;
 const ADDRESS = /^https?:\/\/[^@?#\\]+$/i;
 const KEY = /^[\x20-\x7e]{1,512}$/;
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
@@ -51,13 +52,28 @@ export class Answer {
 
   /** Return what the collector says of a refusal: one line of printable text. */
   said() {
-    let message;
-    try {
-      message = JSON.parse(new TextDecoder().decode(this.body)).message;
-    } catch { // no JSON, or null
-    }
+    const message = this.#field("message");
     const text = typeof message === "string" ? message : "it does not say why";
     return [...text].slice(0, MOST_SAID).join("").replace(UNPRINTABLE, " ").trim();
+  }
+
+  /** The reason of a refusal, as docs/formats/collector.md has it; of what no collector answers, its status. */
+  get code() {
+    const reason = this.#field("error");
+    return typeof reason === "string" && CODE.test(reason) ? reason : `status-${this.status}`;
+  }
+
+  /** Tell whether the same request may be taken soon; a quota that is used up does not come back. */
+  mayPass() {
+    return AGAIN.includes(this.status) && this.code !== "quota";
+  }
+
+  #field(name) {
+    try {
+      return JSON.parse(new TextDecoder().decode(this.body))[name];
+    } catch { // no JSON, or null
+      return undefined;
+    }
   }
 }
 
@@ -123,7 +139,7 @@ export class Collector {
       if (waited > this.#patience || late.aborted) {
         const later = asked ? `; it asks to come again in ${asked} ${asked === 1 ? "second" : "seconds"}` : "";
         const attempts = attempt === 1 ? "1 attempt" : `${attempt} attempts`;
-        throw new CollectorError(`${this.url} took nothing in ${attempts}: ${problem}${later}`);
+        throw new CollectorError(`${this.url} took nothing in ${attempts}: ${problem}${later}`, "no-answer");
       }
     }
   }
@@ -133,7 +149,7 @@ export class Collector {
     const limit = AbortSignal.timeout(1000 * this.#answerSeconds);
     try {
       const answer = await this.#once(path, mostBytes, body, headers, limit);
-      if (!AGAIN.includes(answer.status)) return { answer, problem: "", asked: 0 };
+      if (!answer.mayPass()) return { answer, problem: "", asked: 0 };
       return { answer: null, problem: `status ${answer.status}: ${answer.said()}`, asked: retryAfter(answer) };
     } catch (error) {
       if (error instanceof CollectorError) throw error;

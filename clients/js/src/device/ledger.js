@@ -9,12 +9,12 @@
  * @module
  */
 
-import { isLess } from "../checks.js";
-import { BudgetError, LedgerError, PlanError } from "../errors.js";
+import { LedgerError } from "../errors.js";
 import { hexOf, Plan } from "../plan.js";
 import { systemWords } from "../words.js";
 import { Book } from "./book.js";
-import { gammaText, multiply } from "./bounds.js";
+import { gammaText } from "./bounds.js";
+import { checkFurther, leftOf } from "./budget.js";
 import { hashOccasion } from "./occasion.js";
 import { toldBy } from "./told.js";
 
@@ -64,17 +64,17 @@ export class Ledger {
    * @param {any} record what `plan.randomize` takes; it is read while the promise is awaited, so leave it as it is
    * @param {import("../words.js").Words} [words] by default the system's
    * @returns {Promise<Submission>}
-   * @throws {BudgetError} no further report may be made
+   * @throws {import("../errors.js").BudgetError} no further report may be made: of this occasion or plan, or at all
    * @throws {import("../errors.js").RecordError} the record does not fit the plan; nothing is spent
    * @throws {LedgerError} the ledger cannot be read or written: nothing may be sent
-   * @throws {PlanError} the occasion is no name, or the device has a limit and no γ covers all that the plan sends
+   * @throws {import("../errors.js").PlanError} the occasion is no name, or the device has a limit and no γ covers all that the plan sends
    */
   async submit(plan, occasion, record, words) {
     checkLoaded(plan);
     const hash = await hashOccasion(occasion);
     await this.#change((book) => {
-      const found = book.find(plan.id, hash);
-      if (found === undefined) return this.#made(book, plan, hash, record, words, 2);
+      const found = this.#found(book, plan, hash);
+      if (found === undefined) return this.#made(plan, hash, record, words, 2);
       // an id made of the report alone would be another person's too, whose report holds the same
       return book.submission(found.number) ? null : { kind: 3, of: found.number, id: found.id ?? randomId() };
     });
@@ -94,7 +94,7 @@ export class Ledger {
     checkLoaded(plan);
     const hash = await hashOccasion(occasion);
     await this.#change((book) => {
-      return book.find(plan.id, hash) === undefined ? this.#made(book, plan, hash, record, words, 1) : null;
+      return this.#found(book, plan, hash) === undefined ? this.#made(plan, hash, record, words, 1) : null;
     });
     return this.#book.find(plan.id, hash).report.slice();
   }
@@ -120,14 +120,14 @@ export class Ledger {
   }
 
   /**
-   * Tell whether the report of an occasion is made already.
+   * Tell whether the report of an occasion is made already; where none may be made, refuse as `submit` does.
    * @param {Plan} plan
    * @param {string} occasion
    * @returns {Promise<boolean>}
    */
   async has(plan, occasion) {
     const hash = await hashOccasion(occasion);
-    return this.#look((book) => book.find(plan.id, hash) !== undefined);
+    return this.#look((book) => this.#found(book, plan, hash) !== undefined);
   }
 
   /**
@@ -138,13 +138,7 @@ export class Ledger {
    */
   spent(plan) {
     return this.#look((book) => {
-      const spent = book.spent(plan.id);
-      const allowed = this.#uncovered(book, plan) ? 0 : plan.reportsPerPerson - spent;
-      let left = 0;
-      for (let product = book.amplification; left < allowed; left += 1) {
-        product = multiply(product, plan.amplification);
-        if (!this.#isWithinLimit(product)) break;
-      }
+      const [spent, left] = [book.spent(plan.id), leftOf(book, plan, this.#limit)];
       return { spent, left, amplification: book.amplification };
     });
   }
@@ -158,52 +152,18 @@ export class Ledger {
     return this.#look((book) => toldBy(book, this.#limit));
   }
 
-  #made(book, plan, occasion, record, words = systemWords(), kind) {
-    this.#checkBudget(book, plan);
+  #made(plan, occasion, record, words = systemWords(), kind) {
     const report = plan.randomize(record, words);
     // the id is of its own: the words of a report's draw say all that is in it
     const gamma = gammaText(plan.amplification, plan.uncovered !== "");
     return { kind, plan: plan.id, occasion, id: randomId(), gamma, report };
   }
 
-  #checkBudget(book, plan) {
-    const name = `plan ${plan.id.slice(0, 12)}`;
-    const uncovered = this.#uncovered(book, plan);
-    if (uncovered) {
-      throw new PlanError(
-        `${name} ${uncovered}, so no limit for a device holds with its reports; answer plans whose γ covers all that ` +
-          "they send, or set no limit",
-      );
-    }
-    const spent = book.spent(plan.id);
-    if (spent >= plan.reportsPerPerson) {
-      throw new BudgetError(
-        `this device has made ${spent} of the ${plan.reportsPerPerson} reports that ${name} allows a person; make no ` +
-          "further one. Sending one of them again is free: name its occasion",
-      );
-    }
-    if (!this.#isWithinLimit(multiply(book.amplification, plan.amplification))) {
-      throw new BudgetError(
-        book.reports === 0
-          ? `one report of ${name} alone would reach the limit that is set for this device; it can answer plans of a ` +
-            "smaller γ only"
-          : `with a further report all ${book.reports + 1} of this device would reach the limit that is set for it; ` +
-            "make no further one, whatever the plan",
-      );
-    }
-  }
-
-  /** Return why no limit could hold with a plan's reports; empty where one can, or none is set. */
-  #uncovered(book, plan) {
-    if (this.#limit === null) return "";
-    if (plan.amplification === null) return "states no γ";
-    if (plan.uncovered) return `sends ${plan.uncovered}, which lie outside γ`;
-    if (book.amplification === null) return "comes after a report whose plan states no γ";
-    return book.plans().some((each) => each.outside) ? "comes after a report that told what lies outside γ" : "";
-  }
-
-  #isWithinLimit(product) {
-    return this.#limit === null || (product !== null && isLess(product, this.#limit));
+  /** Return the record of the report of an occasion; undefined where a new one may be made, which is checked. */
+  #found(book, plan, hash) {
+    const found = book.find(plan.id, hash);
+    if (found === undefined) checkFurther(book, plan, hash, this.#limit);
+    return found;
   }
 
   /**

@@ -14,8 +14,9 @@ import { openStore } from "./store.js";
  * docs/formats/ledger.md.
  * @param {object} [options]
  * @param {string} [options.name] of the database, by default "assocpriv"
- * @param {{ prior: string, posterior: string }} [options.limit] a promise that all reports of this ledger keep
- *   together, whatever their plans. By default each plan's own promise alone holds
+ * @param {import("./bounds.js").Limit} [options.limit] answer any plans, while all reports of this ledger together keep
+ *   this promise, as { epsilon: 5.9 }: they may then tell up to that ε, whatever each plan promises. By default the
+ *   first plan is answered, as often as it promises, and no other
  * @param {boolean} [options.persist] ask the browser to keep it when space gets short (true by default; Firefox asks
  *   the person)
  * @param {number} [options.waitSeconds] how long to wait for another page that has it (10)

@@ -35,6 +35,7 @@ export async function fetchPlan(collector, pinnedId) {
     throw new PlanError(
       `the collector publishes ${plan.id.slice(0, 12)}…, not the plan ${pinnedId.slice(0, 12)}… that was asked for; ` +
         "nothing was made or sent",
+      "other-plan",
     );
   }
   return plan;
@@ -47,7 +48,7 @@ export async function fetchPlan(collector, pinnedId) {
  */
 export function good(answer, what) {
   if (answer.status !== 200) {
-    throw new CollectorError(`the collector gives no ${what} (status ${answer.status}): ${answer.said()}`);
+    throw new CollectorError(`the collector gives no ${what} (status ${answer.status}): ${answer.said()}`, answer.code);
   }
   return answer;
 }
@@ -63,7 +64,7 @@ export async function saying(what, work) {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof CollectorError) throw new CollectorError(`${error.message}; ${what}`);
+    if (error instanceof CollectorError) throw new CollectorError(`${error.message}; ${what}`, error.code);
     throw error;
   }
 }

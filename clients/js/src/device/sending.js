@@ -87,7 +87,9 @@ async function prepared(record, plan, { collector, occasion, maxLevel, waiting, 
     },
   );
   if (guided !== null) return guided;
-  if (waiting === undefined) throw new CollectorError("the collector has published no guidance so far; come again later");
+  if (waiting === undefined) {
+    throw new CollectorError("the collector has published no guidance so far; come again later", "no-guidance");
+  }
   await waiting.keep(plan.id, occasion, record);
   return WAITS;
 }
@@ -161,7 +163,7 @@ async function send(submissions, { collector, ledger }) {
       headers: { "Assocpriv-Plan": submissions[0].planId, "Content-Type": "application/octet-stream" },
     });
     if (answer.status !== 200) {
-      throw new CollectorError(`the collector refuses (status ${answer.status}): ${answer.said()}`);
+      throw new CollectorError(`the collector refuses (status ${answer.status}): ${answer.said()}`, answer.code);
     }
     const { accepted, duplicates } = answer.json("receipt") ?? {};
     const isCount = (value) => Number.isInteger(value) && value >= 0;

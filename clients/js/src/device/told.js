@@ -157,7 +157,7 @@ function chanceUp([a, b]) {
  * @param {boolean} up
  * @returns {number}
  */
-function logarithm([a, b], up) {
+export function logarithm([a, b], up) {
   if (a === b) return 0;
   let doublings = BigInt(a.toString(2).length - b.toString(2).length);
   if (a < b << doublings) doublings -= 1n;

@@ -8,6 +8,7 @@
 import { Buffer } from "node:buffer";
 import fs from "node:fs";
 import { dirname } from "node:path";
+import process from "node:process";
 
 import { limitOf } from "../device/bounds.js";
 import { Book } from "../device/book.js";
@@ -24,7 +25,7 @@ const { O_CREAT, O_NONBLOCK, O_RDWR } = fs.constants;
 /**
  * Open a device's ledger, or begin one: a file that only its owner may read. Until it is closed no other process has it.
  * @param {string} path
- * @param {{ limit?: { prior: string, posterior: string }, waitSeconds?: number }} [options] `limit` as of `openLedger`;
+ * @param {{ limit?: import("../device/bounds.js").Limit, waitSeconds?: number }} [options] `limit` as of `openLedger`;
  *   `waitSeconds`, how long to wait for another process to close it (10)
  * @returns {Promise<Ledger>}
  * @throws {LedgerError} it cannot be opened, is in use, is no ledger, or is damaged: send nothing
@@ -37,24 +38,26 @@ export async function openLedgerFile(path, { limit, waitSeconds = 10 } = {}) {
 /** The records of a file, locked. */
 class LedgerFile {
   #file;
+  #unlock;
   #records;
   #end;
   #isReady = true;
 
-  constructor(path, file, records, end) {
+  constructor(path, { file, unlock }, records, end) {
     this.name = path;
     this.#file = file;
+    this.#unlock = unlock;
     this.#records = records;
     this.#end = end;
   }
 
   static async open(path, waitSeconds) {
-    const file = await openLocked(path, waitSeconds);
+    const locked = await openLocked(path, waitSeconds);
     try {
-      const { records, end } = readRepaired(file, path);
-      return new LedgerFile(path, file, records, end);
+      const { records, end } = readRepaired(locked.file, path);
+      return new LedgerFile(path, locked, records, end);
     } catch (error) {
-      fs.closeSync(file);
+      release(locked);
       throw refusalOf(error, `cannot use the ledger ${path}`);
     }
   }
@@ -92,7 +95,7 @@ class LedgerFile {
   }
 
   close() {
-    if (this.#file >= 0) fs.closeSync(this.#file);
+    release({ file: this.#file, unlock: this.#unlock });
     this.#file = -1;
     this.#isReady = false;
   }
@@ -102,19 +105,28 @@ class LedgerFile {
 async function openLocked(path, waitSeconds) {
   const deadline = AbortSignal.timeout(Math.round(1000 * waitSeconds));
   for (let opening = 0; opening < MOST_OPENINGS; opening += 1) {
-    let file = -1;
+    const locked = { file: -1, unlock: () => {} };
     try {
-      file = fs.openSync(path, O_RDWR | O_CREAT | O_NONBLOCK, 0o600);
-      if (!fs.fstatSync(file).isFile()) throw new LedgerError(`${path} is not a regular file; name a file for the ledger`);
-      await lock(file, path, deadline);
-      if (isNamed(file, path)) return file;
-      fs.closeSync(file);
+      locked.file = fs.openSync(path, O_RDWR | O_CREAT | O_NONBLOCK, 0o600);
+      if (!fs.fstatSync(locked.file).isFile()) {
+        throw new LedgerError(`${path} is not a regular file; name a file for the ledger`);
+      }
+      locked.unlock = await lock(locked.file, path, deadline);
+      if (isNamed(locked.file, path)) return locked;
+      release(locked);
     } catch (error) {
-      if (file >= 0) fs.closeSync(file);
+      release(locked);
       throw refusalOf(error, `cannot open the ledger ${path}`);
     }
   }
   throw new LedgerError(`${path} is replaced again and again; stop what moves it, and try again`);
+}
+
+/** Close a file that is open, and let others have it. */
+function release({ file, unlock }) {
+  if (file < 0) return;
+  fs.closeSync(file);
+  unlock();
 }
 
 function isNamed(file, path) {
@@ -174,6 +186,7 @@ function keepPrivate(file) {
 }
 
 function syncFolder(path) {
+  if (process.platform === "win32") return; // no folder can be opened there
   const folder = fs.openSync(path, "r");
   try {
     fs.fsyncSync(folder);

@@ -3,29 +3,48 @@
  *
  * node has no flock. A lock belongs to what was opened, though, and a child that is given the open file may take it: the
  * program `flock` (of util-linux or busybox) does that and ends, and the lock stays until this process closes the file.
+ * Windows has none: there whoever makes NAME.lock has the file, in Python too.
  * @module
  */
 
 import { spawn } from "node:child_process";
+import fs from "node:fs";
+import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { LedgerError } from "../errors.js";
 
 const POLL_MILLISECONDS = 50;
+const HAS_FLOCK = process.platform !== "win32";
 
 /**
  * Lock an open file, as Python's `fcntl.flock(file, LOCK_EX)`.
  * @param {number} file descriptor
  * @param {string} name for messages
  * @param {AbortSignal} deadline
+ * @returns {Promise<() => void>} what is to be called once the file is closed
  * @throws {LedgerError} another process has it all the time, or there is no program flock
  */
 export async function lock(file, name, deadline) {
-  while (!(await isLocked(file, name))) {
+  const beside = HAS_FLOCK ? "" : `${fs.realpathSync(name)}.lock`;
+  while (!(await (HAS_FLOCK ? isLocked(file, name) : isMade(beside)))) {
     if (deadline.aborted) {
-      throw new LedgerError(`the ledger ${name} is in use by another process; try again when that has ended`);
+      const crashed = beside && `; if none is running, delete ${beside}`;
+      throw new LedgerError(`the ledger ${name} is in use by another process; try again when that has ended${crashed}`);
     }
     await sleep(POLL_MILLISECONDS);
+  }
+  return () => beside && fs.rmSync(beside, { force: true });
+}
+
+/** @param {string} beside @returns {boolean} whether the file was made now: another process has it where it is there */
+function isMade(beside) {
+  try {
+    fs.closeSync(fs.openSync(beside, "wx", 0o600));
+    return true;
+  } catch (error) {
+    if (/** @type {any} */ (error).code !== "EEXIST") throw error;
+    return false;
   }
 }
 

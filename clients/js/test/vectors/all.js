@@ -6,7 +6,7 @@
 import { checkBaskets } from "./baskets.js";
 import { checkGuided } from "./guided.js";
 import { checkTables } from "./tables.js";
-import { checkTold } from "./told.js";
+import { checkAsked, checkTold } from "./told.js";
 import { checkWords } from "./words.js";
 
 /** Of each check what it says, the vectors it reads, in order, and the function. */
@@ -16,4 +16,5 @@ export const CHECKS = [
   { says: "tables agree with the vectors", files: ["tables"], check: checkTables },
   { says: "guided tuples agree with the vectors", files: ["guided"], check: checkGuided },
   { says: "what was told agrees with the vectors", files: ["devices"], check: checkTold },
+  { says: "what may be told further agrees with the vectors", files: ["devices"], check: checkAsked },
 ];

@@ -1,0 +1,60 @@
+/** The shop's page: asks once an order, remembers a no, and sends what waits from an earlier visit. */
+
+import { Collector, openLedger, sendRecord, sendWaiting } from "assocpriv";
+
+const collector = new Collector("https://collect.example", { patienceSeconds: 10, answerSeconds: 10 });
+const pinnedId = "ID-OF-THE-PLAN"; // assocpriv inspect plan.json tells it
+const [basket, occasion] = [["bread", "milk"], "2026-W47"];
+
+const SAID = { sent: "Thank you.", "sent before": "You have answered already. Thank you." };
+const FINAL = {
+  BudgetError: SAID["sent before"],
+  LedgerError: "That is not possible in this window, so nothing was sent.",
+  "other-plan": "This page is no longer up to date. Please load it again.",
+  closed: "The survey has ended. Thank you.",
+};
+
+const [share, no, told] = ["share", "no", "told"].map((id) => document.getElementById(id));
+share.hidden = answer() === "no"; // who cannot answer is not asked: without script, or with another one than the hash says
+if (answer() === "yes") sendLeft().catch(note);
+share.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  answer("yes");
+  told.value = "Sending …";
+  try {
+    const { state } = await sendRecord(basket, { collector, pinnedId, ledger: await openLedger(), occasion });
+    told.value = SAID[state] ?? state;
+  } catch (error) {
+    note(error);
+    const passes = error.isFinal === false;
+    told.value = passes ? "That did not work now. You may press again later." : finalOf(error);
+  }
+});
+no.addEventListener("click", () => {
+  answer("no");
+  share.hidden = true;
+});
+
+function finalOf({ code, name }) {
+  return FINAL[code] ?? FINAL[name] ?? "That does not work here, so nothing more is sent.";
+}
+
+/** Send what could not be sent on an earlier visit; where nothing waits, the collector is not asked. */
+async function sendLeft() {
+  const ledger = await openLedger();
+  if ((await ledger.unsent()).length > 0) await sendWaiting({ collector, pinnedId, ledger });
+}
+
+/** Return what this person answered, yes or no, or keep it. */
+function answer(given) {
+  try {
+    if (given !== undefined) localStorage.setItem("assocpriv", given);
+    return localStorage.getItem("assocpriv");
+  } catch {
+    return null; // nothing is kept in this window
+  }
+}
+
+function note(error) {
+  console.warn(error.code, error.message); // for you; it names no item
+}
