@@ -149,7 +149,7 @@ class Collector:
         return self.status
 
     def said(self) -> str:
-        """Return what it has said on stderr so far, but for where the operator's page is."""
+        """Return what it has said on stderr so far, but for what it always says."""
         while self.pid:
             try:
                 part = os.read(self._err, 1 << 16).decode()
@@ -158,7 +158,8 @@ class Collector:
             if not part:
                 break
             self.stderr += part
-        return "".join(line for line in self.stderr.splitlines(True) if "operator's page" not in line)
+        left_out = "operator's page is", " INFO "  # where that is, start and stop
+        return "".join(line for line in self.stderr.splitlines(True) if not any(each in line for each in left_out))
 
     def limit_files(self, most_bytes: int) -> None:
         """Let no file grow beyond so many bytes, as on a full disk, also in collectors that are started later."""
@@ -206,6 +207,20 @@ class Collector:
         """Press the operator's button, and return the answer's status."""
         token = (self.data / "admin-token").read_text().strip()
         return self.ask("POST", "/admin/seal", None, {"Authorization": f"Bearer {token}"})[0]
+
+
+def read_answer(connection: socket.socket) -> tuple[int, bytes]:
+    """Return status and body of the next answer, and leave those behind it."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        part = connection.recv(1)
+        assert part, head
+        head += part
+    length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    body = b""
+    while len(body) < length:
+        body += connection.recv(length - len(body))
+    return int(head.split()[1]), body
 
 
 def records(numbers: Iterable[int], variant: int = 0) -> bytes:

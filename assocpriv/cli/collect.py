@@ -19,12 +19,26 @@ _store_option = click.option(
 )
 
 
+def _address(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, int | None]:
+    """Read where to listen, as 8360 or 0.0.0.0:8360."""
+    host, _, port = (text or "").rpartition(":")
+    if text is not None and not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
+        raise click.BadParameter(f"{text!r} is no port; write for example 8360, or 0.0.0.0:8360")
+    return host.strip("[]") or "127.0.0.1", None if text is None else int(port)
+
+
 @opt.command(takes=())
 @click.argument("plan", type=opt.PATH)
 @click.option("--data", type=opt.OUTPUT, required=True, help="Folder for the reports, made if missing.")
 @opt.usual("--host", default="127.0.0.1", help="Address to listen at.")
 @opt.usual("--port", default=8350, type=opt.WholeRange(0, 65535), help="Port to listen at; 0 for any that is free.")
 @opt.usual("--epoch-reports", default=1 << 20, type=opt.WholeRange(1, 1 << 24), help="Reports of an epoch.")
+@click.option(
+    "--admin-port",
+    metavar="[HOST:]PORT",
+    callback=_address,
+    help="Where the operator's page, counts and metrics are, of this machine unless HOST.  [default: --port]",
+)
 @click.option("--keys", is_flag=True, help="Take reports with a key only (collector keys); also where DATA has keys.")
 @_store_option
 @click.option(
@@ -42,13 +56,17 @@ def serve(plan: Path, data: Path, demo: bool, **options: Any) -> None:
       assocpriv serve plan.json --data collection
     """
 
-    def tell(url: str) -> None:
+    def tell(url: str, admin_url: str) -> None:
         click.echo(f"listening on {url}")
         if demo:
             opt.say([f"the demonstration is {url}/demo"])
-        opt.say([f"the operator's page is {url}/admin, its token in {data}/admin-token"])
+        opt.say([f"the operator's page is {admin_url}/admin, its token in {data}/admin-token"])
 
-    ap.collect.serve(ap.read_plan(plan), data, demo=demo, ready=tell, **options)
+    admin_host, admin_port = options.pop("admin_port")
+    with opt.logging_lines():
+        ap.collect.serve(
+            ap.read_plan(plan), data, demo=demo, ready=tell, admin_host=admin_host, admin_port=admin_port, **options
+        )
 
 
 @opt.command(takes=["json"])
@@ -127,8 +145,7 @@ def seal(data: Path, close: bool, store: str | None) -> None:
 @_data_argument
 @click.option("--key", type=opt.WholeRange(1), required=True, help="Number of the key that the reports came with.")
 @click.option("--restore", is_flag=True, help="Put them back.")
-@_store_option
-def set_aside(data: Path, key: int, restore: bool, store: str | None) -> None:
+def set_aside(data: Path, key: int, restore: bool) -> None:
     """Move the reports of one key out of the collection DATA, into DATA/set-aside: mine and the rest see them no more.
 
     The collector must be stopped. What is not sealed is sealed first.
@@ -138,7 +155,7 @@ def set_aside(data: Path, key: int, restore: bool, store: str | None) -> None:
       assocpriv collector set-aside collection --key 7
       assocpriv collector set-aside collection --key 7 --restore
     """
-    moved = ap.collect.set_aside(data, key, restore=restore, store=store)
+    moved = ap.collect.set_aside(data, key, restore=restore)
     opt.show(ap.show.collections.set_aside(moved, key, data, restore=restore))
 
 

@@ -9,18 +9,21 @@ report: ``send_unsent`` sends what waits, and ``read_key`` reads the device's ke
 
 import contextlib
 import errno
+import ipaddress
+import logging
 import socket
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assocpriv import __version__
 from assocpriv.collect import folder as folders
 from assocpriv.collect import keys as key_files
 from assocpriv.collect.folder import CollectionStatus, close_folder, folder_status, open_store, seal_folder
 from assocpriv.collect.keys import KEYS_FILE, Keyring, SourceKey
 from assocpriv.collect.sealing import is_closed
-from assocpriv.collect.store import Collecting, FolderLock, check_system
+from assocpriv.collect.store import Collecting, FolderLock, check_system, for_owner
 from assocpriv.promise.errors import FileError, PlanError
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from assocpriv.promise.breaches import Breach
 
 _MOST_KEY_BYTES = 4096
-_STOP_SECONDS = 10  # that requests have to end, once the collector is told to stop
+_LOG = logging.getLogger("assocpriv")
 
 
 # ---- a collector, served
@@ -44,21 +47,25 @@ def serve(
     port: int = 8350,
     epoch_reports: int | None = None,
     keys: bool = False,
+    admin_host: str = "127.0.0.1",
+    admin_port: int | None = None,
     store: str | None = None,
     admin: bool = True,
     origins: Sequence[str] = (),
     demo: bool = False,
-    ready: Callable[[str], None] | None = None,
+    ready: Callable[[str, str], None] | None = None,
 ) -> None:
     """Collect reports of a plan over HTTP until the process is told to end (SIGTERM, SIGINT); what is stored stays.
 
     Args:
         plan: the published plan, of any kind.
         data: the folder for its reports, made if it is missing; ``mine`` and the rest read it, also meanwhile.
-        host: address to listen at; TLS is a reverse proxy's.
+        host: address to listen at; TLS is a reverse proxy's, and what is not behind one is warned of in the log.
         port: 0 for any that is free.
+        admin_host, admin_port: where the operator's page, counts and metrics are served, and nothing else; by default
+            they are where reports come in.
         epoch_reports, keys, store, admin, origins, demo: as of :func:`make_service`.
-        ready: called with the URL once it listens.
+        ready: called with the URL, and that of the operator's, once it listens.
 
     Raises:
         FileError: an address that is in use or not of this machine; or as :func:`make_service`.
@@ -66,14 +73,43 @@ def serve(
 
     >>> import assocpriv as ap
     >>> ap.collect.serve(ap.read_plan("plan.json"), "collection", keys=True, ready=print)  # doctest: +SKIP
-    http://127.0.0.1:8350
+    http://127.0.0.1:8350 http://127.0.0.1:8350
     """
     _check_can_serve()
-    with _listening(host, port) as listener:
+    from assocpriv.collect import serving
+
+    with contextlib.ExitStack() as opened:
+        opened.enter_context(for_owner())
+        listeners = [opened.enter_context(_listening(host, port))]
+        if admin_port is not None:
+            listeners.append(opened.enter_context(_listening(admin_host, admin_port, "admin_port=")))
         service = make_service(
             plan, data, epoch_reports=epoch_reports, keys=keys, store=store, admin=admin, origins=origins, demo=demo
         )
-        _run(service, listener, ready or (lambda _: None))
+        service.admin_port = None if admin_port is None else listeners[1].getsockname()[1]
+        _warn_of_network(listeners)
+        urls = [_url(listener) for listener in listeners]
+
+        def begun() -> None:
+            _LOG.info("plan %s is collected at %s", plan.plan_id[:12], urls[0])
+            if ready is not None:
+                ready(urls[0], urls[-1])
+
+        serving.run(service, listeners, begun)
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _warn_of_network(listeners: Sequence[socket.socket]) -> None:
+    """Say what the network sees where a collector listens beyond its own machine."""
+    if not ipaddress.ip_address(listeners[0].getsockname()[0]).is_loopback:
+        _LOG.warning("%s is plain HTTP beyond this machine; keep a proxy with TLS before it", _url(listeners[0]))
+    if not ipaddress.ip_address(listeners[-1].getsockname()[0]).is_loopback:
+        hint = "give them a port of their own" if len(listeners) == 1 else "let none but yours reach it"
+        _LOG.warning("counts, metrics and the operator's page are beyond this machine, too; %s", hint)
 
 
 def make_service(
@@ -128,6 +164,7 @@ def make_service(
         collection = Collecting(plan, opened, folder, is_closed(folder))
         service = Service(collection, lock, keys=keyring, origins=origins)
         service.pages["client"] = ClientFiles()
+        service.metrics.version = __version__
         _add_demonstration(service, plan, folder, demo=demo)
         if admin:
             _add_page(service, plan, folder)
@@ -172,12 +209,14 @@ def _add_page(service: "Service", plan: "PublishedPlan", folder: Path) -> None:
     """Serve the operator's page at /admin, whose token is in the folder."""
     from assocpriv.pages.operator import AdminPage, read_or_make_token
 
-    service.pages["admin"] = AdminPage(plan, folder, service.status, service.seal, read_or_make_token(folder))
+    page = AdminPage(plan, folder, service.status, service.seal, read_or_make_token(folder))
+    service.pages["admin"], service.crafted = page, page.crafted
+    service.metrics.failed_logins = lambda: page.failed_logins
 
 
 @contextlib.contextmanager
-def _listening(host: str, port: int) -> Any:
-    """Give a socket that listens."""
+def _listening(host: str, port: int, other: str = "host= or port=") -> Any:
+    """Give a socket that listens; who cannot have it is told to choose an ``other``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         if not _can_name(host):
@@ -186,7 +225,7 @@ def _listening(host: str, port: int) -> Any:
     except (OSError, OverflowError) as error:
         reason = str(getattr(error, "strerror", None) or error).partition(" (while attempting")[0]
         raise FileError(
-            f"cannot listen at {host or 'no address'}, port {port}: {reason}; choose another host= or port="
+            f"cannot listen at {host or 'no address'}, port {port}: {reason}; choose another {other}"
         ) from None
     with listener:
         yield listener
@@ -198,40 +237,6 @@ def _can_name(host: str) -> bool:
         return bool(host.encode("idna")) and host.isprintable()
     except UnicodeError:
         return False
-
-
-def _run(service: "Service", listener: socket.socket, ready: Callable[[str], None]) -> None:
-    import uvicorn
-
-    host, port = listener.getsockname()[:2]
-
-    class Server(uvicorn.Server):
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets=sockets)
-            ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")  # from here on signals end it
-
-    config = uvicorn.Config(
-        service,
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_STOP_SECONDS,
-        lifespan="on",
-        limit_max_requests=None,
-        proxy_headers=False,
-    )
-    _allow_connections()
-    with contextlib.suppress(KeyboardInterrupt):  # a signal that was seen to is raised again at the end
-        Server(config).run(sockets=[listener])
-
-
-def _allow_connections() -> None:
-    """Let the process have as many connections as it may: shells often begin at 1,024, and slow clients hold theirs."""
-    import resource
-
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 # ---- a collection on its machine
@@ -339,7 +344,8 @@ def seal_collection(data: str | PathLike[str], *, store: str | None = None) -> i
     >>> ap.collect.seal_collection(folder)  # nothing has come in
     0
     """
-    return seal_folder(Path(data), store)
+    with for_owner():
+        return seal_folder(Path(data), store)
 
 
 def close_collection(data: str | PathLike[str], *, store: str | None = None) -> int:
@@ -353,7 +359,8 @@ def close_collection(data: str | PathLike[str], *, store: str | None = None) -> 
     >>> ap.collect.close_collection(folder), ap.collect.collection_status(folder).closed
     (0, True)
     """
-    return close_folder(Path(data), store)
+    with for_owner():
+        return close_folder(Path(data), store)
 
 
 def set_aside(data: str | PathLike[str], key: int, *, restore: bool = False, store: str | None = None) -> int:
@@ -382,7 +389,8 @@ def set_aside(data: str | PathLike[str], key: int, *, restore: bool = False, sto
     >>> ap.collect.set_aside("collection", 3)  # doctest: +SKIP
     2317
     """
-    return folders.set_aside(Path(data), key, restore=restore, store=store)
+    with for_owner():
+        return folders.set_aside(Path(data), key, restore=restore, store=store)
 
 
 # ---- one device

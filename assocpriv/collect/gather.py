@@ -26,7 +26,7 @@ from pathlib import Path
 
 from assocpriv.collect.folder import locked_store
 from assocpriv.collect.sealing import is_closed
-from assocpriv.collect.store import ReportStore, check_system, take_in
+from assocpriv.collect.store import ReportStore, check_system, for_owner, take_in
 from assocpriv.collect.wire import Refused, read_upload
 from assocpriv.files.reports import IS_LEDGER, LEDGER_NAME
 from assocpriv.files.unsealed import ID_BYTES, PLAN_FILE
@@ -388,7 +388,7 @@ def gather(
         raise TypeError("sources and output must be names of files and folders, none of them empty")
     forms, inboxes, refusals = _SingleReports(plans), _inboxes(map(Path, listed)), _Refusals()
     places = _places(forms.plans, Path(output), inboxes)
-    with ExitStack() as opened:
+    with for_owner(), ExitStack() as opened:
         collections = {
             plan.plan_id: _Collection(plan, path, store, opened) for plan, path in zip(forms.plans, places, strict=True)
         }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from assocpriv.collect.store import ReportStore, StoreFullError, take_in
 from assocpriv.collect.wire import Refused, Upload
-from assocpriv.promise.errors import AssocprivError
+from assocpriv.promise.errors import AssocprivError, counted
 
 if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan
@@ -23,6 +23,7 @@ _GROUP_BYTES = 4 << 20  # stored by one commit
 _GROUP_UPLOADS = 4096
 _WAITING_BYTES = 64 << 20
 _RETRY_SECONDS = 5
+STOPPING = "the collector is being stopped; send it again later"
 _LOG = logging.getLogger("assocpriv")
 _Waiting = tuple[Upload, "asyncio.Future[int | Refused]"]
 
@@ -31,11 +32,19 @@ class Intake:
     """Takes uploads of one plan into a store; made and used on an event loop."""
 
     def __init__(
-        self, plan: "PublishedPlan", store: ReportStore, *, observe: Callable[[float], None] | None = None
+        self,
+        plan: "PublishedPlan",
+        store: ReportStore,
+        *,
+        observe: Callable[[float], None] | None = None,
+        sealed: Callable[[], None] | None = None,
     ) -> None:
-        """Begin the threads that write and seal; ``observe`` is told the seconds of each commit, in their thread."""
+        """Begin the threads that write and seal.
+
+        ``observe`` is told the seconds of each commit, ``sealed`` that epochs were, both in the thread that does it.
+        """
         self.plan, self.store = plan, store
-        self._observe = observe or (lambda _: None)
+        self._observe, self._sealed = observe or (lambda _: None), sealed or (lambda: None)
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._must_seal = threading.Event()
@@ -57,7 +66,7 @@ class Intake:
             Refused: too much waits already, or the collector stops.
         """
         if self._stopping:
-            raise Refused(503, "stopping", "the collector is being stopped; send it again later", retry_after=30)
+            raise Refused(503, "stopping", STOPPING, retry_after=30)
         if self.waiting_bytes > _WAITING_BYTES:
             raise Refused(503, "busy", "more comes than the disk can take; send it again later", retry_after=1)
         future = self._loop.create_future()
@@ -72,7 +81,7 @@ class Intake:
             StoreFullError: the disk refuses.
         """
         await asyncio.to_thread(self.store.rotate)
-        return await asyncio.to_thread(self.store.seal)
+        return await asyncio.to_thread(self._seal)
 
     async def close(self) -> None:
         """Store what waits, then close the store."""
@@ -121,12 +130,20 @@ class Intake:
             if not future.done():  # nobody waits for it where the connection has broken off
                 future.set_result(result)
 
+    def _seal(self) -> int:
+        """Seal the epochs that have ended, and return how many."""
+        sealed = self.store.seal()
+        if sealed:
+            self._sealed()
+            _LOG.info("%s sealed", counted(sealed, "epoch"))
+        return sealed
+
     def _seal_all(self) -> None:
         """Seal epochs that have ended, whenever told; what fails is tried again after the next group."""
         while self._must_seal.wait() and not self._stopping:
             self._must_seal.clear()
             try:
-                self.store.seal()
+                self._seal()
             except (AssocprivError, OSError) as error:
                 _LOG.error("%s", error)
                 time.sleep(1)

@@ -14,10 +14,21 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
+from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds of a commit
+_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
+REASONS = (  # why requests are refused (docs/formats/collector.md); each is told from the beginning
+    "busy", "closed", "content-encoding", "content-type", "full", "long-head", "malformed-body", "malformed-report",
+    "method", "no-http", "no-key", "no-plan", "not-found", "other-plan", "quota", "slow", "stopping", "too-large",
+)  # fmt: skip
 _WINDOW_SECONDS = 24 * 3600.0
 _STEP_SECONDS = 60.0
 _LEAST_SECONDS = 30.0  # before a rate is told
@@ -52,21 +63,50 @@ class Load:
             yield GaugeMetricFamily(f"assocpriv_{name}", text, value)
 
 
+class _Histogram:
+    """How often something took how long; added to in any thread."""
+
+    def __init__(self) -> None:
+        self._buckets, self._seconds, self._guard = [0] * (len(_BOUNDS) + 1), 0.0, threading.Lock()
+
+    def add(self, seconds: float) -> None:
+        """Count one."""
+        with self._guard:
+            self._buckets[bisect_left(_BOUNDS, seconds)] += 1
+            self._seconds += seconds
+
+    def told(self, name: str, text: str) -> Metric:
+        """Return it as prometheus-client has it."""
+        with self._guard:
+            totals, seconds = list(accumulate(self._buckets)), self._seconds
+        buckets = list(zip([*map(str, _BOUNDS), "+Inf"], totals, strict=True))
+        return HistogramMetricFamily(f"assocpriv_{name}", text, buckets, seconds)
+
+
 class Metrics(Collector):
-    """Counters; uploads are counted on the event loop, commits in the threads that make them."""
+    """Counters; requests are counted on the event loop, commits and seals in the threads that make them."""
 
-    def __init__(self, load: Callable[[], Load]) -> None:
-        """Count from 0; ``load`` is asked whenever metrics are."""
-        self._load = load
+    def __init__(self, load: Callable[[], Load], clock: Callable[[], float] = time.monotonic) -> None:
+        """Count from 0; ``load`` is asked whenever metrics are.
+
+        ``connections`` and ``failed_logins`` say how many there are, ``crafted`` whether tests for crafted reports
+        flagged when last done, and of how many reports.
+        """
+        self._load, self._clock = load, clock
         self._accepted = self._duplicates = 0
-        self._refusals: Counter[str] = Counter()
-        self._buckets, self._seconds = [0] * (len(_BOUNDS) + 1), 0.0
-        self._guard = threading.Lock()
+        self._refusals = Counter(dict.fromkeys(REASONS, 0))
+        self._commits, self._requests = _Histogram(), _Histogram()
+        self._sealed_at = clock()
+        self.version, self.turned_away = "", 0
+        self.connections: Callable[[], int] = lambda: 0
+        self.failed_logins: Callable[[], int] = lambda: 0
+        self.crafted = (False, 0)
 
-    def took(self, accepted: int, duplicates: int) -> None:
-        """Count the reports of an upload."""
+    def took(self, accepted: int, duplicates: int, seconds: float) -> None:
+        """Count the reports of an upload, and in how many seconds it was answered."""
         self._accepted += accepted
         self._duplicates += duplicates
+        self._requests.add(seconds)
 
     def refused(self, reason: str) -> None:
         """Count a request that was refused."""
@@ -74,23 +114,38 @@ class Metrics(Collector):
 
     def committed(self, seconds: float) -> None:
         """Count a commit."""
-        with self._guard:
-            self._buckets[bisect_left(_BOUNDS, seconds)] += 1
-            self._seconds += seconds
+        self._commits.add(seconds)
+
+    def sealed(self) -> None:
+        """Note that epochs were sealed just now."""
+        self._sealed_at = self._clock()
 
     def collect(self) -> Iterator[Metric]:
         """Yield everything that is measured, as prometheus-client has it."""
-        yield CounterMetricFamily("assocpriv_reports_accepted", "Reports stored since the start.", self._accepted)
-        yield CounterMetricFamily("assocpriv_reports_duplicate", "Reports that were stored before.", self._duplicates)
+        yield InfoMetricFamily("assocpriv_build", "Version of the collector.", {"version": self.version})
+        for name, text, count in (
+            ("reports_accepted", "Reports stored since the start.", self._accepted),
+            ("reports_duplicate", "Reports that were stored before.", self._duplicates),
+            ("logins_failed", "Logins to the operator's page with a wrong token.", self.failed_logins()),
+            ("connections_turned_away", "Connections closed for want of descriptors.", self.turned_away),
+        ):
+            yield CounterMetricFamily(f"assocpriv_{name}", text, count)
         refused = CounterMetricFamily("assocpriv_requests_refused", "Requests refused, by reason.", labels=["reason"])
         for reason, count in sorted(self._refusals.items()):
             refused.add_metric([reason], count)
         yield refused
         yield from self._load().gauges()
-        with self._guard:
-            totals, seconds = list(accumulate(self._buckets)), self._seconds
-        buckets = list(zip([*map(str, _BOUNDS), "+Inf"], totals, strict=True))
-        yield HistogramMetricFamily("assocpriv_commit_seconds", "Seconds that commits took.", buckets, seconds)
+        flagged, tested = self.crafted
+        for name, text, value in (
+            ("connections", "Connections that are open.", self.connections()),
+            ("seal_age_seconds", "Seconds since reports were sealed, or the start.", self._clock() - self._sealed_at),
+            ("crafted_flagged", "1 where tests speak against the reports, last time they were done.", flagged),
+            ("crafted_tested", "Reports that there were then; 0 before the first time.", tested),
+        ):
+            yield GaugeMetricFamily(f"assocpriv_{name}", text, float(value))
+        yield self._requests.told("upload_seconds", "Seconds in which uploads that were stored were answered.")
+        yield self._commits.told("commit_seconds", "Seconds that commits took.")
+        yield from ProcessCollector(registry=None).collect()  # memory, descriptors and their limit, where Linux tells
 
 
 def _bytes_in(folder: Path) -> int:

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from prometheus_client import generate_latest
@@ -27,7 +28,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from assocpriv.collect.group_commit import Intake
+from assocpriv.collect.group_commit import STOPPING, Intake
 from assocpriv.collect.metrics import Load, Metrics
 from assocpriv.collect.store import Collecting, FolderLock, StoreFullError
 from assocpriv.collect.wire import MOST_BYTES, Refused, read_upload
@@ -43,6 +44,7 @@ _BODY_SECONDS = 30.0  # in which a request must have come whole
 _SKIP_SECONDS = 5.0  # in which what comes with a refused request is let go by
 _COMING_BYTES = 128 << 20  # of requests that have not come whole
 _JSON = (b"content-type", b"application/json")
+_ADMINS, _BOTH = {"admin", "metrics", "status"}, {"healthz", "readyz"}  # what is the operator's, and what anybody's
 _HEADERS_OF = {
     401: [(b"www-authenticate", b"Bearer")],
     405: [(b"allow", b"POST")],
@@ -88,13 +90,17 @@ class Service:
         """Serve a collection, whose folder's ``lock`` is released at the end.
 
         With ``keys`` reports are taken with one of them only. ``pages`` are served at their names and below: what is
-        under ``admin`` at /admin. Pages of other ``origins`` may use all but these from people's browsers.
+        under ``admin`` at /admin. With an ``admin_port`` that page, counts and metrics are answered there alone. Pages
+        of other ``origins`` may use all but these from people's browsers. ``crafted`` says of so many reports whether
+        tests for crafted ones flagged when last done, and of how many that was.
         """
         self._collection = collection
         self._plan, self._store = collection.plan, collection.store
         self._named = self._plan.plan_id.encode("ascii")  # as requests name the plan
         self._intake: Intake  # from the start to the end of the lifespan
         self.pages: dict[str, Page] = {}
+        self.admin_port: int | None = None
+        self.crafted: Callable[[int], tuple[bool, int]] = lambda _: (False, 0)
         self._keys, self._lock = keys, lock
         self._guidance = (
             PublishedGuidance(collection.folder, self._plan) if isinstance(self._plan, GuidedPlan) else None
@@ -104,12 +110,23 @@ class Service:
         self._for_devices = _shared_with(self._answer_device, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or begin and end with the server."""
+        """Answer a request, or begin and end with the server; what it cancels, told to stop, is answered 503."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif scope["type"] != "http":
-            return
-        elif (page := self.pages.get(scope["path"].removeprefix("/").partition("/")[0])) is not None:
+        elif scope["type"] == "http":
+            try:
+                await self._lead(scope, receive, send)
+            except asyncio.CancelledError:
+                with suppress(RuntimeError):  # of an answer that has begun
+                    await self._refuse(Refused(503, "stopping", STOPPING, retry_after=30), send)
+
+    async def _lead(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name = scope["path"].removeprefix("/").partition("/")[0]
+        at_admins = self.admin_port is None or scope["server"][1] == self.admin_port
+        at_devices = self.admin_port is None or not at_admins
+        if not (at_admins if name in _ADMINS else at_devices or name in _BOTH):
+            await self._refuse(Refused(404, "not-found", "Not Found"), send)
+        elif (page := self.pages.get(name)) is not None:
             await page(scope, receive, send)
         else:
             await self._for_devices(scope, receive, send)
@@ -129,6 +146,7 @@ class Service:
 
     async def _take(self, scope: Scope, receive: Receive) -> bytes:
         """Store what a request brings and return the answer's body; raises Refused."""
+        began = perf_counter()
         try:
             key = self._admit(scope)
         except Refused:
@@ -139,7 +157,7 @@ class Service:
         result = await self._intake.submit(upload)
         if isinstance(result, Refused):
             raise result
-        self.metrics.took(result, upload.count - result)
+        self.metrics.took(result, upload.count - result, perf_counter() - began)
         return b'{"accepted": %d, "duplicates": %d}' % (result, upload.count - result)
 
     def _admit(self, scope: Scope) -> "SourceKey | None":
@@ -149,6 +167,7 @@ class Service:
         headers = scope["headers"]
         key = None if self._keys is None else self._keys.key_of(headers)
         named = content_type = length = b""
+        is_encoded = False
         for name, value in headers:
             if name == b"assocpriv-plan":
                 named = value
@@ -156,12 +175,16 @@ class Service:
                 content_type = value
             elif name == b"content-length":
                 length = value
+            elif name == b"content-encoding":
+                is_encoded = is_encoded or value.strip().lower() != b"identity"
         if named != self._named:
             raise self._other_plan(named)
         if self._collection.closed:
             raise Refused(410, "closed", _CLOSED)
         if content_type.partition(b";")[0].strip().lower() != b"application/octet-stream":
             raise Refused(415, "content-type", "reports are sent as Content-Type: application/octet-stream")
+        if is_encoded:
+            raise Refused(415, "content-encoding", "reports are sent as they are, without a Content-Encoding")
         if length and int(length) > MOST_BYTES:
             raise _too_large()
         return key
@@ -233,6 +256,8 @@ class Service:
         return JSONResponse(await asyncio.to_thread(self.status), headers={"cache-control": "no-store"})
 
     async def _get_metrics(self, _: Request) -> Response:
+        stored = await asyncio.to_thread(self._store.status)
+        self.metrics.crafted = self.crafted(stored.reports)
         text = await asyncio.to_thread(generate_latest, self.metrics)
         return Response(text, media_type="text/plain; version=0.0.4")
 
@@ -257,7 +282,9 @@ class Service:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
-                self._intake = Intake(self._plan, self._store, observe=self.metrics.committed)
+                self._intake = Intake(
+                    self._plan, self._store, observe=self.metrics.committed, sealed=self.metrics.sealed
+                )
                 await send({"type": "lifespan.startup.complete"})
             else:
                 for page in self.pages.values():

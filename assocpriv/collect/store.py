@@ -8,7 +8,7 @@ flock on the folder's file ``lock`` while it lives. Where there is no flock, as 
 
 import contextlib
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -198,6 +198,16 @@ def check_system() -> None:
 def flock(file: int, *, shared: bool = False, wait: bool = False) -> None:
     """Lock an open file or folder until it is closed; raises OSError where another process has it."""
     fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+
+
+@contextlib.contextmanager
+def for_owner() -> Iterator[None]:
+    """Let nobody but the owner read what is made meanwhile, in all threads: a folder that was there may be open."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 @dataclass(slots=True)

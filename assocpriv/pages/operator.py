@@ -25,6 +25,7 @@ import base64
 import contextlib
 import hashlib
 import hmac
+import ipaddress
 import json
 import logging
 import math
@@ -32,6 +33,7 @@ import os
 import re
 import secrets
 import shutil
+import socket
 import sys
 import tempfile
 import time
@@ -68,6 +70,7 @@ _LEAST_LETTERS = 32
 _FAILURES, _SECONDS_EACH = 5.0, 10.0  # failed logins at once, and seconds after which one more may fail
 _REFUSALS = {
     401: ("no-token", f"Log in with any name and, as the password, the token in the collection's file {TOKEN_FILE}."),
+    421: ("other-host", "Open /admin by an address in figures, as localhost, or by the name of this machine."),
     403: ("other-site", "Open /admin by its address: pages of other sites neither lead here nor press its buttons."),
     429: ("busy", f"Too many logins failed. Try again in {_SECONDS_EACH:.0f} seconds."),
 }
@@ -84,6 +87,7 @@ _POLICY = (
 _OWN_HEADERS = HEADERS | {"content-security-policy": _POLICY, "cache-control": "no-store"}
 _MOST_SECONDS = 600.0  # of one command
 _LEAST_AGE, _MOST_ANSWERS = 20.0, 16  # seconds before a question is answered anew, however fast reports come
+_CRAFTED_AGE = 3600.0  # the same of crafted reports, where only metrics ask
 _SHARP = "Smallest support that can be detected; searching all: fewer than one false find in 100 collections"
 _AUTO, _ROWS, _LETTERS = "auto", 60, 300  # rows of a table, letters of what a test has seen
 _ALARM = "alarm"  # a section that stands before all others
@@ -126,6 +130,7 @@ class Guard:
     def __init__(self, token: str, clock: _Clock = time.monotonic) -> None:
         self._token, self._clock = _digest(token), clock
         self._failures, self._since = _FAILURES, clock()
+        self.failed = 0
 
     def judge(self, offered: str) -> int:
         """Return the HTTP status of a token that is offered: 200, 401, or 429 after too many others.
@@ -136,6 +141,7 @@ class Guard:
             return 200
         if not offered:
             return 401
+        self.failed += 1
         now = self._clock()
         self._failures = min(_FAILURES, self._failures + (now - self._since) / _SECONDS_EACH)
         self._since = now
@@ -164,6 +170,18 @@ def is_from_elsewhere(method: str, headers: Mapping[str, str]) -> bool:
     if site is not None:
         return site != "same-origin" and (site, method) != ("none", "GET")
     return method != "GET" and not headers.get("origin", "").endswith(f"://{headers.get('host')}")
+
+
+def is_own_host(host: str) -> bool:
+    """Tell whether a request names this machine: a name of somebody else's could lead here after its page was loaded.
+
+    >>> is_own_host("[::1]:8350"), is_own_host("localhost:8350"), is_own_host("shop.example")
+    (True, True, False)
+    """
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    with contextlib.suppress(ValueError):
+        return bool(ipaddress.ip_address(name.strip("[]")))
+    return name.lower() in ("localhost", socket.gethostname().lower())
 
 
 # ---- commands
@@ -209,15 +227,16 @@ class Analyst:
         self._waiting: OrderedDict[Question, int] = OrderedDict()
         self._task: asyncio.Task[None] | None = None
 
-    def ask(self, question: Question, reports: int) -> tuple[Answer | None, bool]:
+    def ask(self, question: Question, reports: int, least_age: float | None = None) -> tuple[Answer | None, bool]:
         """Return the last answer, which may be of fewer reports, and whether a newer one is being made.
 
         A new one is begun if reports came since the last, and that is old enough.
         """
+        least_age = self._least_age if least_age is None else least_age
         answer = self._answers.get(question)
         if answer is not None:
             self._answers.move_to_end(question)
-        young = answer is not None and self._clock() - answer.done_at < self._least_age
+        young = answer is not None and self._clock() - answer.done_at < least_age
         if answer is None or (answer.reports != reports and not young):
             self._waiting[question] = reports
             if len(self._waiting) > _MOST_ANSWERS:
@@ -378,6 +397,11 @@ def _crafted(results: Results) -> Section:
     return Section(title, [audits.crafted(content | {"tests": tests})], _ALARM if content["flagged"] else "crafted")
 
 
+def _flagged(results: Results) -> bool | None:
+    """Tell whether a test for crafted reports flagged; None where they could not be done."""
+    return None if results.errors else bool(json.loads(results.said["inspect"])["crafted"]["flagged"])
+
+
 def _sharpness(plan: Plan, counts: _Counts, per_second: float | None, wishes: Wishes) -> Record:
     """Return which supports can be told now and, of one that is wanted, when; of each itemset size."""
     reports = counts["reports"]
@@ -484,7 +508,8 @@ class AdminPage:
         """Return what somebody gets who may not see the page; None of whoever may."""
         offered, is_program = offered_token(request.headers.get("authorization", ""))
         elsewhere = not is_program and is_from_elsewhere(request.method, request.headers)
-        status = 403 if elsewhere else self._guard.judge(offered)
+        misled = not is_program and not is_own_host(request.headers.get("host", "localhost"))
+        status = 421 if misled else 403 if elsewhere else self._guard.judge(offered)
         if status == 200:
             return None
         error, said = _REFUSALS[status]
@@ -493,6 +518,19 @@ class AdminPage:
         return PlainTextResponse(f"{said}\n", status, _REFUSED_WITH)
 
     # ---- what is seen
+
+    @property
+    def failed_logins(self) -> int:
+        """How many logins failed."""
+        return self._guard.failed
+
+    def crafted(self, reports: int) -> tuple[bool, int]:
+        """Return whether tests for crafted reports flagged when last done, and of how many; begin them once an hour."""
+        if not reports or not knows(self._plan.kind, "server.crafted"):
+            return False, 0
+        commands = (("inspect", str(self._folder), "--check-crafted", "--json"),)
+        answer, _ = self._analyst.ask(Question(commands, _flagged), reports, _CRAFTED_AGE)
+        return (False, 0) if answer is None or answer.shown is None else (answer.shown, answer.reports)
 
     async def _show(self, request: Request) -> Response:
         wishes, wrong = _wishes(request)

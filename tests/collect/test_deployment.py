@@ -174,3 +174,15 @@ def test_systemd_reads_the_unit(tmp_path: Path) -> None:
         done = subprocess.run([analyze, "--no-pager", *command, str(unit)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "nknown" not in done.stderr
+
+
+def test_the_container_starts_a_command_that_there_is() -> None:
+    """As nobody, with a volume for what it writes; the page and metrics at a port of their own."""
+    text = (EXAMPLES / "Containerfile").read_text()
+    lines = dict(line.split(" ", 1) for line in text.splitlines() if line[:1].isupper())
+    words = json.loads(lines["ENTRYPOINT"])
+    assert words[:2] == ["assocpriv", "serve"]
+    given = serve.make_context("serve", words[2:]).params
+    assert (given["host"], given["admin_port"]) == ("0.0.0.0", ("0.0.0.0", 8360))
+    assert str(given["data"]) == lines["VOLUME"]
+    assert lines["USER"] == "65534:65534"

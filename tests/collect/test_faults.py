@@ -23,6 +23,7 @@ from running_collector import (
     Collector,
     Forks,
     numbers,
+    read_answer,
     records,
     stored,
     stored_at_rest,
@@ -376,17 +377,3 @@ def test_malformed_reports_are_looked_for_in_bounded_time(collector: Collector) 
     spent = Path(f"/proc/{collector.pid}/stat").read_text().split()[13]
     assert int(spent) / os.sysconf("SC_CLK_TCK") < 2
     assert int.from_bytes(bytes.fromhex(answer["ids"][99])[NUMBER_AT : NUMBER_AT + 4], "little") == 1099
-
-
-def read_answer(connection: socket.socket) -> tuple[int, bytes]:
-    """Return status and body of the next answer, and leave those behind it."""
-    head = b""
-    while not head.endswith(b"\r\n\r\n"):
-        part = connection.recv(1)
-        assert part, head
-        head += part
-    length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-    body = b""
-    while len(body) < length:
-        body += connection.recv(length - len(body))
-    return int(head.split()[1]), body

@@ -1,11 +1,16 @@
 """Tests of what a collector tells of itself, read by Prometheus' own parser."""
 
+import json
+import re
 from pathlib import Path
 
+import yaml
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from assocpriv.collect.metrics import Load, Metrics
+from assocpriv.collect.metrics import REASONS, Load, Metrics
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_metrics_are_what_prometheus_reads(tmp_path: Path) -> None:
@@ -13,9 +18,15 @@ def test_metrics_are_what_prometheus_reads(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(10))
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "b").write_bytes(bytes(5))
-    metrics = Metrics(lambda: Load(41, 3, 1, 2, 99, tmp_path))
-    metrics.took(5, 2)
-    metrics.took(1, 0)
+    now = [0.0]
+    metrics = Metrics(lambda: Load(41, 3, 1, 2, 99, tmp_path), clock=lambda: now[0])
+    metrics.connections, metrics.failed_logins = lambda: 7, lambda: 2
+    metrics.crafted, metrics.turned_away, metrics.version = (True, 40), 1, "1.2.3"
+    now[0] = 5.0
+    metrics.sealed()
+    now[0] = 8.0
+    metrics.took(5, 2, 0.02)
+    metrics.took(1, 0, 0.5)
     metrics.refused("busy")
     metrics.refused("busy")
     metrics.refused("no-plan")
@@ -27,8 +38,18 @@ def test_metrics_are_what_prometheus_reads(tmp_path: Path) -> None:
         (sample.name, *sample.labels.values()): sample.value for each in families.values() for sample in each.samples
     }
     assert all(family.documentation and family.type != "unknown" for family in families.values())
-    named = {sample: value for sample, value in values.items() if "bucket" not in sample[0] and "disk" not in sample[0]}
-    assert named == {
+    not_named = "bucket", "disk", "process"
+    named = {sample: value for sample, value in values.items() if not any(each in sample[0] for each in not_named)}
+    assert named == {("assocpriv_requests_refused_total", reason): 0 for reason in REASONS} | {
+        ("assocpriv_build_info", "1.2.3"): 1,
+        ("assocpriv_connections",): 7,
+        ("assocpriv_connections_turned_away_total",): 1,
+        ("assocpriv_logins_failed_total",): 2,
+        ("assocpriv_crafted_flagged",): 1,
+        ("assocpriv_crafted_tested",): 40,
+        ("assocpriv_seal_age_seconds",): 3,
+        ("assocpriv_upload_seconds_sum",): 0.52,
+        ("assocpriv_upload_seconds_count",): 2,
         ("assocpriv_reports_accepted_total",): 6,
         ("assocpriv_reports_duplicate_total",): 2,
         ("assocpriv_requests_refused_total", "busy"): 2,
@@ -47,4 +68,34 @@ def test_metrics_are_what_prometheus_reads(tmp_path: Path) -> None:
     assert [each.value for each in buckets] == sorted(each.value for each in buckets)
     assert (buckets[0].labels["le"], buckets[0].value) == ("0.001", 2)
     assert (buckets[-1].labels["le"], buckets[-1].value) == ("+Inf", 4)
-    assert {name for each in families.values() for sample in each.samples for name in sample.labels} == {"le", "reason"}
+    labels = {name for each in families.values() for sample in each.samples for name in sample.labels}
+    assert labels == {"le", "reason", "version"}
+    assert values["process_resident_memory_bytes",] > 1e6
+    assert 0 < values["process_open_fds",] < values["process_max_fds",]
+
+
+def names_of(text: str) -> set[str]:
+    """Return the names of metrics in a text."""
+    return set(re.findall(r"(?:assocpriv|process)_[a-z_]+", text))
+
+
+def test_all_is_there_from_the_beginning(tmp_path: Path) -> None:
+    """Each reason of the format has a counter at 0, and rules, dashboard and documents name what there is."""
+    text = generate_latest(Metrics(lambda: Load(0, 0, 0, 0, 0, tmp_path))).decode()
+    format_page = (ROOT / "docs" / "formats" / "collector.md").read_text()
+    told = set(re.findall(r"^\| \d{3} \| `([a-z-]+)` \|", format_page, re.MULTILINE)) - {"no-guidance"}
+    assert told == set(REASONS)
+    assert all(f'assocpriv_requests_refused_total{{reason="{reason}"}} 0.0' in text for reason in REASONS)
+    own, examples = names_of(text), ROOT / "examples" / "collector"
+    serve = (ROOT / "docs" / "cli" / "serve.md").read_text()
+    assert names_of((ROOT / "docs" / "run-a-collection.md").read_text() + serve) <= own
+    assert {name for name in own if name.startswith("assocpriv")} - names_of(serve) <= {
+        name for name in own if name.endswith(("_bucket", "_sum", "_count"))
+    }
+    rules = yaml.safe_load((examples / "alerts.yml").read_text())["groups"][0]["rules"]
+    panels = json.loads((examples / "dashboard.json").read_text())["panels"]
+    asked = [rule["expr"] for rule in rules] + [each["expr"] for panel in panels for each in panel["targets"]]
+    assert len(asked) > 20
+    assert all(names_of(each) <= own for each in asked if "up{" not in each)
+    reasons = {each for text in asked for found in re.findall('reason=~?"([^"]+)"', text) for each in found.split("|")}
+    assert reasons <= set(REASONS)

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import re
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -110,16 +111,52 @@ def test_pages_of_other_sites_are_not_answered(collection: Collection, commands:
                 answer = ask(path, sec_fetch_site=site)
                 assert answer.status == 403
                 assert "5,000" not in answer.text
-        for headers in ({}, {"host": "a:1", "origin": "http://b:1"}, {"host": "a:1", "origin": "null"}):
+        for headers in ({}, {"host": "localhost:1", "origin": "http://b:1"}, {"host": "localhost:1", "origin": "null"}):
             assert visitor.post("/admin/seal", **headers).status == 403
         assert visitor.get("/admin/seal").status == 405
         assert collection.sealed == 0
-        for headers in (OWN, {"host": "a:1", "origin": "http://a:1"}):
+        for headers in (OWN, {"host": "localhost:1", "origin": "http://localhost:1"}):
             assert visitor.post("/admin/seal", **headers).status == 303
             assert ["1 epoch sealed." in visitor.get("/admin").text for _ in range(2)] == [True, False]
         answer = visitor.post("/admin/seal", authorization=f"Bearer {TOKEN}")
         assert answer.text == '{"done":true,"message":"1 epoch sealed."}'
     assert collection.sealed == 3
+
+
+def test_metrics_are_told_of_crafted_reports_and_failed_logins(
+    collection: Collection, commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tests run once, at the first question, and are not asked anew for an hour though reports came."""
+
+    def flagged(arguments: list[str]) -> dict[str, Any]:
+        return {"crafted": {"flagged": True, "false_alarm": 0.001, "tests": []}}
+
+    monkeypatch.setattr(commands, "inspect", flagged)
+    with logged_in(collection) as visitor:
+        page = visitor.application
+        assert visitor.get("/admin", authorization="Basic eDp5").status == 401
+        assert page.failed_logins == 1
+
+        async def asked(reports: int) -> tuple[bool, int]:
+            first = page.crafted(reports)
+            while first == (False, 0) and page.crafted(reports) == (False, 0) and reports:
+                await asyncio.sleep(0.01)
+            return page.crafted(reports)
+
+        assert visitor.run(asked(0)) == (False, 0)
+        assert visitor.run(asked(3000)) == (True, 3000)
+        assert visitor.run(asked(4000)) == (True, 3000)
+    assert commands.ran == [["inspect", str(collection.folder), "--check-crafted", "--json"]]
+
+
+def test_another_name_than_the_machines_is_not_answered(collection: Collection, commands: Commands) -> None:
+    """A page of the name a.example cannot become this one by a name server that then says 127.0.0.1."""
+    with logged_in(collection) as visitor:
+        for host in ("a.example", "a.example:8350", "127.0.0.1.a.example", "localhost.a.example:1", "a@[::1]", "["):
+            assert visitor.get("/admin", host=host).status == 421, host
+        for host in ("127.0.0.1:8350", "[::1]:8350", "192.168.7.9", "LOCALHOST", socket.gethostname()):
+            assert visitor.get("/admin", host=host).status == 200, host
+        assert visitor.get("/admin", host="a.example", authorization=f"Bearer {TOKEN}").status == 200  # a program
 
 
 @pytest.mark.parametrize(

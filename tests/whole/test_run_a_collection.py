@@ -1,5 +1,6 @@
 """docs/run-a-collection.md: its shell blocks run as they stand, line after line, against collectors that run."""
 
+import json
 import os
 import re
 import shlex
@@ -18,7 +19,7 @@ from assocpriv.cli.main import main
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "run-a-collection.md").read_text(encoding="utf-8")
 ACTIVATE = ". .venv/bin/activate"
-PORTS = ("8350", "8351", "8352")
+PORTS = ("8350", "8351", "8352", "8353")
 
 
 def blocks(kind: str) -> list[str]:
@@ -85,6 +86,7 @@ def test_every_line_runs_in_its_order(tmp_path: Path, monkeypatch: pytest.Monkey
     finally:
         shell.end()
     assert "20,001 reports in 1 file" in said["assocpriv inspect backup"]
+    assert json.loads(said["assocpriv inspect restored --json"])["reports"] == 20_002
     assert "10,000 reports of key 1 set aside" in said["assocpriv collector set-aside tills --key 1"]
     assert "closed" in said["assocpriv collector status collection"]
     answered = [len(ap.read_reports(tmp_path / name)) for name in ("first", "second")]
