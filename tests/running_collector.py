@@ -78,11 +78,11 @@ class Forks:
 
 
 class Collector:
-    """A collector of ``PLAN`` on one folder, which may be started again and again."""
+    """A collector of ``PLAN`` on one folder, which may be started again and again; it seals however few reports."""
 
     def __init__(self, forks: Forks, home: Path, *options: str, data: Path | None = None) -> None:
         self.home, self.data = home, data or home / "data"
-        self._forks, self._options = forks, options
+        self._forks, self._options = forks, options or ("--epoch-reports", "1", "1000000", "--few")
         self.pid, self.port, self.stderr = 0, 0, ""
         self.file_limit = resource.RLIM_INFINITY
         self.open_files = 0

@@ -24,7 +24,6 @@ from assocpriv.cli import options as opt
 @click.option(
     "--shuffled", type=opt.WholeRange(1, 10**12), metavar="N", help="Also what holds if a trusted channel mixes N."
 )
-@opt.usual("--delta", default="1e-9", help="δ of the guarantee of --shuffled.")
 @click.option("--explain", is_flag=True, help="Say plainly what promises mean and cost: PLAN's, or some to choose.")
 @click.option("--html", type=opt.PAGE, help="Instead: one page to write (.html) and sign, of a PLAN of any kind.")
 def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: bool, **options: Any) -> None:
@@ -44,7 +43,7 @@ def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: boo
     """
     alone = "--html" if html is not None else "--explain" if explain else None
     if alone is not None:
-        opt.refuse_given(("priors", "times", "shuffled", "delta"), f"does not go with {alone}")
+        opt.refuse_given(("priors", "times", "shuffled"), f"does not go with {alone}")
         if len(plan) > 1:
             raise click.UsageError(f"{alone} goes with one PLAN")
     if not plan and (html is not None or not explain):
@@ -65,17 +64,13 @@ def _written(html: Path) -> opt.Record:
     return opt.Record({"page": str(html)}, ["page written to {page}"])
 
 
-def _prove(
-    paths: tuple[Path, ...], priors: tuple[str, ...], times: tuple[int, ...], shuffled: int | None, delta: str
-) -> None:
-    if shuffled is None:
-        opt.refuse_given(("delta",), "goes with --shuffled")
+def _prove(paths: tuple[Path, ...], priors: tuple[str, ...], times: tuple[int, ...], shuffled: int | None) -> None:
     if len(times) not in (0, 1, len(paths)):
         raise click.UsageError(f"give --reports-per-person once for all plans or once for each, {len(paths)} in all")
     plans = [ap.read_plan(path) for path in paths]
     if len(plans) == 1 and isinstance(plans[0], ap.Plan):
         count = times[0] if times else None
-        proved = ap.privacy(plans[0], priors, reports_per_person=count, shuffled=shuffled, delta=delta)
+        proved = ap.privacy(plans[0], priors, reports_per_person=count, shuffled=shuffled)
         opt.show(ap.show.promises.privacy(proved))
         return
     opt.refuse_given(("shuffled",), "goes with one PLAN, of baskets")

@@ -2,7 +2,7 @@
 
 serve: a collector that devices send their reports to. gather: single reports become a collection. collector: what an
 operator does on the machine where a collection's folder is: status, what it holds; seal, all its reports become report
-files; set-aside, one source's reports out of it, or back; keys, who may send reports.
+files; set-aside, one source's reports out of it, or back; remove, what was sealed too long ago; keys, who may send.
 """
 
 from pathlib import Path
@@ -32,13 +32,17 @@ def _address(_context: click.Context, _option: click.Parameter, text: str | None
 @click.option("--data", type=opt.OUTPUT, required=True, help="Folder for the reports, made if missing.")
 @opt.usual("--host", default="127.0.0.1", help="Address to listen at.")
 @opt.usual("--port", default=8350, type=opt.WholeRange(0, 65535), help="Port to listen at; 0 for any that is free.")
-@opt.usual("--epoch-reports", default=1 << 20, type=opt.WholeRange(1, 1 << 24), help="Reports of an epoch.")
+@click.option(
+    "--epoch-reports", nargs=2, metavar="FEWEST MOST", type=opt.WHOLE,
+    help="Reports sealed together: when asked, and unasked.  [default: what DATA has, or 1000 1048576]",
+)  # fmt: skip
 @click.option(
     "--admin-port",
     metavar="[HOST:]PORT",
     callback=_address,
     help="Where the operator's page, counts and metrics are, of this machine unless HOST.  [default: --port]",
 )
+@click.option("--few", is_flag=True, help="Let --epoch-reports be below 100: such a file tells nearly whose is which.")
 @click.option("--keys", is_flag=True, help="Take reports with a key only (collector keys); also where DATA has keys.")
 @_store_option
 @click.option(
@@ -80,7 +84,7 @@ def gather(sources: tuple[Path, ...], plans: tuple[Path, ...], output: Path, sto
 
     SOURCES are folders or files: each file is one report, as assocpriv report writes it. Files that are gathered are
     removed, for the collection has their bytes; others are named and stay. A file that comes again under its name
-    counts once.
+    counts once. A thousand reports or more are sealed together; fewer wait, and are mined meanwhile.
 
     \b
     Example:
@@ -123,8 +127,8 @@ def status(data: Path) -> None:
 @collector.command(takes=["json"])
 @_data_argument
 @click.option("--close", is_flag=True, help="Also end it: forget the submission ids, and take no more reports.")
-@_store_option
-def seal(data: Path, close: bool, store: str | None) -> None:
+@click.option("--few", is_flag=True, help="Also if fewer than 1,000 wait, or than serve was told: they stand out then.")
+def seal(data: Path, close: bool, few: bool) -> None:
     """Turn all reports of the collection DATA into report files, in random order and without ids.
 
     The collector must be stopped; while one runs, it seals by itself, and on its page /admin. --close cannot be taken
@@ -135,10 +139,9 @@ def seal(data: Path, close: bool, store: str | None) -> None:
       assocpriv collector seal collection
       assocpriv collector seal collection --close
     """
-    sealed = (ap.collect.close_collection if close else ap.collect.seal_collection)(data, store=store)
-    said = "; {data} is closed, and takes no more reports" if close else " in {data}"
-    content = {"sealed": sealed, "closed": close}
-    opt.show(opt.Record(content, [opt.Say("{sealed:#report} sealed" + said, {"data": data})]))
+    fewest = ap.collect.collection_status(data).fewest
+    sealed = (ap.collect.close_collection if close else ap.collect.seal_collection)(data, few=few)
+    opt.show(ap.show.collections.sealed(sealed, fewest, data, closed=close))
 
 
 @collector.command("set-aside", takes=["json"])
@@ -157,6 +160,22 @@ def set_aside(data: Path, key: int, restore: bool) -> None:
     """
     moved = ap.collect.set_aside(data, key, restore=restore)
     opt.show(ap.show.collections.set_aside(moved, key, data, restore=restore))
+
+
+@collector.command(takes=["json"])
+@_data_argument
+@click.argument("days", type=opt.WholeRange(1))
+def remove(data: Path, days: int) -> None:
+    """Remove the reports of the collection DATA that were sealed more than DAYS days ago, also those set aside.
+
+    The collector must be stopped. What is not sealed stays, and so do the submission ids: what is sent again does not
+    count.
+
+    \b
+    Example:
+      assocpriv collector remove collection 365
+    """
+    opt.show(ap.show.collections.removed(*ap.collect.remove_sealed(data, days), days))
 
 
 @collector.command(takes=["json"])

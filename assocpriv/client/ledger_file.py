@@ -250,7 +250,13 @@ def parse_ledger(content: bytes, source: str = "the ledger") -> tuple[list[Recor
         if any(header.startswith(left) for header in headers):
             return [], 0, True  # it broke off while it was made
     if not content.startswith(headers):
-        raise FileError(f"{source} is not a ledger of a version known here; name another file, or a new one")
+        if len(content) < len(HEADER) or not content.startswith(LEDGER_NAME):
+            raise FileError(f"{source} is not a ledger; name another file, or a new one")
+        version = int.from_bytes(content[len(LEDGER_NAME) : len(HEADER)], "little")
+        raise FileError(
+            f"{source} was made by another version of assocpriv: its format is {version}, known here are 1 and 2. It "
+            "is whole, and holds what this device has told: keep it, begin no new one, and use that version"
+        )
     records: list[Record] = []
     end, marked, first_version = len(HEADER), True, content.startswith(FIRST_HEADER)
     while marked:

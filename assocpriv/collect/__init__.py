@@ -2,9 +2,10 @@
 
 ``serve`` runs a collector, which devices send their reports to, and ``make_service`` returns it for a server of one's
 own. On the collector's machine ``add_key``, ``list_keys`` and ``revoke_key`` see to the keys of its sources,
-``collection_status`` says what its folder holds, ``seal_collection`` and ``close_collection`` seal it, and
-``set_aside`` moves the reports of one key out of it. On a device ``send_report`` answers a collector, and loses no
-report: ``send_unsent`` sends what waits, and ``read_key`` reads the device's key from a file.
+``collection_status`` says what its folder holds, ``seal_collection`` and ``close_collection`` seal it, ``set_aside``
+moves the reports of one key out of it, and ``remove_sealed`` removes what was sealed too long ago. On a device
+``send_report`` answers a collector, and loses no report: ``send_unsent`` sends what waits, and ``read_key`` reads the
+device's key from a file.
 """
 
 import contextlib
@@ -20,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 from assocpriv import __version__
 from assocpriv.collect import folder as folders
 from assocpriv.collect import keys as key_files
-from assocpriv.collect.folder import CollectionStatus, close_folder, folder_status, open_store, seal_folder
+from assocpriv.collect.folder import CollectionStatus, folder_status, open_store, seal_folder
 from assocpriv.collect.keys import KEYS_FILE, Keyring, SourceKey
 from assocpriv.collect.sealing import is_closed
-from assocpriv.collect.store import Collecting, FolderLock, check_system, for_owner
+from assocpriv.collect.store import Collecting, EpochSizes, FolderLock, check_system, for_owner
 from assocpriv.promise.errors import FileError, PlanError
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 8350,
-    epoch_reports: int | None = None,
+    epoch_reports: tuple[int, int] | None = None,
+    few: bool = False,
     keys: bool = False,
     admin_host: str = "127.0.0.1",
     admin_port: int | None = None,
@@ -64,7 +66,7 @@ def serve(
         port: 0 for any that is free.
         admin_host, admin_port: where the operator's page, counts and metrics are served, and nothing else; by default
             they are where reports come in.
-        epoch_reports, keys, store, admin, origins, demo: as of :func:`make_service`.
+        epoch_reports, few, keys, store, admin, origins, demo: as of :func:`make_service`.
         ready: called with the URL, and that of the operator's, once it listens.
 
     Raises:
@@ -84,8 +86,9 @@ def serve(
         if admin_port is not None:
             listeners.append(opened.enter_context(_listening(admin_host, admin_port, "admin_port=")))
         service = make_service(
-            plan, data, epoch_reports=epoch_reports, keys=keys, store=store, admin=admin, origins=origins, demo=demo
-        )
+            plan, data, epoch_reports=epoch_reports, few=few, keys=keys, store=store, admin=admin, origins=origins,
+            demo=demo,
+        )  # fmt: skip
         service.admin_port = None if admin_port is None else listeners[1].getsockname()[1]
         _warn_of_network(listeners)
         urls = [_url(listener) for listener in listeners]
@@ -116,7 +119,8 @@ def make_service(
     plan: "PublishedPlan",
     data: str | PathLike[str],
     *,
-    epoch_reports: int | None = None,
+    epoch_reports: tuple[int, int] | None = None,
+    few: bool = False,
     keys: bool = False,
     store: str | None = None,
     admin: bool = True,
@@ -128,7 +132,9 @@ def make_service(
     Args:
         plan: the published plan, of any kind.
         data: the folder for its reports, made if it is missing.
-        epoch_reports: reports after which an epoch ends and is sealed; about a million by default.
+        epoch_reports: the fewest reports that are sealed together when that is asked for, and how many are without
+            being asked; by default what the folder was served with before, and of a new one 1,000 and about a million.
+        few: take numbers below 100: a file of so few reports tells nearly which is whose.
         keys: take reports only with a key, as :func:`assocpriv.collect.add_key` makes them; a folder that has keys
             needs them in any case.
         store: where reports are kept before they are sealed: ``sqlite``, in the folder, or ``postgresql://…``, or
@@ -142,7 +148,8 @@ def make_service(
         The application; the folder is its own until its lifespan, which a server begins, has ended.
 
     Raises:
-        FileError: a folder or a database that cannot be used, is of another plan, or is served already.
+        FileError: a folder or a database that cannot be used, is of another plan, or is served already; or numbers of
+            reports that cannot be.
         PlanError: the extra ``assocpriv[server]`` is missing, an origin is none, or what cannot be demonstrated.
 
     >>> import uvicorn  # doctest: +SKIP
@@ -156,11 +163,14 @@ def make_service(
     from assocpriv.pages.device_client import ClientFiles
 
     origins = [check_origin(each) for each in origins]
+    sizes = None if epoch_reports is None else EpochSizes(*epoch_reports)
+    if sizes is not None and not few:
+        sizes.check_few()
     folder = Path(data)
     lock = FolderLock.take(folder)
     try:
         keyring = Keyring(folder) if keys or (folder / KEYS_FILE).exists() else None
-        opened = open_store(folder, plan, store, epoch_reports=epoch_reports)
+        opened = open_store(folder, plan, store, sizes=sizes)
         collection = Collecting(plan, opened, folder, is_closed(folder))
         service = Service(collection, lock, keys=keyring, origins=origins)
         service.pages["client"] = ClientFiles()
@@ -326,15 +336,17 @@ def collection_status(data: str | PathLike[str]) -> CollectionStatus:
     return folder_status(Path(data))
 
 
-def seal_collection(data: str | PathLike[str], *, store: str | None = None) -> int:
+def seal_collection(data: str | PathLike[str], *, store: str | None = None, few: bool = False) -> int:
     """Turn all reports of a collection that nobody serves into report files, and return how many were not yet.
 
     Args:
         data: the folder of the collection.
+        few: also if fewer wait than are sealed together, 1,000 unless it was served with another number: whoever has a
+            device's ledger, or saw when it sent, then knows its report to be one of these few.
         store: of a collection in PostgreSQL its URL, where the folder's note of it, without a password, does not do.
 
     Raises:
-        FileError: it is served, or the disk or the database refuses.
+        FileError: it is served, fewer wait, or the disk or the database refuses.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
@@ -345,10 +357,10 @@ def seal_collection(data: str | PathLike[str], *, store: str | None = None) -> i
     0
     """
     with for_owner():
-        return seal_folder(Path(data), store)
+        return seal_folder(Path(data), store, few=few)
 
 
-def close_collection(data: str | PathLike[str], *, store: str | None = None) -> int:
+def close_collection(data: str | PathLike[str], *, store: str | None = None, few: bool = False) -> int:
     """Seal a collection, forget its submission ids, and let it take no reports any more; as :func:`seal_collection`.
 
     >>> from tempfile import mkdtemp
@@ -360,7 +372,7 @@ def close_collection(data: str | PathLike[str], *, store: str | None = None) -> 
     (0, True)
     """
     with for_owner():
-        return close_folder(Path(data), store)
+        return seal_folder(Path(data), store, few=few, close=True)
 
 
 def set_aside(data: str | PathLike[str], key: int, *, restore: bool = False, store: str | None = None) -> int:
@@ -376,7 +388,8 @@ def set_aside(data: str | PathLike[str], key: int, *, restore: bool = False, sto
         How many reports these are.
 
     Raises:
-        FileError: the collection is served, there are no reports of the key, or the disk refuses.
+        FileError: the collection is served, there are no reports of the key, some wait to be sealed and are too few, or
+            the disk refuses.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
@@ -391,6 +404,34 @@ def set_aside(data: str | PathLike[str], key: int, *, restore: bool = False, sto
     """
     with for_owner():
         return folders.set_aside(Path(data), key, restore=restore, store=store)
+
+
+def remove_sealed(data: str | PathLike[str], days: int) -> tuple[dict[str, int], int]:
+    """Remove the reports of a collection that were sealed more than so many days ago, also those that are set aside.
+
+    The collection must not be served. Submission ids stay, so what is sent again does not count, and quotas stay used.
+
+    Args:
+        data: the folder of the collection.
+        days: whole days, in Coordinated Universal Time.
+
+    Returns:
+        How many reports were removed, by the day on which they were sealed; and how many report files do not tell it,
+        as such as no collector sealed: these stay.
+
+    Raises:
+        FileError: it is served, or the disk refuses.
+        WireError: a damaged file.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> folder = mkdtemp()
+    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> ap.write_plan(plan, f"{folder}/plan.json")  # as serve does
+    >>> ap.collect.remove_sealed(folder, 365)
+    ({}, 0)
+    """
+    return folders.remove_sealed(Path(data), days)
 
 
 # ---- one device

@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,20 +21,40 @@ from assocpriv.collect.sealing import (
     ids_files,
     is_closed,
     names_key_file,
+    remove_before,
+    removed_counts,
     sealed_counts,
 )
-from assocpriv.collect.sqlite import EPOCH_REPORTS, SqliteStore
-from assocpriv.collect.store import HAS_FLOCK, LOCK_FILE, FolderLock, ReportStore, flock
+from assocpriv.collect.sqlite import SqliteStore
+from assocpriv.collect.store import (
+    HAS_FLOCK,
+    LOCK_FILE,
+    EpochSizes,
+    FolderLock,
+    ReportStore,
+    TooFewError,
+    flock,
+    seal_all,
+)
 from assocpriv.files.arrow import pq
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plans import read_plan
-from assocpriv.files.unsealed import PLAN_FILE, epoch_files, read_mark, read_open_epochs, sealed_file
+from assocpriv.files.unsealed import (
+    PLAN_FILE,
+    epoch_files,
+    read_mark,
+    read_note,
+    read_open_epochs,
+    sealed_file,
+    write_note,
+)
 from assocpriv.promise.errors import FileError
 
 if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan
 
 SQLITE = "sqlite"
+_SIZES_FILE, _SIZES_FORMAT, _VERSION = "epochs.json", "assocpriv-epochs", 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +62,7 @@ class CollectionStatus:
     """What a folder holds: reports ``sealed`` and ``unsealed``, by number of key, and ``set_aside`` by number of key.
 
     ``in_database`` is how many reports wait in PostgreSQL and are in none of these: None where that is not known.
+    ``fewest`` are sealed together at least, and so many were ``removed``, as they were sealed too long ago.
     """
 
     plan_id: str
@@ -50,6 +71,8 @@ class CollectionStatus:
     by_key: dict[int, int]
     set_aside: dict[int, int]
     in_database: int | None
+    fewest: int
+    removed: int
     keys: bool
     served: bool
     closed: bool
@@ -84,30 +107,27 @@ def folder_status(folder: Path) -> CollectionStatus:
         by_key=dict(sorted((sealed + unsealed).items())),
         set_aside=dict(sorted(sealed_counts(folder / ASIDE_FOLDER, ())[0].items())),
         in_database=0 if mark is None else mark.unsealed,
+        fewest=epoch_sizes(folder).fewest,
+        removed=removed_counts(folder).total(),
         keys=(folder / KEYS_FILE).exists(),
         served=_is_served(folder),
         closed=is_closed(folder),
     )
 
 
-def seal_folder(folder: Path, store: str | None = None) -> int:
+def seal_folder(folder: Path, store: str | None = None, *, few: bool = False, close: bool = False) -> int:
     """Seal all that a collection has, and return how many reports that was.
 
+    Then ``close`` lets it take no reports any more, and forgets the ids.
+
     Raises:
+        TooFewError: fewer reports wait than are sealed together, and they are not wanted with ``few``.
         FileError: it is served, or the disk refuses.
     """
     with _opened(folder, store) as opened:
-        return _seal(opened)
-
-
-def close_folder(folder: Path, store: str | None = None) -> int:
-    """Seal all that a collection has, let it take no reports any more, and forget the ids; returns as seal_folder.
-
-    Raises:
-        FileError: it is served, or the disk refuses.
-    """
-    with _opened(folder, store) as opened:
-        sealed = _seal(opened)
+        sealed = _seal(opened, few=few)
+        if not close:
+            return sealed
         if not is_closed(folder):
             with atomic_output(folder / CLOSED_FILE):
                 pass
@@ -123,12 +143,18 @@ def set_aside(folder: Path, key: int, *, restore: bool = False, store: str | Non
     They are sealed first. What breaks off is finished by the same call again: a file is in one of the two places.
 
     Raises:
+        TooFewError: as seal_folder.
         FileError: the collection is served, it has no reports of the key there, or the disk refuses.
     """
     aside = folder / ASIDE_FOLDER
     source, target = (aside, folder) if restore else (folder, aside)
     with _opened(folder, store) as opened:
-        _seal(opened)
+        if not restore:
+            try:
+                _seal(opened)
+            except TooFewError:
+                if opened.counts_by_key().get(key, 0) > sealed_counts(folder, ())[0][key]:
+                    raise  # some of the key's wait
         count = sealed_counts(source, ())[0][key]
         if not count:
             raise FileError(
@@ -149,10 +175,24 @@ def _files_of(folder: Path, key: int) -> list[Path]:
     return [path for path, metadata in found if metadata.get(KEY_KEY) == str(key).encode("ascii")]
 
 
-def _seal(opened: ReportStore) -> int:
+def remove_sealed(folder: Path, days: int) -> tuple[dict[str, int], int]:
+    """Remove what was sealed more than so many days ago; as :func:`assocpriv.collect.sealing.remove_before`.
+
+    Raises:
+        FileError: the collection is served, or the disk refuses.
+        WireError: a damaged file.
+    """
+    _check_folder(folder)
+    lock = FolderLock.take(folder)
+    try:
+        return remove_before(folder, days)
+    finally:
+        lock.release()
+
+
+def _seal(opened: ReportStore, *, few: bool = False) -> int:
     before = opened.status().sealed
-    opened.rotate()
-    opened.seal()
+    seal_all(opened, few=few)
     return opened.status().sealed - before
 
 
@@ -209,21 +249,43 @@ def locked_store(folder: Path, plan: "PublishedPlan", store: str | None = None) 
         lock.release()
 
 
+def epoch_sizes(folder: Path) -> EpochSizes:
+    """Return how many reports of a folder are sealed together, as it was last served.
+
+    Raises:
+        FileError: the note of it cannot be read.
+    """
+    path = folder / _SIZES_FILE
+    try:
+        return EpochSizes(**(read_note(path, _SIZES_FORMAT, _VERSION) or {}))
+    except TypeError:
+        raise FileError(f"{path} is damaged: it does not say how many reports are sealed together") from None
+
+
 def open_store(
-    folder: Path, plan: "PublishedPlan", store: str | None = None, *, epoch_reports: int | None = None
+    folder: Path, plan: "PublishedPlan", store: str | None = None, *, sizes: EpochSizes | None = None
 ) -> ReportStore:
     """Open the store of a folder: ``sqlite``, or the URL of a database; by default that which it has.
+
+    So with the sizes of its epochs: those that are given are noted.
 
     Raises:
         FileError: it has another kind, or cannot be opened.
         PlanError: what is named is no store, or its extra is missing.
     """
-    mark, most = read_mark(folder), epoch_reports or EPOCH_REPORTS
+    opened = _open_store(folder, plan, store, sizes or epoch_sizes(folder))
+    if sizes is not None and sizes != epoch_sizes(folder):
+        write_note(folder / _SIZES_FILE, _SIZES_FORMAT, _VERSION, asdict(sizes))
+    return opened
+
+
+def _open_store(folder: Path, plan: "PublishedPlan", store: str | None, sizes: EpochSizes) -> ReportStore:
+    mark = read_mark(folder)
     if store == SQLITE or (store is None and mark is None):
         if mark is not None:
             raise FileError(f"reports of {folder} are kept in PostgreSQL; name its URL as the store")
-        return SqliteStore(folder, plan, epoch_reports=most)
+        return SqliteStore(folder, plan, sizes)
     url = PostgresUrl(store) if store is not None else PostgresUrl.of_mark(mark.store if mark else "")
     if mark is None and (epoch_files(folder) or ids_files(folder)):
         raise FileError(f"{folder} has reports in SQLite, whose ids PostgreSQL would not know; name a new folder")
-    return PostgresStore(folder, plan, url, epoch_reports=most)
+    return PostgresStore(folder, plan, url, sizes)

@@ -6,7 +6,8 @@ store draws once, so a file that comes again under its name counts once. What is
 
     1. store    a block of files is stored by one commit
     2. remove   these files are removed; a power cut may bring their names back, and they count no more
-    3. seal     at the end of a run all is sealed: neither names, dates nor order survive
+    3. seal     at the end of a run all is sealed, if that is a thousand reports or more: neither names, dates nor order
+                survive. Fewer wait for those of later runs, in the order in which they were read
 
 A run that is killed before 2 leaves files whose ids are known: the next one removes them. One that is killed before 3
 leaves an open epoch, which the next one seals first. Nothing else is written down.
@@ -26,7 +27,15 @@ from pathlib import Path
 
 from assocpriv.collect.folder import locked_store
 from assocpriv.collect.sealing import is_closed
-from assocpriv.collect.store import ReportStore, check_system, for_owner, take_in
+from assocpriv.collect.store import (
+    ReportStore,
+    StoreStatus,
+    TooFewError,
+    check_system,
+    for_owner,
+    seal_all,
+    take_in,
+)
 from assocpriv.collect.wire import Refused, read_upload
 from assocpriv.files.reports import IS_LEDGER, LEDGER_NAME
 from assocpriv.files.unsealed import ID_BYTES, PLAN_FILE
@@ -54,7 +63,8 @@ class Refusal:
 class GatheredPlan:
     """What a run gathered of one plan into the collection at ``path``, which holds so many ``reports`` now.
 
-    ``repeated`` files had names of files that were gathered before, and did not count.
+    Of these ``unsealed`` ones wait until there are enough to be sealed together. ``repeated`` files had names of files
+    that were gathered before, and did not count.
     """
 
     plan: PublishedPlan
@@ -62,6 +72,7 @@ class GatheredPlan:
     gathered: int
     repeated: int
     reports: int
+    unsealed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,15 +276,15 @@ class _Collection:
             store.seal()
 
     def seal(self) -> None:
-        """Seal all that the collection has."""
+        """Seal all that the collection has, if that is enough to be sealed together."""
         if self._store is not None:
-            self._store.rotate()
-            self._store.seal()
+            with suppress(TooFewError):
+                seal_all(self._store)
 
     def outcome(self) -> GatheredPlan:
         """Return what a run came to."""
-        reports = 0 if self._store is None else self._store.status().reports
-        return GatheredPlan(self.plan, self.path, self.gathered, self.repeated, reports)
+        held = StoreStatus(0, 0, 0, 0) if self._store is None else self._store.status()
+        return GatheredPlan(self.plan, self.path, self.gathered, self.repeated, held.reports, held.unsealed)
 
 
 def submission_id(name: str, key: bytes) -> bytes:
@@ -359,8 +370,8 @@ def gather(
         progress: called with (what is done, files done, files in all).
 
     Returns:
-        What was gathered of each plan, and what was refused. Reports are sealed: in random order, without names and
-        times.
+        What was gathered of each plan, and what was refused. Reports are sealed, a thousand or more together: in random
+        order, without names and times. Fewer wait for those of later runs, and are mined meanwhile.
 
     Raises:
         FileError: an output that cannot be written, is in use, is closed, is of another plan or is the inbox; files

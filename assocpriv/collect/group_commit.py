@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from assocpriv.collect.store import ReportStore, StoreFullError, take_in
+from assocpriv.collect.store import ReportStore, StoreFullError, seal_all, take_in
 from assocpriv.collect.wire import Refused, Upload
 from assocpriv.promise.errors import AssocprivError, counted
 
@@ -49,6 +49,7 @@ class Intake:
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._must_seal = threading.Event()
         self.waiting_bytes, self._stopping = 0, False
+        self.cannot_seal = False  # and tries again
         self._writer = threading.Thread(target=self._write_all, name="assocpriv-writer")
         self._sealer = threading.Thread(target=self._seal_all, name="assocpriv-sealer")
         self._writer.start()
@@ -78,10 +79,14 @@ class Intake:
         """End the open epoch, seal all that have ended and return their number.
 
         Raises:
-            StoreFullError: the disk refuses.
+            StoreFullError: the disk refuses; it is tried again without being asked.
+            TooFewError: the open epoch has fewer reports than are sealed together.
         """
-        await asyncio.to_thread(self.store.rotate)
-        return await asyncio.to_thread(self._seal)
+        try:
+            return self._told(await asyncio.to_thread(seal_all, self.store))
+        except StoreFullError:
+            self._must_seal.set()
+            raise
 
     async def close(self) -> None:
         """Store what waits, then close the store."""
@@ -130,20 +135,24 @@ class Intake:
             if not future.done():  # nobody waits for it where the connection has broken off
                 future.set_result(result)
 
-    def _seal(self) -> int:
-        """Seal the epochs that have ended, and return how many."""
-        sealed = self.store.seal()
+    def _told(self, sealed: int) -> int:
+        """Tell that so many epochs were sealed, and return how many."""
         if sealed:
             self._sealed()
             _LOG.info("%s sealed", counted(sealed, "epoch"))
         return sealed
 
     def _seal_all(self) -> None:
-        """Seal epochs that have ended, whenever told; what fails is tried again after the next group."""
+        """Seal epochs that have ended, whenever told; what fails is told once, and tried again every second."""
         while self._must_seal.wait() and not self._stopping:
             self._must_seal.clear()
             try:
-                self._seal()
+                self._told(self.store.seal())
             except (AssocprivError, OSError) as error:
-                _LOG.error("%s", error)
+                if not self.cannot_seal:
+                    _LOG.error("%s", error)
+                self.cannot_seal = True
                 time.sleep(1)
+                self._must_seal.set()
+            else:
+                self.cannot_seal = False

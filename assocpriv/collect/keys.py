@@ -8,7 +8,6 @@ more, in constant time.
 
 import hashlib
 import hmac
-import json
 import logging
 import os
 import re
@@ -21,7 +20,7 @@ from typing import Any
 
 from assocpriv.collect.store import check_system, flock
 from assocpriv.collect.wire import Refused
-from assocpriv.files.atomic import atomic_output, sync_folder
+from assocpriv.files.unsealed import read_note, write_note
 from assocpriv.promise.errors import FileError
 
 KEYS_FILE = "keys.json"
@@ -61,20 +60,15 @@ def read_keys(folder: Path) -> list[SourceKey]:
         FileError: the file cannot be read, or is no file of keys.
     """
     path = folder / KEYS_FILE
+    if (content := read_note(path, _FORMAT, _VERSION)) is None:
+        return []
     try:
-        content = json.loads(path.read_bytes())
-        if (content["format"], content["version"]) != (_FORMAT, _VERSION):
-            raise FileError("its format or version is unknown here")
         keys = [SourceKey(**fields) for fields in content["keys"]]
         if len({key.number for key in keys}) < len(keys) or len({key.sha256 for key in keys}) < len(keys):
             raise FileError("two keys have the same number, or are the same")
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
     except FileError as error:
         raise FileError(f"{path} is damaged: {error}") from None
-    except (ValueError, TypeError, LookupError, RecursionError):
+    except (TypeError, LookupError):
         raise FileError(f"{path} is damaged: it is no file of keys") from None
     return keys
 
@@ -122,17 +116,9 @@ def _changing(folder: Path) -> Iterator[list[SourceKey]]:
         flock(opened, wait=True)
         keys = read_keys(folder)
         yield keys
-        _write_keys(folder, keys)
+        write_note(folder / KEYS_FILE, _FORMAT, _VERSION, {"keys": [asdict(key) for key in keys]})
     finally:
         os.close(opened)
-
-
-def _write_keys(folder: Path, keys: Sequence[SourceKey]) -> None:
-    content = {"format": _FORMAT, "version": _VERSION, "keys": [asdict(key) for key in keys]}
-    with atomic_output(folder / KEYS_FILE, force=True) as stream:
-        os.fchmod(stream.fileno(), 0o600)
-        stream.write(json.dumps(content, indent=1).encode("ascii") + b"\n")
-    sync_folder(folder)
 
 
 def _hashed(secret: str) -> str:

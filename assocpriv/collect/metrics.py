@@ -54,7 +54,7 @@ class Load:
         for name, text, value in (
             ("reports", "Reports in the collection.", self.reports),
             ("epochs_sealed", "Epochs that are sealed.", self.epochs_sealed),
-            ("epochs_waiting", "Epochs ended and not sealed; more than one: sealing fails.", self.epochs_waiting),
+            ("epochs_waiting", "Epochs ended and not sealed; for minutes: sealing fails.", self.epochs_waiting),
             ("queue_depth", "Requests that wait for the disk.", self.queue_depth),
             ("waiting_bytes", "Bytes of requests that are not answered.", self.waiting_bytes),
             ("store_bytes", "Bytes of all files of the collection.", _bytes_in(self.folder)),

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 from assocpriv.collect.sealing import sealed_counts, sweep, write_sealed
 from assocpriv.collect.sqlite import prepare_folder
-from assocpriv.collect.store import NAMES_KEY_BYTES, StoreFullError, StoreStatus, accept
+from assocpriv.collect.store import NAMES_KEY_BYTES, EpochSizes, StoreFullError, StoreStatus, accept
 from assocpriv.collect.wire import NO_KEY, Refused, Upload, ids_of, records_of
-from assocpriv.files.unsealed import ID_BYTES, new_mark, read_mark
+from assocpriv.files.unsealed import ID_BYTES, new_mark, other_version, read_mark
 from assocpriv.promise.errors import FileError, PlanError
 
 if TYPE_CHECKING:
@@ -61,11 +61,13 @@ _EPOCH_BYTES = 1 << 28  # that an epoch may have, as it is sealed in memory
 _DIGITS = 12  # of a plan's id, in the name of its schema
 _LOOKS = 16  # for a full epoch while one fills
 _LOG = logging.getLogger("assocpriv")
+_VERSION = 1  # of the tables
 _EPOCH = "epoch_"  # then a token: the table of an epoch that has ended
 _REPORTS = "CREATE TABLE IF NOT EXISTS reports(key int NOT NULL, count int NOT NULL, packed bytea NOT NULL)"
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS collection(plan text NOT NULL, home text NOT NULL, names_key bytea NOT NULL, "
     "epochs bigint NOT NULL DEFAULT 0)",
+    f"ALTER TABLE collection ADD COLUMN IF NOT EXISTS version int NOT NULL DEFAULT {_VERSION}",
     "CREATE TABLE IF NOT EXISTS ids(id uuid PRIMARY KEY)",
     _REPORTS,
     "CREATE TABLE IF NOT EXISTS used(key int PRIMARY KEY, count bigint NOT NULL)",
@@ -98,12 +100,16 @@ class PostgresUrl:
         if not text.startswith(_SCHEMES):
             raise PlanError("a store is sqlite, postgresql://USER@HOST/DATABASE, or @FILE that holds such a URL")
         self._take(text)
+        self.noted = f"@{Path(url[1:]).absolute()}" if url.startswith("@") else self.without_password
 
     @classmethod
     def of_mark(cls, store: str) -> "PostgresUrl":
-        """Return what ``without_password`` told; the password is libpq's to find, as in the file PGPASSFILE names."""
+        """Return what ``noted`` told; the password is in that file, or libpq's to find, as in that of PGPASSFILE."""
+        if store.startswith("@"):
+            return cls(store)
         url = cls.__new__(cls)
         url._take(store)
+        url.noted = store
         return url
 
     def _take(self, text: str) -> None:
@@ -254,17 +260,17 @@ def _readable(descriptor: int) -> bool:
 class PostgresStore:
     """See :class:`assocpriv.collect.store.ReportStore`; a commit whose answer is lost may hold all the same."""
 
-    def __init__(self, folder: Path, plan: "PublishedPlan", url: PostgresUrl, *, epoch_reports: int) -> None:
+    def __init__(self, folder: Path, plan: "PublishedPlan", url: PostgresUrl, sizes: EpochSizes) -> None:
         """Open a plan's schema, or make it; the first folder that does is the one that reports are sealed into.
 
         Raises:
             FileError: no such server, one that loses what it has acknowledged, or a schema or folder of another plan.
         """
-        self.folder, self.plan = folder, plan
-        self._epoch_reports, self._unseen = max(1, min(epoch_reports, _EPOCH_BYTES // plan.report_bytes)), 0
+        self.folder, self.plan, self._sizes = folder, plan, sizes
+        self._most, self._unseen = max(1, min(sizes.most, _EPOCH_BYTES // plan.report_bytes)), 0
         schema = f"assocpriv_{plan.plan_id[:_DIGITS]}"
         self._writing, self._reading, self._sealing = (_Link(url, schema) for _ in range(3))
-        self._mark = replace(read_mark(folder) or new_mark(), store=url.without_password, unsealed=None)
+        self._mark = replace(read_mark(folder) or new_mark(), store=url.noted, unsealed=None)
         try:
             with self._writing.transaction() as database:
                 self._prepare(database, schema)
@@ -286,13 +292,15 @@ class PostgresStore:
             )
         for statement in _TABLES:
             database.execute(statement)
-        found = database.execute("SELECT plan, home FROM collection").fetchone()
+        found = database.execute("SELECT plan, home, version FROM collection").fetchone()
         text = self.plan.canonical_json
         if found is None:
             row = (text, self._mark.folder_id, secrets.token_bytes(NAMES_KEY_BYTES))
             database.execute("INSERT INTO collection(plan, home, names_key) VALUES (%s, %s, %s)", row)
         elif found[0] != text:
             raise FileError(f"the schema {schema} of the database is of another plan; name another database")
+        elif found[2] != _VERSION:
+            raise other_version(f"the schema {schema} of the database", found[2], _VERSION)
         self.is_home = found is None or found[1] == self._mark.folder_id
         prepare_folder(self.folder, self.plan)
         sweep(self.folder)
@@ -359,13 +367,14 @@ class PostgresStore:
 
     # ---- sealing
 
-    def rotate(self) -> None:
+    def rotate(self, *, few: bool = False) -> None:
         """End the open epoch; see the protocol. Only the front end of the collection's home does."""
         with self._sealing.transaction() as database:
             self._check_home(database)
             database.execute("LOCK TABLE epochs IN EXCLUSIVE MODE")
             database.execute("LOCK TABLE reports IN ACCESS EXCLUSIVE MODE")
-            if database.execute("SELECT 1 FROM reports LIMIT 1").fetchone() is not None:
+            if reports := _counts(database, "reports").total():
+                self._sizes.check(reports, few=few)
                 token = secrets.token_hex(8)
                 database.execute(f"ALTER TABLE reports RENAME TO {_EPOCH}{token}")
                 database.execute(_REPORTS)
@@ -374,11 +383,11 @@ class PostgresStore:
 
     def must_seal(self) -> bool:
         """Tell whether there are epochs to seal here; looks at what other front ends store now and then."""
-        if self.is_home and self._unseen * _LOOKS >= self._epoch_reports:
+        if self.is_home and self._unseen * _LOOKS >= self._most:
             self._unseen = 0
             try:
                 with self._writing.transaction() as database:
-                    full = _counts(database, "reports").total() >= self._epoch_reports
+                    full = _counts(database, "reports").total() >= self._most
                 if full:
                     self.rotate()
             except FileError as error:
@@ -394,7 +403,7 @@ class PostgresStore:
             for table in ended:
                 with self._sealing.transaction() as database:
                     by_key = self._read(database, table)
-                write_sealed(by_key, self.folder, table.removeprefix(_EPOCH), self.plan)
+                write_sealed(by_key, self.folder, table.removeprefix(_EPOCH), self.plan, self._sizes)
                 with self._sealing.transaction() as database:
                     _forget(database, table, by_key)
             self._has_ended = False

@@ -12,7 +12,9 @@ and pages for people, as the operator's, lie outside.
 import asyncio
 import json
 import logging
+import os
 import re
+import shutil
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -34,7 +36,7 @@ from assocpriv.collect.store import Collecting, FolderLock, StoreFullError
 from assocpriv.collect.wire import MOST_BYTES, Refused, read_upload
 from assocpriv.files.plans import read_guidance
 from assocpriv.plans.guided import GuidedPlan
-from assocpriv.promise.errors import AssocprivError, PlanError
+from assocpriv.promise.errors import AssocprivError, FileError, PlanError
 
 if TYPE_CHECKING:
     from assocpriv.collect.keys import Keyring, SourceKey
@@ -51,6 +53,7 @@ _HEADERS_OF = {
     408: [(b"connection", b"close")],  # whoever sends so slowly does not get to go on
 }
 _CLOSED = "the collection of this plan has ended; it takes no more reports"
+_LEAST_FREE = 1 << 28  # bytes: sealing writes an epoch anew before the old one goes
 _PLAN_SECONDS = 300  # for which a plan may be taken from a cache
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
 _ASKED_SECONDS = 600  # for which a browser need not ask again
@@ -227,6 +230,7 @@ class Service:
             Route("/status", self._get_status),
             Route("/metrics", self._get_metrics),
             Route("/healthz", self._get_health),
+            Route("/readyz", self._get_readiness),
         ]
         if self._guidance is not None:
             routes += [
@@ -275,6 +279,24 @@ class Service:
 
     async def _get_health(self, _: Request) -> Response:
         return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})
+
+    async def _get_readiness(self, _: Request) -> Response:
+        """Tell whether reports can be stored and sealed, and what fails."""
+        failing = await asyncio.to_thread(self._failing)
+        content = {"ready": not failing, "failing": failing}
+        return JSONResponse(content, 503 if failing else 200, {"cache-control": "no-store"})
+
+    def _failing(self) -> list[str]:
+        folder, failing = self._collection.folder, ["sealing"] * self._intake.cannot_seal
+        try:
+            full = shutil.disk_usage(folder).free < _LEAST_FREE or not os.access(folder, os.W_OK)
+        except OSError:
+            full = True
+        try:
+            self._store.status()
+        except FileError:
+            failing.append("store")
+        return ["disk"] * full + failing
 
     # ---- beginning and end
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from assocpriv.collect import sealing
 from assocpriv.collect.keys import KEYS_FILE
-from assocpriv.collect.store import LOCK_FILE, NAMES_KEY_BYTES, StoreFullError, StoreStatus, accept
+from assocpriv.collect.store import LOCK_FILE, NAMES_KEY_BYTES, EpochSizes, StoreFullError, StoreStatus, accept
 from assocpriv.collect.wire import Refused, Upload, ids_of, records_of
 from assocpriv.files import unsealed
 from assocpriv.files.atomic import atomic_output, sync_folder
@@ -36,7 +36,6 @@ from assocpriv.promise.errors import FileError, WireError, counted
 if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan
 
-EPOCH_REPORTS = 1 << 20
 _EPOCH_BYTES = 1 << 28  # that an epoch may have in memory when it is read or sealed
 _MOST_EPOCHS_LONG = 4  # times its size an epoch may grow while others cannot be sealed
 _CHECKPOINT_PAGES = 4096
@@ -61,11 +60,14 @@ class _Epoch:
         self.path = path
         self.database = unsealed.connect(path)
         try:
+            self.token = unsealed.token_of(self.database, path)
             self.database.execute("PRAGMA journal_mode = WAL")
             self.database.execute("PRAGMA synchronous = FULL")
             self.database.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-            self.token, _ = unsealed.tokens_of(self.database)
             by_key = unsealed.read_uploads(self.database, plan)
+        except FileError:
+            self.database.close()
+            raise
         except (sqlite3.DatabaseError, WireError) as error:
             self.database.close()
             if unsealed.may_pass(error):
@@ -94,22 +96,22 @@ class _Epoch:
 class SqliteStore:
     """See :class:`assocpriv.collect.store.ReportStore`."""
 
-    def __init__(self, folder: Path, plan: "PublishedPlan", *, epoch_reports: int = EPOCH_REPORTS) -> None:
+    def __init__(self, folder: Path, plan: "PublishedPlan", sizes: EpochSizes = EpochSizes()) -> None:  # noqa: B008
         """Open a plan's folder, or make it, and finish what a crash left.
 
         Raises:
             FileError: it cannot be written, or is of something else.
             WireError: a damaged file.
         """
-        self.folder, self.plan = folder, plan
-        self._epoch_reports = max(1, min(epoch_reports, _EPOCH_BYTES // (unsealed.ID_BYTES + plan.report_bytes)))
+        self.folder, self.plan, self._sizes = folder, plan, sizes
+        self._most = max(1, min(sizes.most, _EPOCH_BYTES // (unsealed.ID_BYTES + plan.report_bytes)))
         self._guard, self._sealing = threading.Lock(), threading.Lock()
         prepare_folder(folder, plan)
         sealing.sweep(folder)
         *ended, last = unsealed.epoch_files(folder) or [sealing.new_epoch(folder, 1)]
-        left = _seal_all(ended, folder, plan)
+        left = _seal_all(ended, folder, plan, sizes)
         self._sealed, self._sealed_epochs = sealing.sealed_counts(folder, {each.token for each in left})
-        self._aside, _ = sealing.sealed_counts(folder / sealing.ASIDE_FOLDER, set())
+        self._aside = sealing.sealed_counts(folder / sealing.ASIDE_FOLDER, set())[0] + sealing.removed_counts(folder)
         self._known = KnownIds(sealing.ids_files(folder))
         missing = self._sealed.total() + self._aside.total() - len(self._known)
         if missing > 0 and not sealing.is_closed(folder):
@@ -149,7 +151,7 @@ class SqliteStore:
         return known
 
     def _used(self, uploads: Sequence[Upload]) -> dict[int, int]:
-        """Return how many reports have come with each key that has a quota, also those that were set aside."""
+        """Return how many reports have come with each key that has a quota, also those set aside or removed."""
         counters = (self._sealed, self._aside, *(epoch.by_key for epoch in (*self._ended, self._open)))
         keys = {upload.key for upload in uploads if upload.quota is not None}
         return {key: sum(counter[key] for counter in counters) for key in keys}
@@ -162,17 +164,18 @@ class SqliteStore:
 
     def _rotate_if_due(self) -> None:
         count = len(self._open.ids)
-        if count < self._epoch_reports:
+        if count < self._most:
             return
         if not self._ended:
             self._rotate()
-        elif count >= _MOST_EPOCHS_LONG * self._epoch_reports:
+        elif count >= _MOST_EPOCHS_LONG * self._most:
             raise StoreFullError(f"{self._ended[0].path} could not be sealed so far; is the disk full?")
 
-    def rotate(self) -> None:
+    def rotate(self, *, few: bool = False) -> None:
         """End the open epoch; see the protocol."""
         with self._guard:
             if self._open.ids:
+                self._sizes.check(len(self._open.ids), few=few)
                 self._rotate()
 
     def _rotate(self) -> None:
@@ -199,11 +202,11 @@ class SqliteStore:
             return sealed
 
     def _seal(self, epoch: _Epoch) -> None:
-        ids, by_key = sealing.seal_epoch(epoch.path, self.folder, self.plan)
+        ids, by_key = sealing.seal_epoch(epoch.path, self.folder, self.plan, self._sizes)
         if ids is not None:
-            self._known.add(ids)
+            self._known.add(ids, [records[:, : unsealed.ID_BYTES] for records in by_key.values()])
         with self._guard:
-            self._sealed.update(by_key)
+            self._sealed.update({key: len(records) for key, records in by_key.items()})
             self._sealed_epochs += bool(by_key)
             self._ended = [each for each in self._ended if each is not epoch]
         epoch.database.close()
@@ -289,12 +292,12 @@ def prepare_folder(folder: Path, plan: "PublishedPlan") -> None:
         raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None
 
 
-def _seal_all(paths: Sequence[Path], folder: Path, plan: "PublishedPlan") -> list[_Epoch]:
+def _seal_all(paths: Sequence[Path], folder: Path, plan: "PublishedPlan", sizes: EpochSizes) -> list[_Epoch]:
     """Seal what a crash left unsealed, and return the epochs for which there is no room."""
     left = []
     for path in paths:
         try:
-            sealing.seal_epoch(path, folder, plan)
+            sealing.seal_epoch(path, folder, plan, sizes)
         except (FileError, OSError):
             left.append(_Epoch(path, plan))
         else:
@@ -310,34 +313,28 @@ class KnownIds:
 
     def __init__(self, paths: Iterable[Path] = ()) -> None:
         self._filters: tuple[_Filter, ...] = ()
-        self._files: tuple[NDArray[np.bytes_], ...] = ()
-        self._names: set[str] = set()
+        self._files: dict[Path, NDArray[np.bytes_]] = {}
         for path in paths:
             self.add(path)
 
     def __len__(self) -> int:
-        return sum(map(len, self._files))
+        return sum(map(len, self._files.values()))
 
-    def add(self, path: Path) -> None:
-        """Take in a file of sorted ids, once; it is read where it is looked at.
+    def add(self, path: Path, new: Iterable[NDArray[np.uint8]] | None = None) -> None:
+        """Take in a file of sorted ids, or what it is now that the ``new`` ones (n, 16) are in it, too.
 
         Raises:
             FileError: it holds no whole number of ids.
         """
-        if path.name in self._names:
-            return
-        try:
-            file = np.asarray(np.memmap(path, dtype=f"S{unsealed.ID_BYTES}", mode="r"))
-        except ValueError:
-            raise FileError(f"{path} is damaged: submission ids have {unsealed.ID_BYTES} bytes each") from None
-        self._names.add(path.name)
-        self._files += (file,)  # before the filter says that it must be asked
-        for start in range(0, len(file), _AT_A_TIME):
-            block = file[start : start + _AT_A_TIME].view(np.uint8).reshape(-1, unsealed.ID_BYTES)
-            if not self._filters or self._filters[-1].count + len(block) > self._filters[-1].room:
-                room = 4 * self._filters[-1].room if self._filters else _FEWEST
-                self._filters += (_Filter(room),)
-            self._filters[-1].add(block)
+        file = sealing.read_ids(path)
+        self._files = self._files | {path: file}  # before the filter says that it must be asked
+        for ids in [file.view(np.uint8).reshape(-1, unsealed.ID_BYTES)] if new is None else new:
+            for start in range(0, len(ids), _AT_A_TIME):
+                block = ids[start : start + _AT_A_TIME]
+                if not self._filters or self._filters[-1].count + len(block) > self._filters[-1].room:
+                    room = 4 * self._filters[-1].room if self._filters else _FEWEST
+                    self._filters += (_Filter(room),)
+                self._filters[-1].add(block)
 
     def find(self, ids: NDArray[np.uint8]) -> set[int]:
         """Return the positions, among ids (n, 16), of those that are known."""
@@ -349,7 +346,7 @@ class KnownIds:
             ids[places].view(f"S{unsealed.ID_BYTES}").ravel()
         )  # all are as long: numpy's end of a text is no matter
         found = np.zeros(len(places), dtype=np.bool_)
-        for file in self._files:
+        for file in self._files.values():
             found |= file[np.minimum(np.searchsorted(file, wanted), len(file) - 1)] == wanted
         return set(places[found].tolist())
 

@@ -1,4 +1,4 @@
-"""The store of a collector: what is asked of the place where reports are kept.
+"""The store of a collector: what is asked of the place where reports are kept, and how many reports an epoch has.
 
 It is durable when it says so, and each submission id counts once. No clock decides for how long: ids are known until
 the collection is closed, as clocks jump and devices come back after months. Of a group of uploads those reports
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 LOCK_FILE = "lock"
 NAMES_KEY_BYTES = 32
+_LEAST_FEWEST, _MOST_REPORTS = 100, 1 << 24
 
 
 # ---- the store
@@ -38,6 +39,53 @@ NAMES_KEY_BYTES = 32
 
 class StoreFullError(FileError):
     """Nothing can be stored now, as on a full disk; nothing of the group was, and later it may go again."""
+
+
+class TooFewError(FileError):
+    """An epoch is not ended, as it has fewer reports than are sealed together; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpochSizes:
+    """How many reports are sealed together: ``fewest`` when that is asked for, ``most`` without being asked.
+
+    A report file of a few reports, beside a device's ledger or whoever saw when it sent, tells which report is whose.
+
+    Raises:
+        FileError: no such numbers.
+    """
+
+    fewest: int = 1000
+    most: int = 1 << 20
+
+    def __post_init__(self) -> None:
+        if not all(type(each) is int for each in (self.fewest, self.most)):
+            raise FileError("epoch_reports must be two whole numbers, the fewest and the most reports of an epoch")
+        if not 1 <= self.fewest <= self.most <= _MOST_REPORTS:
+            raise FileError(
+                f"epoch_reports must be from 1 to {_MOST_REPORTS:,}, the fewest first, got {self.fewest}, {self.most}"
+            )
+
+    def check_few(self) -> None:
+        """Refuse epochs of so few reports that a file of them nearly names who sent what."""
+        if self.fewest < _LEAST_FEWEST:
+            raise FileError(
+                f"an epoch of fewer than {_LEAST_FEWEST} reports tells nearly which is whose, got {self.fewest}; give "
+                "epoch_reports a larger number first, or few=True where nobody is to be protected"
+            )
+
+    def check(self, reports: int, *, few: bool) -> None:
+        """Refuse to seal an epoch of so many reports, unless ``few`` are wanted.
+
+        Raises:
+            TooFewError: as said.
+        """
+        if reports < self.fewest and not few:
+            raise TooFewError(
+                f"{counted(reports, 'report')} wait to be sealed, and {self.fewest:,} are sealed together at least: a "
+                "file of a few reports tells nearly which is whose. They are mined meanwhile; wait for more, or seal "
+                "them all the same (collector seal, few=True)"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +122,12 @@ class ReportStore(Protocol):
     def counts_by_key(self) -> dict[int, int]:
         """Return how many reports came with each key."""
 
-    def rotate(self) -> None:
-        """End the open epoch, if it has reports, and begin another."""
+    def rotate(self, *, few: bool = False) -> None:
+        """End the open epoch, if it has reports, and begin another.
+
+        Raises:
+            TooFewError: it has fewer than are sealed together, and they are not wanted with ``few``.
+        """
 
     def seal(self) -> int:
         """Turn the epochs that have ended into report files, and return how many.
@@ -96,6 +148,13 @@ class ReportStore(Protocol):
 
     def close(self) -> None:
         """Let go of the store; what was stored stays."""
+
+
+def seal_all(store: ReportStore, *, few: bool = False) -> int:
+    """Seal what has ended and what is open, and return how many epochs that is; raises as ``seal`` and ``rotate``."""
+    sealed = store.seal()
+    store.rotate(few=few)
+    return sealed + store.seal()
 
 
 def take_in(uploads: Sequence[Upload], plan: "PublishedPlan", store: ReportStore) -> list[int | Refused]:

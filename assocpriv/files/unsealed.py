@@ -11,11 +11,11 @@ collection learns that reports may be missing. It holds no password.
 import json
 import os
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
@@ -37,8 +37,10 @@ else:
 PLAN_FILE, OPEN_FOLDER, IDS_FOLDER = "plan.json", "open", "ids"
 EPOCH_ENDING = ".sqlite"
 ID_BYTES = 16  # of a submission id, before each report
+_VERSION_OF_EPOCHS = 1  # 0 had a column more, which nothing reads
 SCHEMA = (
-    "CREATE TABLE epoch(token TEXT NOT NULL, ids_token TEXT NOT NULL)",
+    f"PRAGMA user_version = {_VERSION_OF_EPOCHS}",
+    "CREATE TABLE epoch(token TEXT NOT NULL)",
     "CREATE TABLE uploads("
     "number INTEGER PRIMARY KEY, key INTEGER NOT NULL, records BLOB NOT NULL, crc INTEGER NOT NULL)",
 )
@@ -128,12 +130,28 @@ def read_uploads(database: "sqlite3.Connection", plan: "PublishedPlan") -> dict[
     }
 
 
-def tokens_of(database: "sqlite3.Connection") -> tuple[str, str]:
-    """Return the names that an epoch's report files and its file of ids will have."""
-    row = database.execute("SELECT token, ids_token FROM epoch").fetchone()
+def token_of(database: "sqlite3.Connection", path: Path) -> str:
+    """Return the name that an epoch's report files will have.
+
+    Raises:
+        FileError: a later version of assocpriv made it.
+        WireError: it is damaged.
+    """
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version > _VERSION_OF_EPOCHS:
+        raise other_version(path, version, _VERSION_OF_EPOCHS)
+    row = database.execute("SELECT token FROM epoch").fetchone()
     if row is None:
         raise WireError("it does not say what it will be named")
-    return str(row[0]), str(row[1])
+    return str(row[0])
+
+
+def other_version(path: Path | str, found: object, known: int) -> FileError:
+    """Return the error of a file of a collection that another version of assocpriv made, and which is whole."""
+    return FileError(
+        f"{path} was made by another version of assocpriv: its format is {found}, known here is {known}. It is whole, "
+        "leave it where it is; use that version, or seal the collection with it first (collector seal)"
+    )
 
 
 def read_open_epochs(folder: Path) -> "tuple[PublishedPlan, list[OpenEpoch]]":
@@ -151,7 +169,7 @@ def read_open_epochs(folder: Path) -> "tuple[PublishedPlan, list[OpenEpoch]]":
     for path in epoch_files(folder):
         try:
             with open_epoch(path) as database:
-                token, _ = tokens_of(database)
+                token = token_of(database, path)
                 records = read_uploads(database, plan)
         except (WireError, FileError):
             if path.exists():
@@ -175,6 +193,43 @@ def unsealed_reports(
     return np.concatenate(kept) if kept else np.empty((0, plan.report_bytes), dtype=np.uint8)
 
 
+# ---- what a folder notes
+
+
+def write_note(path: Path, form: str, version: int, content: Mapping[str, Any]) -> None:
+    """Write a JSON file of a collection's folder, for its owner alone.
+
+    Raises:
+        FileError: the disk refuses.
+    """
+    with atomic_output(path, force=True) as stream:
+        os.fchmod(stream.fileno(), 0o600)
+        stream.write(json.dumps({"format": form, "version": version, **content}, indent=1).encode("ascii") + b"\n")
+    sync_folder(path.parent)
+
+
+def read_note(path: Path, form: str, version: int) -> dict[str, Any] | None:
+    """Return what such a file says; None where there is none.
+
+    Raises:
+        FileError: it cannot be read, is damaged or of another version.
+    """
+    try:
+        content: dict[str, Any] = json.loads(path.read_bytes())
+        named, found = content.pop("format"), content.pop("version")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        named = found = None
+    if named != form:
+        raise FileError(f"{path} is damaged: it is no {form}")
+    if found != version:
+        raise other_version(path, found, version)
+    return content
+
+
 # ---- reports in a database
 
 
@@ -192,9 +247,7 @@ class StoreMark:
         Raises:
             FileError: the disk refuses.
         """
-        with atomic_output(folder / _STORE_FILE, force=True) as stream:
-            stream.write(json.dumps({"format": _FORMAT, "version": _VERSION} | asdict(self)).encode("ascii") + b"\n")
-        sync_folder(folder)
+        write_note(folder / _STORE_FILE, _FORMAT, _VERSION, asdict(self))
 
 
 def new_mark() -> StoreMark:
@@ -209,21 +262,14 @@ def read_mark(folder: Path) -> StoreMark | None:
         FileError: it cannot be read.
     """
     path = folder / _STORE_FILE
+    if (content := read_note(path, _FORMAT, _VERSION)) is None:
+        return None
     try:
-        content = json.loads(path.read_bytes())
-        if (content.pop("format"), content.pop("version")) != (_FORMAT, _VERSION):
-            raise FileError(f"{path} is of a format or version that is unknown here")
         mark = StoreMark(**content)
         if not isinstance(mark.folder_id, str) or not isinstance(mark.store, str):
             raise TypeError
         if mark.unsealed is not None and type(mark.unsealed) is not int:
             raise TypeError
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
-    except FileError:
-        raise
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+    except TypeError:
         raise FileError(f"{path} is damaged: it does not say where a store is") from None
     return mark

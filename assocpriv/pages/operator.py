@@ -52,6 +52,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainT
 from starlette.routing import Route
 
 from assocpriv.collect.metrics import Rate
+from assocpriv.collect.store import TooFewError
 from assocpriv.planning.discovery import foresee, reports_to_discover
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.kind import knows, load_for
@@ -582,7 +583,8 @@ class AdminPage:
 
     async def _guide(self) -> str:
         """Take what came in into the miner's state, and publish the guidance that follows from it."""
-        await self._seal_all()
+        with contextlib.suppress(TooFewError):  # they wait for others
+            await self._seal_all()
         state, output = (str(self._folder / name) for name in ("miner-state.json", "guidance.json"))
         await run_command(("guide", "collect", str(self._folder), "--state", state), _MOST_SECONDS)
         said = await run_command(("guide", "publish", state, "-o", output, "--force", "--json"), _MOST_SECONDS)

@@ -244,7 +244,7 @@ def gathered(done: "Gathered") -> Record:
     """
     ids = [each.plan.plan_id for each in done.collections]
     collections = [
-        {"plan_id": each.plan.plan_id, "path": str(each.path), **fields(each, "gathered repeated reports")}
+        {"plan_id": each.plan.plan_id, "path": str(each.path), **fields(each, "gathered repeated reports unsealed")}
         for each in done.collections
     ]
     content = {
@@ -254,7 +254,10 @@ def gathered(done: "Gathered") -> Record:
         "collections": collections,
     }
     said = "{gathered:#report} gathered into {path}, which holds {reports:#} now; plan {plan_id:id}"
-    parts: list[Part] = [Record(each, [said]) for each in collections if each["reports"]]
+    wait = "{unsealed:#} of them are not sealed: they wait for others, and are mined meanwhile"
+    parts: list[Part] = [
+        Record(each, [said, *[wait] * (each["unsealed"] > 0)]) for each in collections if each["reports"]
+    ]
     if not done.gathered and not done.repeated and not done.refused_count:
         parts.append("nothing to do: there was no file to gather")
     if done.gathered:
@@ -319,7 +322,8 @@ def status(found: "CollectionStatus") -> Record:
     """Return what a folder holds; keys' numbers are texts in the content, 0 where reports came without one."""
     content = fields(found) | fields(found, "reports")
     state = "closed" if found.closed else "being served" if found.served else "not being served"
-    held = ["{reports:#report}: {sealed:#} sealed, {unsealed:#} not yet"]
+    held = ["{reports:#report}: {sealed:#} sealed, {unsealed:#} not yet; at least {fewest:#} are sealed together"]
+    held += ["{removed:#report} removed"] * (found.removed > 0)
     if found.in_database is None:
         held.append("in PostgreSQL, those that are not sealed: stop the collector, then `assocpriv collector seal`")
     elif found.in_database:
@@ -346,3 +350,25 @@ def set_aside(moved: int, key: int, data: Path, *, restore: bool) -> Record:
             "`assocpriv collector keys {data} --revoke {key}`"
         )
     return Record({"key": key, "moved": moved, "restored": restore}, [Say(said, {"data": data})])
+
+
+def sealed(count: int, fewest: int, data: Path, *, closed: bool) -> Record:
+    """Return how many reports were sealed; a warning says what it costs that they are few."""
+    said = "{sealed:#report} sealed" + ("; {data} is closed, and takes no more reports" if closed else " in {data}")
+    cost = (
+        "these are fewer than {fewest:#}: whoever has a device's ledger, or saw when it sent, knows its report to be "
+        "one of {sealed:#}"
+    )
+    notes: list[Part] = [Say(cost, {"fewest": fewest}, "wrong")] if 0 < count < fewest else []
+    return Record({"sealed": count, "closed": closed}, [Say(said, {"data": data})], notes=notes)
+
+
+def removed(by_day: dict[str, int], undated: int, days: int) -> Record:
+    """Return how many reports were removed, by the day on which they were sealed."""
+    content = {"removed": sum(by_day.values()), "by_day": by_day, "undated": undated, "days": days}
+    parts: list[Part] = ["{removed:#report} removed, sealed more than {days:#day} ago"]
+    if by_day:
+        rows = [{"day": day, "removed": count} for day, count in by_day.items()]
+        parts.append(Table([Column("sealed on", "{day}", "text"), Column("removed", "{removed:#}")], rows))
+    left = "{undated:#file} without a day stay: no collector sealed them, or an older version did"
+    return Record(content, parts, notes=[Say(left, kind="wrong")] * (undated > 0))

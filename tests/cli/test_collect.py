@@ -60,7 +60,7 @@ def test_the_record(home: Path, inbox: Path, tmp_path: Path) -> None:
     assert json.loads(result.stdout) == {
         "plan_id": plan_id, "gathered": 3, "repeated": 0, "reports": 3, "refused_count": 1,
         "refused": [{"file": str(inbox / "bad"), "reason": "has 3 bytes, where a report has 2"}],
-        "collections": [{"plan_id": plan_id, "path": path, "gathered": 3, "repeated": 0, "reports": 3}],
+        "collections": [{"plan_id": plan_id, "path": path, "gathered": 3, "repeated": 0, "reports": 3, "unsealed": 3}],
     }  # fmt: skip
     assert result.stderr == f"warning: left where it is: {inbox / 'bad'} has 3 bytes, where a report has 2\n"
     for name in ("0.bin", "4.bin"):
@@ -172,3 +172,20 @@ def test_words_of_one(home: Path, tmp_path: Path) -> None:
         "report", "--plan", tmp_path / "p.json", "--empty", "keep", "--ledger", tmp_path / "m", "--occasion", " ",
         "-o", tmp_path / "x",
     )  # fmt: skip
+
+
+def test_few_reports_are_sealed_by_an_option_alone(inbox: Path, home: Path, tmp_path: Path) -> None:
+    """Closing with few, and serving so that few are sealed, is refused and names the option; then its cost is told."""
+    data = tmp_path / "c"
+    run("gather", inbox, "--plan", home / "plan.json", "-o", data)
+    for close in ([], ["--close"]):
+        assert "3 reports wait to be sealed" in (said := refused("collector", "seal", data, *close))
+        assert "(collector seal, --few)" in said
+    said = refused("serve", home / "plan.json", "--data", data, "--epoch-reports", 50, 100)
+    assert "fewer than 100 reports" in said
+    assert "--few" in said
+    assert run_json("collector", "status", data)["closed"] is False
+    done = run("collector", "seal", data, "--close", "--few")
+    assert "fewer than 1,000: whoever has a device's ledger" in done.stderr
+    assert run_json("collector", "remove", data, 30)["removed"] == 0
+    assert run_json("collector", "status", data)["sealed"] == 3

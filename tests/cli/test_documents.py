@@ -22,6 +22,7 @@ import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.cli.options import Command
 from assocpriv.collect.sqlite import SqliteStore
+from assocpriv.collect.store import seal_all
 from assocpriv.plans.kind import load
 
 
@@ -106,6 +107,7 @@ def collected(folder: Path) -> Path:
     data = folder / "data"
     store = SqliteStore(data, PLAN)
     store.add([upload([1], key=1)])
+    seal_all(store, few=True)
     store.close()
     run("collector", "keys", data, "--add", "till-1")
     return data
@@ -226,6 +228,7 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv collector keys": lambda home, out: ["collector", "keys", collected(out), "--add", "till"],
     "assocpriv collector status": lambda home, out: ["collector", "status", collected(out)],
     "assocpriv collector seal": lambda home, out: ["collector", "seal", collected(out)],
+    "assocpriv collector remove": lambda home, out: ["collector", "remove", collected(out), 365],
     "assocpriv collector set-aside": lambda home, out: ["collector", "set-aside", collected(out), "--key", 1],
     "assocpriv mine": lambda home, out: ["mine", home / "r.parquet", "--min-support", "20%"],
     "assocpriv rules": lambda home, out: ["rules", home / "i.parquet", "--min-confidence", "10%"],

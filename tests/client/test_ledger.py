@@ -408,12 +408,17 @@ def test_a_damaged_middle_is_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"x", b"assocpriv-ledger\x03\0\0\0", HEADER[:-1] + b"\x01", b"PAR1" * 40, b"\0" * 21]
+    ("content", "said"),
+    [(each, "is not a ledger; name another file") for each in (b"x", b"PAR1" * 40, b"\0" * 21)]
+    + [
+        (HEADER[:16] + b"\x03\0\0\0", "format is 3,"),
+        (HEADER[:-1] + b"\x01", "begin no new one, and use"),
+    ],
 )
-def test_other_files_are_left_alone(path: Path, content: bytes) -> None:
-    """What is no ledger, or one of another version, is refused and not touched."""
+def test_other_files_are_left_alone(path: Path, content: bytes, said: str) -> None:
+    """What is no ledger is refused and not touched; one of another version is to be kept, not replaced."""
     path.write_bytes(content)
-    with pytest.raises(FileError, match="not a ledger"):
+    with pytest.raises(FileError, match=said):
         Ledger.open(path)
     assert path.read_bytes() == content
 

@@ -125,7 +125,7 @@ def test_a_report_over_tls(site: tuple[int, Path, ap.Plan]) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/admin", "/admin/seal", "/metrics", "/status", "/", "/reports/x", "//admin", "/plan/../admin"]
+    "path", ["/admin", "/admin/seal", "/metrics", "/status", "/readyz", "/", "/reports/x", "//admin", "/plan/../admin"]
 )
 def test_what_is_the_operators_is_not_public(site: tuple[int, Path, ap.Plan], path: str) -> None:
     """The operator's page, the metrics and the counts are not there for the network."""

@@ -2,17 +2,20 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from uploads import PLAN, records, stored, upload
 
 import assocpriv as ap
-from assocpriv.collect import collection_status, set_aside
+from assocpriv.collect import collection_status, remove_sealed, sealing, set_aside
 from assocpriv.collect.folder import open_store
-from assocpriv.collect.store import ReportStore
+from assocpriv.collect.store import EpochSizes, ReportStore, TooFewError, seal_all
 from assocpriv.collect.wire import Refused, read_upload
+from assocpriv.promise.errors import FileError
 
 Opened = Callable[..., ReportStore]
 
@@ -47,7 +50,7 @@ def opened(folder: Path, url: str) -> Iterator[Opened]:
 
 def found(store: ReportStore, folder: Path) -> list[int]:
     """Return the numbers of all reports, sealed for this."""
-    store.rotate()
+    store.rotate(few=True)
     store.seal()
     return stored(folder)
 
@@ -61,7 +64,7 @@ def test_each_id_counts_once(opened: Opened, folder: Path) -> None:
     """Within an upload, a group, an epoch, after rotation, after sealing and after a restart."""
     store = opened()
     assert results(store, upload(range(10)), upload([9, 10, 10])) == [10, 1]
-    store.rotate()
+    store.rotate(few=True)
     assert results(store, upload([3, 11])) == [1]
     assert store.seal() == 1
     assert results(store, upload([3, 11, 12])) == [1]
@@ -74,15 +77,15 @@ def test_each_id_counts_once(opened: Opened, folder: Path) -> None:
 
 
 def test_files_are_gathered_into_either_store(folder: Path, url: str, tmp_path: Path) -> None:
-    """A file that comes again counts once, as the secret behind the ids of names outlives the run."""
+    """Sealed from a thousand on. A file that comes again counts once: the secret behind ids outlives the run."""
     (tmp_path / "inbox").mkdir()
-    for found in ((2, 0), (0, 2)):
-        for number in range(2):
+    for numbers, found, sealed in ((range(999), (999, 0), 0), (range(998, 1000), (1, 1), 1000)):
+        for number in numbers:
             (tmp_path / "inbox" / f"{number}").write_bytes(records([number])[16:])
         done = ap.gather(tmp_path / "inbox", PLAN, folder, store=url)
         assert (done.gathered, done.repeated) == found
-        assert collection_status(folder).sealed == 2
-    assert stored(folder) == [0, 1]
+        assert (collection_status(folder).sealed, done.collections[0].unsealed) == (sealed, 0 if sealed else 999)
+    assert stored(folder) == list(range(1000))
 
 
 def test_the_first_report_of_an_id_stays(opened: Opened, folder: Path) -> None:
@@ -97,21 +100,79 @@ def test_what_is_sealed_tells_neither_ids_nor_order(opened: Opened, folder: Path
     """Rows are shuffled: of 64 in a row the order of arrival is kept with chance 1/64!; ids are apart, or nowhere."""
     store = opened()
     store.add([upload(list(range(63, -1, -1)))])
-    store.rotate()
+    store.rotate(few=True)
     store.seal()
     (file,) = folder.glob("*.parquet")
     came = next(ap.read_reports(file).batches(100))[:, 0].tolist()
     assert sorted(came) == list(range(64))
     assert came not in (sorted(came), sorted(came, reverse=True))
-    assert file.stat().st_mtime == 946_684_800
+    assert file.stat().st_mtime % 86_400 == 0
     ids = list((folder / "ids").iterdir())
     assert all(each.stem != file.stem for each in ids)
     assert all(each.read_bytes() == b"".join(sorted(records([n])[:16] for n in range(64))) for each in ids)
 
 
+def test_few_reports_wait(opened: Opened, folder: Path) -> None:
+    """Fewer than are sealed together are not, unless that is wanted; the file names the number, and the day."""
+    store = opened(sizes=EpochSizes(10, 1000))
+    store.add([upload(range(9), key=1)])
+    for _ in range(2):
+        with pytest.raises(TooFewError, match=r"^9 reports wait to be sealed, and 10 are .*few=True\)$"):
+            seal_all(store)
+        store = opened()  # the number is kept in the folder
+    assert (store.status().sealed, store.status().unsealed, list(folder.glob("*.parquet"))) == (0, 9, [])
+    store.add([upload([9])])
+    assert [seal_all(store) for _ in range(2)] == [1, 0]
+    store.add([upload([10], key=2)])
+    assert seal_all(store, few=True) == 1
+    assert stored(folder) == list(range(11))
+    said = {path.name[16:]: pq.read_metadata(path).metadata for path in folder.glob("*.parquet")}
+    fewest = {".parquet": b"10", "-key-1.parquet": b"10", "-key-2.parquet": b"1"}
+    assert {name: each[b"assocpriv.fewest"] for name, each in said.items()} == fewest
+    days = {date.fromisoformat(each[b"assocpriv.sealed"].decode()) for each in said.values()}
+    assert all(timedelta(0) <= datetime.now(UTC).date() - day <= timedelta(1) for day in days)
+
+
+def test_what_is_sealed_is_removed_by_its_day(
+    opened: Opened, folder: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After so many days, also what is set aside, whatever breaks off; ids stay known, and quotas stay used."""
+    store, day = opened(), [date(2026, 1, 1)]
+    monkeypatch.setattr(sealing, "_today", lambda: day[0])
+    store.add([upload(range(5), 1, 10), upload([100])])
+    seal_all(store, few=True)
+    store.close()
+    assert set_aside(folder, 1, store=url) == 5
+    store, day[0] = opened(), date(2026, 1, 31)
+    store.add([upload(range(5, 8), 1, 10), upload([101])])
+    seal_all(store, few=True)
+    store.add([upload([8], 1, 10)])
+    store.close()
+    with pytest.raises(TooFewError, match="1 report wait"):
+        set_aside(folder, 1, store=url)
+    day[0], real = date(2026, 2, 10), Path.unlink
+
+    def refused(path: Path, missing_ok: bool = False) -> None:
+        if path.suffix == ".parquet":
+            raise PermissionError(13, "Permission denied")
+        real(path, missing_ok=missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refused)
+        with pytest.raises(FileError, match="the same command finishes it"):
+            remove_sealed(folder, 30)
+    assert (collection_status(folder).removed, collection_status(folder).set_aside) == (0, {1: 5})
+    assert [remove_sealed(folder, 30) for _ in range(2)] == [({"2026-01-01": 6}, 0), ({}, 0)]
+    status = collection_status(folder)
+    assert (status.removed, status.sealed, status.set_aside) == (6, 4, {})
+    store = opened()
+    assert results(store, upload([0, 100]), upload([9, 10], 1, 10), upload([9], 1, 10)) == [0, "quota", 1]
+    assert found(store, folder) == [5, 6, 7, 8, 9, 101]
+
+
 def test_epochs_end_by_their_number_of_reports(opened: Opened, folder: Path) -> None:
     """An epoch that is as long as it may be is ended, and then sealed, without being asked for."""
-    store, sealed = opened(epoch_reports=4), 0
+    store, sealed = opened(sizes=EpochSizes(1, 4)), 0
     for start in range(0, 36, 3):
         store.add([upload(range(start, start + 3))])
         sealed += store.seal() if store.must_seal() else 0
@@ -129,7 +190,7 @@ def test_a_quota_is_exact(opened: Opened) -> None:
         3,
     ]
     assert results(store, upload(range(9), 1, 10), upload([9, 10], 1, 10), upload([9], 2, 1)) == [0, "quota", 1]
-    store.rotate()
+    store.rotate(few=True)
     store.seal()
     store = opened()
     (refusal,) = store.add([upload([10, 11], 1, 10)])
@@ -159,9 +220,9 @@ def test_a_quota_holds_while_many_send(opened: Opened) -> None:
 
 def test_setting_one_source_aside(opened: Opened, folder: Path, url: str) -> None:
     """Its reports leave the collection and come back; its quota stays used, and what others sent stays."""
-    store = opened()
+    store = opened(sizes=EpochSizes(1))
     store.add([upload(range(5), 1, 10), upload(range(5, 8), 2), upload(range(8, 10))])
-    store.rotate()
+    store.rotate(few=True)
     store.seal()
     store.add([upload(range(10, 13), 1, 10)])
     store.close()

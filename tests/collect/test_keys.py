@@ -100,7 +100,7 @@ def test_files_of_keys_that_cannot_be(tmp_path: Path) -> None:
         revoke_key(tmp_path, 1)
     path = tmp_path / "keys.json"
     whole = json.loads(path.read_bytes())
-    for damaged in ([], {}, whole | {"version": 2}, whole | {"keys": whole["keys"] * 2}, whole | {"keys": [{}]}):
+    for damaged in ([], {}, whole | {"format": "x"}, whole | {"keys": whole["keys"] * 2}, whole | {"keys": [{}]}):
         path.write_text(json.dumps(damaged))
         with pytest.raises(FileError, match=r"keys\.json is damaged"):
             read_keys(tmp_path)
@@ -189,7 +189,10 @@ def test_an_open_collection_says_so_until_it_is_closed(tmp_path: Path) -> None:
             with pytest.raises(FileError, match=r"is in use by another process"):
                 operate(folder)
         assert collection_status(folder).served
-    assert close_collection(folder) == 1
+    with pytest.raises(FileError, match=r"1 report wait.* 1,000 .*few=True"):
+        close_collection(folder)
+    assert not collection_status(folder).closed
+    assert close_collection(folder, few=True) == 1
     assert (collection_status(folder).closed, collection_status(folder).sealed) == (True, 1)
     assert list((folder / "ids").iterdir()) == []
     assert close_collection(folder) == 0

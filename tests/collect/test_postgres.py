@@ -17,7 +17,7 @@ import assocpriv as ap
 from assocpriv.collect import collection_status, make_service, postgres, seal_collection, sealing
 from assocpriv.collect.folder import open_store
 from assocpriv.collect.postgres import PostgresStore, PostgresUrl
-from assocpriv.collect.store import StoreFullError
+from assocpriv.collect.store import EpochSizes, StoreFullError
 from assocpriv.promise.errors import FileError, PlanError
 
 SENT = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
@@ -25,7 +25,7 @@ SENT = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-strea
 
 def front_end(folder: Path, server: Server) -> PostgresStore:
     """Open a store as a front end with a folder of its own."""
-    return PostgresStore(folder, PLAN, PostgresUrl(server.url), epoch_reports=1000)
+    return PostgresStore(folder, PLAN, PostgresUrl(server.url), EpochSizes(1, 1000))
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_two_front_ends_count_an_id_once(two: tuple[PostgresStore, PostgresStore
 
     in_threads(lambda: send(two[0], True), lambda: send(two[1], False))
     assert sum(accepted) == 3000
-    two[0].rotate()
+    two[0].rotate(few=True)
     two[0].seal()
     assert stored(tmp_path / "one") == list(range(3000))
 
@@ -80,8 +80,8 @@ def test_one_front_end_seals(
     two[1].add([upload(range(7), 3)])
     assert not two[1].must_seal()
     with pytest.raises(FileError, match="into the folder of another front end"):
-        two[1].rotate()
-    two[0].rotate()
+        two[1].rotate(few=True)
+    two[0].rotate(few=True)
     monkeypatch.setattr(postgres, "_LOCK_SECONDS", 0.05)
     with (
         two[0]._reading.holding(f"assocpriv sealing {PLAN.plan_id}"),
@@ -101,7 +101,7 @@ def test_no_column_tells_an_order_or_a_time(two: tuple[PostgresStore, PostgresSt
         "WHERE table_schema LIKE 'assocpriv%'"
     )
     assert {kind for _, _, kind, _, _ in columns} == {"text", "uuid", "integer", "bigint", "bytea"}
-    assert {(default, identity) for _, _, _, default, identity in columns} == {(None, "NO"), ("0", "NO")}
+    assert {(default, identity) for _, _, _, default, identity in columns} == {(None, "NO"), ("0", "NO"), ("1", "NO")}
     of_reports = {(name, kind) for table, name, kind, _, _ in columns if table == "reports"}
     assert of_reports == {("key", "integer"), ("count", "integer"), ("packed", "bytea")}
 
@@ -125,7 +125,7 @@ def test_a_crash_while_sealing_neither_loses_nor_doubles(
 
     store = front_end(tmp_path / "one", database)
     store.add([upload(range(6), 1), upload(range(6, 9))])
-    store.rotate()
+    store.rotate(few=True)
     store.add([upload([9])])
     place, name = {
         "reports": (sealing, "write_reports"),
@@ -142,7 +142,7 @@ def test_a_crash_while_sealing_neither_loses_nor_doubles(
     assert store.must_seal()
     assert store.seal() == 1
     assert store.add([upload(range(11))]) == [1]
-    store.rotate()
+    store.rotate(few=True)
     store.seal()
     assert stored(tmp_path / "one") == list(range(11))
     assert store.counts_by_key() == {0: 5, 1: 6}
@@ -178,7 +178,7 @@ def test_the_server_restarted_under_load(
 
     in_threads(lambda: send(two[0], 0), lambda: send(two[1], 1), restart)
     assert refusals
-    two[0].rotate()
+    two[0].rotate(few=True)
     two[0].seal()
     assert stored(tmp_path / "one") == sorted(acknowledged)
     # a commit of which the answer was lost holds: what is sent again is then a duplicate
@@ -248,10 +248,15 @@ def test_the_password_is_told_nowhere(
     said += [path.read_bytes().decode("latin-1") for path in (tmp_path / "one").rglob("*") if path.is_file()]
     assert "CANARY" not in "".join(said) + caplog.text
     assert collection_status(tmp_path / "one").in_database == 3
+    assert seal_collection(tmp_path / "one", few=True) == 3  # by the file that the folder notes
+    (tmp_path / "url").unlink()
+    store = open_store(tmp_path / "one", PLAN, database.url)
+    store.add([upload([3])])
+    store.close()
     (tmp_path / "pass").write_text(f"*:*:*:*:{PASSWORD}\n".replace(":pw", "\\:pw"))
     (tmp_path / "pass").chmod(0o600)
     monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pass"))
-    assert seal_collection(tmp_path / "one") == 3  # by the folder's own note
+    assert seal_collection(tmp_path / "one", few=True) == 1  # by the folder's own note
     assert collection_status(tmp_path / "one").in_database == 0
 
 
@@ -267,7 +272,7 @@ def test_readers_are_told_what_is_not_in_the_folder(
     store.close()
     ap.read_reports(tmp_path / "one")
     assert "one: 3 reports in PostgreSQL left out" in caplog.text
-    assert seal_collection(tmp_path / "one", store=database.url) == 3
+    assert seal_collection(tmp_path / "one", store=database.url, few=True) == 3
     caplog.clear()
     assert len(ap.read_reports(tmp_path / "one")) == 3
     assert caplog.text == ""

@@ -29,7 +29,9 @@ from assocpriv import guided
 from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.guided import accept, randomize_tuples
-from assocpriv.collect import make_service
+from assocpriv.collect import group_commit, make_service, service
+from assocpriv.collect.sqlite import SqliteStore
+from assocpriv.collect.store import StoreFullError
 from assocpriv.files.plans import write_plan
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import WireError
@@ -47,7 +49,7 @@ REASONS = {
 }
 METHODS = st.sampled_from(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
 PATHS = st.one_of(
-    st.sampled_from(["/reports", "/plan", "/status", "/metrics", "/healthz", "/guidance", "/", "//", "*"]),
+    st.sampled_from(["/reports", "/plan", "/status", "/metrics", "/healthz", "/readyz", "/guidance", "/", "//", "*"]),
     st.text("abz/.%?&=;~0", max_size=20).map(lambda text: f"/{text}"),
 )
 VALUES = st.one_of(
@@ -128,12 +130,12 @@ def test_nothing_of_a_client_is_kept(collector: Collector) -> None:
         files = [path for path in collector.data.rglob("*") if path.is_file()]
         kept = [path.read_bytes() for path in files] + [path.name.encode() for path in files] + pages
         today = datetime.fromtimestamp(before, UTC)
-        times = f"{today:%Y-%m-%d}", f"{today:%d %b %Y}", str(int(before))[:7]
+        times = [f"{today:%d %b %Y}", str(int(before))[:7], *[f"{today:%Y-%m-%d}"] * (not sealed)]  # then its day
         for mark in (MARK, "198.51.100.77", "127.0.0.1", *times):
             assert not any(mark.encode() in each for each in kept), mark
         assert not any(bytes(basket) in each or json.dumps(basket).encode() in each for each in kept)
     (file,) = collector.data.glob("*.parquet")
-    assert file.stat().st_mtime == 946_684_800
+    assert file.stat().st_mtime % 86_400 == 0
     assert collector.said() == ""
 
 
@@ -256,7 +258,7 @@ def begin(folder: Path) -> Path:
 def test_guidance_is_taken_up_without_a_restart(tmp_path: Path) -> None:
     """None at first; then what was published, with an ETag; then its successor; never another plan's."""
     state, published = begin(tmp_path), tmp_path / "data" / "guidance.json"
-    with Visitor(make_service(GUIDED_PLAN, tmp_path / "data")) as visitor:
+    with Visitor(make_service(GUIDED_PLAN, tmp_path / "data", epoch_reports=(1, 99), few=True)) as visitor:
         for path in ("/guidance", "/guidance/level"):
             assert visitor.get(path).status == 404
             assert '"no-guidance"' in visitor.get(path).text
@@ -288,7 +290,7 @@ def test_a_growing_collection_is_collected_once(tmp_path: Path) -> None:
         after: MinerState = guided.collect_files(data, state)
         return after.tuples
 
-    with Visitor(make_service(GUIDED_PLAN, data)) as visitor:
+    with Visitor(make_service(GUIDED_PLAN, data, epoch_reports=(1, 99), few=True)) as visitor:
         asked = guided.publish_file(state, data / "guidance.json")[0].guidance
         send(visitor, reports(asked, 5, 1))
         assert collected() == 0  # nothing is sealed
@@ -310,3 +312,39 @@ def test_a_growing_collection_is_collected_once(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(WireError, match="no report files"):
         guided.collect_files(tmp_path / "empty", state)
+
+
+def test_readiness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 while reports can be stored and sealed; 503 names what fails, and it is ready again without an upload."""
+    broken = set[str]()
+
+    def failing(name: str, real: Any) -> Any:
+        def step(*arguments: Any, **options: Any) -> Any:
+            if name in broken:
+                raise StoreFullError(name)
+            return real(*arguments, **options)
+
+        return step
+
+    for name, method in (("sealing", "seal"), ("store", "status")):
+        monkeypatch.setattr(SqliteStore, method, failing(name, getattr(SqliteStore, method)))
+    monkeypatch.setattr(group_commit.time, "sleep", lambda _: None)
+    with Visitor(make_service(PLAN, tmp_path / "data", epoch_reports=(100, 100))) as visitor:
+
+        def readiness() -> tuple[int, Any]:
+            answer = visitor.get("/readyz")
+            assert answer.json["ready"] == (answer.status == 200)
+            return answer.status, answer.json["failing"]
+
+        assert readiness() == (200, [])
+        broken |= {"sealing", "store"}
+        for start in (0, 100):
+            headers = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
+            assert visitor.post("/reports", records(range(start, start + 100)), **headers).status == 200
+        while readiness() != (503, ["sealing", "store"]):
+            assert visitor.get("/healthz").status == 200
+        broken.clear()
+        while readiness() != (200, []):
+            assert visitor.get("/healthz").status == 200
+        monkeypatch.setattr(service, "_LEAST_FREE", 1 << 62)
+        assert readiness() == (503, ["disk"])

@@ -16,6 +16,7 @@ from uploads import PLAN, records, stored, upload
 import assocpriv as ap
 from assocpriv.collect import collection_status, make_service, sealing, sqlite
 from assocpriv.collect.sqlite import SqliteStore
+from assocpriv.collect.store import EpochSizes, seal_all
 from assocpriv.collect.wire import Refused, read_upload, refuse_malformed
 from assocpriv.files import unsealed
 from assocpriv.files.unsealed import epoch_files, open_epoch
@@ -42,10 +43,10 @@ def test_a_crash_while_sealing_neither_loses_nor_doubles(
 
     store = SqliteStore(folder, PLAN)
     store.add([upload(range(6), key=1), upload(range(6, 9))])
-    store.rotate()
+    store.rotate(few=True)
     store.add([upload([9])])
     place, name = {
-        "ids": (sealing, "_write_ids"), "reports": (sealing, "write_reports"), "remove": (sealing, "remove_epoch"),
+        "ids": (sealing, "_keep_ids"), "reports": (sealing, "write_reports"), "remove": (sealing, "remove_epoch"),
     }[step]  # fmt: skip
     with monkeypatch.context() as patch:
         patch.setattr(place, name, crash)
@@ -54,7 +55,7 @@ def test_a_crash_while_sealing_neither_loses_nor_doubles(
     assert stored(folder) == list(range(10))
     store.close()
     store = SqliteStore(folder, PLAN)
-    assert store.status().reports == 10
+    assert (store.status().reports, len(store._known)) == (10, 9)
     assert store.counts_by_key() == {0: 4, 1: 6}
     assert store.add([upload(range(10))]) == [0]
     assert stored(folder) == list(range(10))
@@ -65,7 +66,7 @@ def test_a_crash_while_sealing_neither_loses_nor_doubles(
 
 def test_epochs_end_by_their_number_of_reports(folder: Path) -> None:
     """An epoch that is as long as it may be is ended by the next upload."""
-    store = SqliteStore(folder, PLAN, epoch_reports=4)
+    store = SqliteStore(folder, PLAN, EpochSizes(1, 4))
     for start in range(0, 12, 3):
         store.add([upload(range(start, start + 3))])
     assert store.must_seal()
@@ -74,12 +75,29 @@ def test_epochs_end_by_their_number_of_reports(folder: Path) -> None:
     store.close()
 
 
+def test_ids_of_epochs_lie_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sorted in one file, so that none is known to be of an epoch; a full one stays, and another is begun."""
+    monkeypatch.setattr(sealing, "_IDS_A_FILE", 6)
+    store = SqliteStore(folder, PLAN)
+    for numbers in ([5, 1, 3], [4, 0, 2], [7, 6], [8]):
+        store.add([upload(numbers)])
+        seal_all(store, few=True)
+    found = sorted(path.read_bytes() for path in (folder / "ids").glob("*.ids"))
+    assert found == [b"".join(records([number])[:16] for number in part) for part in (range(6), range(6, 9))]
+    assert all(path.stat().st_mtime % 86_400 == 0 for path in (folder / "ids").iterdir())
+    for _ in range(2):
+        assert store.add([upload(range(9))]) == [0]
+        store.close()
+        store = SqliteStore(folder, PLAN)
+    store.close()
+
+
 def test_ids_that_begin_alike(folder: Path) -> None:
     """Sorted files are searched by all 16 bytes."""
     store = SqliteStore(folder, PLAN)
     alike = [bytes(15) + bytes([last]) + bytes(PLAN.report_bytes) for last in range(0, 200, 2)]
     store.add([read_upload(b"".join(alike), PLAN)])
-    store.rotate()
+    store.rotate(few=True)
     store.seal()
     odd = [each[:15] + bytes([each[15] + 1]) + each[16:] for each in alike]
     assert store.add([read_upload(b"".join(odd + alike), PLAN)]) == [100]
@@ -120,7 +138,7 @@ def test_sealing_goes_on_after_it_failed(folder: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(mmap, "mmap", mapped)
     sent = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
-    with Visitor(make_service(PLAN, folder, epoch_reports=1, admin=False)) as visitor:
+    with Visitor(make_service(PLAN, folder, epoch_reports=(1, 1), few=True, admin=False)) as visitor:
         taken = [visitor.post("/reports", records([0]), **sent).status == 200]
         while not visitor.get("/status").json["epochs_sealed"]:
             assert len(taken) < 100
@@ -150,7 +168,7 @@ def test_tables_beside_the_reports_are_not_counted(folder: Path) -> None:
     """Rules and other tables that somebody puts there are no reports whose ids are missing."""
     store = SqliteStore(folder, PLAN)
     store.add([upload(range(5))])
-    store.rotate()
+    store.rotate(few=True)
     store.seal()
     store.close()
     pq.write_table(pa.table({"confidence": [0.5, 0.6]}), folder / "rules.parquet")
@@ -201,7 +219,7 @@ def test_reading_beside_a_collector(folder: Path) -> None:
     store.add([upload(range(5))])
     reports = ap.read_reports(folder)
     store.add([upload(range(5, 9))])
-    store.rotate()
+    store.rotate(few=True)
     store.seal()
     assert len(reports) == 5
     assert sum(map(len, reports.batches(2))) == 5
@@ -229,7 +247,7 @@ def test_missing_ids_are_noticed(folder: Path) -> None:
     """A folder whose sealed reports have lost their ids is not served: a retry would count twice."""
     store = SqliteStore(folder, PLAN)
     store.add([upload(range(5))])
-    store.rotate()
+    store.rotate(few=True)
     store.seal()
     store.close()
     (ids,) = (folder / "ids").iterdir()

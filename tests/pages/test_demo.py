@@ -93,7 +93,7 @@ def test_reports_of_people_are_no_demonstration(tmp_path: Path) -> None:
     """A folder with one report of a person, sealed or not, is not marked, and goes on as it was."""
     for sealed in (False, True):
         folder = tmp_path / str(sealed)
-        with Visitor(make_service(PLAN, folder, admin=False)) as device:
+        with Visitor(make_service(PLAN, folder, admin=False, epoch_reports=(1, 9), few=True)) as device:
             body = bytes(16) + ap.randomize(["milk"], PLAN)
             sent = device.post("/reports", body, assocpriv_plan=PLAN.plan_id, content_type="application/octet-stream")
             assert sent.json == {"accepted": 1, "duplicates": 0}

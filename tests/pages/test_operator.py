@@ -338,7 +338,14 @@ def test_guided_collections_have_pages(tmp_path: Path, commands: Commands) -> No
         assert "No guidance is published so far" in visitor.get("/admin").text
         visitor.post("/admin/guide", **OWN)
         assert "Guidance 4, of level 2, published." in visitor.get("/admin").text
-        assert [words[1] for words in commands.ran] == ["collect", "publish"]
+        guided.too_few = True
+        bearer = {"authorization": f"Bearer {TOKEN}"}
+        answer = visitor.post("/admin/seal", **bearer)
+        assert answer.status == 409
+        assert "412 reports wait to be sealed, and 1,000" in answer.json["message"]
+        assert visitor.post("/admin/guide", **bearer).json["done"]  # what is sealed goes on
+        guided.too_few = False
+        assert [words[1] for words in commands.ran] == ["collect", "publish"] * 2
         commands.failing = "guide"
         answer = visitor.post("/admin/guide", authorization=f"Bearer {TOKEN}")
         assert (answer.status, answer.json["done"]) == (409, False)

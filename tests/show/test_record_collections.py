@@ -24,7 +24,7 @@ from tests.vectors.make_devices import told_by
 
 PLAN = planned(12, 2, ap.Breach("5%", "50%"))
 STATUS = CollectionStatus(
-    PLAN.plan_id, 1200, 34, {0: 34, 7: 1200}, {7: 3, 9: 5}, 0, keys=True, served=False, closed=False
+    PLAN.plan_id, 1200, 34, {0: 34, 7: 1200}, {7: 3, 9: 5}, 0, 1000, 0, keys=True, served=False, closed=False
 )
 
 
@@ -81,9 +81,12 @@ def test_devices() -> None:
 def test_gathering() -> None:
     """Each collection, what was refused by its name, and files that came again; nothing to do is said."""
     refused = tuple(Refusal(f"in/{place}\n", "has 3 bytes, where a report has 2") for place in range(25))
-    done = Gathered((GatheredPlan(PLAN, Path("c"), 3, 1, 1234), GatheredPlan(PLAN, Path("d"), 0, 0, 0)), 131, refused)
+    done = Gathered(
+        (GatheredPlan(PLAN, Path("c"), 3, 1, 1234, 34), GatheredPlan(PLAN, Path("d"), 0, 0, 0, 0)), 131, refused
+    )
     record = collections.gathered(done)
     assert check(record).startswith("3 reports gathered into c, which holds 1,234 now; plan ")
+    assert "34 of them are not sealed" in check(record)
     assert noted(record).count("left where it is: in/") == 20
     assert "and 111 more" in noted(record)
     assert "nothing to do" in check(collections.gathered(Gathered((), 0, ())))
@@ -102,7 +105,8 @@ def test_keys() -> None:
 def test_folders() -> None:
     """What a folder holds, by key; what was set aside, and what is left to do."""
     said = check(collections.status(STATUS))
-    assert "1,234 reports: 1,200 sealed, 34 not yet" in said
+    assert "1,234 reports: 1,200 sealed, 34 not yet; at least 1,000 are sealed together" in said
+    assert "70 reports removed" in check(collections.status(replace(STATUS, removed=70)))
     assert [line.split() for line in said.splitlines()[-4:]] == [
         ["key", "reports", "set", "aside"], ["none", "34", "—"], ["7", "1,200", "3"], ["9", "—", "5"],
     ]  # fmt: skip
@@ -125,3 +129,15 @@ def test_what_a_device_told(name: str) -> None:
     found = told_by([(plan, gamma) for plan, gamma, times in case["reports"] for _ in range(times)], case["limit"])
     assert check(collections.told(found)).splitlines() == case["lines"]
     assert "<p>This device has made " in found._repr_html_()
+
+
+def test_sealing_and_removing() -> None:
+    """How many, and what few of them cost; what was removed by its day, and what has none."""
+    few = collections.sealed(3, 1000, Path("c"), closed=True)
+    assert check(few) == "3 reports sealed; c is closed, and takes no more reports"
+    assert "fewer than 1,000" in noted(few)
+    assert "one of 3" in noted(few)
+    assert noted(collections.sealed(1000, 1000, Path("c"), closed=False)) == ""
+    said = collections.removed({"2026-01-01": 1200}, 2, 365)
+    assert check(said).splitlines()[0] == "1,200 reports removed, sealed more than 365 days ago"
+    assert "2 files without a day stay" in noted(said)

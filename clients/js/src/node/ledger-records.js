@@ -74,7 +74,13 @@ export function parseLedger(content, name) {
   if (content.length <= HEADER.length && isBegun(content)) return { records: [], end: 0, isMarked: true };
   let isFirst = startsWith(content, FIRST_HEADER, 0);
   if (!isFirst && !startsWith(content, HEADER, 0)) {
-    throw new LedgerError(`${name} is not a ledger of a version known here; name another file, or a new one`);
+    if (content.length < HEADER.length || !startsWith(content, NAME, 0)) {
+      throw new LedgerError(`${name} is not a ledger; name another file, or a new one`);
+    }
+    throw new LedgerError(
+      `${name} was made by another version of assocpriv: its format is ${content.readUInt32LE(NAME.length)}, known here are ` +
+        "1 and 2. It is whole, and holds what this device has told: keep it, begin no new one, and use that version",
+    );
   }
   const records = [];
   let end = HEADER.length;
