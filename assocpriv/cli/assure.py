@@ -21,9 +21,7 @@ from assocpriv.cli import options as opt
 @click.option(
     "--reports-per-person", "times", type=opt.WHOLE, multiple=True, help="Reports of one person.  [default: the plan's]"
 )
-@click.option(
-    "--shuffled", type=opt.WholeRange(1, 10**12), metavar="N", help="Also what holds if a trusted channel mixes N."
-)
+@click.option("--shuffled", type=opt.WholeRange(1, 10**12), metavar="N", help="What holds if a channel mixes N.")
 @click.option("--explain", is_flag=True, help="Say plainly what promises mean and cost: PLAN's, or some to choose.")
 @click.option("--html", type=opt.PAGE, help="Instead: one page to write (.html) and sign, of a PLAN of any kind.")
 def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: bool, **options: Any) -> None:
@@ -126,9 +124,7 @@ def inspect(
 @opt.usual("--trials", default=1_000_000, help="Reports for empirical.", type=opt.WholeRange(1000))
 @opt.usual("--confidence", default="99.9%", help="Chance, at least, that an honest client is not called broken.")
 @opt.choice("--client", ["both", "bulk", "single"], "Our client for many baskets, for one, or both.")
-@click.option(
-    "--program", help="Audit this program and its arguments instead; docs/formats/pipe.md says what it reads."
-)
+@click.option("--program", help="Audit this program and its arguments; docs/formats/pipe.md says what it reads.")
 def audit(plan: Path, program: str | None, **options: Any) -> None:
     """Audit PLAN, and clients of it as black boxes: is the promise kept, and do the clients follow the plan?
 

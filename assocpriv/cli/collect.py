@@ -5,6 +5,7 @@ operator does on the machine where a collection's folder is: status, what it hol
 files; set-aside, one source's reports out of it, or back; remove, what was sealed too long ago; keys, who may send.
 """
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +37,11 @@ def _address(_context: click.Context, _option: click.Parameter, text: str | None
     "--epoch-reports", nargs=2, metavar="FEWEST MOST", type=opt.WHOLE,
     help="Reports sealed together: when asked, and unasked.  [default: what DATA has, or 1000 1048576]",
 )  # fmt: skip
-@click.option(
-    "--admin-port",
-    metavar="[HOST:]PORT",
-    callback=_address,
-    help="Where the operator's page, counts and metrics are, of this machine unless HOST.  [default: --port]",
-)
+@click.option("--admin-port", metavar="[HOST:]PORT", callback=_address, help="A port for page and metrics alone.")
 @click.option("--few", is_flag=True, help="Let --epoch-reports be below 100: such a file tells nearly whose is which.")
 @click.option("--keys", is_flag=True, help="Take reports with a key only (collector keys); also where DATA has keys.")
 @_store_option
-@click.option(
-    "--allow-origin", "origins", metavar="ORIGIN", multiple=True, help="Site whose pages may send; repeatable."
-)
+@click.option("--allow-origin", "origins", metavar="ORIGIN", multiple=True, help="Site whose pages may send.")
 @click.option("--demo", is_flag=True, help="Serve a demonstration at /demo; DATA takes made-up reports only.")
 def serve(plan: Path, data: Path, demo: bool, **options: Any) -> None:
     """Collect reports of PLAN over HTTP until told to stop; mine, ask and the rest read the folder, also meanwhile.
@@ -67,10 +61,9 @@ def serve(plan: Path, data: Path, demo: bool, **options: Any) -> None:
         opt.say([f"the operator's page is {admin_url}/admin, its token in {data}/admin-token"])
 
     admin_host, admin_port = options.pop("admin_port")
-    with opt.logging_lines():
-        ap.collect.serve(
-            ap.read_plan(plan), data, demo=demo, ready=tell, admin_host=admin_host, admin_port=admin_port, **options
-        )
+    options |= {"admin_host": admin_host, "admin_port": admin_port}
+    level = logging.INFO if opt.verbosity() >= 0 else logging.WARNING
+    ap.collect.serve(ap.read_plan(plan), data, demo=demo, ready=tell, log_level=level, **options)
 
 
 @opt.command(takes=["json"])

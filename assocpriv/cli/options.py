@@ -6,7 +6,6 @@ Results go to standard output, the rest to standard error.
 import contextlib
 import json
 import logging
-import math
 import re
 import sys
 import warnings
@@ -32,7 +31,6 @@ _ALL_COMMANDS = {  # options that mean the same in all commands, before or after
     "json": "print one JSON object",
 }
 ROWS = 50  # shown as text
-_REPEAT_SECONDS = 60.0  # for which the log says a thing once
 _SEPARATOR = re.compile(r"separator=(?:[,;|]|comma|semicolon|tab|bar|blank)")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE | re.ASCII)
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -154,48 +152,6 @@ def showing_talk() -> Iterator[None]:
     finally:
         log.removeHandler(talk)
         log.setLevel(before)
-
-
-class _Seldom(logging.Filter):
-    """Lets what repeats through once a minute, as what fails again and again: the second time it says how often."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._said = dict[str, tuple[float, int]]()  # when last, and how often it was left out since
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Tell whether it is to be said."""
-        said = record.getMessage()
-        last, left_out = self._said.get(said, (-math.inf, 0))
-        if record.created - last < _REPEAT_SECONDS:
-            self._said[said] = last, left_out + 1
-            return False
-        if len(self._said) >= ROWS:
-            self._said.clear()
-        self._said[said] = record.created, 0
-        if left_out:
-            record.msg, record.args = f"{said} ({left_out:,} times more since it was said)", ()
-        return True
-
-
-@contextlib.contextmanager
-def logging_lines() -> Iterator[None]:
-    """Have what the package and its server log on standard error, as lines with time, level and version."""
-    lines = logging.StreamHandler()
-    lines.setFormatter(
-        logging.Formatter(f"%(asctime)s %(levelname)s assocpriv/{ap.__version__} %(message)s", "%Y-%m-%dT%H:%M:%S%z")
-    )
-    lines.addFilter(_Seldom())
-    lines.setLevel(logging.INFO if verbosity() >= 0 else logging.WARNING)
-    logs = [logging.getLogger(name) for name in ("assocpriv", "uvicorn", "asyncio")]
-    before = [log.handlers for log in logs]
-    try:
-        for log in logs:
-            log.handlers = [lines]
-        yield
-    finally:
-        for log, handlers in zip(logs, before, strict=True):
-            log.handlers = handlers
 
 
 def in_options(text: str) -> str:

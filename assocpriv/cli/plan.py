@@ -98,9 +98,7 @@ def catalogue(
 @opt.promise_options
 @opt.usual("--reports", default=1_000_000, help="Reports that are expected.")
 @opt.usual("--reports-per-person", default=1, help="R: reports of one person; the promise covers them together.")
-@click.option(
-    "--mean-size", type=opt.NUMBER, help="Items of a basket on average: items sold over receipts.  [default: 6]"
-)
+@click.option("--mean-size", type=opt.NUMBER, help="Items of a basket: items sold over receipts.  [default: 6]")
 @click.option("-o", "--output", type=opt.OUTPUT, help="Plan file to write (JSON); required without --find.")
 @_rare_options
 def plan(output: Path | None, force: bool, **options: Any) -> None:

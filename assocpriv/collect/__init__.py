@@ -23,6 +23,7 @@ from assocpriv.collect import folder as folders
 from assocpriv.collect import keys as key_files
 from assocpriv.collect.folder import CollectionStatus, folder_status, open_store, seal_folder
 from assocpriv.collect.keys import KEYS_FILE, Keyring, SourceKey
+from assocpriv.collect.log import logging_lines
 from assocpriv.collect.sealing import is_closed
 from assocpriv.collect.store import Collecting, EpochSizes, FolderLock, check_system, for_owner
 from assocpriv.promise.errors import FileError, PlanError
@@ -56,6 +57,7 @@ def serve(
     origins: Sequence[str] = (),
     demo: bool = False,
     ready: Callable[[str, str], None] | None = None,
+    log_level: int | None = None,
 ) -> None:
     """Collect reports of a plan over HTTP until the process is told to end (SIGTERM, SIGINT); what is stored stays.
 
@@ -68,6 +70,8 @@ def serve(
             they are where reports come in.
         epoch_reports, few, keys, store, admin, origins, demo: as of :func:`make_service`.
         ready: called with the URL, and that of the operator's, once it listens.
+        log_level: write what is logged from this level on to standard error, as ``logging.INFO``; by default whoever
+            calls sees to the log.
 
     Raises:
         FileError: an address that is in use or not of this machine; or as :func:`make_service`.
@@ -82,6 +86,8 @@ def serve(
 
     with contextlib.ExitStack() as opened:
         opened.enter_context(for_owner())
+        if log_level is not None:
+            opened.enter_context(logging_lines(log_level, __version__))
         listeners = [opened.enter_context(_listening(host, port))]
         if admin_port is not None:
             listeners.append(opened.enter_context(_listening(admin_host, admin_port, "admin_port=")))

@@ -41,7 +41,7 @@ class _Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._bytes = 0  # since the last piece of a body, or the last request
+        self._bytes = self._most = 0  # since the last piece of a body, or the last request: at least, and at most
         self._refused = self._begun = False
         self.waits_since: float | None = self.loop.time()
         if len(self.connections) > most_connections():
@@ -58,6 +58,7 @@ class _Connection(HttpToolsProtocol):
             return
         self._part = len(data)
         self._bytes += self._part
+        self._most += self._part
         super().data_received(data)
         if self._bytes > _HEAD_BYTES and not self._refused:
             self._refuse(_LONG)
@@ -67,7 +68,7 @@ class _Connection(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        if self._bytes > _HEAD_BYTES or self._part > _HEAD_BYTES:
+        if self._most > _HEAD_BYTES:
             length = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
             if length > _HEAD_BYTES:
                 self._bytes = length
@@ -76,11 +77,11 @@ class _Connection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        self._bytes = 0
+        self._bytes, self._most = 0, self._part
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._bytes = 0
+        self._bytes, self._most = 0, self._part
         super().on_message_complete()
 
     def on_response_complete(self) -> None:

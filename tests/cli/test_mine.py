@@ -27,6 +27,7 @@ from planned import planned
 import assocpriv as ap
 from assocpriv.planning.baskets import choose_plan, whole_levels
 from assocpriv.planning.expected import Sizes
+from assocpriv.show.record import write
 
 
 def test_mining_a_folder_adds_up(home: Path, tmp_path: Path) -> None:
@@ -62,7 +63,8 @@ def test_no_option_is_needed(home: Path, tmp_path: Path) -> None:
     assert record["auto"] is True
     listed = [row for row in record["itemsets"] if row["listed"]]
     assert {("1",), ("2",), ("1", "2")} < {tuple(row["itemset"]) for row in listed}
-    said = f"{len(listed)} itemsets of a support of {record['min_support']:.3%} or more, the least that is likely"
+    least = write(record["min_support"], "support")
+    said = f"{len(listed)} itemsets of a support of {least} or more, the least that is likely"
     shown, everything = (run("mine", home / "r.parquet", *more).stdout.splitlines() for more in ([], ["--all"]))
     assert shown[1].startswith(said)
     assert run("inspect", tmp_path / "i.csv").stdout.splitlines()[1:9] == shown[:8]

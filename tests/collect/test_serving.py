@@ -19,8 +19,7 @@ from running_collector import HEADERS, PLAN, Collector, Forks, numbers, read_ans
 
 import assocpriv as ap
 from assocpriv import collect
-from assocpriv.cli import options
-from assocpriv.collect import make_service, serving
+from assocpriv.collect import log, make_service, serving
 
 
 @contextmanager
@@ -228,7 +227,7 @@ def test_the_log_says_when_what_and_of_which_version(forks: Forks, tmp_path: Pat
 
 def test_what_repeats_is_said_once_a_minute() -> None:
     """A full disk at a hundred commits is a line, and a minute later one that says how many more there were."""
-    seldom = options._Seldom()
+    seldom = log._Seldom()
 
     def said(created: float, text: str = "cannot write: %s") -> str | None:
         record = logging.LogRecord("assocpriv", logging.ERROR, "", 0, text, ("disk full",) if "%" in text else (), None)
@@ -244,7 +243,7 @@ def test_what_repeats_is_said_once_a_minute() -> None:
     assert said(300) == "cannot write: disk full"
     for number in range(1000):
         said(0, f"line {number}")
-    assert len(seldom._said) <= options.ROWS
+    assert len(seldom._said) <= log._MOST_SAID
 
 
 def test_a_full_disk_is_a_line(forks: Forks, tmp_path: Path) -> None:
