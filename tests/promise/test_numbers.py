@@ -94,5 +94,6 @@ NUMBER_OPTIONS = dict(_number_options())
 def test_options_take_plain_digits_alone(name: str, digits: str) -> None:
     """No option takes a digit of another script for a number (its type comes from cli/options.py)."""
     option = NUMBER_OPTIONS[name]
+    given = [digits] * option.nargs if option.multiple or option.nargs > 1 else digits
     with pytest.raises(click.BadParameter, match="is not a number in the digits 0 to 9"):
-        option.type_cast_value(click.Context(click.Command("command")), [digits] if option.multiple else digits)
+        option.type_cast_value(click.Context(click.Command("command")), given)
