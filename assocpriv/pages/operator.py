@@ -60,6 +60,7 @@ from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import AssocprivError, FileError, counted
 from assocpriv.server.itemsets import read_table
+from assocpriv.server.rules import derive_rules
 from assocpriv.show import audits, itemsets, tables
 from assocpriv.show.figures import finite, pace, size_name, span
 from assocpriv.show.html import environment, fragment
@@ -385,7 +386,8 @@ def _baskets_found(plan: PublishedPlan, wishes: Wishes, results: Results) -> Fou
     if error := results.errors.get("mine"):
         return _failed(plan, error, _crafted(results))
     table = read_table(results.made / "itemsets.parquet")
-    return _rendered(itemsets.page(table, plan.as_a(Plan), wishes.confidence, rows=_ROWS), _crafted(results))
+    derived = derive_rules(table, wishes.confidence)
+    return _rendered(itemsets.page(table, plan.as_a(Plan), derived, rows=_ROWS), _crafted(results))
 
 
 def _crafted(results: Results) -> Section:

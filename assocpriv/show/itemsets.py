@@ -8,7 +8,7 @@ import numpy as np
 from assocpriv.files.itemsets import AnyFrame, LightFrame, itemset_records
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.server.itemsets import ATTRIBUTE, MiningFacts, describe_limits, mining_facts
-from assocpriv.server.rules import derive_rules, rule_records
+from assocpriv.server.rules import rule_records
 from assocpriv.server.selection import EVERYTHING, ItemsetFilter, rows_to_show
 from assocpriv.show import charts
 from assocpriv.show.figures import fields, interval
@@ -34,9 +34,7 @@ _MARK = Column("", "{mark}", "text")
 # ---- itemsets
 
 
-def mined(
-    table: AnyFrame, top: int = 15, wanted: ItemsetFilter = EVERYTHING, *, everything: bool = False, title: str = ""
-) -> Record:
+def mined(table: AnyFrame, top: int = 15, wanted: ItemsetFilter = EVERYTHING, *, everything: bool = False) -> Record:
     """Return a mined table: what is listed, or also what is likely but would make more of the list false."""
     frame = LightFrame.of(table)
     content = _mined_content(frame)
@@ -44,7 +42,7 @@ def mined(
     parts = [*_meaning(content), _list_sentence(content), *_itemset_parts(shown, content)]
     kept = frame if wanted == EVERYTHING else frame.take(rows_to_show(frame, wanted, len(frame)))
     content |= {"hidden": len(frame) - len(kept)}
-    return Record(content, [*parts, *left], title, more=lambda: {"itemsets": _records(kept)})
+    return Record(content, [*parts, *left], more=lambda: {"itemsets": _records(kept)})
 
 
 def _mined_content(frame: LightFrame) -> dict[str, Any]:
@@ -232,11 +230,11 @@ def answers(found: "AskOutcome") -> Record:
 def page(
     table: AnyFrame,
     plan: "Plan | None",
-    min_confidence: float | str = "50%",
+    derived: LightFrame,
     title: str = "What baskets have in common",
     rows: int = 1000,
 ) -> Record:
-    """Return a mined table with its rules as a page shows them."""
+    """Return a mined table with rules that were derived of it as a page shows them."""
     frame, facts = LightFrame.of(table), mining_facts(table)
     content = _mined_content(frame)
     shown, left = _rows(frame, rows, EVERYTHING, everything=True)
@@ -245,7 +243,6 @@ def page(
         Section("What did we learn?", [*_itemset_parts(shown, content, "Itemsets by support"), *left], "found"),
         Section("How sure is it?", _sureness(frame, facts, content), "sure", aside=True),
     ]
-    derived = derive_rules(frame, min_confidence)
     if len(derived):
         found += _rule_sections(derived, content, min(rows, MOST_RULES))
     answer = Say(f"{{reports:#report}} show {_list_sentence(content).text}.", kind="answer")

@@ -19,7 +19,7 @@ from assocpriv.plans.tree_model import TreeModel
 from assocpriv.promise.errors import EstimateError, PlanError, counted
 from assocpriv.server.distributions import Distributions
 from assocpriv.server.itemsets import mining_facts, read_table
-from assocpriv.server.rules import check_rules, rule_records
+from assocpriv.server.rules import check_rules, derive_rules, rule_records
 from assocpriv.server.selection import EVERYTHING, rows_to_show
 from assocpriv.show import charts, html, itemsets, promises, suppression, tables
 from assocpriv.show.figures import percent_as_given
@@ -77,8 +77,9 @@ def page(
     facts, of_baskets = mining_facts(thing), None if known is None else known.as_a(Plan)
     if of_baskets is not None and of_baskets.plan_id not in facts.plan_ids:
         _check_plan(of_baskets, facts.plan_ids[0], "the table was mined with")
+    derived = derive_rules(thing, min_confidence)  # once, of however many rows the page has room for
     return html.page(
-        lambda rows: itemsets.page(thing, of_baskets, min_confidence, title or "What baskets have in common", rows)
+        lambda rows: itemsets.page(thing, of_baskets, derived, title or "What baskets have in common", rows)
     )
 
 

@@ -86,8 +86,9 @@ def test_rules_and_answers_say_the_same_three_ways(reports: ap.Reports) -> None:
 def test_the_page_says_the_same(reports: ap.Reports) -> None:
     """With and without a plan; of few rows too."""
     frame = ap.mine(reports, "5%")
+    derived = ap.association_rules(frame, "20%", light=True)
     for plan, rows in ((None, 1000), (reports.plan, 7)):
-        assert "Which rules follow?" in check(page(frame, plan, "20%", rows=rows))
+        assert "Which rules follow?" in check(page(frame, plan, derived, rows=rows))
 
 
 def test_tables_show_themselves_in_notebooks(reports: ap.Reports) -> None:
