@@ -1,13 +1,26 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all.
+
+While a file is written it has a hidden name beside its own, ``.NAME.xxxxxxxx.part``, and is locked. A process that is
+killed leaves it there, unlocked, as the system lets go of its locks: whoever writes NAME next takes it away. A system
+without flock, as Windows, and a disk without keep it.
+"""
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from glob import escape
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
 from assocpriv.promise.errors import FileError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    _HAS_FLOCK = False
+else:
+    _HAS_FLOCK = True
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 
@@ -53,18 +66,49 @@ def atomic_output(path: str | PathLike[str], *, force: bool = False) -> Iterator
         FileError: as :func:`check_writable`, or the disk refuses.
     """
     target = check_writable(path, force=force)
-    unfinished = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
     try:
+        _remove_abandoned(target)
+        unfinished, stream, lock = _begun(target)
         try:
-            with open(unfinished, "xb") as stream:
+            with stream:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
             _publish(unfinished, target, force=force)
         finally:
             unfinished.unlink(missing_ok=True)
+            if lock is not None:
+                os.close(lock)
     except OSError as error:
         raise FileError(f"cannot write {target}: {error.strerror or error}; nothing was left there") from error
+
+
+def _begun(target: Path) -> tuple[Path, BinaryIO, int | None]:
+    """Return a file to write, open, and a descriptor that keeps it locked when it is closed, where there are locks."""
+    while True:
+        unfinished = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
+        stream = open(unfinished, "xb")  # noqa: SIM115 - the caller's to close
+        if not _HAS_FLOCK:
+            return unfinished, stream, None
+        lock = os.dup(stream.fileno())
+        with suppress(OSError):  # a disk without locks, on which nothing is taken away either
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if unfinished.exists():  # nobody took it for abandoned before it was locked
+            return unfinished, stream, lock
+        stream.close()
+        os.close(lock)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what processes left that were killed while they wrote a file; what a living one writes is locked."""
+    for path in target.parent.glob(f".{escape(target.name)}.{'[0-9a-f]' * 8}.part") if _HAS_FLOCK else ():
+        with suppress(OSError):  # gone, locked, or another user's
+            opened = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+            finally:
+                os.close(opened)
 
 
 def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
