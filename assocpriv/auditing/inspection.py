@@ -115,7 +115,7 @@ def _reports(path: Path) -> FileContent:
     """Read all reports, which checks them."""
     reports = read_reports(path)
     reports.check(1 << 20)
-    unsealed = len(reports.packed)  # a collector's, which its folder holds beside report files
+    unsealed = len(reports.in_memory)  # a collector's, which its folder holds beside report files
     return FileContent(REPORTS, reports.plan, len(reports), len(reports.paths), unsealed=unsealed)
 
 

@@ -61,12 +61,12 @@ _MESSAGE_FIELDS = {"guidance", "class", "ones"}
 
 @dataclass(frozen=True)
 class Reports:
-    """A collection of reports of one plan: in memory (``packed``, uint8 of shape (n, report_bytes)), or in files.
+    """A collection of reports of one plan: in memory, in files, or some in each.
 
     Attributes:
         plan: the plan that all reports were made with.
-        packed: the reports in memory.
-        paths: the report files, in their order.
+        in_memory: those that are in no file, uint8 of shape (n, report_bytes); of a collector's folder the unsealed.
+        paths: the files of the others, in their order.
         file_reports: how many reports the files hold.
 
     Raises:
@@ -81,13 +81,13 @@ class Reports:
     """
 
     plan: PublishedPlan
-    packed: NDArray[np.uint8]
+    in_memory: NDArray[np.uint8]
     paths: tuple[Path, ...] = ()
     file_reports: int = 0
 
     def __post_init__(self) -> None:
-        self.plan.check_shape(self.packed)
-        self.plan.check_form(self.packed)
+        self.plan.check_shape(self.in_memory)
+        self.plan.check_form(self.in_memory)
 
     @classmethod
     def from_bytes(cls, reports: Iterable[bytes], plan: PublishedPlan) -> "Reports":
@@ -99,10 +99,19 @@ class Reports:
         return cls(plan, pack_reports(reports, plan))
 
     def __len__(self) -> int:
-        return len(self.packed) + self.file_reports
+        return len(self.in_memory) + self.file_reports
 
     def __repr__(self) -> str:
         return f"Reports({len(self):,} of {self.plan!r})"
+
+    @property
+    def packed(self) -> NDArray[np.uint8]:
+        """All reports, uint8 of shape (n, report_bytes); files are read whole, where ``batches`` takes little memory.
+
+        Raises:
+            WireError: a file that is damaged or whose reports do not fit the plan.
+        """
+        return np.concatenate([self.in_memory[:0], *self.batches(_ROW_GROUP)]) if self.paths else self.in_memory
 
     def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
         """Yield the reports as uint8 arrays of shape (≤ size, report_bytes).
@@ -122,8 +131,8 @@ class Reports:
             pass
 
     def _pieces(self, size: int) -> Iterator[NDArray[np.uint8]]:
-        for start in range(0, len(self.packed), size):
-            yield self.packed[start : start + size]
+        for start in range(0, len(self.in_memory), size):
+            yield self.in_memory[start : start + size]
         for path in self.paths:
             yield from file_batches(path, self.plan, size)
 

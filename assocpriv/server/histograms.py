@@ -116,8 +116,8 @@ def _parts(reports: Reports) -> Iterator[Iterable[NDArray[np.uint8]]]:
 
     The codes are not checked, which would be a pass over the bytes of its own: the kernel sees those that it counts.
     """
-    for start in range(0, len(reports.packed), _BATCH):
-        yield [reports.packed[start : start + _BATCH]]
+    for start in range(0, len(reports.in_memory), _BATCH):
+        yield [reports.in_memory[start : start + _BATCH]]
     for path in reports.paths:
         for group in range(len(row_groups(path))):
             yield file_batches(path, reports.plan, _BATCH, checked=False, group=group)

@@ -65,7 +65,7 @@ class SparkReports:
     def of_files(cls, reports: Reports, spark: "SparkSession") -> "SparkReports":
         """Return reports that tasks read from their files, by the paths that these have here."""
         groups: list[tuple[Path, int, int]] = []
-        first = len(reports.packed)
+        first = len(reports.in_memory)
         for path in reports.paths:
             for number, size in enumerate(row_groups(path)):
                 groups.append((path.resolve(), number, first))
@@ -93,7 +93,7 @@ class SparkReports:
     def add_up(self, count: _Count, n_counts: int) -> Ints:
         """Return the sum of what ``count`` makes of all reports, some by some, int64 (n_counts,)."""
         total = add_up(self._tasks, partial(_sum_of, self._read, count, n_counts), n_counts)
-        packed = self._at_hand.packed
+        packed = self._at_hand.in_memory
         return total + count(0, Reports(self.plan, packed)) if len(packed) else total
 
 

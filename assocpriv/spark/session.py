@@ -8,6 +8,7 @@ order of tasks nor how often one was tried changes a count: of several attempts 
 """
 
 import contextlib
+import math
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from threading import Thread
+from time import monotonic
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +32,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
-_ADDRESS = re.compile(r"(?:spark|sc)://([^:/,;]+):(\d{1,5})")
+_NAMED = re.compile(r"(spark|sc)://")
+_ADDRESS = re.compile(r"(?:spark|sc)://(\[[\da-fA-F:.]+\]|[^:/,;\[\]]+)(?::(\d{1,5}))?(?![^/,;])")
+_CONNECT_PORT = 15002  # of a server of Spark Connect, where none is named
+_CONNECT_SECONDS = 20.0  # that it may take to answer; Spark itself tries for ten minutes
 _SETTINGS = {"spark.app.name": "assocpriv", "spark.ui.enabled": "false"}
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}  # no other machine takes part
 _THROWN = re.compile(r"^\s*(?:Exception in thread \S+ |: )?(?:[\w$]+\.)*(\w+(?:Exception|Error): .+)", re.MULTILINE)
@@ -53,19 +58,35 @@ def start_session(master: str) -> "SparkSession":
             from pyspark.sql import SparkSession
     except ImportError:
         raise errors.SparkError("PySpark is not installed: pip install 'assocpriv[spark]'") from None
-    is_connect = master.startswith("sc://")
     _check_there(master)
     with tempfile.TemporaryFile() as said, _quiet_pandas():
         try:
-            if not is_connect:
-                _start_java(master, said)
-            builder = SparkSession.builder.remote(master) if is_connect else SparkSession.builder
-            session: SparkSession = builder.getOrCreate()
+            if master.startswith("sc://"):
+                return _connected(SparkSession.builder.remote(master).getOrCreate(), master)
+            _start_java(master, said)
+            session: SparkSession = SparkSession.builder.getOrCreate()
             return session
+        except errors.SparkError:
+            raise
         except Exception as error:  # noqa: BLE001 - of py4j, of gRPC, of Spark: whatever a start fails with
             said.seek(0)
             why = said.read().decode(errors="replace") if "Java gateway" in str(error) else str(error)
             raise errors.SparkError(f"Spark could not be started on {master}: {reason(why)}") from None
+
+
+def _connected(session: Any, master: str) -> "SparkSession":
+    """Return a session whose server has answered; to make one asks it nothing."""
+    try:
+        _apart(lambda: session.version, _CONNECT_SECONDS)
+    except TimeoutError:
+        session.release_session_on_close = False  # which would wait for the server, also when Python ends
+        session.stop()
+        raise errors.SparkError(
+            f"what listens at {master} did not answer as Spark Connect within {_CONNECT_SECONDS:.0f} s; check host and "
+            "port, and that the server runs"
+        ) from None
+    connected: SparkSession = session
+    return connected
 
 
 def _check_there(master: str) -> None:
@@ -74,13 +95,19 @@ def _check_there(master: str) -> None:
     if not master.startswith("sc://") and shutil.which(os.path.join(home, "bin", "java") if home else "java") is None:
         where = f"JAVA_HOME is {home}, where there is none" if home else "there is none on the PATH"
         raise errors.SparkError(f"Spark runs on Java 17 or later, and {where}; install it, or set JAVA_HOME to one")
-    if address:
-        try:
-            socket.create_connection((address[1], int(address[2])), timeout=5).close()
-        except (OSError, OverflowError):
-            raise errors.SparkError(
-                f"nothing answers at {address[1]}:{address[2]}, which the Spark master {master} names"
-            ) from None
+    named = _NAMED.match(master)
+    if named is None:
+        return
+    if address is None or (address[2] is None and named[1] == "spark"):
+        form = {"sc": "sc://host or sc://host:15002", "spark": "spark://host:7077"}[named[1]]
+        raise errors.SparkError(f"the Spark master {master} does not say where it is; write {form}")
+    host, port = address[1].strip("[]"), int(address[2] or _CONNECT_PORT)
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except (OSError, OverflowError):
+        raise errors.SparkError(
+            f"nothing answers at {address[1]}:{port}, which the Spark master {master} names"
+        ) from None
 
 
 def _start_java(master: str, said: IO[bytes]) -> None:
@@ -142,24 +169,35 @@ def run(frame: "DataFrame", task: Callable[[Iterator[Any]], Iterator[Any]], sche
         AssocprivError: what a task refused, of the class that it raised there.
         SparkError: Spark gave up.
     """
-    answer: list[Any] = []
-
-    def collect() -> None:
-        try:
-            answer.append(rows.collect())
-        except Exception as error:  # noqa: BLE001 - of Spark, of gRPC, of py4j, each with classes of its own
-            answer.append(error)
-
     with _quiet_pandas():
         rows = frame.mapInArrow(partial(_on_its_cores, task), schema)
-        # not in this thread: a signal in the middle of a call to Java would have PySpark make another within it
-        job = Thread(target=collect, daemon=True)
-        job.start()
-        while job.is_alive():
-            job.join(1)  # not at one go, which on some systems nothing interrupts
-    if isinstance(answer[0], Exception):
-        raise _told(answer[0], quote) from None
-    return answer[0]
+        try:
+            # not in this thread: a signal in the middle of a call to Java would have PySpark make another within it
+            return _apart(rows.collect)
+        except Exception as error:  # noqa: BLE001 - of Spark, of gRPC, of py4j, each with classes of its own
+            raise _told(error, quote) from None
+
+
+def _apart(work: Callable[[], Any], seconds: float = math.inf) -> Any:
+    """Return what work in a thread of its own returns, or raise what it raises; TimeoutError after so many seconds."""
+    answer, until = [], monotonic() + seconds
+
+    def do() -> None:
+        try:
+            answer.append((work(), None))
+        except Exception as error:  # noqa: BLE001 - it is raised by whoever waits
+            answer.append((None, error))
+
+    thread = Thread(target=do, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(1)  # not at one go, which on some systems nothing interrupts
+        if monotonic() > until and not answer:
+            raise TimeoutError
+    done, error = answer[0]
+    if error is not None:
+        raise error
+    return done
 
 
 def _told(error: Exception, quote: bool) -> errors.AssocprivError:

@@ -209,7 +209,7 @@ def test_a_table_becomes_answers(tmp_path: Path, name: str) -> None:
     assert said["missing"] == {"vote": 1, "age": 1}
     path = tmp_path / name
     reports = guided.read_messages(path, PLAN) if name.endswith("jsonl") else ap.read_reports(path)
-    serials, classes, bits = PLAN.unpack(next(reports.batches(10)) if reports.file_reports else reports.packed)
+    serials, classes, bits = PLAN.unpack(reports.packed)
     assert serials.tolist() == [2] * 4
     assert classes.tolist() == [0, 1, 0, 1]
     assert bits[:2].tolist() == [[1, 0, 1, 0, 0], [0, 1, 0, 1, 0]]

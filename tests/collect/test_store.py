@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -224,6 +225,10 @@ def test_reading_beside_a_collector(folder: Path) -> None:
     assert len(reports) == 5
     assert sum(map(len, reports.batches(2))) == 5
     assert stored(folder) == list(range(9))
+    store.add([upload(range(9, 12))])
+    both = ap.read_reports(folder)  # sealed and not
+    assert (len(both), len(both.in_memory)) == (12, 3)
+    assert np.array_equal(both.packed, np.concatenate(list(both.batches(5))))
     copy = folder.with_name("copy")
     shutil.copytree(folder, copy)
     other = planned(items=21, transaction_size=3, promise=ap.Breach("5%", "50%"))

@@ -5,6 +5,7 @@ One file, so that all of it shares one session.
 
 import os
 import shutil
+import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -352,6 +353,9 @@ def test_what_spark_needs_is_told_in_a_line(folder: Path, tmp_path: Path, monkey
     master = "spark://127.0.0.1:1"
     assert f"nothing answers at 127.0.0.1:1, which the Spark master {master} names" in refusal(master)
     assert "nothing answers at 127.0.0.1:1" in refusal("sc://127.0.0.1:1")
+    assert "nothing answers at [::1]:15002" in refusal("sc://[::1]/;use_ssl=true")
+    for without in ("sc://", "sc://:15002", "sc://host:port", "spark://host", "spark://"):
+        assert f"{without} does not say where it is; write {without.partition(':')[0]}://host" in refusal(without)
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     monkeypatch.setattr(SparkContext, "_gateway", None)
     java = tmp_path / "bin" / "java"
@@ -396,3 +400,13 @@ def test_what_the_page_shows_runs(spark: Any, tmp_path: Path, monkeypatch: pytes
     for number, line in enumerate(randomize_them.splitlines()):
         exec(line.replace('"reports"', f'"reports{number}"'), said)
     assert [ap.inspect(f"reports{number}").reports for number in range(2)] == [3, 2]
+
+
+def test_a_server_that_is_silent_is_not_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something listens at sc://host:port and says nothing: after the limit that is told, where Spark tries on."""
+    pytest.importorskip("grpc")
+    monkeypatch.setattr(session, "_CONNECT_SECONDS", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        master = f"sc://127.0.0.1:{silent.getsockname()[1]}"
+        said = refused("mine", folder, "--min-support", "10%", "--spark", master)
+    assert f"what listens at {master} did not answer as Spark Connect within 1 s" in said
