@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assocpriv.files.atomic import FORMATS
+from assocpriv.files.atomic import FORMATS, check_regular
 from assocpriv.files.itemsets import LightFrame
 from assocpriv.files.plans import read_plan
 from assocpriv.files.reports import IS_LEDGER, gather_hint, is_ledger, read_reports
@@ -84,6 +84,10 @@ def inspect(
     path = Path(path)
     if not path.exists():
         raise FileError(f"there is no file {path}")
+    try:
+        check_regular(path)
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror}") from None
     if is_ledger(path):
         raise FileError(f"{path} {IS_LEDGER}")
     reasons = []

@@ -257,7 +257,7 @@ def epoch_sizes(folder: Path) -> EpochSizes:
     """
     path = folder / _SIZES_FILE
     try:
-        return EpochSizes(**(read_note(path, _SIZES_FORMAT, _VERSION) or {}))
+        return EpochSizes(**(read_note(path, _SIZES_FORMAT, _VERSION, ["fewest", "most"]) or {}))
     except TypeError:
         raise FileError(f"{path} is damaged: it does not say how many reports are sealed together") from None
 

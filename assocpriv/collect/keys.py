@@ -60,7 +60,7 @@ def read_keys(folder: Path) -> list[SourceKey]:
         FileError: the file cannot be read, or is no file of keys.
     """
     path = folder / KEYS_FILE
-    if (content := read_note(path, _FORMAT, _VERSION)) is None:
+    if (content := read_note(path, _FORMAT, _VERSION, ["keys"])) is None:
         return []
     try:
         keys = [SourceKey(**fields) for fields in content["keys"]]

@@ -283,9 +283,11 @@ def removed_counts(folder: Path) -> Counter[int]:
 
 def _read_removed(folder: Path) -> dict[str, Any]:
     path = folder / _REMOVED_FILE
-    content = unsealed.read_note(path, _REMOVED_FORMAT, _VERSION) or {"files": {}}
+    content = unsealed.read_note(path, _REMOVED_FORMAT, _VERSION, ["files"]) or {"files": {}}
     try:
         files: dict[str, Any] = content["files"]
+        if not all(file.keys() == {"key", "reports", "sealed"} for file in files.values()):
+            raise TypeError
         if not all(type(file[name]) is int for file in files.values() for name in ("key", "reports")):
             raise TypeError
     except (TypeError, LookupError, AttributeError):

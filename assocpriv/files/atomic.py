@@ -1,10 +1,11 @@
-"""Files that appear whole or not at all.
+"""Files that appear whole or not at all, and are read whole where they are small.
 
 While a file is written it has a hidden name beside its own, ``.NAME.xxxxxxxx.part``, and is locked. A process that is
 killed leaves it there, unlocked, as the system lets go of its locks: whoever writes NAME next takes it away. A system
 without flock, as Windows, and a disk without keep it.
 """
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +24,28 @@ else:
     _HAS_FLOCK = True
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
+
+
+LARGEST_TABLE = 256 << 20  # bytes of a table that is text
+
+
+def read_bounded(path: str | PathLike[str], most: int) -> bytes:
+    """Return what a regular file holds, of at most so many bytes, whatever size it claims.
+
+    Raises:
+        OSError: it cannot be read, is larger, or is a device or a pipe, which might never end.
+    """
+    check_regular(path)
+    with open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size > most or len(content := file.read(most + 1)) > most:
+            raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB")
+    return content
+
+
+def check_regular(path: str | PathLike[str]) -> None:
+    """Refuse a device or a pipe, by OSError, before it is opened."""
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise OSError(errno.EINVAL, "it is a device or a pipe; name a regular file")
 
 
 def output_format(path: str | Path) -> str:

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.arrow import column_chunks, is_inflated, pa, pq, to_arrow_table, to_numpy
-from assocpriv.files.atomic import atomic_output, output_format
+from assocpriv.files.atomic import LARGEST_TABLE, atomic_output, output_format, read_bounded
 from assocpriv.files.reports import ITEMSETS_KEY
+from assocpriv.plans.published import json_fields
 from assocpriv.promise.errors import EstimateError
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def _read_parquet(source: Path) -> tuple[LightFrame, dict[str, Any]]:
     with pq.ParquetFile(source, read_dictionary=names) as file:
         table = file.read()
     table.validate(full=True)  # what a damaged file may hold: codes outside a dictionary, text that is no UTF-8
-    facts = json.loads((table.schema.metadata or {})[ITEMSETS_KEY])
+    facts = json_fields((table.schema.metadata or {})[ITEMSETS_KEY].decode("utf-8"))
     others = {name: table[name] for name in table.column_names if name != "itemsets" and len(table)}
     columns = {
         name: as_column(each.to_pylist()) if pa.types.is_string(each.type) else to_numpy(each)
@@ -214,14 +215,13 @@ def _sets_of(lists: Any) -> Iterable[frozenset[str]]:
 
 
 def _read_csv(source: Path) -> tuple[LightFrame, dict[str, Any]]:
-    with source.open(encoding="utf-8", newline="") as stream:
-        first = stream.readline()
-        if not first.startswith(_CSV_MARK):
-            raise EstimateError(
-                "its first line does not carry the plan, the number of reports and the counts that rules need"
-            )
-        facts = json.loads(first.removeprefix(_CSV_MARK))
-        names, *rows = csv.reader(stream)
+    first, _, rest = read_bounded(source, LARGEST_TABLE).decode("utf-8").partition("\n")
+    if not first.startswith(_CSV_MARK):
+        raise EstimateError(
+            "its first line does not carry the plan, the number of reports and the counts that rules need"
+        )
+    facts = json_fields(first.removeprefix(_CSV_MARK))
+    names, *rows = csv.reader(io.StringIO(rest, newline=""))
     cells = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
     columns = {name: _of_text(each) for name, each in cells.items() if name != "itemsets"}
     return LightFrame(columns | {"itemsets": as_column(map(frozenset, csv.reader(cells["itemsets"])))}), facts
@@ -240,9 +240,11 @@ def _of_text(cells: Sequence[str]) -> NDArray[Any]:
 
 
 def _read_json(source: Path) -> tuple[LightFrame, dict[str, Any]]:
-    content = json.loads(source.read_text(encoding="utf-8"))
+    content = json_fields(read_bounded(source, LARGEST_TABLE).decode("utf-8"))
     rows = content.pop("itemsets")
     names = [name for name in rows[0] if name != "itemset"] if rows else []
+    if not all(row.keys() == rows[0].keys() for row in rows):
+        raise EstimateError("an itemset has other fields than the first")
     columns = {name: _of_json([row[name] for row in rows]) for name in names}
     return LightFrame(columns | {"itemsets": as_column([frozenset(row["itemset"]) for row in rows])}), content
 

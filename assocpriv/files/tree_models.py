@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assocpriv.files.atomic import atomic_output
+from assocpriv.files.atomic import atomic_output, read_bounded
+from assocpriv.plans.published import RepeatedFieldError, json_fields
 from assocpriv.plans.tree_model import CategoryInput, Input, Node, NumberInput, Split, TreeModel
 from assocpriv.promise.errors import EstimateError
 
@@ -97,10 +98,7 @@ def read_tree(path: str | Path) -> TreeModel:
     '1'
     """
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-        if len(content) > _LARGEST_FILE:
-            raise EstimateError(f"it is larger than {_LARGEST_FILE >> 20} MiB")
+        content = read_bounded(path, _LARGEST_FILE)
         return tree_from_text(io.TextIOWrapper(io.BytesIO(content), encoding="utf-8").read())
     except OSError as error:
         raise EstimateError(f"cannot read the model {path}: {error.strerror or error}") from None
@@ -115,11 +113,11 @@ def tree_from_text(text: str) -> TreeModel:
     if sum(map(text.count, ",:[{")) > _MOST_MARKS:
         raise EstimateError("it has more values than a tree can have")
     try:
-        content = json.loads(text, object_pairs_hook=_without_doubles, parse_constant=_no_constant)
-    except EstimateError:
-        raise
-    except (ValueError, RecursionError):
-        raise EstimateError("it is not valid JSON") from None
+        content = json_fields(text)
+    except RepeatedFieldError:
+        raise EstimateError("a field is given twice; two readers might take different ones") from None
+    except ValueError:
+        raise EstimateError("it is not valid JSON, which has no NaN or Infinity either") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise EstimateError(f"it does not say format {FORMAT!r}")
     if content.get("version") != VERSION or isinstance(content["version"], bool):
@@ -180,17 +178,6 @@ def _split_from_json(content: Mapping[str, Any]) -> Split:
             raise EstimateError("among must list positions in rising order")
     below = _number(content["below"]) if "below" in content else None
     return Split(_whole(content["column"]), below, among, content["missing"] == "left", _whole(content["right"]))
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise EstimateError("a field is given twice; two readers might take different ones")
-    return fields
-
-
-def _no_constant(_name: str) -> float:
-    raise EstimateError("it holds NaN or Infinity, which are not JSON")
 
 
 def _check_names(content: Mapping[str, Any], names: set[str], what: str) -> None:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plans import read_plan
 from assocpriv.kernels.compiling import Late
+from assocpriv.plans.published import json_fields
 from assocpriv.promise.errors import FileError, WireError
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ SCHEMA = (
 _WAIT_SECONDS = 10.0  # for another process that has the database
 _STORE_FILE = "store.json"
 _FORMAT, _VERSION = "assocpriv-store", 1
+_MARK_FIELDS = ("folder_id", "store", "unsealed")
 
 
 # ---- open epochs
@@ -208,14 +210,14 @@ def write_note(path: Path, form: str, version: int, content: Mapping[str, Any]) 
     sync_folder(path.parent)
 
 
-def read_note(path: Path, form: str, version: int) -> dict[str, Any] | None:
-    """Return what such a file says; None where there is none.
+def read_note(path: Path, form: str, version: int, names: Collection[str]) -> dict[str, Any] | None:
+    """Return the fields of these names that such a file has; None where there is none.
 
     Raises:
         FileError: it cannot be read, is damaged or of another version.
     """
     try:
-        content: dict[str, Any] = json.loads(path.read_bytes())
+        content: dict[str, Any] = json_fields(path.read_bytes())
         named, found = content.pop("format"), content.pop("version")
     except FileNotFoundError:
         return None
@@ -227,6 +229,8 @@ def read_note(path: Path, form: str, version: int) -> dict[str, Any] | None:
         raise FileError(f"{path} is damaged: it is no {form}")
     if found != version:
         raise other_version(path, found, version)
+    if content.keys() != set(names):
+        raise FileError(f"{path} is damaged: it must hold exactly {', '.join(sorted(names))}")
     return content
 
 
@@ -262,7 +266,7 @@ def read_mark(folder: Path) -> StoreMark | None:
         FileError: it cannot be read.
     """
     path = folder / _STORE_FILE
-    if (content := read_note(path, _FORMAT, _VERSION)) is None:
+    if (content := read_note(path, _FORMAT, _VERSION, _MARK_FIELDS)) is None:
         return None
     try:
         mark = StoreMark(**content)

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.guided import SERIAL_BYTES, TUPLE_BITS, BitMix, GuidedPlan, TupleMix
+from assocpriv.plans.published import json_fields
 from assocpriv.promise.errors import GuidanceError
 
 FORMAT, VERSION = "assocpriv-guidance", 1
@@ -178,8 +179,8 @@ class Guidance:
     def parse(cls, text: str) -> "Guidance":
         """Read guidance from JSON text; GuidanceError if it is none."""
         try:
-            content = json.loads(text, object_pairs_hook=_once)
-        except (ValueError, RecursionError):
+            content = json_fields(text)
+        except ValueError:
             raise GuidanceError("not guidance: the text is not valid JSON, each field once (cut off?)") from None
         return cls.from_json(content)
 
@@ -197,12 +198,6 @@ def _tolerance(width: int) -> int:
     True
     """
     return UNIT * (isqrt(width) + 1) + width
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) != len(pairs):
-        raise ValueError
-    return dict(pairs)
 
 
 def _is_matrix(columns: object) -> bool:

@@ -203,18 +203,40 @@ def parse_text(text: str) -> object:
             "between values; a plan of a million items has room for four an item"
         )
 
-    def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        fields = dict(pairs)
-        if len(fields) != len(pairs):
-            raise PlanError("a field of the plan is given twice; two readers might take different ones")
-        return fields
-
     try:
-        return json.loads(text, object_pairs_hook=without_doubles)
-    except PlanError:
-        raise
-    except (ValueError, RecursionError):
+        return json_fields(text)
+    except RepeatedFieldError:
+        raise PlanError("a field of the plan is given twice; two readers might take different ones") from None
+    except ValueError:
         raise NotAPlanError("not a plan: the text is not valid JSON") from None
+
+
+class RepeatedFieldError(ValueError):
+    """JSON in which a field is given twice: two readers might take different ones."""
+
+
+def json_fields(text: str | bytes) -> Any:
+    """Return the content of JSON text in which no field is given twice, and no number is NaN or infinite.
+
+    Raises:
+        RepeatedFieldError: one is given twice.
+        ValueError: it is no JSON, or is nested too deeply.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_without_doubles, parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError from None
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise RepeatedFieldError
+    return fields
+
+
+def _no_constant(_name: str) -> float:
+    raise ValueError
 
 
 def check_envelope(content: object) -> dict[str, Any]:

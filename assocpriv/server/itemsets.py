@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.arrow import parquet_errors
-from assocpriv.files.atomic import atomic_output, output_format
+from assocpriv.files.atomic import atomic_output, check_regular, output_format
 from assocpriv.files.itemsets import FORMAT, READERS, WRITERS, AnyFrame, LightFrame, as_column
 from assocpriv.files.reports import holds_reports
 from assocpriv.plans.catalogue import itemsets_of
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 VERSION = 4
 ATTRIBUTE = "assocpriv"
+_OF_FILES = ("format", "version", "meaning")  # beside facts
 _NUMBERS = [
     "std_error", "ci_low", "ci_high", "length", "probability", "listed", "unbiased", "unbiased_error", "sampled",
     "sampled_error", "common_error",
@@ -177,7 +178,9 @@ def _is_number(value: Any) -> bool:
 
 def _plain_fields(kind: type, content: Any, of: str = "") -> dict[str, Any]:
     """Return what JSON content says of a dataclass's strings, numbers (from 0) and truth values, or its defaults."""
-    values = {}
+    values, known = {}, {field.name for field in fields(kind)}
+    if isinstance(content, dict) and not content.keys() <= known:
+        raise EstimateError(f"it has facts{of} that are not known here")
     for field in fields(kind):
         if field.type not in _PLAIN:
             continue
@@ -309,7 +312,7 @@ def _read_facts(content: Any) -> MiningFacts:
             "this table does not carry the plan, the number of reports and the counts that standard errors "
             "need; take it as assocpriv.mine returned it or read_itemsets read it"
         )
-    return MiningFacts.from_json(content)
+    return MiningFacts.from_json({name: each for name, each in content.items() if name not in _OF_FILES})
 
 
 # ---- files
@@ -329,9 +332,11 @@ def write_itemsets(frame: AnyFrame, path: str | Path, *, force: bool = False) ->
     >>> ap.write_itemsets(found, f"{mkdtemp()}/found.csv")
     """
     kind = output_format(path)
-    content = mining_facts(frame).to_json()
+    facts = mining_facts(frame)
+    table = LightFrame.of(frame)
+    known = LightFrame({name: table[name] for name in columns_of(facts)})  # a column that somebody added stays with him
     with atomic_output(path, force=force) as stream:
-        WRITERS[kind](LightFrame.of(frame), content, stream)
+        WRITERS[kind](known, facts.to_json(), stream)
 
 
 def read_itemsets(path: str | Path, *, light: bool = False) -> Any:
@@ -366,8 +371,11 @@ def read_table(path: str | Path) -> LightFrame:
     kind = output_format(source)
     damage: tuple[type[BaseException], ...] = (*parquet_errors(), csv.Error, AttributeError)
     try:
+        check_regular(source)
         frame, content = READERS[kind](source)
         facts = _read_facts(content)
+        if not set(frame.columns) <= set(columns_of(facts)):
+            raise EstimateError("it has columns that are not known here")
         if not len(frame):  # which tells no types
             frame = LightFrame({name: np.empty(0, dtype=object) for name in columns_of(facts)})
         frame = with_facts(_typed(LightFrame({name: frame[name] for name in columns_of(facts)})), facts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.files.atomic import atomic_output, check_page
+from assocpriv.files.atomic import LARGEST_TABLE, atomic_output, check_page, read_bounded
 from assocpriv.files.itemsets import AnyFrame, LightFrame
 from assocpriv.files.plans import read_plan
 from assocpriv.files.tree_models import read_tree
@@ -92,7 +92,7 @@ def _read(path: Path) -> Any:
     """Return a tree, a record of distributions or of a suppression, a plan, or else a mined table."""
     if path.suffix.lower() == ".json":
         try:
-            content = json.loads(path.read_bytes())
+            content = json.loads(read_bounded(path, LARGEST_TABLE))
         except (OSError, ValueError, RecursionError):
             return read_table(path)  # which says what is wrong
         kind = content.get("format") if isinstance(content, dict) else None
