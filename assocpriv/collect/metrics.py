@@ -46,10 +46,13 @@ class Load:
     epochs_waiting: int
     queue_depth: int
     waiting_bytes: int
+    conflicts: int
     folder: Path
 
-    def gauges(self) -> Iterator[Metric]:
-        """Yield gauges; sizes are of all files in the folder."""
+    def told(self) -> Iterator[Metric]:
+        """Yield a counter and gauges; sizes are of all files in the folder."""
+        conflicts = "Reports with an id that is there and other bytes, of those compared: nobody honest sends such."
+        yield CounterMetricFamily("assocpriv_reports_conflicting", conflicts, self.conflicts)
         free = shutil.disk_usage(self.folder).free
         for name, text, value in (
             ("reports", "Reports in the collection.", self.reports),
@@ -134,7 +137,7 @@ class Metrics(Collector):
         for reason, count in sorted(self._refusals.items()):
             refused.add_metric([reason], count)
         yield refused
-        yield from self._load().gauges()
+        yield from self._load().told()
         flagged, tested = self.crafted
         for name, text, value in (
             ("connections", "Connections that are open.", self.connections()),

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from assocpriv.collect.sealing import sealed_counts, sweep, write_sealed
 from assocpriv.collect.sqlite import prepare_folder
-from assocpriv.collect.store import NAMES_KEY_BYTES, EpochSizes, StoreFullError, StoreStatus, accept
+from assocpriv.collect.store import NAMES_KEY_BYTES, EpochSizes, StoreFullError, StoreStatus, accept, count_conflicts
 from assocpriv.collect.wire import NO_KEY, Refused, Upload, ids_of, records_of
 from assocpriv.files.unsealed import ID_BYTES, new_mark, other_version, read_mark
 from assocpriv.promise.errors import FileError, PlanError
@@ -266,7 +266,7 @@ class PostgresStore:
         Raises:
             FileError: no such server, one that loses what it has acknowledged, or a schema or folder of another plan.
         """
-        self.folder, self.plan, self._sizes = folder, plan, sizes
+        self.folder, self.plan, self._sizes, self.conflicts = folder, plan, sizes, 0
         self._most, self._unseen = max(1, min(sizes.most, _EPOCH_BYTES // plan.report_bytes)), 0
         schema = f"assocpriv_{plan.plan_id[:_DIGITS]}"
         self._writing, self._reading, self._sealing = (_Link(url, schema) for _ in range(3))
@@ -319,6 +319,8 @@ class PostgresStore:
                 database.execute(_USE, (keys,))
                 used = dict(database.execute(_USED, (keys,)).fetchall())
             added = _new_ids(database, dict.fromkeys(ids))
+            if len(set(ids)) < len(ids):
+                self.conflicts += count_conflicts(ids, records, {})
             accepted = accept(uploads, ids, set(ids) - added, used)
             if refused := added - {ids[place] for place in np.flatnonzero(accepted.stored).tolist()}:
                 listed = [each.hex() for each in refused]

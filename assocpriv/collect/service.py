@@ -274,6 +274,7 @@ class Service:
             epochs_waiting=stored.waiting_epochs,
             queue_depth=self._intake.waiting,
             waiting_bytes=self._intake.waiting_bytes,
+            conflicts=self._store.conflicts,
             folder=self._collection.folder,
         )
 

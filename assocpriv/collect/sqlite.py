@@ -16,7 +16,8 @@ import secrets
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -26,7 +27,15 @@ from numpy.typing import NDArray
 
 from assocpriv.collect import sealing
 from assocpriv.collect.keys import KEYS_FILE
-from assocpriv.collect.store import LOCK_FILE, NAMES_KEY_BYTES, EpochSizes, StoreFullError, StoreStatus, accept
+from assocpriv.collect.store import (
+    LOCK_FILE,
+    NAMES_KEY_BYTES,
+    EpochSizes,
+    StoreFullError,
+    StoreStatus,
+    accept,
+    count_conflicts,
+)
 from assocpriv.collect.wire import Refused, Upload, ids_of, records_of
 from assocpriv.files import unsealed
 from assocpriv.files.atomic import atomic_output, sync_folder
@@ -39,6 +48,7 @@ if TYPE_CHECKING:
 _EPOCH_BYTES = 1 << 28  # that an epoch may have in memory when it is read or sealed
 _MOST_EPOCHS_LONG = 4  # times its size an epoch may grow while others cannot be sealed
 _CHECKPOINT_PAGES = 4096
+_MOST_ROWS = 16  # that are read to compare repeats in a group, of up to 4 MiB each: a retry is of one
 # may be in a folder before its plan is
 _BEFORE = {LOCK_FILE, KEYS_FILE, "admin-token", unsealed.OPEN_FOLDER, unsealed.IDS_FOLDER}
 
@@ -57,14 +67,14 @@ class _Epoch:
     """An epoch's database, open, and the ids in it."""
 
     def __init__(self, path: Path, plan: "PublishedPlan") -> None:
-        self.path = path
+        self.path, self._plan = path, plan
         self.database = unsealed.connect(path)
         try:
             self.token = unsealed.token_of(self.database, path)
             self.database.execute("PRAGMA journal_mode = WAL")
             self.database.execute("PRAGMA synchronous = FULL")
             self.database.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-            by_key = unsealed.read_uploads(self.database, plan)
+            rows = list(unsealed.read_rows(self.database, plan))
         except FileError:
             self.database.close()
             raise
@@ -73,11 +83,22 @@ class _Epoch:
             if unsealed.may_pass(error):
                 raise StoreFullError(f"cannot open {path}: {error}; is the disk full?") from None
             raise WireError(f"{path} is damaged: {error}; move it away, and keep it, to go on without it") from None
-        self.ids = {each for records in by_key.values() for each in ids_of(records)}
-        self.by_key = Counter({key: len(records) for key, records in by_key.items()})
+        self.ids = {each: number for number, _, records in rows for each in ids_of(records)}
+        self.by_key = Counter[int]()
+        for _, key, records in rows:
+            self.by_key[key] += len(records)
 
-    def write(self, rows: Sequence[tuple[int, bytes]]) -> None:
-        """Add rows of (key, records) and wait for the disk.
+    def records_with(self, ids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """Yield ids of the epoch, each with its record, as far as a few rows hold them."""
+        wanted, width = set(ids), unsealed.ID_BYTES + self._plan.report_bytes
+        numbers = dict.fromkeys(self.ids[each] for each in wanted)
+        for number in islice(numbers, _MOST_ROWS):
+            (records,) = self.database.execute("SELECT records FROM uploads WHERE number = ?", (number,)).fetchone()
+            rows = np.frombuffer(records, np.uint8).reshape(-1, width)
+            yield from ((each, bytes(row)) for each, row in zip(ids_of(rows), rows, strict=True) if each in wanted)
+
+    def write(self, rows: Sequence[tuple[int, bytes]]) -> dict[int, int]:
+        """Add rows of (key, records), one a key, wait for the disk, and return each key's number of its row.
 
         Raises:
             sqlite3.Error: nothing was added.
@@ -85,12 +106,15 @@ class _Epoch:
         try:
             checked = [(key, records, crc32(records)) for key, records in rows]
             self.database.execute("BEGIN IMMEDIATE")
-            self.database.executemany("INSERT INTO uploads(key, records, crc) VALUES (?, ?, ?)", checked)
+            statement, numbers = "INSERT INTO uploads(key, records, crc) VALUES (?, ?, ?)", dict[int, int]()
+            for row in checked:
+                numbers[row[0]] = self.database.execute(statement, row).lastrowid or 0
             self.database.execute("COMMIT")
         except BaseException:
             if self.database.in_transaction:
                 self.database.execute("ROLLBACK")
             raise
+        return numbers
 
 
 class SqliteStore:
@@ -103,7 +127,7 @@ class SqliteStore:
             FileError: it cannot be written, or is of something else.
             WireError: a damaged file.
         """
-        self.folder, self.plan, self._sizes = folder, plan, sizes
+        self.folder, self.plan, self._sizes, self.conflicts = folder, plan, sizes, 0
         self._most = max(1, min(sizes.most, _EPOCH_BYTES // (unsealed.ID_BYTES + plan.report_bytes)))
         self._guard, self._sealing = threading.Lock(), threading.Lock()
         prepare_folder(folder, plan)
@@ -132,23 +156,33 @@ class SqliteStore:
                 results: list[int | Refused] = [upload.count for upload in uploads]
                 rows = [(upload.key, upload.body) for upload in uploads]
             else:
+                self.conflicts += self._conflicts(ids, records, known)
                 accepted = accept(uploads, ids, known, self._used(uploads))
                 results, rows = accepted.results, _rows_stored(uploads, accepted.stored, self.plan)
                 ids = [ids[place] for place in np.flatnonzero(accepted.stored).tolist()]
             if rows:
-                self._write(_joined(rows))
-                self._open.ids.update(ids)
+                numbers, place = self._write(_joined(rows)), 0
                 for upload, result in zip(uploads, results, strict=True):
-                    self._open.by_key[upload.key] += 0 if isinstance(result, Refused) else result
+                    if not isinstance(result, Refused) and result:
+                        self._open.by_key[upload.key] += result
+                        self._open.ids.update(dict.fromkeys(ids[place : place + result], numbers[upload.key]))
+                        place += result
             return results
 
     def _known_among(self, ids: list[bytes], records: NDArray[np.uint8]) -> set[bytes]:
         """Return those of the ids that are stored."""
         known = {ids[place] for place in self._known.find(np.ascontiguousarray(records[:, : unsealed.ID_BYTES]))}
         for epoch in (*self._ended, self._open):
-            if not epoch.ids.isdisjoint(ids):
-                known |= epoch.ids.intersection(ids)
+            if not epoch.ids.keys().isdisjoint(ids):
+                known |= epoch.ids.keys() & ids
         return known
+
+    def _conflicts(self, ids: list[bytes], records: NDArray[np.uint8], known: set[bytes]) -> int:
+        """Count those of the records that came before with other bytes; of sealed ones there are only ids."""
+        before = dict[bytes, bytes]()
+        for epoch in (*self._ended, self._open):
+            before |= epoch.records_with(epoch.ids.keys() & known)
+        return count_conflicts(ids, records, before)
 
     def _used(self, uploads: Sequence[Upload]) -> dict[int, int]:
         """Return how many reports have come with each key that has a quota, also those set aside or removed."""
@@ -156,9 +190,9 @@ class SqliteStore:
         keys = {upload.key for upload in uploads if upload.quota is not None}
         return {key: sum(counter[key] for counter in counters) for key in keys}
 
-    def _write(self, rows: Sequence[tuple[int, bytes]]) -> None:
+    def _write(self, rows: Sequence[tuple[int, bytes]]) -> dict[int, int]:
         try:
-            self._open.write(rows)
+            return self._open.write(rows)
         except (sqlite3.OperationalError, sqlite3.IntegrityError, OSError) as error:
             raise StoreFullError(f"cannot write {self._open.path}: {error}; nothing of it was stored") from None
 

@@ -116,6 +116,10 @@ class ReportStore(Protocol):
             StoreFullError: the disk refuses; nothing of the uploads is stored.
         """
 
+    @property
+    def conflicts(self) -> int:
+        """How many records came since the start with an id that is there and other bytes, of those compared."""
+
     def status(self) -> StoreStatus:
         """Return how many reports there are."""
 
@@ -225,6 +229,12 @@ def accept(
         stored[list(new.values())] = True
         results.append(len(new))
     return Accepted(results, stored)
+
+
+def count_conflicts(ids: Sequence[bytes], records: NDArray[np.uint8], before: Mapping[bytes, bytes]) -> int:
+    """Return how many records have an id of a record ``before`` or of an earlier one here, and other bytes."""
+    first = dict(before)
+    return sum(first.setdefault(each, row) != row for each, row in zip(ids, map(bytes, records), strict=True))
 
 
 def _over_quota(new: int, room: int, quota: int) -> Refused:

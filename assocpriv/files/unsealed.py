@@ -122,14 +122,19 @@ def connect(path: Path, *, new: bool = False) -> "sqlite3.Connection":
 
 def read_uploads(database: "sqlite3.Connection", plan: "PublishedPlan") -> dict[int, NDArray[np.uint8]]:
     """Return an epoch's records by key, uint8 (n, 16 + report_bytes)."""
-    length, found = ID_BYTES + plan.report_bytes, dict[int, list[bytes]]()
-    for key, records, crc in database.execute("SELECT key, records, crc FROM uploads"):
+    found = dict[int, list[NDArray[np.uint8]]]()
+    for _, key, records in read_rows(database, plan):
+        found.setdefault(key, []).append(records)
+    return {key: np.concatenate(parts) for key, parts in sorted(found.items())}
+
+
+def read_rows(database: "sqlite3.Connection", plan: "PublishedPlan") -> Iterator[tuple[int, int, NDArray[np.uint8]]]:
+    """Yield an epoch's rows: number, key and records, uint8 (n, 16 + report_bytes)."""
+    length = ID_BYTES + plan.report_bytes
+    for number, key, records, crc in database.execute("SELECT number, key, records, crc FROM uploads"):
         if len(records) % length or crc32(records) != crc:
             raise WireError("a row is not what was written")
-        found.setdefault(key, []).append(records)
-    return {
-        key: np.frombuffer(b"".join(parts), dtype=np.uint8).reshape(-1, length) for key, parts in sorted(found.items())
-    }
+        yield number, key, np.frombuffer(records, dtype=np.uint8).reshape(-1, length)
 
 
 def token_of(database: "sqlite3.Connection", path: Path) -> str:

@@ -81,7 +81,7 @@ class Forged:
 
 
 def forged_sizes(plan: "Plan", reports: int) -> tuple[Forged, ...]:
-    """Return what forged ones among so many reports do, of baskets as usual; nothing without the question.
+    """Return what forged ones among so many reports do, of baskets as usual; nothing without answers that tell of both.
 
     None, as many as the check of the questions' shares lets pass, .1% and 1%. Usual baskets are those
     of expected.py. All forged reports answer the question about sizes, which few honest ones do. Dummies bound how many
@@ -91,7 +91,7 @@ def forged_sizes(plan: "Plan", reports: int) -> tuple[Forged, ...]:
     from assocpriv.server.crafted import FALSE_ALARM, log_share_chance
 
     asked = plan.sizes
-    if asked is None:
+    if asked is None or 1 in (asked.amplification, plan.items.amplification):
         return ()
     share, limit = plan.share(asked), math.log(FALSE_ALARM / _TESTS)
     expected = float(reports * share)

@@ -124,9 +124,11 @@ def _limit_parts(prospects: Prospects, content: Mapping[str, Any]) -> list[Part]
         "fixed-size": f"each report shows {{{asked}[report_size]:#item}}",
     }[plan.items.operator.kind]
     code = "the number of a set" if plan.items.operator.kind == "fixed-size" else _CODES[plan.items.generator.kind]
+    nothing = ["γ of answers about items is 1: they tell nothing of any basket, and so of no itemset"]
     operator = [
         f"{{{asked}[operator]}}, {how}, {code}, {{{asked}[report_bits]:#bit}}, γ ≤ {{{asked}[amplification]:up}}",
         f"of j = 0 … {{transaction_size}} kept items the likelier numbers are marked 1: {{{asked}[pattern]}}",
+        *nothing * (plan.items.amplification == 1),
     ]
     rows = [
         {"name": itemsets_of(int(k)), "count": count, "chosen": content[LOWEST][k], "all": content[LEVEL][k]}

@@ -75,6 +75,8 @@ def promise_facts(content: Mapping[str, Any]) -> Facts:
         "γ < {amplification_limit:up}, ε = ln γ ≤ {composed_epsilon:up}" + " of all together" * several,
         *[f"one report alone: {_FIGURES}"] * several,
     ]
+    if Fraction(content["amplification"]) == 1:
+        lines.append("γ is 1: such reports tell nothing, for each is as likely whatever the data")
     left = [("outside γ", ["{uncovered}: nothing bounds what a report tells of this"])] if outside else []
     return Facts([("promise", lines), *left])
 

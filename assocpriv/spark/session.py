@@ -180,7 +180,8 @@ def run(frame: "DataFrame", task: Callable[[Iterator[Any]], Iterator[Any]], sche
 
 def _apart(work: Callable[[], Any], seconds: float = math.inf) -> Any:
     """Return what work in a thread of its own returns, or raise what it raises; TimeoutError after so many seconds."""
-    answer, until = [], monotonic() + seconds
+    answer: list[tuple[Any, Exception | None]] = []
+    until = monotonic() + seconds
 
     def do() -> None:
         try:

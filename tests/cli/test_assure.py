@@ -7,6 +7,7 @@ Tests of the command inspect: it tells files apart, and says what speaks against
 
 import json
 import math
+import os
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -17,7 +18,9 @@ import naive
 import pytest
 from click.testing import CliRunner
 from command_line import BAD_PLANS, N_BASKETS, bad_plans, refused, run, run_json
+from planned import planned
 
+import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.files.plans import write_plan
 from assocpriv.planning.discovery import _power_up, describe_privacy
@@ -205,6 +208,38 @@ def test_inspect_refuses_other_files(home: Path, name: str) -> None:
     message = refused("inspect", home / name)
     assert str(home / name) in message
     assert not message.rstrip().endswith(":")
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_inspect_reads_no_endless_file(tmp_path: Path, ending: str) -> None:
+    """A pipe, a device and a file of zeros of any size are refused in a line, and neither waited for nor read whole."""
+    pipe, device, sparse = (tmp_path / f"{name}.{ending}" for name in ("pipe", "device", "sparse"))
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/zero")
+    with sparse.open("wb") as file:
+        file.truncate(3 << 30)
+    for path in (pipe, device):
+        for further in ((), ("--html", tmp_path / "page.html")):
+            assert "is a device or a pipe; name a regular file" in refused("inspect", path, *further)
+    said = refused("inspect", sparse)
+    assert "larger than 256 MiB" in said or ending == "parquet"
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("sizes", [None, "20%"])
+def test_a_plan_whose_reports_tell_nothing(tmp_path: Path, sizes: str | None) -> None:
+    """γ of the answers about items is 1: inspect and privacy describe such a plan, and say what it is worth."""
+    content = planned(100, 2, ap.Breach("5%", "50%"), kind="independent", code="none", sizes=sizes).to_json()
+    content["questions"][0]["operator"] |= {
+        "insert_num": 1, "insert_bits": 1, "weight_bits": 2, "keep_weights": ["1", "1", "1"]
+    }  # fmt: skip
+    content["questions"][0]["amplification"] = "at most 1.000000000"
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(content))
+    said = run("inspect", path, "--reports", 1).stdout
+    assert "γ of answers about items is 1: they tell nothing of any basket" in said
+    for command in ("inspect", "privacy"):
+        assert ("γ is 1: such reports tell nothing" in run(command, path).stdout) is (sizes is None)
 
 
 def test_inspect_says_how_many_reports_discover_a_support(home: Path) -> None:

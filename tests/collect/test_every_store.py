@@ -76,6 +76,32 @@ def test_each_id_counts_once(opened: Opened, folder: Path) -> None:
     assert (store.status().reports, found(store, folder)) == (14, list(range(14)))
 
 
+def test_ids_that_come_again_with_other_bytes(opened: Opened, url: str) -> None:
+    """They are told from plain repeats: within a commit always, in SQLite of what is not sealed also later."""
+
+    def other(number: int, key: int = 0) -> Any:
+        return read_upload(records([number])[:16] + b"\x01" * PLAN.report_bytes, PLAN, key, None)
+
+    store, kept = opened(), int(url == "sqlite")
+    assert store.conflicts == 0
+    assert results(store, upload(range(5)), upload(range(5, 9), key=2), upload([1, 2])) == [5, 4, 0]
+    assert results(store, upload([1, 7])) == [0]
+    assert store.conflicts == 0
+    assert results(store, other(1), other(7, key=2)) == [0, 0]
+    assert store.conflicts == 2 * kept
+    assert results(store, upload([20]), upload([20]), other(20)) == [1, 0, 0]
+    assert store.conflicts == 2 * kept + 1
+    store.rotate(few=True)
+    for found in (3 * kept + 1, 3 * kept + 1):
+        assert results(store, other(1)) == [0]
+        assert store.conflicts == found
+        store.seal()  # which keeps ids alone
+    assert results(store, upload([30])) == [1]
+    store = opened()
+    assert results(store, other(30)) == [0]
+    assert store.conflicts == kept
+
+
 def test_files_are_gathered_into_either_store(folder: Path, url: str, tmp_path: Path) -> None:
     """Sealed from a thousand on. A file that comes again counts once: the secret behind ids outlives the run."""
     (tmp_path / "inbox").mkdir()

@@ -100,7 +100,14 @@ def test_files_of_keys_that_cannot_be(tmp_path: Path) -> None:
         revoke_key(tmp_path, 1)
     path = tmp_path / "keys.json"
     whole = json.loads(path.read_bytes())
-    for damaged in ([], {}, whole | {"format": "x"}, whole | {"keys": whole["keys"] * 2}, whole | {"keys": [{}]}):
+    for damaged in (
+        [],
+        {},
+        whole | {"format": "x"},
+        whole | {"keys": whole["keys"] * 2},
+        whole | {"keys": [{}]},
+        whole | {"x": 1},
+    ):
         path.write_text(json.dumps(damaged))
         with pytest.raises(FileError, match=r"keys\.json is damaged"):
             read_keys(tmp_path)

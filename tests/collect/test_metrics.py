@@ -19,7 +19,7 @@ def test_metrics_are_what_prometheus_reads(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "b").write_bytes(bytes(5))
     now = [0.0]
-    metrics = Metrics(lambda: Load(41, 3, 1, 2, 99, tmp_path), clock=lambda: now[0])
+    metrics = Metrics(lambda: Load(41, 3, 1, 2, 99, 4, tmp_path), clock=lambda: now[0])
     metrics.connections, metrics.failed_logins = lambda: 7, lambda: 2
     metrics.crafted, metrics.turned_away, metrics.version = (True, 40), 1, "1.2.3"
     now[0] = 5.0
@@ -52,6 +52,7 @@ def test_metrics_are_what_prometheus_reads(tmp_path: Path) -> None:
         ("assocpriv_upload_seconds_count",): 2,
         ("assocpriv_reports_accepted_total",): 6,
         ("assocpriv_reports_duplicate_total",): 2,
+        ("assocpriv_reports_conflicting_total",): 4,
         ("assocpriv_requests_refused_total", "busy"): 2,
         ("assocpriv_requests_refused_total", "no-plan"): 1,
         ("assocpriv_reports",): 41,
@@ -81,7 +82,7 @@ def names_of(text: str) -> set[str]:
 
 def test_all_is_there_from_the_beginning(tmp_path: Path) -> None:
     """Each reason of the format has a counter at 0, and rules, dashboard and documents name what there is."""
-    text = generate_latest(Metrics(lambda: Load(0, 0, 0, 0, 0, tmp_path))).decode()
+    text = generate_latest(Metrics(lambda: Load(0, 0, 0, 0, 0, 0, tmp_path))).decode()
     format_page = (ROOT / "docs" / "formats" / "collector.md").read_text()
     told = set(re.findall(r"^\| \d{3} \| `([a-z-]+)` \|", format_page, re.MULTILINE)) - {"no-guidance"}
     assert told == set(REASONS)

@@ -79,6 +79,25 @@ def test_notes_of_another_version(folder: Path, name: str) -> None:
         make_service(PLAN, folder)
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("epochs.json", {"fewest": 3, "most": 100, "x": 1}),
+        ("removed.json", {"files": {}, "x": 1}),
+        ("removed.json", {"files": {"a": {"key": 1, "reports": 1, "sealed": "2026-01-01", "x": 1}}}),
+        ("keys.json", {"keys": [], "x": 1}),
+        ("keys.json", {"keys": [{"number": 1, "name": "a", "sha256": "0" * 64, "x": 1}]}),
+        ("store.json", {"folder_id": "a", "store": "", "unsealed": 0, "x": 1}),
+    ],
+)
+def test_notes_with_unknown_fields(folder: Path, name: str, content: dict[str, Any]) -> None:
+    """What a note of this version says beyond its fields is refused, at any level."""
+    form = f"assocpriv-{name.removesuffix('.json')}"
+    (folder / name).write_text(json.dumps({"format": form, "version": 1, **content}))
+    with pytest.raises(FileError, match=rf"{name} is damaged"):
+        make_service(PLAN, folder)
+
+
 def test_tables_of_another_version(folder: Path, database: Server) -> None:
     """So with the tables in PostgreSQL."""
     place = folder.with_name("front")
