@@ -162,11 +162,14 @@ class SqliteStore:
                 ids = [ids[place] for place in np.flatnonzero(accepted.stored).tolist()]
             if rows:
                 numbers, place = self._write(_joined(rows)), 0
+                if len(numbers) == 1:
+                    self._open.ids.update(dict.fromkeys(ids, *numbers.values()))
                 for upload, result in zip(uploads, results, strict=True):
-                    if not isinstance(result, Refused) and result:
-                        self._open.by_key[upload.key] += result
-                        self._open.ids.update(dict.fromkeys(ids[place : place + result], numbers[upload.key]))
-                        place += result
+                    count = 0 if isinstance(result, Refused) else result
+                    self._open.by_key[upload.key] += count
+                    if len(numbers) > 1 and count:
+                        self._open.ids.update(dict.fromkeys(ids[place : place + count], numbers[upload.key]))
+                        place += count
             return results
 
     def _known_among(self, ids: list[bytes], records: NDArray[np.uint8]) -> set[bytes]:
