@@ -321,7 +321,7 @@ def test_bad_tables_are_refused(tmp_path: Path, rows: list[str], problem: str) -
         (lambda c: c.update(plan="0" * 64), "is of plan 000000000000, not of plan"),
         (lambda c: c.update(level=4), "announces another level"),
         (lambda c: c.update(level=0, vectors=[]), "must have a serial number"),
-        (lambda c: c["vectors"][0].__setitem__(0, float("nan")), "whole numbers"),
+        (lambda c: c["vectors"][0].__setitem__(0, float("nan")), "not valid JSON"),
         (lambda c: c["vectors"].append(c["vectors"][0]) or c.update(level=6), "6 columns"),
     ],
 )
