@@ -426,7 +426,7 @@ def remove_sealed(data: str | PathLike[str], days: int) -> tuple[dict[str, int],
         as such as no collector sealed: these stay.
 
     Raises:
-        FileError: it is served, or the disk refuses.
+        FileError: it is served, no such number of days, or the disk refuses.
         WireError: a damaged file.
 
     >>> from tempfile import mkdtemp

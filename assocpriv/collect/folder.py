@@ -179,7 +179,7 @@ def remove_sealed(folder: Path, days: int) -> tuple[dict[str, int], int]:
     """Remove what was sealed more than so many days ago; as :func:`assocpriv.collect.sealing.remove_before`.
 
     Raises:
-        FileError: the collection is served, or the disk refuses.
+        FileError: the collection is served, no such number of days, or the disk refuses.
         WireError: a damaged file.
     """
     _check_folder(folder)

@@ -10,6 +10,7 @@ import time
 from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -53,7 +54,9 @@ class Load:
         """Yield a counter and gauges; sizes are of all files in the folder."""
         conflicts = "Reports with an id that is there and other bytes, of those compared: nobody honest sends such."
         yield CounterMetricFamily("assocpriv_reports_conflicting", conflicts, self.conflicts)
-        free = shutil.disk_usage(self.folder).free
+        free = 0  # where the folder is away
+        with suppress(OSError):
+            free = shutil.disk_usage(self.folder).free
         for name, text, value in (
             ("reports", "Reports in the collection.", self.reports),
             ("epochs_sealed", "Epochs that are sealed.", self.epochs_sealed),

@@ -17,7 +17,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -244,10 +244,13 @@ def remove_before(folder: Path, days: int) -> tuple[dict[str, int], int]:
         How many reports of each day were removed, and how many files there are that do not tell their day.
 
     Raises:
-        FileError: the disk refuses; the same call again finishes it.
+        FileError: no such number of days; or the disk refuses, and the same call again finishes it.
         WireError: a damaged file.
     """
-    last, undated, found = (_today() - timedelta(days=days)).isoformat(), 0, Counter[str]()
+    if type(days) is not int or days < 1:
+        raise FileError(f"days must be a whole number from 1 on, got {days!r}")
+    last = date.fromordinal(max(1, _today().toordinal() - days)).isoformat()
+    undated, found = 0, Counter[str]()
     noted, paths = _read_removed(folder), list[Path]()
     for place in (folder, folder / ASIDE_FOLDER):
         for path, rows, metadata in _footers(place):

@@ -180,6 +180,8 @@ class Service:
                 length = value
             elif name == b"content-encoding":
                 is_encoded = is_encoded or value.strip().lower() != b"identity"
+            elif name == b"transfer-encoding":  # the parser undoes chunked alone
+                is_encoded = is_encoded or value.strip().lower() != b"chunked"
         if named != self._named:
             raise self._other_plan(named)
         if self._collection.closed:
@@ -187,7 +189,7 @@ class Service:
         if content_type.partition(b";")[0].strip().lower() != b"application/octet-stream":
             raise Refused(415, "content-type", "reports are sent as Content-Type: application/octet-stream")
         if is_encoded:
-            raise Refused(415, "content-encoding", "reports are sent as they are, without a Content-Encoding")
+            raise Refused(415, "content-encoding", "reports are sent as they are, not compressed")
         if length and int(length) > MOST_BYTES:
             raise _too_large()
         return key
@@ -237,7 +239,7 @@ class Service:
                 Route("/guidance/level", self._guidance.get_level),
                 Route("/guidance", self._guidance.get_guidance),
             ]
-        handlers: Any = {HTTPException: _http_error, StoreFullError: _store_away}
+        handlers: Any = {HTTPException: self._http_error, StoreFullError: self._store_away}
         application = Starlette(routes=routes, exception_handlers=handlers)
         application.router.redirect_slashes = False  # a redirect would repeat the request's Host
         return cast("Application", application)
@@ -298,6 +300,16 @@ class Service:
         except FileError:
             failing.append("store")
         return ["disk"] * full + failing
+
+    async def _store_away(self, _: Request, __: Any) -> Response:
+        self.metrics.refused("full")
+        message = "the collector cannot ask its store now; come again later"
+        return _json_error(503, "full", message, **{"retry-after": "5"})
+
+    async def _http_error(self, _: Request, error: Any) -> Response:
+        reason = {404: "not-found", 405: "method"}[error.status_code]  # no other is raised by Starlette's routes
+        self.metrics.refused(reason)
+        return _json_error(error.status_code, reason, str(error.detail), **dict(error.headers or {}))
 
     # ---- beginning and end
 
@@ -394,15 +406,6 @@ async def _answer(status: int, body: bytes, headers: Sequence[tuple[bytes, bytes
 
 def _json_error(status: int, reason: str, message: str, **headers: str) -> Response:
     return JSONResponse({"error": reason, "message": message}, status_code=status, headers=headers)
-
-
-async def _store_away(_: Request, __: Any) -> Response:
-    return _json_error(503, "full", "the collector cannot ask its store now; come again later", **{"retry-after": "5"})
-
-
-async def _http_error(_: Request, error: Any) -> Response:
-    reason = {404: "not-found", 405: "method"}.get(error.status_code, "refused")
-    return _json_error(error.status_code, reason, str(error.detail), **dict(error.headers or {}))
 
 
 # ---- scripts of other sites

@@ -2,7 +2,7 @@
 
 import { Collector, openLedger, sendRecord, sendWaiting } from "assocpriv";
 
-const collector = new Collector("https://collect.example", { patienceSeconds: 10, answerSeconds: 10 });
+const collector = new Collector("https://collect.example", { patienceSeconds: 5 }); // for the plan, and again to send
 const pinnedId = "ID-OF-THE-PLAN"; // assocpriv inspect plan.json tells it
 const [basket, occasion] = [["bread", "milk"], "2026-W47"];
 

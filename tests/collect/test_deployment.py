@@ -4,6 +4,7 @@ import configparser
 import http.client
 import json
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -177,7 +178,7 @@ def test_systemd_reads_the_unit(tmp_path: Path) -> None:
 
 
 def test_the_container_starts_a_command_that_there_is() -> None:
-    """As nobody, with a volume for what it writes; the page and metrics at a port of their own."""
+    """As nobody, with a volume for what it writes, and no collection or key in its layers; the page at its own port."""
     text = (EXAMPLES / "Containerfile").read_text()
     lines = dict(line.split(" ", 1) for line in text.splitlines() if line[:1].isupper())
     words = json.loads(lines["ENTRYPOINT"])
@@ -186,3 +187,5 @@ def test_the_container_starts_a_command_that_there_is() -> None:
     assert (given["host"], given["admin_port"]) == ("0.0.0.0", ("0.0.0.0", 8360))
     assert str(given["data"]) == lines["VOLUME"]
     assert lines["USER"] == "65534:65534"
+    copied = {name for names in re.findall("^COPY (.+) /src", text, re.MULTILINE) for name in names.split()}
+    assert copied == {"pyproject.toml", "README.md", "LICENSE", "assocpriv", "clients/js/src"}

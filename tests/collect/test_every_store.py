@@ -176,6 +176,10 @@ def test_what_is_sealed_is_removed_by_its_day(
     store.close()
     with pytest.raises(TooFewError, match="1 report wait"):
         set_aside(folder, 1, store=url)
+    for days in (-1, 0):
+        with pytest.raises(FileError, match="from 1 on"):
+            remove_sealed(folder, days)
+    assert remove_sealed(folder, 10**12) == ({}, 0)  # longer ago than there are dates
     day[0], real = date(2026, 2, 10), Path.unlink
 
     def refused(path: Path, missing_ok: bool = False) -> None:

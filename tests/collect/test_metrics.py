@@ -75,6 +75,12 @@ def test_metrics_are_what_prometheus_reads(tmp_path: Path) -> None:
     assert 0 < values["process_open_fds",] < values["process_max_fds",]
 
 
+def test_a_folder_that_is_away_has_no_room(tmp_path: Path) -> None:
+    """Metrics go on where the disk with the folder is gone: that is when they are wanted."""
+    text = generate_latest(Metrics(lambda: Load(0, 0, 0, 0, 0, tmp_path / "away"))).decode()
+    assert "assocpriv_disk_free_bytes 0.0" in text
+
+
 def names_of(text: str) -> set[str]:
     """Return the names of metrics in a text."""
     return set(re.findall(r"(?:assocpriv|process)_[a-z_]+", text))
@@ -98,5 +104,6 @@ def test_all_is_there_from_the_beginning(tmp_path: Path) -> None:
     asked = [rule["expr"] for rule in rules] + [each["expr"] for panel in panels for each in panel["targets"]]
     assert len(asked) > 20
     assert all(names_of(each) <= own for each in asked if "up{" not in each)
+    assert "assocpriv_epochs_waiting > 0" in asked  # no second one ends while the first cannot be sealed
     reasons = {each for text in asked for found in re.findall('reason=~?"([^"]+)"', text) for each in found.split("|")}
     assert reasons <= set(REASONS)

@@ -105,6 +105,7 @@ def test_nothing_is_redirected(collector: Collector, path: str) -> None:
     status, headers, content = collector.ask("GET", path, None, {"Host": f"{MARK}.example"})
     assert (status, json.loads(content)["error"]) == (404, "not-found")
     assert "location" not in headers
+    assert 'refused_total{reason="not-found"} 1.0' in collector.ask("GET", "/metrics")[2].decode()
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "TRACE", "PROPFIND", "PUT"])

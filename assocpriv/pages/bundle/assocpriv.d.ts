@@ -911,7 +911,7 @@ declare module "assocpriv/device/connection" {
          * @param {boolean} [options.insecure] allow http:// beyond this machine: who reports can then be seen, and anybody on
          *   the way may put another plan in place
          * @param {number} [options.answerSeconds] in which one answer must be there, whole (30)
-         * @param {number} [options.patienceSeconds] after which no further attempt begins (60)
+         * @param {number} [options.patienceSeconds] for all attempts of one request; sending a record takes two requests (60)
          * @param {(seconds: number) => Promise<void>} [options.waiting] how to wait; tests have another
          * @throws {CollectorError} an address that is no such URL, or not a safe one; a key that no header can hold
          */

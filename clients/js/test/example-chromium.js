@@ -16,7 +16,7 @@ const read = (path) => readFileSync(new URL(`../../../${path}`, import.meta.url)
 const filledIn = (text, id) => text
   .replace("https://collect.example", url)
   .replace("ID-OF-THE-PLAN", id)
-  .replace("patienceSeconds: 10", "patienceSeconds: 1");
+  .replace("patienceSeconds: 5", "patienceSeconds: 1");
 const block = /```text\n(Content-Security[^`]+)```/.exec(read("docs/embed-a-client.md"))?.[1] ?? "";
 const policy = Object.fromEntries(filledIn(block, "").trim().split("\n").map((line) => line.split(/: (.*)/, 2)));
 const page = (type, path, id = planId) => ({ headers: { ...policy, "content-type": type }, text: filledIn(read(path), id) });

@@ -126,11 +126,21 @@ test("what a collector does not take waits in the ledger, and is sent later as i
 test("an answer that does not come, or never ends, is waited for so long and no longer", async (t) => {
   const { state, ledger } = await ready(t);
   state.faults = ["silent", "slow"];
-  const told = await sendRecord([1], { collector: state.of({ answerSeconds: 0.1 }), ledger, occasion: OCCASION });
+  const told = await sendRecord([1], { collector: state.of({ answerSeconds: 0.5 }), ledger, occasion: OCCASION });
   assert.deepEqual([told.state, state.posts.length], ["sent", 3]);
   state.faults = ["slow"];
-  const collector = state.of({ answerSeconds: 0.1, patienceSeconds: 0.1 });
+  const collector = state.of({ answerSeconds: 0.5, patienceSeconds: 0.5 });
   await assert.rejects(sendRecord([1], { collector, ledger, occasion: "b" }), /1 attempt: no answer in time; the report waits/);
+});
+
+test("patience ends an attempt and a pause that are under way", { timeout: 20_000 }, async (t) => {
+  const { state, ledger } = await ready(t);
+  const collector = state.of({ answerSeconds: 1000, patienceSeconds: 0.5, waiting: () => new Promise(() => {}) });
+  for (const faults of [["silent"], [[503, {}, "{}"]]]) {
+    state.faults = faults;
+    const sent = sendRecord([1], { collector, ledger, occasion: OCCASION });
+    await assert.rejects(sent, { code: "no-answer", message: /1 attempt: .*the report waits/ });
+  }
 });
 
 test("what is published is checked before anything is made", async (t) => {

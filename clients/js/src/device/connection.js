@@ -93,7 +93,7 @@ export class Collector {
    * @param {boolean} [options.insecure] allow http:// beyond this machine: who reports can then be seen, and anybody on
    *   the way may put another plan in place
    * @param {number} [options.answerSeconds] in which one answer must be there, whole (30)
-   * @param {number} [options.patienceSeconds] after which no further attempt begins (60)
+   * @param {number} [options.patienceSeconds] for all attempts of one request; sending a record takes two requests (60)
    * @param {(seconds: number) => Promise<void>} [options.waiting] how to wait; tests have another
    * @throws {CollectorError} an address that is no such URL, or not a safe one; a key that no header can hold
    */
@@ -129,13 +129,16 @@ export class Collector {
    */
   async ask(path, { mostBytes, body, headers = {} }) {
     const late = AbortSignal.timeout(1000 * this.#patience);
+    const over = new Promise((done) => {
+      late.addEventListener("abort", done);
+    });
     let waited = 0;
     for (let attempt = 1; ; attempt += 1) {
-      const { answer, problem, asked } = await this.#attempt(path, mostBytes, body, headers);
+      const { answer, problem, asked } = await this.#attempt(path, mostBytes, body, headers, late);
       if (answer !== null) return answer;
       const wait = Math.max(asked, (pauseBefore(attempt) * (1 + systemWords().below(1025) / 1024)) / 2);
       waited += wait;
-      if (waited <= this.#patience && !late.aborted) await this.#waiting(wait);
+      if (waited <= this.#patience && !late.aborted) await Promise.race([this.#waiting(wait), over]);
       if (waited > this.#patience || late.aborted) {
         const later = asked ? `; it asks to come again in ${asked} ${asked === 1 ? "second" : "seconds"}` : "";
         const attempts = attempt === 1 ? "1 attempt" : `${attempt} attempts`;
@@ -145,15 +148,21 @@ export class Collector {
   }
 
   /** Try once; without an answer to go by, say why and what the collector asks to wait. */
-  async #attempt(path, mostBytes, body, headers) {
-    const limit = AbortSignal.timeout(1000 * this.#answerSeconds);
+  async #attempt(path, mostBytes, body, headers, late) {
+    const limit = new AbortController(); // AbortSignal.any forgets a timeout that nothing else holds, on node 20
+    const end = () => limit.abort();
+    const timer = setTimeout(end, 1000 * this.#answerSeconds);
+    late.addEventListener("abort", end);
     try {
-      const answer = await this.#once(path, mostBytes, body, headers, limit);
+      const answer = await this.#once(path, mostBytes, body, headers, limit.signal);
       if (!answer.mayPass()) return { answer, problem: "", asked: 0 };
       return { answer: null, problem: `status ${answer.status}: ${answer.said()}`, asked: retryAfter(answer) };
     } catch (error) {
       if (error instanceof CollectorError) throw error;
-      return { answer: null, problem: limit.aborted ? "no answer in time" : this.#noConnection(), asked: 0 };
+      return { answer: null, problem: limit.signal.aborted ? "no answer in time" : this.#noConnection(), asked: 0 };
+    } finally {
+      clearTimeout(timer);
+      late.removeEventListener("abort", end);
     }
   }
 
