@@ -77,7 +77,7 @@ def test_metrics_are_what_prometheus_reads(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_away_has_no_room(tmp_path: Path) -> None:
     """Metrics go on where the disk with the folder is gone: that is when they are wanted."""
-    text = generate_latest(Metrics(lambda: Load(0, 0, 0, 0, 0, tmp_path / "away"))).decode()
+    text = generate_latest(Metrics(lambda: Load(0, 0, 0, 0, 0, 0, tmp_path / "away"))).decode()
     assert "assocpriv_disk_free_bytes 0.0" in text
 
 
