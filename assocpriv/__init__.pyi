@@ -42,7 +42,7 @@ from .api import choose_plan as choose_plan, find_plan as find_plan, foresee as 
 
 from .records.baskets import Baskets as Baskets, to_baskets as to_baskets
 from .client.ledger import Ledger as Ledger, report as report, told as told
-from .client.sending import Collector as Collector
+from .client.connection import Collector as Collector
 from .files.reports import Reports as Reports, read_reports as read_reports
 from .collect.gather import gather as gather
 from .api import randomize as randomize, read_baskets as read_baskets

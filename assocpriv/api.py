@@ -60,6 +60,9 @@ def plan(
         wishes: by name:
 
             - ``reports``: number of reports N that the planner counts on; a million by default.
+            - ``central``: in place of a promise (ε, δ), as ``(1, 1e-8)``: what whoever reads batches of ``reports`` or
+              more may learn of a person where an anonymous channel hides who sent which. The plan's own promise
+              follows; ``local_cap`` is the most ε of it, 8 by default. A ``CentralPromise`` says more.
             - ``reports_per_person``: R, how many reports one person may send, 1..1000; each then tells less.
             - ``mean_size``: how many items a basket holds on average: items sold over receipts. 6 is assumed where
               neither this nor ``like`` is known.
@@ -104,7 +107,7 @@ def choose_plan(items: int | Iterable[str] | None = None, promise: Breach | None
     from assocpriv.planning.request import catalogue_of
 
     slips = {"epsilon", "prior", "posterior"} & wishes.keys()
-    if slips or not isinstance(promise, Breach):
+    if slips or not (isinstance(promise, Breach) or "central" in wishes):
         said = f"plan() has no argument {min(slips)!r}" if slips else "plan() needs a promise"
         raise TypeError(f'{said}; give promise=Epsilon(2) or promise=Breach("5%", "50%"), both of assocpriv')
     check_names(wishes, [*signature(baskets.choose_plan).parameters])

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from bench import tables
-from bench.accuracy import additive_noise, choices, liars, lists, numeric, planted, sizes
+from bench.accuracy import additive_noise, central, choices, liars, lists, numeric, planted, sizes
 from bench.accuracy import run as accuracy
 from bench.figures import guided_plots, tree_plots
 from bench.figures import run as figures
 from bench.figures import suppression as suppression_figures
 from bench.machine import machine, versions
 from bench.speed import (
+    channel,
     collector,
     datasets,
     device_timing,
@@ -55,6 +56,7 @@ TITLES = {
     "guided-speed": "Guided perturbation, file to file",
     "suppression-speed": "Suppression by templates, file to file",
     "collector": "The collector under load",
+    "channel": "The anonymous channel from end to end",
     "device": "What a device's time tells",
     "js": "The client in JavaScript",
     "pages": "Pages of large tables",
@@ -77,7 +79,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "subject",
         nargs="?",
-        choices=["baskets", "numeric", "sizes", "choices", "lists"],
+        choices=["baskets", "numeric", "sizes", "choices", "lists", "central"],
         default="baskets",
         help="accuracy: of what",
     )
@@ -157,6 +159,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "spark": lambda options: spark.run(options.reports or (1_000_000 if options.quick else 20_000_000)),
     "reconstruct": lambda options: reconstruction.run(options.reports or (100_000 if options.quick else 10_000_000)),
     "collector": lambda options: collector.run(quick=options.quick, reports=options.reports or 10_000_000),
+    "channel": lambda options: channel.run(quick=options.quick),
     "device": lambda options: device_timing.run(quick=options.quick),
     "js": lambda options: javascript.run(quick=options.quick),
     "pages": lambda options: pages.run(quick=options.quick),
@@ -176,7 +179,7 @@ def as_markdown(name: str, result: dict[str, Any]) -> str:
         "liars": liars,
         "noise": additive_noise,
     }
-    sets |= {"spark": spark, "pages": pages}
+    sets |= {"channel": channel, "spark": spark, "pages": pages}
     sets |= {"collector": collector, "planted": planted, "js": javascript, "suppression-speed": suppression}
     write = sets[name].markdown if name in sets else tables.all_figures
     return tables.heading(result, TITLES[name]) + write(result)
@@ -243,6 +246,14 @@ def compare_lists(options: argparse.Namespace) -> None:
     show(found, found, text, f"accuracy-lists-{half}", options)
 
 
+def compare_central(options: argparse.Namespace) -> None:
+    """Run the bench of what an anonymous channel is worth and print or save it."""
+    about = {"set": "accuracy central", "machine": machine(), "versions": versions()}
+    found = about | central.run(options.seeds, central.PEOPLE[:1] if options.quick else central.PEOPLE)
+    text = tables.heading(found, "What an anonymous channel is worth") + central.markdown(found)
+    show(found, found, text, "accuracy-central", options)
+
+
 def compare_sizes(options: argparse.Namespace) -> None:
     """Run the bench of the law of baskets' sizes and print or save it."""
     about = {"set": "accuracy sizes", "machine": machine(), "versions": versions()}
@@ -290,7 +301,7 @@ def main() -> None:
         return
     if options.set == "accuracy":
         subjects = {"baskets": compare, "numeric": compare_numbers, "sizes": compare_sizes, "choices": compare_choices}
-        subjects["lists"] = compare_lists
+        subjects |= {"lists": compare_lists, "central": compare_central}
         subjects[options.subject](options)
         return
     quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed", "js", "pages")]

@@ -48,7 +48,7 @@ class Collection:
     async def seal(self) -> int:
         """Count how often it is sealed; with ``too_few`` it is not."""
         if self.too_few:
-            EpochSizes().check(412, few=False)
+            EpochSizes().check(412, self.plan, few=False)
         self.sealed += 1
         return 1
 

@@ -27,6 +27,7 @@ from planned import planned
 
 import assocpriv as ap
 from assocpriv.files.plans import write_plan
+from assocpriv.files.unsealed import write_note
 
 PLAN = planned(items=200, transaction_size=3, promise=ap.Breach("5%", "50%"))  # 15 bytes a report, any of which are one
 RECORD = 16 + PLAN.report_bytes
@@ -78,11 +79,19 @@ class Forks:
 
 
 class Collector:
-    """A collector of ``PLAN`` on one folder, which may be started again and again; it seals however few reports."""
+    """A collector of ``PLAN`` on one folder, which may be started again and again.
 
-    def __init__(self, forks: Forks, home: Path, *options: str, data: Path | None = None) -> None:
+    It seals however few reports, and by itself when it has ``epoch`` of them.
+    """
+
+    def __init__(
+        self, forks: Forks, home: Path, *options: str, data: Path | None = None, epoch: int = 1_000_000
+    ) -> None:
         self.home, self.data = home, data or home / "data"
-        self._forks, self._options = forks, options or ("--epoch-reports", "1", "1000000", "--few")
+        self._forks, self._options = forks, options
+        if "--epoch-reports" not in options and not (self.data / "epochs.json").exists():
+            self.data.mkdir(0o700, exist_ok=True)
+            write_note(self.data / "epochs.json", "assocpriv-epochs", 1, {"fewest": 1, "most": epoch})
         self.pid, self.port, self.stderr = 0, 0, ""
         self.file_limit = resource.RLIM_INFINITY
         self.open_files = 0
@@ -105,11 +114,10 @@ class Collector:
         for name in ("out", "err"):
             os.mkfifo(place / name)
         self._out, self._err = (os.open(place / name, os.O_RDONLY | os.O_NONBLOCK) for name in ("out", "err"))
-        command = ["serve", str(self.home / "plan.json"), "--data", str(self.data), "--port", "0", *self._options]
         limits = [(resource.RLIMIT_FSIZE, self.file_limit)]
         if self.open_files:
             limits.append((resource.RLIMIT_NOFILE, self.open_files))
-        self.pid = self._forks("start", command, str(place / "out"), str(place / "err"), limits)
+        self.pid = self._forks("start", self._command(), str(place / "out"), str(place / "err"), limits)
         self.stderr, said = "", ""
         while True:
             select.select([self._out], [], [], 20)
@@ -121,6 +129,9 @@ class Collector:
                 return True
             if not part and self._listens_no_more(place):
                 return False
+
+    def _command(self) -> list[str]:
+        return ["serve", str(self.home / "plan.json"), "--data", str(self.data), "--listen", "0", *self._options]
 
     def _listens_no_more(self, place: Path) -> bool:
         """Tell whether the process has ended: before it opens its output, that reads as an end too."""
@@ -207,6 +218,24 @@ class Collector:
         """Press the operator's button, and return the answer's status."""
         token = (self.data / "admin-token").read_text().strip()
         return self.ask("POST", "/admin/seal", None, {"Authorization": f"Bearer {token}"})[0]
+
+
+class Relay(Collector):
+    """A relay before a collector, or before whatever listens at a port."""
+
+    def __init__(self, forks: Forks, home: Path, to: int, hold: float, port: int = 0) -> None:
+        super().__init__(forks, home)
+        self._to, self._hold, self._at = to, hold, port
+
+    def _command(self) -> list[str]:
+        to = f"http://127.0.0.1:{self._to}"
+        return ["relay", "--to", to, "--hold", str(self._hold), "--listen", str(self._at)]
+
+
+def free_port() -> int:
+    """Return a port at which nobody listens just now."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
 
 
 def read_answer(connection: socket.socket) -> tuple[int, bytes]:

@@ -49,7 +49,7 @@ class Simulation:
     """A collector, and what must be in it."""
 
     def __init__(self, forks: Forks, home: Path) -> None:
-        self.collector = Collector(forks, home, "--epoch-reports", "1", str(_EPOCH), "--few")
+        self.collector = Collector(forks, home, epoch=_EPOCH)
         self.there = dict[int, set[int]]()  # acknowledged: id -> the variants of which one was stored
         self.maybe = dict[int, set[int]]()  # sent without an answer
         self.whole = list[set[int]]()  # ids sent without an answer that only came in one request: all are there or none

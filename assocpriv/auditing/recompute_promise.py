@@ -25,6 +25,7 @@ from math import comb, gcd, nextafter
 from typing import Any
 
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, EXACT, Finding
+from assocpriv.auditing.recompute_central import CentralNumbers, mean_blanket, proved
 from assocpriv.auditing.recompute_reports import (
     Bch,
     Bits,
@@ -113,6 +114,7 @@ class Numbers:
     prior: Fraction
     posterior: Fraction
     reports_per_person: int  # that the promise covers together
+    central: CentralNumbers | None = None
 
     @property
     def cumulative(self) -> tuple[int, ...]:
@@ -166,7 +168,17 @@ def read_numbers(text: str) -> Numbers:
     read = tuple(_question(each, n) for each in questions)
     if all(question.bounds for question in read):
         raise PlanError("at least one question must be about items")
-    return Numbers(n, read, prior, posterior, whole(content, "reports_per_person", 1, 1000))
+    central = _central(content["central"]) if "central" in content else None
+    return Numbers(n, read, prior, posterior, whole(content, "reports_per_person", 1, 1000), central)
+
+
+def _central(content: object) -> CentralNumbers:
+    epsilon, delta, helping = (_probability(field(content, name), name) for name in ("epsilon", "delta", "helping"))
+    central = CentralNumbers(epsilon, delta, helping, whole(content, "reports", 1, 10**12))
+    whole(content, "delay", 1, 7 * 86400)
+    if epsilon > 100 or delta * central.reports >= 1 or helping >= 1 or not central.people:
+        raise PlanError("a central promise needs epsilon to 100, delta below 1/reports, and people who help nobody")
+    return central
 
 
 def _question(content: object, n_items: int) -> QuestionNumbers:
@@ -328,7 +340,7 @@ def check_integers(text: str) -> tuple[Numbers | None, list[Finding]]:
     findings = [Finding(EXACT, "plan text", CONSISTENT, said)]
     findings += [of_question(_check_weights(each.form), place, numbers) for place, each in enumerate(numbers.questions)]
     if all(finding.verdict != BROKEN for finding in findings):  # else there are no probabilities to go on with
-        findings += [_check_amplification(numbers), _check_stated(numbers)]
+        findings += [_check_amplification(numbers), *_check_central(numbers), _check_stated(numbers)]
         for place, question in enumerate(numbers.questions):
             findings += [of_question(finding, place, numbers) for finding in _check_generator(question)]
     return numbers, findings
@@ -390,6 +402,23 @@ def _check_amplification(numbers: Numbers) -> Finding:
     else:
         said = f"{shown} is not below the promise's limit {_about(limit)}; do not use this plan."
     return Finding(EXACT, "amplification", CONSISTENT if kept else BROKEN, said, figures)
+
+
+def _check_central(numbers: Numbers) -> list[Finding]:
+    central = numbers.central
+    if central is None:
+        return []
+    forms = [question.form for question in numbers.questions]
+    gamma, mass = max(map(stated_ratio, forms)), mean_blanket(zip(numbers.shares, forms, strict=True))
+    kept = proved(central, gamma, mass, numbers.reports_per_person)
+    figures = {"amplification": _text_of(gamma), "blanket": float(mass), "people": central.people}
+    said = (
+        f"({_about(central.epsilon)}, {float(central.delta):.3g}) for whoever reads {central.reports:,} reports or "
+        f"more, {_about(100 * central.helping)}% of them of people who help the reader, "
+        f"{'follows' if kept else 'does not follow'} from γ and a blanket of {float(mass):.4g}"
+        f"{'' if kept else '; do not use this plan'}."
+    )
+    return [Finding(EXACT, "central promise", CONSISTENT if kept else BROKEN, said, figures)]
 
 
 def _check_stated(numbers: Numbers) -> Finding:

@@ -21,7 +21,6 @@ from assocpriv.cli import options as opt
 @click.option(
     "--reports-per-person", "times", type=opt.WHOLE, multiple=True, help="Reports of one person.  [default: the plan's]"
 )
-@click.option("--shuffled", type=opt.WholeRange(1, 10**12), metavar="N", help="What holds if a channel mixes N.")
 @click.option("--explain", is_flag=True, help="Say plainly what promises mean and cost: PLAN's, or some to choose.")
 @click.option("--html", type=opt.PAGE, help="Instead: one page to write (.html) and sign, of a PLAN of any kind.")
 def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: bool, **options: Any) -> None:
@@ -36,12 +35,11 @@ def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: boo
       assocpriv privacy plan.json --prior 1% --prior 10%
       assocpriv privacy plan.json --reports-per-person 52
       assocpriv privacy weekly.json survey.json --reports-per-person 52 --reports-per-person 1
-      assocpriv privacy plan.json --reports-per-person 2 --shuffled 1000000
       assocpriv privacy plan.json --html promise.html
     """
     alone = "--html" if html is not None else "--explain" if explain else None
     if alone is not None:
-        opt.refuse_given(("priors", "times", "shuffled"), f"does not go with {alone}")
+        opt.refuse_given(("priors", "times"), f"does not go with {alone}")
         if len(plan) > 1:
             raise click.UsageError(f"{alone} goes with one PLAN")
     if not plan and (html is not None or not explain):
@@ -62,16 +60,15 @@ def _written(html: Path) -> opt.Record:
     return opt.Record({"page": str(html)}, ["page written to {page}"])
 
 
-def _prove(paths: tuple[Path, ...], priors: tuple[str, ...], times: tuple[int, ...], shuffled: int | None) -> None:
+def _prove(paths: tuple[Path, ...], priors: tuple[str, ...], times: tuple[int, ...]) -> None:
     if len(times) not in (0, 1, len(paths)):
         raise click.UsageError(f"give --reports-per-person once for all plans or once for each, {len(paths)} in all")
     plans = [ap.read_plan(path) for path in paths]
     if len(plans) == 1 and isinstance(plans[0], ap.Plan):
         count = times[0] if times else None
-        proved = ap.privacy(plans[0], priors, reports_per_person=count, shuffled=shuffled)
+        proved = ap.privacy(plans[0], priors, reports_per_person=count)
         opt.show(ap.show.promises.privacy(proved))
         return
-    opt.refuse_given(("shuffled",), "goes with one PLAN, of baskets")
     counts = times * len(plans) if len(times) == 1 else times
     budget = ap.privacy(list(zip(plans, counts, strict=True)) if counts else plans, priors)
     names = {plan.plan_id: path.name for plan, path in zip(plans, paths, strict=True)}

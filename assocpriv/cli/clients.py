@@ -18,7 +18,7 @@ _TAKES = {  # which options of randomize a kind of plan has, beside those of all
     "guided": ("missing", "guidance", "max_level", "announced", "wait"),
 }
 _PROMISE = ("prior", "posterior", "epsilon")
-_SENDING = ("url", "plan_id", "key_file", "insecure")
+_SENDING = ("url", "relay", "plan_id", "key_file")
 _USES = {  # of report, and which options each has
     "--told": _PROMISE,
     "--unsent": _SENDING,
@@ -105,6 +105,7 @@ def _answer(table: Path, plan: Any, output: Path | None, options: dict[str, Any]
 @opt.command()
 @click.option("--plan", "plan_path", type=opt.PATH, help="The published plan; with --output.")
 @click.option("--collector", "url", metavar="URL", help="Where to ask for the plan, and to send the report.")
+@click.option("--relay", metavar="URL", help="Somebody else's relay to send through; #SHA-256 pins the key.")
 @click.option("--ledger", type=opt.OUTPUT, required=True, help="What this device told; made if missing.")
 @click.option("--occasion", help="What the record is of, as 2026-W47; one report each.")
 @opt.empty_option
@@ -114,7 +115,6 @@ def _answer(table: Path, plan: Any, output: Path | None, options: dict[str, Any]
 @click.option("--plan-id", metavar="ID", help="Id of the plan that the collector must have.")
 @click.option("--key-file", type=opt.PATH, help="File with the key that the collector asks for.")
 @click.option("--max-level", metavar="K", type=opt.WholeRange(1), help="Highest level k* of guidance.  [default: any]")
-@click.option("--insecure", is_flag=True, help="Allow http:// beyond this machine.")
 @click.option("-o", "--output", type=opt.OUTPUT, help="File for the report's bytes, which are to be sent.")
 def report(ledger: Path, unsent: bool, told: bool, **options: Any) -> None:
     """Make one record's report on a device that keeps count of what it told, and send it or write it.
@@ -158,18 +158,20 @@ def _write(plan_path: Path, output: Path, **device: Any) -> None:
     opt.show(ap.show.collections.device(done, output))
 
 
-def _send(url: str, key_file: Path | None, insecure: bool, **device: Any) -> None:
-    done = ap.collect.send_report(_record(), _collector(url, key_file, insecure), **device)
+def _send(url: str, relay: str | None, key_file: Path | None, **device: Any) -> None:
+    done = ap.collect.send_report(_record(), _collector(url, relay, key_file), **device)
     opt.show(ap.show.collections.sent(done, url))
 
 
-def _send_unsent(url: str, key_file: Path | None, insecure: bool, **device: Any) -> None:
-    done = ap.collect.send_unsent(_collector(url, key_file, insecure), **device)
+def _send_unsent(url: str, relay: str | None, key_file: Path | None, **device: Any) -> None:
+    done = ap.collect.send_unsent(_collector(url, relay, key_file), **device)
     opt.show(ap.show.collections.waiting(done, url))
 
 
-def _collector(url: str, key_file: Path | None, insecure: bool) -> "ap.Collector":
-    return ap.Collector(url, None if key_file is None else ap.collect.read_key(key_file), insecure)
+def _collector(url: str, relay: str | None, key_file: Path | None) -> "ap.Collector":
+    address, pinned, digests = (relay or "").partition("#")
+    key = None if key_file is None else ap.collect.read_key(key_file)
+    return ap.Collector(url, key, relay=address or None, pinned_keys=digests.split(",") if pinned else ())
 
 
 def _record() -> bytes:

@@ -1,8 +1,9 @@
-"""The collector's side: the commands serve or gather, with the command group collector.
+"""The collector's side: the commands serve, relay or gather, with the command group collector.
 
-serve: a collector that devices send their reports to. gather: single reports become a collection. collector: what an
-operator does on the machine where a collection's folder is: status, what it holds; seal, all its reports become report
-files; set-aside, one source's reports out of it, or back; remove, what was sealed too long ago; keys, who may send.
+serve: a collector that devices send their reports to. relay: what passes them on unread, for somebody else to run.
+gather: single reports become a collection. collector: what an operator does on the machine where a collection's folder
+is: status, what it holds; seal, all its reports become report files; set-aside, one source's reports out of it, or
+back; remove, what was sealed too long ago; keys, who may send.
 """
 
 import logging
@@ -15,9 +16,6 @@ import assocpriv as ap
 from assocpriv.cli import options as opt
 
 _data_argument = click.argument("data", type=opt.PATH)
-_store_option = click.option(
-    "--store", metavar="URL", help="sqlite, postgresql://… or @FILE.  [default: what DATA has]"
-)
 
 
 def _address(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, int | None]:
@@ -31,23 +29,25 @@ def _address(_context: click.Context, _option: click.Parameter, text: str | None
 @opt.command(takes=())
 @click.argument("plan", type=opt.PATH)
 @click.option("--data", type=opt.OUTPUT, required=True, help="Folder for the reports, made if missing.")
-@opt.usual("--host", default="127.0.0.1", help="Address to listen at.")
-@opt.usual("--port", default=8350, type=opt.WholeRange(0, 65535), help="Port to listen at; 0 for any that is free.")
+@opt.usual("--listen", metavar="[HOST:]PORT", default="8350", callback=_address, help="Where; port 0 for any free one.")
 @click.option(
     "--epoch-reports", nargs=2, metavar="FEWEST MOST", type=opt.WHOLE,
     help="Reports sealed together: when asked, and unasked.  [default: what DATA has, or 1000 1048576]",
 )  # fmt: skip
 @click.option("--admin-port", metavar="[HOST:]PORT", callback=_address, help="A port for page and metrics alone.")
-@click.option("--few", is_flag=True, help="Let --epoch-reports be below 100: such a file tells nearly whose is which.")
-@click.option("--keys", is_flag=True, help="Take reports with a key only (collector keys); also where DATA has keys.")
-@_store_option
+@click.option(
+    "--oblivious", is_flag=False, flag_value="alone", type=click.Choice(["alone", "beside"]),
+    help="Take reports through a relay alone (or beside others), and keep nothing of their order.",
+)  # fmt: skip
+@click.option("--store", metavar="URL", help="sqlite, postgresql://… or @FILE.  [default: what DATA has]")
 @click.option("--allow-origin", "origins", metavar="ORIGIN", multiple=True, help="Site whose pages may send.")
 @click.option("--demo", is_flag=True, help="Serve a demonstration at /demo; DATA takes made-up reports only.")
 def serve(plan: Path, data: Path, demo: bool, **options: Any) -> None:
     """Collect reports of PLAN over HTTP until told to stop; mine, ask and the rest read the folder, also meanwhile.
 
-    Reports wait for sealing in the folder (sqlite) or in PostgreSQL, whose URL may stand in a FILE. With --allow-origin
-    https://shop.example pages of that site may send reports from people's browsers.
+    Reports wait for sealing in the folder (sqlite) or in PostgreSQL, whose URL may stand in a FILE. Where DATA has keys
+    (collector keys), reports are taken with one of them only. With --allow-origin https://shop.example pages of that
+    site may send reports from people's browsers.
 
     \b
     Example:
@@ -60,18 +60,38 @@ def serve(plan: Path, data: Path, demo: bool, **options: Any) -> None:
             opt.say([f"the demonstration is {url}/demo"])
         opt.say([f"the operator's page is {admin_url}/admin, its token in {data}/admin-token"])
 
-    admin_host, admin_port = options.pop("admin_port")
-    options |= {"admin_host": admin_host, "admin_port": admin_port}
+    (host, port), (admin_host, admin_port) = options.pop("listen"), options.pop("admin_port")
+    options |= {"host": host, "port": port, "admin_host": admin_host, "admin_port": admin_port}
     level = logging.INFO if opt.verbosity() >= 0 else logging.WARNING
     ap.collect.serve(ap.read_plan(plan), data, demo=demo, ready=tell, log_level=level, **options)
+
+
+@opt.command(takes=())
+@click.option("--to", metavar="URL", required=True, help="The collector's address, or its gateway's.")
+@click.option("--hold", metavar="SECONDS", type=click.FloatRange(0, 60), required=True, help="Longest delay.")
+@opt.usual("--listen", metavar="[HOST:]PORT", default="8370", callback=_address, help="Where; port 0 for any free one.")
+def relay(to: str, hold: float, listen: tuple[str, int]) -> None:
+    """Pass sealed reports on to a collector's gateway, unread, so that it does not see who sends them.
+
+    Whoever runs this must be somebody else than who runs the collector. Messages leave in batches, in random order,
+    each up to SECONDS after it came; nothing of them is kept or logged.
+
+    \b
+    Example:
+      assocpriv relay --to https://collector.example --hold 20
+    """
+    host, port = listen
+    level = logging.INFO if opt.verbosity() >= 0 else logging.WARNING
+    ap.collect.relay(
+        to, hold=hold, host=host, port=port, ready=lambda url: click.echo(f"listening on {url}"), log_level=level
+    )
 
 
 @opt.command(takes=["json"])
 @click.argument("sources", type=opt.PATH, nargs=-1, required=True)
 @click.option("--plan", "plans", type=opt.PATH, multiple=True, required=True, help="The published plan; repeatable.")
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Folder of the collection, made if missing.")
-@_store_option
-def gather(sources: tuple[Path, ...], plans: tuple[Path, ...], output: Path, store: str | None) -> None:
+def gather(sources: tuple[Path, ...], plans: tuple[Path, ...], output: Path) -> None:
     """Gather single reports from SOURCES into a collection that mine, ask, inspect and reconstruct
     read.
 
@@ -85,7 +105,7 @@ def gather(sources: tuple[Path, ...], plans: tuple[Path, ...], output: Path, sto
       assocpriv mine collection
     """
     read = [opt.read_plan(path, sources) for path in plans]
-    done = ap.gather(sources, read, output, store=store, progress=opt.Progress())
+    done = ap.gather(sources, read, output, progress=opt.Progress())
     failed = ap.show.collections.failure(done)
     if failed:
         raise opt.WireError(failed)

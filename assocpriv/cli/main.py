@@ -24,7 +24,7 @@ from assocpriv.promise.errors import AssocprivError
 _ROOMS = {
     "assure": ("audit", "inspect", "privacy"),
     "clients": ("randomize", "report"),
-    "collect": ("collector", "gather", "serve"),
+    "collect": ("collector", "gather", "relay", "serve"),
     "guided": ("guide",),
     "mine": ("ask", "mine", "rules"),
     "plan": ("catalogue", "plan", "refine"),
@@ -35,7 +35,7 @@ _ROOMS = {
 _READERS = {  # who types them
     "Planning": ("plan", "catalogue", "privacy", "refine"),
     "On the device": ("randomize", "report", "predict"),
-    "Collecting": ("serve", "gather", "collector", "guide"),
+    "Collecting": ("serve", "relay", "gather", "collector", "guide"),
     "At the server": ("mine", "rules", "ask", "reconstruct", "tree"),
     "Trying out and checking": ("demo", "simulate", "generate", "inspect", "audit"),
     "Publishing a table": ("suppress",),

@@ -18,6 +18,7 @@ _FOUND = ("reports", "itemset_size")  # which --find looks for, unless they are 
 _TAKES = {  # which options of plan a kind of plan has, beside those of all
     "baskets": (
         *_NAMES, "others", "mean_size", "like", "itemset_size", "transaction_size", "find", "paper", "layout",
+        "central", "local_cap",
     ),
     "table": ("schema", "answer"),
 }  # fmt: skip
@@ -32,6 +33,14 @@ def _to_answer(_context: click.Context, _option: click.Parameter, text: str | No
     return int(text)
 
 
+def _pair(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+    """Take ε and δ, as 1,1e-8."""
+    parts = None if text is None else tuple(text.split(","))
+    if parts is not None and len(parts) != 2:
+        raise click.BadParameter("give ε and δ, as 1,1e-8")
+    return parts
+
+
 _rare_options = opt.rare(
     click.option("--taxonomy", type=opt.PATH, help="CSV: in each line a name, its parent, the parent's parent …"),
     click.option("--like", type=opt.PATH, help="In place of --mean-size: a sample of baskets, which says how large."),
@@ -40,6 +49,7 @@ _rare_options = opt.rare(
     click.option(
         "--find", metavar="SUPPORT", help="Look for reports, or for ε, that tell pairs of this support, as 1%."
     ),
+    click.option("--local-cap", metavar="E", help="Of --central: most ε if relay and collector collude.  [default: 8]"),
     click.option("--leave-out", type=opt.PATH, help="File of names that clients drop, with all below, one a line."),
     opt.choice("--others", ["error", "drop"], "What clients do with names that lead to no item."),
     click.option("--paper", is_flag=True, help="The choice of the 2003 paper for this --transaction-size."),
@@ -99,6 +109,9 @@ def catalogue(
 @opt.usual("--reports", default=1_000_000, help="Reports that are expected.")
 @opt.usual("--reports-per-person", default=1, help="R: reports of one person; the promise covers them together.")
 @click.option("--mean-size", type=opt.NUMBER, help="Items of a basket: items sold over receipts.  [default: 6]")
+@click.option(
+    "--central", metavar="ε,δ", callback=_pair, help="Instead, through a relay: of --reports together, as 1,1e-8."
+)
 @click.option("-o", "--output", type=opt.OUTPUT, help="Plan file to write (JSON); required without --find.")
 @_rare_options
 def plan(output: Path | None, force: bool, **options: Any) -> None:
@@ -106,7 +119,7 @@ def plan(output: Path | None, force: bool, **options: Any) -> None:
 
     The promise: no report lifts a belief from PRIOR to POSTERIOR, or a belief's opposite the other way; or as EPSILON
     of local differential privacy. 5% to 10% is strict, 5% to 50% (which is ln 19) usual, 1% to 50% lenient; what each
-    means and costs: assocpriv privacy --explain
+    means and costs: assocpriv privacy --explain; with --central see docs/choose-a-promise.md
 
     --find looks for what tells a support of pairs (of --itemset-size items) in whole baskets: a small ε for --reports,
     or few reports for a promise. On a terminal, without options, it asks.
@@ -115,6 +128,7 @@ def plan(output: Path | None, force: bool, **options: Any) -> None:
     Example:
       assocpriv plan --items 1000 --prior 5% --posterior 50% -o plan.json
       assocpriv plan --catalogue names.txt --epsilon 2.5 --reports 50000 -o plan.json
+      assocpriv plan --items 1000 --central 1,1e-8 --reports 100000 -o plan.json
       assocpriv plan --schema schema.toml -o plan.json
     """
     if asking.is_wanted():
@@ -137,11 +151,13 @@ def _plan_baskets(
     if (names.items is None) == (names.catalogue is None):
         raise click.UsageError("give one of --items and --catalogue, or --schema for a table")
     opt.check_output(output, force, [*names.paths, like])
+    if known["central"] is not None:
+        opt.refuse_given(("prior", "posterior", "epsilon", "find", "paper"), "does not go with --central")
     stated = {name: known.pop(name) for name in ("prior", "posterior", "epsilon")}
     # what is not given of the two is what is looked for
     is_open = find and opt.given("reports") and stated["posterior"] is None and stated["epsilon"] is None
     promise = None if is_open else opt.take_promise(dict(stated))
-    if promise is None and not is_open:
+    if promise is None and not is_open and known["central"] is None:
         raise click.UsageError("Missing promise: give --prior and --posterior, or --epsilon.")
     items, rules = names.read(others)
     known["names"] = rules
@@ -155,7 +171,8 @@ def _plan_baskets(
             known["prior"] = stated["prior"]
         progress = opt.Progress().stage("planning")
         found = ap.find_plan(find, items, size=size, promise=promise, progress=progress, **known)
-    choice = ap.choose_plan(items, promise, **known) if found is None else found.choice
+    with opt.Progress.while_busy("planning"):
+        choice = ap.choose_plan(items, promise, **known) if found is None else found.choice
     if output is not None:
         ap.write_plan(choice.plan, output, force=force)
     opt.show(ap.show.plans.choice(choice, found, verbose=opt.verbosity() > 0))

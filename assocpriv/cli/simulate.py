@@ -19,7 +19,6 @@ _ROWS = 15
 @click.option("--baskets", type=opt.PATH, help="Your own baskets instead of generated ones.")
 @opt.usual("--size", default=1_000_000, help="Number of baskets to generate.")
 @opt.usual("--items", default=1_000, help="Number of items to generate.")
-@opt.usual("--epsilon", default="ln19", help="The promise as ε, as for assocpriv plan; ln 19 is from 5% to 50%.")
 @opt.min_support_option
 @opt.seed_option
 @opt.layout_option
@@ -35,8 +34,8 @@ def demo(output: Path, force: bool, **options: Any) -> None:
       assocpriv demo --baskets baskets.csv --min-support 5%
     """
     layout, path = options.pop("layout"), options.pop("baskets")
-    promise = ap.Epsilon(options.pop("epsilon"))
-    settings = ap.DemoSettings(baskets=None if path is None else (path, layout), promise=promise, **options)
+    baskets = None if path is None else (path, layout)
+    settings = ap.DemoSettings(baskets=baskets, promise=ap.Breach("5%", "50%"), **options)
     progress = opt.Progress()
     start = ap.start_demo(settings, output, force=force, progress=progress)
     if not opt.wants_json():

@@ -192,6 +192,21 @@ class Ledger:
             if submission in self._book.unsent():
                 self._record(ledger_file.Acknowledged(self._book.count + 1, submission.number))
 
+    def moment(self, submission: Submission, delay: int, now: int, *, earliest: int = 0) -> int:
+        """Return the moment at which a report is to be sent, in seconds since 1970.
+
+        It is drawn uniformly from the ``delay`` seconds behind ``now`` and written down, so that whoever asks again
+        gets the same, unless that is before ``earliest``, or further ahead than any that is drawn now, as after a clock
+        that was wrong.
+        """
+        with self._guard:
+            self._check_ready()
+            known = self._book.moments.get(submission.number, -1)
+            if not earliest <= known <= now + delay and submission in self._book.unsent():
+                known = now + 1 + SystemEntropy().below(delay)
+                self._record(ledger_file.Moment(self._book.count + 1, submission.number, known))
+            return known
+
     def _made(
         self, record: Any, plan: PublishedPlan, occasion: str, entropy: Entropy | None, *, waits: bool = False
     ) -> ledger_file.Entry:

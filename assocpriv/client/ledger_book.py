@@ -150,6 +150,7 @@ class LedgerBook:
         self._entries: dict[int, ledger_file.Entry] = {}
         self._ids: dict[int, bytes] = {}  # of those that wait or waited, in this order
         self._acknowledged: set[int] = set()
+        self.moments: dict[int, int] = {}  # at which what waits is to be sent, by number of the report's record
         self._numbers: dict[tuple[str, bytes], int] = {}
 
     def add(self, record: ledger_file.Record) -> bool:
@@ -166,7 +167,10 @@ class LedgerBook:
         else:
             if record.entry not in self._ids or record.entry in self._acknowledged:
                 return False
-            self._acknowledged.add(record.entry)
+            if isinstance(record, ledger_file.Moment):
+                self.moments[record.entry] = record.moment
+            else:
+                self._acknowledged.add(record.entry)
         self.count += 1
         return True
 

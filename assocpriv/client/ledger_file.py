@@ -43,12 +43,14 @@ _FIRST_REPORT = struct.Struct("<32s32sH")  # plan id, hash of the occasion, leng
 _REPORT = struct.Struct("<32s32s16sH")  # the same with the submission's id
 _WAITING = struct.Struct("<I16s")  # number of a report's record, the submission's id
 _ACKNOWLEDGED = struct.Struct("<I")  # number of a report's record
+_MOMENT = struct.Struct("<IQ")  # the same, and seconds since 1970
+_LATEST = (1 << 53) - 1  # of these
 _CHECKSUM_BYTES = 32
 _FRACTION = re.compile(rb"([1-9][0-9]{0,499})/([1-9][0-9]{0,499})(\+?)")
 _UNSTATED = b"none"  # in place of γ, where the plan states none
 _OUTSIDE = b"+"  # behind it, where the plan also sends what γ does not cover
 # what a record of version 2 is of: a byte behind its number
-_HANDED_OUT, _FOR_COLLECTOR, _WAITS, _SENT = 1, 2, 3, 4
+_HANDED_OUT, _FOR_COLLECTOR, _WAITS, _SENT, _LATER = 1, 2, 3, 4, 5
 
 
 # ---- the file
@@ -227,7 +229,20 @@ class Acknowledged:
         return _framed(self.number, bytes([_SENT]) + _ACKNOWLEDGED.pack(self.entry))
 
 
-Record = Entry | Waiting | Acknowledged
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The report of the ``entry``-th record is to be sent at a ``moment``, in seconds since 1970; the last holds."""
+
+    number: int
+    entry: int
+    moment: int
+
+    def to_bytes(self) -> bytes:
+        """Return the record, without the mark behind it."""
+        return _framed(self.number, bytes([_LATER]) + _MOMENT.pack(self.entry, self.moment))
+
+
+Record = Entry | Waiting | Acknowledged | Moment
 
 
 def _framed(number: int, body: bytes, prefix: bytes = HEADER) -> bytes:
@@ -311,6 +326,9 @@ def _record(number: int, body: bytes) -> Record | None:
         return Waiting(number, *_WAITING.unpack(rest))
     if kind == _SENT and len(rest) == _ACKNOWLEDGED.size:
         return Acknowledged(number, *_ACKNOWLEDGED.unpack(rest))
+    if kind == _LATER and len(rest) == _MOMENT.size:
+        record = Moment(number, *_MOMENT.unpack(rest))
+        return record if record.moment <= _LATEST else None
     return None
 
 

@@ -2,268 +2,34 @@
 
 This module sees raw records while a report is made, and hands them to nothing but the ledger. What it sends is a report
 that is in the ledger already, on disk, with the id of its submission: the same bytes at every attempt. The
-ledger is closed while anything is sent, so others can use it meanwhile.
-
-Requests over HTTP are bounded in time and size, and repeated where that can help. Nothing that a collector answers is
-trusted: bodies are read up to a limit, redirects are not followed, certificates are always verified, and what is shown
-of an answer is one line of printable text. Source of the wire: docs/formats/collector.md.
+ledger is closed while anything is sent, so others can use it meanwhile. Reports of a plan with a central promise go
+through a relay, each in a request of its own at a moment of its own, which the ledger remembers.
 """
 
 import contextlib
-import http.client
-import ipaddress
-import json
 import re
-import secrets
-import socket
-import ssl
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sized
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence, Sized
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
+from assocpriv.client.connection import Answer, Collector
 from assocpriv.client.ledger import Ledger, ask_for, parse_values, takes_names
 from assocpriv.client.ledger_book import Submission
 from assocpriv.client.ledger_file import ID_BYTES
 from assocpriv.plans.kind import parse_plan
-from assocpriv.promise.errors import BasketError, CollectorError, PlanError, counted
+from assocpriv.promise.errors import BasketError, CollectorError, PlanError
 
 if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.promise.breaches import Breach
 
-_ANSWER_SECONDS = 30.0  # in which one answer must be there, whole
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # seconds between attempts; each about twice the one before
-_AGAIN = frozenset((408, 429, 500, 502, 503, 504))  # answers after which the same request may be taken
-_MOST_SAID = 300  # characters shown of a collector's message
-_MOST_ERROR_BYTES = 1 << 16
-_LONGEST_KEY = 512
 _ID = re.compile("[0-9a-f]{64}")
 _MOST_PLAN = 64 << 20
 _MOST_GUIDANCE = 1 << 28
 _MOST_UPLOAD = 4 << 20  # that a collector takes at a time
 _MOST_RECEIPT = 1 << 12
-
-
-# ---- requests
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer: its status, its headers by names in lower case, its body."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    def said(self) -> str:
-        """Return what the collector says of a refusal, one line of printable text."""
-        message = self._field("message")
-        text = message if isinstance(message, str) else "it does not say why"
-        return "".join(letter if letter.isprintable() else " " for letter in text[:_MOST_SAID]).strip()
-
-    def may_pass(self) -> bool:
-        """Tell whether the same request may be taken soon; a quota that is used up does not come back."""
-        return self.status in _AGAIN and self._field("error") != "quota"
-
-    def _field(self, name: str) -> Any:
-        try:
-            content = json.loads(self.body)
-        except (ValueError, RecursionError):
-            content = None
-        return content.get(name) if isinstance(content, dict) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """Time as sending sees it; tests have another."""
-
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-    jitter: Callable[[], float] = lambda: secrets.randbelow(1025) / 1024
-
-
-@dataclass(frozen=True)
-class Collector:
-    """Where a collector is, and how long to try.
-
-    Attributes:
-        url: as https://shop.example or https://shop.example/collection.
-        key: sent with every request where given; never shown.
-        insecure: allow http:// beyond this machine. Reports are randomized, but who sends them can then be seen, and
-            anybody on the way may put another plan in place.
-        patience_seconds: after which no further attempt begins.
-
-    Raises:
-        CollectorError: an address that is no such URL, or not a safe one; a key that no header can hold; a negative
-            patience.
-
-    >>> import assocpriv as ap
-    >>> collector = ap.Collector("https://shop.example", key="open sesame", patience_seconds=5)
-    >>> collector.url, "sesame" in repr(collector)
-    ('https://shop.example', False)
-    """
-
-    url: str
-    key: str | None = field(default=None, repr=False)
-    insecure: bool = False
-    patience_seconds: float = 60.0
-    clock: Clock = Clock()
-
-    def __post_init__(self) -> None:
-        scheme, host, _, _ = self._parts()
-        if scheme == "http" and not self.insecure and not _is_loopback(host):
-            raise CollectorError(
-                f"{self.url} is not encrypted; give its https:// address, or insecure=True if anybody on "
-                "the way may see who reports, and may change the plan"
-            )
-        if not self.patience_seconds >= 0:  # nor is it no number
-            raise CollectorError(f"patience must be 0 seconds or more, got {self.patience_seconds}")
-        key = self.key
-        if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isascii() and key.isprintable()):
-            raise CollectorError(f"a key is 1 to {_LONGEST_KEY} printable ASCII characters; this one is not")
-
-    def _parts(self) -> tuple[str, str, int | None, str]:
-        """Return scheme, host, port and path before a request's own."""
-        bad = CollectorError(
-            f"{self.url[:_MOST_SAID]!r} is no address of a collector; give one as https://shop.example, without "
-            "names, passwords or ?"
-        )
-        try:
-            parts = urlsplit(self.url)
-            port, host = parts.port, parts.hostname
-            (host or "").encode("idna")  # as a look-up does: labels have 1 to 63 letters
-        except ValueError:
-            raise bad from None
-        if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc or parts.query or parts.fragment:
-            raise bad
-        if not (self.url.isascii() and self.url.isprintable()) or " " in self.url:
-            raise bad
-        return parts.scheme, host, port, parts.path.rstrip("/")
-
-    def ask(
-        self, path: str, *, most_bytes: int, body: bytes | None = None, headers: Mapping[str, str] | None = None
-    ) -> Answer:
-        """Return the answer to GET, or to POST of a body: the same bytes at every attempt.
-
-        Raises:
-            CollectorError: no answer in time, one that is too long, or a redirect.
-        """
-        begun, pause, attempts = self.clock.now(), _FIRST_PAUSE, 0
-        while True:
-            attempts += 1
-            asked = 0.0
-            try:
-                answer = self._once(path, most_bytes, body, headers or {})
-            except ssl.SSLCertVerificationError as error:
-                said = error.verify_message
-                raise CollectorError(f"the certificate of {self.url} is not trusted: {said}") from None
-            except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: a chunk of length -1
-                problem = _problem(error)
-            else:
-                if not answer.may_pass():
-                    return answer
-                problem, asked = f"status {answer.status}: {answer.said()}", _retry_after(answer)
-            wait = max(asked, pause * (1 + self.clock.jitter()) / 2)
-            if self.clock.now() + wait > begun + self.patience_seconds:
-                later = f"; it asks to come again in {counted(round(asked), 'second')}" if asked else ""
-                raise CollectorError(f"{self.url} took nothing in {counted(attempts, 'attempt')}: {problem}{later}")
-            self.clock.sleep(wait)
-            pause = min(2 * pause, _LONGEST_PAUSE)
-
-    def _once(self, path: str, most_bytes: int, body: bytes | None, headers: Mapping[str, str]) -> Answer:
-        scheme, host, port, before = self._parts()
-        sent = {"Connection": "close", "User-Agent": "assocpriv", **headers}
-        if self.key is not None:
-            sent["Authorization"] = f"Bearer {self.key}"
-        connection: http.client.HTTPConnection
-        if scheme == "https":
-            context = ssl.create_default_context()
-            connection = http.client.HTTPSConnection(host, port, timeout=_ANSWER_SECONDS, context=context)
-        else:
-            connection = http.client.HTTPConnection(host, port, timeout=_ANSWER_SECONDS)
-        with contextlib.closing(connection):
-            connection.connect()
-            with _cut_off(connection.sock):
-                connection.request("GET" if body is None else "POST", before + path, body, sent)
-                with contextlib.closing(connection.getresponse()) as response:
-                    return self._read(response, most_bytes)
-
-    def _read(self, response: http.client.HTTPResponse, most_bytes: int) -> Answer:
-        status = response.status
-        if 300 <= status < 400:
-            raise CollectorError(
-                f"{self.url} sends elsewhere (status {status}), and that is not followed; give the address of the "
-                "collector itself"
-            )
-        limit = most_bytes if status == 200 else _MOST_ERROR_BYTES
-        content = response.read(limit + 1)
-        if len(content) > limit:
-            raise CollectorError(f"{self.url} answers with more than {limit:,} bytes; no collector does")
-        if response.length:  # fewer bytes than were announced
-            raise http.client.IncompleteRead(content)
-        return Answer(status, {name.lower(): value for name, value in response.getheaders()}, content)
-
-
-@contextlib.contextmanager
-def _cut_off(connected: socket.socket) -> Iterator[None]:
-    """End a connection whose answer does not come in time, however slowly it comes."""
-
-    def cut() -> None:
-        with contextlib.suppress(OSError):
-            connected.shutdown(socket.SHUT_RDWR)
-
-    timer = threading.Timer(_ANSWER_SECONDS, cut)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _problem(error: OSError | ValueError | http.client.HTTPException) -> str:
-    """Say why there was no answer, without what the other side wrote."""
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    broke_off = isinstance(error, (http.client.HTTPException, ValueError))
-    return "the connection broke off" if broke_off else "no connection"
-
-
-def _retry_after(answer: Answer) -> float:
-    """Return the seconds that an answer asks to wait; 0 where it says no number of them."""
-    text = answer.headers.get("retry-after", "").strip()
-    return float(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0.0
-
-
-def _read_json(answer: Answer, what: str) -> Any:
-    """Return an answer's JSON content.
-
-    Raises:
-        CollectorError: it is none.
-    """
-    try:
-        return json.loads(answer.body.decode("utf-8"))
-    except (ValueError, RecursionError):
-        raise CollectorError(f"the collector's answer is no {what}") from None
-
-
-# ---- devices
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,12 +56,13 @@ class SentReport:
     """What became of one record.
 
     Attributes:
-        state: ``"sent"``; or ``"sent before"``, when nothing was sent now.
+        state: ``"sent"``; or ``"sent before"``, when nothing was sent now; or ``"waits for its moment"``.
         plan_id, report_bytes: of what was answered.
         new: whether the report was made now.
         spent, left: reports of the plan made by this device, and how many more it may make.
         amplification: γ of all that the device told, under any plans; None if one of these states none.
         unbounded: what holds instead where the plan states no γ, in words; else empty.
+        moment: from which on :func:`assocpriv.collect.send_unsent` sends it, in seconds since 1970, where it waits.
     """
 
     state: str
@@ -306,14 +73,19 @@ class SentReport:
     left: int
     amplification: Fraction | None
     unbounded: str
+    moment: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SentWaiting:
-    """Reports that waited: how many were sent, and how many wait on, being of plans that are not collected there."""
+    """Reports that waited: how many were sent, and how many wait on, being of plans that are not collected there.
+
+    ``later`` has the moments of those that wait for theirs, in seconds since 1970, the first one first.
+    """
 
     sent: int
     other_plans: int
+    later: tuple[int, ...] = ()
 
 
 # ---- what a collector asks
@@ -341,6 +113,11 @@ def _fetch_plan(collector: Collector, pinned_id: str | None = None) -> "Publishe
     if pinned_id not in (None, plan.plan_id):
         raise PlanError(
             f"the collector publishes {plan.plan_id[:12]}…, not the plan {(pinned_id or '')[:12]}… that was asked for; "
+            "nothing was made or sent"
+        )
+    if plan.central is not None and collector.relay is None:
+        raise PlanError(
+            "reports of this plan go through a relay only: give relay= (on the command line --relay), somebody else's; "
             "nothing was made or sent"
         )
     return plan
@@ -375,9 +152,9 @@ def send_record(record: Any, collector: Collector, device: Device, occasion: str
         submission = ledger.submit(made, plan, occasion=occasion)
         new, left = ledger.spent(plan) > before, ledger.left(plan)
         told = before + new, left, ledger.amplification
-    sent = _deliver(submission, collector, device)
+    state, moment = _deliver(submission, plan, collector, device)
     note = plan.unbounded if plan.amplification is None else ""
-    return SentReport(sent, plan.plan_id, plan.report_bytes, new, *told, note)
+    return SentReport(state, plan.plan_id, plan.report_bytes, new, *told, note, moment)
 
 
 @contextlib.contextmanager
@@ -395,7 +172,7 @@ def _prepared(record: Any, plan: "PublishedPlan", collector: Collector, device: 
 
     def ask(path: str) -> Any:
         answer = _good(collector.ask(path, most_bytes=_MOST_GUIDANCE), "guidance")
-        return _read_json(answer, "guidance")
+        return answer.read_json("guidance")
 
     if isinstance(record, bytes):
         record = parse_values(record, plan)
@@ -409,12 +186,17 @@ def _prepared(record: Any, plan: "PublishedPlan", collector: Collector, device: 
 # ---- what is sent
 
 
-def _deliver(submission: Submission, collector: Collector, device: Device) -> str:
-    """Send a report that is in the ledger, unless the collector has it; return the state that it is in then."""
+def _deliver(
+    submission: Submission, plan: "PublishedPlan", collector: Collector, device: Device
+) -> tuple[str, int | None]:
+    """Send a report that is in the ledger, unless the collector has it or its moment is to come; return its state."""
     if submission.acknowledged:
-        return "sent before"
+        return "sent before", None
+    ((moment, due),) = _moments([submission], plan, collector, device)
+    if not due:
+        return "waits for its moment", moment
     _send([submission], collector, device)
-    return "sent"
+    return "sent", None
 
 
 def send_waiting(collector: Collector, device: Device) -> SentWaiting:
@@ -423,10 +205,35 @@ def send_waiting(collector: Collector, device: Device) -> SentWaiting:
     with _opened(device) as ledger:
         waiting = ledger.unsent()
     wanted = [each for each in waiting if each.plan_id == plan.plan_id]
+    moments = _moments(wanted, plan, collector, device)
+    due = [each for each, (_, is_due) in zip(wanted, moments, strict=True) if is_due]
     at_a_time = max(1, _MOST_UPLOAD // (ID_BYTES + plan.report_bytes))
-    for start in range(0, len(wanted), at_a_time):
-        _send(wanted[start : start + at_a_time], collector, device)
-    return SentWaiting(len(wanted), len(waiting) - len(wanted))
+    if collector.relay is not None:
+        at_a_time = 1  # what comes together is one sender's
+    for start in range(0, len(due), at_a_time):
+        _send(due[start : start + at_a_time], collector, device)
+    later = sorted(moment for moment, is_due in moments if not is_due)
+    return SentWaiting(len(due), len(waiting) - len(wanted), tuple(later))
+
+
+def _moments(
+    submissions: Sequence[Submission], plan: "PublishedPlan", collector: Collector, device: Device
+) -> list[tuple[int, bool]]:
+    """Return when reports may be sent, in seconds since 1970, and whether that is now or was before.
+
+    Of several whose moment has come, as on a device that was off, one keeps it: others that were sent with it would be
+    known as the same person's.
+    """
+    now, central = int(collector.clock.wall()), plan.central
+    if central is None:
+        return [(now, True)] * len(submissions)
+    moments, is_taken = list[tuple[int, bool]](), False
+    with _opened(device) as ledger:
+        for each in submissions:
+            moment = ledger.moment(each, central.delay, now, earliest=now + 1 if is_taken else 0)
+            moments.append((moment, moment <= now))
+            is_taken |= moment <= now
+    return moments
 
 
 def _send(submissions: list[Submission], collector: Collector, device: Device) -> None:
@@ -438,7 +245,7 @@ def _send(submissions: list[Submission], collector: Collector, device: Device) -
         answer = collector.ask("/reports", most_bytes=_MOST_RECEIPT, body=body, headers=headers)
         if answer.status != 200:
             raise CollectorError(f"the collector refuses (status {answer.status}): {answer.said()}")
-        receipt = _read_json(answer, "receipt")
+        receipt = answer.read_json("receipt")
         counts = [receipt.get(name) for name in ("accepted", "duplicates")] if isinstance(receipt, dict) else [None]
         numbers = [each for each in counts if type(each) is int and each >= 0]
         if numbers != counts or sum(numbers) != len(submissions):

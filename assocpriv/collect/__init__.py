@@ -1,11 +1,11 @@
 """Collecting reports over HTTP, at the collector or from a device.
 
 ``serve`` runs a collector, which devices send their reports to, and ``make_service`` returns it for a server of one's
-own. On the collector's machine ``add_key``, ``list_keys`` and ``revoke_key`` see to the keys of its sources,
-``collection_status`` says what its folder holds, ``seal_collection`` and ``close_collection`` seal it, ``set_aside``
-moves the reports of one key out of it, and ``remove_sealed`` removes what was sealed too long ago. On a device
-``send_report`` answers a collector, and loses no report: ``send_unsent`` sends what waits, and ``read_key`` reads the
-device's key from a file.
+own; ``relay``, run by somebody else, hides from it who sends them. On the collector's machine ``add_key``,
+``list_keys`` and ``revoke_key`` see to the keys of its sources, ``collection_status`` says what its folder holds,
+``seal_collection`` and ``close_collection`` seal it, ``set_aside`` moves the reports of one key out of it, and
+``remove_sealed`` removes what was sealed too long ago. On a device ``send_report`` answers a collector, and loses no
+report: ``send_unsent`` sends what waits, and ``read_key`` reads the device's key from a file.
 """
 
 import contextlib
@@ -25,16 +25,20 @@ from assocpriv.collect.folder import CollectionStatus, folder_status, open_store
 from assocpriv.collect.keys import KEYS_FILE, Keyring, SourceKey
 from assocpriv.collect.log import logging_lines
 from assocpriv.collect.sealing import is_closed
+from assocpriv.collect.sqlite import SqliteStore
 from assocpriv.collect.store import Collecting, EpochSizes, FolderLock, check_system, for_owner
+from assocpriv.files.oblivious import MOST_REQUEST_BYTES, hpke
 from assocpriv.promise.errors import FileError, PlanError
 
 if TYPE_CHECKING:
-    from assocpriv.client.sending import Collector, SentReport, SentWaiting
+    from assocpriv.client.connection import Collector
+    from assocpriv.client.sending import SentReport, SentWaiting
     from assocpriv.collect.service import Service
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.promise.breaches import Breach
 
 _MOST_KEY_BYTES = 4096
+_MOST_HEAD_BYTES = 4096  # of what stands before a report in a sealed message
 _LOG = logging.getLogger("assocpriv")
 
 
@@ -53,6 +57,7 @@ def serve(
     admin_host: str = "127.0.0.1",
     admin_port: int | None = None,
     store: str | None = None,
+    oblivious: str | None = None,
     admin: bool = True,
     origins: Sequence[str] = (),
     demo: bool = False,
@@ -68,7 +73,7 @@ def serve(
         port: 0 for any that is free.
         admin_host, admin_port: where the operator's page, counts and metrics are served, and nothing else; by default
             they are where reports come in.
-        epoch_reports, few, keys, store, admin, origins, demo: as of :func:`make_service`.
+        epoch_reports, few, keys, store, oblivious, admin, origins, demo: as of :func:`make_service`.
         ready: called with the URL, and that of the operator's, once it listens.
         log_level: write what is logged from this level on to standard error, as ``logging.INFO``; by default whoever
             calls sees to the log.
@@ -92,8 +97,8 @@ def serve(
         if admin_port is not None:
             listeners.append(opened.enter_context(_listening(admin_host, admin_port, "admin_port=")))
         service = make_service(
-            plan, data, epoch_reports=epoch_reports, few=few, keys=keys, store=store, admin=admin, origins=origins,
-            demo=demo,
+            plan, data, epoch_reports=epoch_reports, few=few, keys=keys, store=store, oblivious=oblivious, admin=admin,
+            origins=origins, demo=demo,
         )  # fmt: skip
         service.admin_port = None if admin_port is None else listeners[1].getsockname()[1]
         _warn_of_network(listeners)
@@ -105,6 +110,55 @@ def serve(
                 ready(urls[0], urls[-1])
 
         serving.run(service, listeners, begun)
+
+
+def relay(
+    to: str,
+    *,
+    hold: float,
+    host: str = "127.0.0.1",
+    port: int = 8370,
+    ready: Callable[[str], None] | None = None,
+    log_level: int | None = None,
+) -> None:
+    """Pass messages on to a collector's gateway, unread, until the process is told to end (SIGTERM, SIGINT).
+
+    Whoever runs a relay sees the addresses of devices; it must be somebody else than who runs the collector.
+
+    Args:
+        to: the collector's address, as ``https://collector.example``.
+        hold: seconds within which a message is passed on; the longer, the more others leave with it.
+        host, port, ready, log_level: as of :func:`serve`.
+
+    Raises:
+        FileError: an address that is in use or not of this machine.
+        PlanError: no such collector's address or time; or the extra ``assocpriv[relay]`` is missing.
+
+    >>> import assocpriv as ap
+    >>> ap.collect.relay("https://collector.example", hold=20, ready=print)  # doctest: +SKIP
+    http://127.0.0.1:8370
+    """
+    check_system()
+    try:
+        from assocpriv.collect import serving
+        from assocpriv.collect.relaying import Relay
+    except ImportError:
+        raise PlanError("a relay needs aiohttp, uvicorn and Starlette: pip install 'assocpriv[relay]'") from None
+
+    with contextlib.ExitStack() as opened:
+        if log_level is not None:
+            opened.enter_context(logging_lines(log_level, __version__))
+        listener = opened.enter_context(_listening(host, port))
+        application = Relay(to, hold)
+
+        def begun() -> None:
+            _LOG.info("messages are passed on from %s", _url(listener))
+            if not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
+                _LOG.warning("%s is plain HTTP beyond this machine; keep a proxy with TLS before it", _url(listener))
+            if ready is not None:
+                ready(_url(listener))
+
+        serving.run(application, [listener], begun)
 
 
 def _url(listener: socket.socket) -> str:
@@ -129,6 +183,7 @@ def make_service(
     few: bool = False,
     keys: bool = False,
     store: str | None = None,
+    oblivious: str | None = None,
     admin: bool = True,
     origins: Sequence[str] = (),
     demo: bool = False,
@@ -145,6 +200,8 @@ def make_service(
             needs them in any case.
         store: where reports are kept before they are sealed: ``sqlite``, in the folder, or ``postgresql://…``, or
             ``@FILE`` that holds such a URL; by default what the folder has, and ``sqlite`` of a new one.
+        oblivious: ``alone``: take reports through a relay alone (RFC 9458), and keep no order; ``beside``: also those
+            that come directly. A plan with a central promise needs ``alone``. It goes with ``sqlite``, without keys.
         admin: serve the operator's page at /admin; its token is made in the folder, in the file ``admin-token``.
         origins: sites, as ``https://shop.example``, whose pages may send reports from people's browsers.
         demo: serve a demonstration at /demo, in which visitors make reports of baskets that nobody bought. It takes a
@@ -163,8 +220,10 @@ def make_service(
     >>> uvicorn.run(ap.collect.make_service(ap.read_plan("plan.json"), "collection"), port=8350)  # doctest: +SKIP
     """
     _check_can_serve()
+    _check_channel(plan, oblivious)
     if demo:
-        _check_demonstration(plan, keys=keys)
+        _check_demonstration(plan, keys=keys, oblivious=oblivious)
+    from assocpriv.collect.gateway import GatewayKeys
     from assocpriv.collect.service import Service, check_origin
     from assocpriv.pages.device_client import ClientFiles
 
@@ -176,9 +235,19 @@ def make_service(
     lock = FolderLock.take(folder)
     try:
         keyring = Keyring(folder) if keys or (folder / KEYS_FILE).exists() else None
+        if keyring is not None and plan.least_batch > 1:
+            raise PlanError("keys name who sent a report, which a central promise hides; serve the plan without keys")
         opened = open_store(folder, plan, store, sizes=sizes)
+        if oblivious and (keyring is not None or not isinstance(opened, SqliteStore)):
+            opened.close()
+            raise PlanError(
+                "through a relay reports come without a name: keys of sources would be one, and PostgreSQL's log tells "
+                "the order in which they came; give a folder without keys, and store sqlite"
+            )
         collection = Collecting(plan, opened, folder, is_closed(folder))
-        service = Service(collection, lock, keys=keyring, origins=origins)
+        gateway_keys = GatewayKeys(folder) if oblivious else None
+        direct = oblivious != "alone"
+        service = Service(collection, lock, keys=keyring, gateway_keys=gateway_keys, direct=direct, origins=origins)
         service.pages["client"] = ClientFiles()
         service.metrics.version = __version__
         _add_demonstration(service, plan, folder, demo=demo)
@@ -201,12 +270,30 @@ def _check_can_serve() -> None:
         raise PlanError("a collector is served by uvicorn and Starlette: pip install 'assocpriv[server]'") from None
 
 
-def _check_demonstration(plan: object, *, keys: bool) -> None:
+def _check_channel(plan: "PublishedPlan", oblivious: str | None) -> None:
+    """Refuse a plan whose promise the way that its reports take does not keep."""
+    if oblivious not in (None, "alone", "beside"):
+        raise PlanError("oblivious must be 'alone' or 'beside'")
+    if getattr(plan, "central", None) is not None and oblivious != "alone":
+        raise PlanError(
+            "the plan's central promise needs reports that nobody can tell whose they are: serve it with --oblivious, "
+            "oblivious='alone', behind a relay of somebody else"
+        )
+    if oblivious:
+        hpke()
+        if plan.report_bytes > MOST_REQUEST_BYTES - _MOST_HEAD_BYTES:
+            raise PlanError(
+                f"reports of this plan have {plan.report_bytes:,} bytes; a relay passes on messages of "
+                f"{MOST_REQUEST_BYTES:,}"
+            )
+
+
+def _check_demonstration(plan: object, *, keys: bool, oblivious: str | None) -> None:
     from assocpriv.pages.demo import check_demonstration
 
     check_demonstration(plan)
-    if keys:
-        raise PlanError("visitors of a demonstration have no keys; serve it without keys")
+    if keys or oblivious == "alone":
+        raise PlanError("visitors of a demonstration send directly, without keys; serve it without keys and a relay")
 
 
 def _add_demonstration(service: "Service", plan: "PublishedPlan", folder: Path, *, demo: bool) -> None:
@@ -462,7 +549,8 @@ def send_report(
     Args:
         record: names of items; of another kind of plan what it takes, as {"age": 34}; or bytes, text as
             ``assocpriv report`` reads it. Of a guided plan the values by column: the guidance is asked for.
-        collector: its URL, or a :class:`assocpriv.Collector` with a key or another patience.
+        collector: its URL, or a :class:`assocpriv.Collector` with a key or another patience, or behind a relay, which a
+            plan with a central promise asks for.
         ledger: what this device told; made if it is missing, and something was written down.
         occasion: what the record is of; the same one gets the same report again.
         limit: a promise that all reports of this device keep together, whatever their plans; without one the first
@@ -472,7 +560,7 @@ def send_report(
         empty: "error", or "keep" to report on an empty basket.
 
     Returns:
-        Whether it was sent now or before, and what the device has told and may tell.
+        Whether it was sent now or before, or waits for its moment, and what the device has told and may tell.
 
     Raises:
         CollectorError: it cannot be reached, refuses, or is none; what was made waits in the ledger.
@@ -505,7 +593,7 @@ def send_unsent(
         collector, ledger, plan_id: as of :func:`send_report`.
 
     Returns:
-        How many reports were sent, and how many wait on for other collectors.
+        How many reports were sent, how many wait on for other collectors, and the moments of those that wait for one.
 
     Raises:
         CollectorError: it cannot be reached, refuses, or is none; what was not sent waits on.
@@ -549,6 +637,6 @@ def read_key(path: str | PathLike[str]) -> str:
 
 
 def _collector(given: "str | Collector") -> "Collector":
-    from assocpriv.client.sending import Collector
+    from assocpriv.client.connection import Collector
 
     return Collector(given) if isinstance(given, str) else given

@@ -107,7 +107,7 @@ def folder_status(folder: Path) -> CollectionStatus:
         by_key=dict(sorted((sealed + unsealed).items())),
         set_aside=dict(sorted(sealed_counts(folder / ASIDE_FOLDER, ())[0].items())),
         in_database=0 if mark is None else mark.unsealed,
-        fewest=epoch_sizes(folder).fewest,
+        fewest=max(epoch_sizes(folder).fewest, plan.least_batch),
         removed=removed_counts(folder).total(),
         keys=(folder / KEYS_FILE).exists(),
         served=_is_served(folder),
@@ -271,8 +271,9 @@ def open_store(
 
     Raises:
         FileError: it has another kind, or cannot be opened.
-        PlanError: what is named is no store, or its extra is missing.
+        PlanError: what is named is no store, or its extra is missing; or a plan whose central promise is not proved.
     """
+    plan.check_central()
     opened = _open_store(folder, plan, store, sizes or epoch_sizes(folder))
     if sizes is not None and sizes != epoch_sizes(folder):
         write_note(folder / _SIZES_FILE, _SIZES_FORMAT, _VERSION, asdict(sizes))

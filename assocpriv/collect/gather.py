@@ -398,6 +398,8 @@ def gather(
     if not listed or not all(isinstance(source, str | PathLike) and str(source) for source in [*listed, output]):
         raise TypeError("sources and output must be names of files and folders, none of them empty")
     forms, inboxes, refusals = _SingleReports(plans), _inboxes(map(Path, listed)), _Refusals()
+    for each in forms.plans:
+        each.check_central()
     places = _places(forms.plans, Path(output), inboxes)
     with for_owner(), ExitStack() as opened:
         collections = {

@@ -10,6 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from assocpriv.collect.store import ReportStore, StoreFullError, seal_all, take_in
@@ -23,6 +24,7 @@ _GROUP_BYTES = 4 << 20  # stored by one commit
 _GROUP_UPLOADS = 4096
 _WAITING_BYTES = 64 << 20
 _RETRY_SECONDS = 5
+_QUIET_SECONDS = 1.0  # without an upload, after which the store settles
 STOPPING = "the collector is being stopped; send it again later"
 _LOG = logging.getLogger("assocpriv")
 _Waiting = tuple[Upload, "asyncio.Future[int | Refused]"]
@@ -99,7 +101,7 @@ class Intake:
 
     def _write_all(self) -> None:
         """Store groups of uploads until told to end."""
-        while (first := self._queue.get()) is not None:
+        while (first := self._next()) is not None:
             group, size, last = [first], len(first[0].body), False
             while size < _GROUP_BYTES and len(group) < _GROUP_UPLOADS and not last:
                 try:
@@ -117,6 +119,13 @@ class Intake:
                 self._must_seal.set()
             if last:
                 return
+
+    def _next(self) -> _Waiting | None:
+        """Wait for an upload; the store settles when none has come for a while."""
+        with suppress(queue.Empty):
+            return self._queue.get(timeout=_QUIET_SECONDS)
+        self.store.settle()
+        return self._queue.get()
 
     def _store(self, uploads: list[Upload]) -> list[int | Refused]:
         began = time.perf_counter()

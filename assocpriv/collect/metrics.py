@@ -27,8 +27,9 @@ from prometheus_client.registry import Collector
 
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 REASONS = (  # why requests are refused (docs/formats/collector.md); each is told from the beginning
-    "busy", "closed", "content-encoding", "content-type", "full", "long-head", "malformed-body", "malformed-report",
-    "method", "no-http", "no-key", "no-plan", "not-found", "other-plan", "quota", "slow", "stopping", "too-large",
+    "busy", "closed", "content-encoding", "content-type", "direct", "full", "long-head", "malformed-body",
+    "malformed-report", "method", "no-http", "no-key", "no-plan", "not-found", "ohttp-key", "other-plan", "quota",
+    "slow", "stopping", "too-large",
 )  # fmt: skip
 _WINDOW_SECONDS = 24 * 3600.0
 _STEP_SECONDS = 60.0

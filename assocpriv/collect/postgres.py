@@ -57,7 +57,6 @@ _PATIENCE = {  # seconds, but for the last: milliseconds
     "tcp_user_timeout": 15_000,
 }
 
-_EPOCH_BYTES = 1 << 28  # that an epoch may have, as it is sealed in memory
 _DIGITS = 12  # of a plan's id, in the name of its schema
 _LOOKS = 16  # for a full epoch while one fills
 _LOG = logging.getLogger("assocpriv")
@@ -267,7 +266,7 @@ class PostgresStore:
             FileError: no such server, one that loses what it has acknowledged, or a schema or folder of another plan.
         """
         self.folder, self.plan, self._sizes, self.conflicts = folder, plan, sizes, 0
-        self._most, self._unseen = max(1, min(sizes.most, _EPOCH_BYTES // plan.report_bytes)), 0
+        self._most, self._unseen = sizes.most_of(plan, plan.report_bytes), 0
         schema = f"assocpriv_{plan.plan_id[:_DIGITS]}"
         self._writing, self._reading, self._sealing = (_Link(url, schema) for _ in range(3))
         self._mark = replace(read_mark(folder) or new_mark(), store=url.noted, unsealed=None)
@@ -376,12 +375,15 @@ class PostgresStore:
             database.execute("LOCK TABLE epochs IN EXCLUSIVE MODE")
             database.execute("LOCK TABLE reports IN ACCESS EXCLUSIVE MODE")
             if reports := _counts(database, "reports").total():
-                self._sizes.check(reports, few=few)
+                self._sizes.check(reports, self.plan, few=few)
                 token = secrets.token_hex(8)
                 database.execute(f"ALTER TABLE reports RENAME TO {_EPOCH}{token}")
                 database.execute(_REPORTS)
                 database.execute("INSERT INTO epochs VALUES (%s)", (token,))
         self._has_ended = True
+
+    def settle(self) -> None:
+        """Do nothing: the database has its own files; see the protocol."""
 
     def must_seal(self) -> bool:
         """Tell whether there are epochs to seal here; looks at what other front ends store now and then."""

@@ -137,7 +137,7 @@ def write_sealed(
             of_key = said | ({KEY_KEY: key} if key else {})
             metadata = {name: str(each).encode("ascii") for name, each in of_key.items()}
             write_reports([shuffled(np.ascontiguousarray(reports))], plan, target, metadata=metadata)
-            _round_date(target)
+            round_date(target)
     sync_folder(folder)
 
 
@@ -159,7 +159,7 @@ def _keep_ids(folder: Path, ids: NDArray[np.uint8]) -> Path:
     halves = merged.view(">u8")
     with atomic_output(path, force=True) as stream:
         stream.write(merged[np.lexsort((halves[:, 1], halves[:, 0]))].tobytes())
-    _round_date(path)
+    round_date(path)
     sync_folder(path.parent)
     return path
 
@@ -212,7 +212,7 @@ def _today() -> date:
     return datetime.now(UTC).date()
 
 
-def _round_date(path: Path) -> None:
+def round_date(path: Path) -> None:
     """Give a file a time of modification that tells the day alone."""
     midnight = datetime.combine(_today(), datetime.min.time(), UTC).timestamp()
     with suppress(OSError):

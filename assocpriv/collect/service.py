@@ -18,6 +18,7 @@ import shutil
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -30,22 +31,32 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from assocpriv.collect.gateway import Gateway
 from assocpriv.collect.group_commit import STOPPING, Intake
 from assocpriv.collect.metrics import Load, Metrics
 from assocpriv.collect.store import Collecting, FolderLock, StoreFullError
 from assocpriv.collect.wire import MOST_BYTES, Refused, read_upload
+from assocpriv.files.oblivious import (
+    GATEWAY_PATH,
+    KEY_PROBLEM,
+    KEYS_TYPE,
+    MOST_REQUEST_BYTES,
+    REQUEST_TYPE,
+    RESPONSE_TYPE,
+)
 from assocpriv.files.plans import read_guidance
 from assocpriv.plans.guided import GuidedPlan
-from assocpriv.promise.errors import AssocprivError, FileError, PlanError
+from assocpriv.promise.errors import AssocprivError, FileError, PlanError, WireError
 
 if TYPE_CHECKING:
+    from assocpriv.collect.gateway import GatewayKeys
     from assocpriv.collect.keys import Keyring, SourceKey
     from assocpriv.plans.guidance import Guidance
 
 _BODY_SECONDS = 30.0  # in which a request must have come whole
 _SKIP_SECONDS = 5.0  # in which what comes with a refused request is let go by
 _COMING_BYTES = 128 << 20  # of requests that have not come whole
-_JSON = (b"content-type", b"application/json")
+_JSON, _PROBLEM = b"application/json", b"application/problem+json"
 _ADMINS, _BOTH = {"admin", "metrics", "status"}, {"healthz", "readyz"}  # what is the operator's, and what anybody's
 _HEADERS_OF = {
     401: [(b"www-authenticate", b"Bearer")],
@@ -88,11 +99,14 @@ class Service:
         lock: FolderLock,
         *,
         keys: "Keyring | None" = None,
+        gateway_keys: "GatewayKeys | None" = None,
+        direct: bool = True,
         origins: Sequence[str] = (),
     ) -> None:
         """Serve a collection, whose folder's ``lock`` is released at the end.
 
-        With ``keys`` reports are taken with one of them only. ``pages`` are served at their names and below: what is
+        With ``keys`` reports are taken with one of them only; with ``gateway_keys`` through a relay, and unless
+        ``direct`` in no other way. ``pages`` are served at their names and below: what is
         under ``admin`` at /admin. With an ``admin_port`` that page, counts and metrics are answered there alone. Pages
         of other ``origins`` may use all but these from people's browsers. ``crafted`` says of so many reports whether
         tests for crafted ones flagged when last done, and of how many that was.
@@ -104,7 +118,9 @@ class Service:
         self.pages: dict[str, Page] = {}
         self.admin_port: int | None = None
         self.crafted: Callable[[int], tuple[bool, int]] = lambda _: (False, 0)
-        self._keys, self._lock = keys, lock
+        self._keys, self._lock, self._direct = keys, lock, direct
+        inside = partial(self._answer_device, through_relay=True)
+        self._gateway = None if gateway_keys is None else Gateway(gateway_keys, inside)
         self._guidance = (
             PublishedGuidance(collection.folder, self._plan) if isinstance(self._plan, GuidedPlan) else None
         )
@@ -134,29 +150,38 @@ class Service:
         else:
             await self._for_devices(scope, receive, send)
 
-    async def _answer_device(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] != "/reports":
-            await self._rest(scope, receive, send)
-            return
+    async def _answer_device(self, scope: Scope, receive: Receive, send: Send, *, through_relay: bool = False) -> None:
+        kind = _JSON
         try:
-            body = await self._take(scope, receive)
+            if scope["path"] == "/reports":
+                body = await self._take(scope, receive, through_relay=through_relay)
+            elif scope["path"] == GATEWAY_PATH and self._gateway is not None:
+                body, kind = await self._pass(self._gateway, scope, receive)
+            else:
+                await self._rest(scope, receive, send)
+                return
         except Refused as refusal:
             await self._refuse(refusal, send)
         else:
-            await _answer(200, body, (), send)
+            await _answer(200, body, (), send, kind)
 
     # ---- reports
 
-    async def _take(self, scope: Scope, receive: Receive) -> bytes:
+    async def _take(self, scope: Scope, receive: Receive, *, through_relay: bool) -> bytes:
         """Store what a request brings and return the answer's body; raises Refused."""
         began = perf_counter()
         try:
+            if not (self._direct or through_relay):
+                raise Refused(403, "direct", "reports come through a relay here, which hides who sends them")
             key = self._admit(scope)
         except Refused:
             await self._bodies.skip(scope["headers"], receive)
             raise
         body, plan = await self._bodies.read(receive), self._plan
-        upload = read_upload(body, plan) if key is None else read_upload(body, plan, key.number, key.quota)
+        if key is None:
+            upload = read_upload(body, plan, apart=through_relay)
+        else:
+            upload = read_upload(body, plan, key.number, key.quota)
         result = await self._intake.submit(upload)
         if isinstance(result, Refused):
             raise result
@@ -205,7 +230,33 @@ class Service:
         self.metrics.refused(refusal.reason)
         headers = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
         headers += _HEADERS_OF.get(refusal.status, [])
-        await _answer(refusal.status, json.dumps(refusal.to_json()).encode("ascii"), headers, send)
+        kind = _PROBLEM if refusal.reason == "ohttp-key" else _JSON
+        await _answer(refusal.status, json.dumps(refusal.to_json()).encode("ascii"), headers, send, kind)
+
+    # ---- messages of a relay
+
+    async def _pass(self, gateway: Gateway, scope: Scope, receive: Receive) -> tuple[bytes, bytes]:
+        """Return the answer to a relay, and its type: keys, or a sealed answer to a sealed request; raises Refused."""
+        if scope["method"] in ("GET", "HEAD"):
+            return gateway.keys.published(), KEYS_TYPE.encode("ascii")
+        headers = dict(scope["headers"])
+        try:
+            if scope["method"] != "POST":
+                raise Refused(405, "method", "messages are sent with POST, keys asked for with GET")
+            if headers.get(b"content-type", b"").strip().lower() != REQUEST_TYPE.encode("ascii"):
+                raise Refused(415, "content-type", f"messages are sent as Content-Type: {REQUEST_TYPE}")
+            if int(headers.get(b"content-length", 0)) > MOST_REQUEST_BYTES:
+                raise _too_large(MOST_REQUEST_BYTES)
+        except Refused:
+            await self._bodies.skip(scope["headers"], receive)
+            raise
+        body = await self._bodies.read(receive)
+        if len(body) > MOST_REQUEST_BYTES:
+            raise _too_large(MOST_REQUEST_BYTES)
+        try:
+            return await gateway.answer(body), RESPONSE_TYPE.encode("ascii")
+        except WireError as error:
+            raise Refused(400, "ohttp-key", str(error), type=KEY_PROBLEM, title="the key is not known") from None
 
     # ---- what goes out
 
@@ -394,13 +445,16 @@ class _Bodies:
             self.held -= held
 
 
-def _too_large() -> Refused:
-    return Refused(413, "too-large", f"a request has at most {MOST_BYTES >> 20} MiB", most_bytes=MOST_BYTES)
+def _too_large(most: int = MOST_BYTES) -> Refused:
+    said = f"{most >> 20} MiB" if most >> 20 else f"{most >> 10} KiB"
+    return Refused(413, "too-large", f"a request has at most {said}", most_bytes=most)
 
 
-async def _answer(status: int, body: bytes, headers: Sequence[tuple[bytes, bytes]], send: Send) -> None:
-    length = (b"content-length", b"%d" % len(body))
-    await send({"type": "http.response.start", "status": status, "headers": [_JSON, length, *headers]})
+async def _answer(
+    status: int, body: bytes, headers: Sequence[tuple[bytes, bytes]], send: Send, kind: bytes = _JSON
+) -> None:
+    own = [(b"content-type", kind), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})
     await send({"type": "http.response.body", "body": body})
 
 

@@ -1,4 +1,4 @@
-"""The server under a collector: uvicorn, with bounds on what a client may hold before its request is one.
+"""The server under a collector or a relay: uvicorn, with bounds on what a client may hold before its request is one.
 
 A request's head comes within seconds and has a bounded length; whoever says nothing is let go. Times are looked at once
 a second, so they cost a request next to nothing. A head is refused while it comes: the parser would put it together
@@ -14,15 +14,12 @@ import resource
 import signal
 import socket
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from assocpriv.collect.wire import Refused
-
-if TYPE_CHECKING:
-    from assocpriv.collect.service import Service
 
 _HEAD_BYTES = 64 << 10  # of a request line and headers, or of what stands between or after the parts of a body
 _HEAD_SECONDS = 10.0  # in which they come, and after which a connection without a request is closed
@@ -34,6 +31,24 @@ _LOG = logging.getLogger("assocpriv")
 _NO_HTTP = Refused(400, "no-http", "this is no HTTP request")
 _LONG = Refused(431, "long-head", f"a request's line and headers have at most {_HEAD_BYTES >> 10} KiB together")
 _LATE = Refused(408, "slow", f"the request's headers did not come within {_HEAD_SECONDS:.0f} seconds")
+
+
+class Counts(Protocol):
+    """What is counted of connections."""
+
+    turned_away: int
+    connections: Callable[[], int]
+
+    def refused(self, reason: str) -> None:
+        """Count what is no request."""
+
+
+class Served(Protocol):
+    """An ASGI application that counts, a collector or a relay."""
+
+    @property
+    def metrics(self) -> Counts:
+        """Its counters."""
 
 
 class _Connection(HttpToolsProtocol):
@@ -50,8 +65,8 @@ class _Connection(HttpToolsProtocol):
             transport.close()
 
     @property
-    def service(self) -> "Service":
-        return cast("Service", self.config.app)
+    def service(self) -> Served:
+        return cast(Served, self.config.app)
 
     def data_received(self, data: bytes) -> None:
         if self._refused:
@@ -165,8 +180,8 @@ def _look_at_descriptors() -> None:
         _LOG.error("no file can be opened, and so no connection: %s; see ulimit -n, LimitNOFILE", error.strerror)
 
 
-def server_of(service: "Service", ready: Callable[[], None]) -> uvicorn.Server:
-    """Return a server of a collector; ``ready`` is called once it listens."""
+def server_of(service: Served, ready: Callable[[], None]) -> uvicorn.Server:
+    """Return a server of a collector or a relay; ``ready`` is called once it listens."""
     config = uvicorn.Config(
         cast(Any, service),
         http=_Connection,
@@ -183,7 +198,7 @@ def server_of(service: "Service", ready: Callable[[], None]) -> uvicorn.Server:
     return server
 
 
-def run(service: "Service", listeners: Sequence[socket.socket], ready: Callable[[], None]) -> None:
+def run(service: Served, listeners: Sequence[socket.socket], ready: Callable[[], None]) -> None:
     """Serve until a signal ends it."""
     _allow_connections()
     with _without_hangups(), contextlib.suppress(KeyboardInterrupt):  # a signal that was seen to is raised at the end

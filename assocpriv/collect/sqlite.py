@@ -1,6 +1,8 @@
 """Reports of one plan in a folder: SQLite for what comes in, report files for what is sealed.
 
-A group of uploads is one row of an append-only table and one commit, in WAL mode with synchronous=FULL.
+A group of uploads is one row of a table and one commit, in WAL mode with synchronous=FULL. Rows have random numbers and
+records in them random order; what came through a relay has a row of its own. In the journal, SQLite's write-ahead log,
+an order can be seen while reports come: it is emptied when none has come for a second.
 Ids are compared in memory: a table with the ids as its key writes a page for every report, and takes 10 times as long
 (bench/README.md). So the ids of an open epoch are held in memory, 110 bytes each; those of sealed ones are in sorted
 files, behind a filter of 2 bytes each, which answers for almost all. Against a table WITHOUT ROWID of ids that are
@@ -17,6 +19,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +28,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.collect import sealing
+from assocpriv.collect import gateway, sealing
 from assocpriv.collect.keys import KEYS_FILE
 from assocpriv.collect.store import (
     LOCK_FILE,
@@ -45,12 +48,19 @@ from assocpriv.promise.errors import FileError, WireError, counted
 if TYPE_CHECKING:
     from assocpriv.plans.published import PublishedPlan
 
-_EPOCH_BYTES = 1 << 28  # that an epoch may have in memory when it is read or sealed
 _MOST_EPOCHS_LONG = 4  # times its size an epoch may grow while others cannot be sealed
 _CHECKPOINT_PAGES = 4096
 _MOST_ROWS = 16  # that are read to compare repeats in a group, of up to 4 MiB each: a retry is of one
 # may be in a folder before its plan is
-_BEFORE = {LOCK_FILE, KEYS_FILE, "admin-token", unsealed.OPEN_FOLDER, unsealed.IDS_FOLDER}
+_BEFORE = {
+    LOCK_FILE,
+    KEYS_FILE,
+    gateway.KEYS_FILE,
+    "epochs.json",
+    "admin-token",
+    unsealed.OPEN_FOLDER,
+    unsealed.IDS_FOLDER,
+}
 
 _BITS_AN_ID = 16
 _PROBES = np.arange(6, dtype=np.uint64)  # with 16 bits an id: .1% of new ids are looked for in the files
@@ -97,24 +107,24 @@ class _Epoch:
             rows = np.frombuffer(records, np.uint8).reshape(-1, width)
             yield from ((each, bytes(row)) for each, row in zip(ids_of(rows), rows, strict=True) if each in wanted)
 
-    def write(self, rows: Sequence[tuple[int, bytes]]) -> dict[int, int]:
-        """Add rows of (key, records), one a key, wait for the disk, and return each key's number of its row.
+    def write(self, rows: Sequence[tuple[int, bytes]]) -> None:
+        """Add rows of (key, records), whose numbers tell no order, and wait for the disk.
 
         Raises:
             sqlite3.Error: nothing was added.
         """
         try:
-            checked = [(key, records, crc32(records)) for key, records in rows]
+            checked = sorted((secrets.randbits(62), key, records, crc32(records)) for key, records in rows)
             self.database.execute("BEGIN IMMEDIATE")
-            statement, numbers = "INSERT INTO uploads(key, records, crc) VALUES (?, ?, ?)", dict[int, int]()
-            for row in checked:
-                numbers[row[0]] = self.database.execute(statement, row).lastrowid or 0
+            self.database.executemany("INSERT INTO uploads VALUES (?, ?, ?, ?)", checked)
             self.database.execute("COMMIT")
         except BaseException:
             if self.database.in_transaction:
                 self.database.execute("ROLLBACK")
             raise
-        return numbers
+        width = unsealed.ID_BYTES + self._plan.report_bytes
+        for number, _, records, _ in checked:
+            self.ids.update(dict.fromkeys(ids_of(np.frombuffer(records, np.uint8).reshape(-1, width)), number))
 
 
 class SqliteStore:
@@ -128,7 +138,7 @@ class SqliteStore:
             WireError: a damaged file.
         """
         self.folder, self.plan, self._sizes, self.conflicts = folder, plan, sizes, 0
-        self._most = max(1, min(sizes.most, _EPOCH_BYTES // (unsealed.ID_BYTES + plan.report_bytes)))
+        self._most = sizes.most_of(plan, unsealed.ID_BYTES + plan.report_bytes)
         self._guard, self._sealing = threading.Lock(), threading.Lock()
         prepare_folder(folder, plan)
         sealing.sweep(folder)
@@ -154,22 +164,15 @@ class SqliteStore:
             known = self._known_among(ids, records)
             if not known and len(set(ids)) == len(ids) and all(upload.quota is None for upload in uploads):
                 results: list[int | Refused] = [upload.count for upload in uploads]
-                rows = [(upload.key, upload.body) for upload in uploads]
+                rows = [(upload.key, upload.body, upload.apart) for upload in uploads]
             else:
                 self.conflicts += self._conflicts(ids, records, known)
                 accepted = accept(uploads, ids, known, self._used(uploads))
                 results, rows = accepted.results, _rows_stored(uploads, accepted.stored, self.plan)
-                ids = [ids[place] for place in np.flatnonzero(accepted.stored).tolist()]
             if rows:
-                numbers, place = self._write(_joined(rows)), 0
-                if len(numbers) == 1:
-                    self._open.ids.update(dict.fromkeys(ids, *numbers.values()))
+                self._write(_joined(rows, self.plan))
                 for upload, result in zip(uploads, results, strict=True):
-                    count = 0 if isinstance(result, Refused) else result
-                    self._open.by_key[upload.key] += count
-                    if len(numbers) > 1 and count:
-                        self._open.ids.update(dict.fromkeys(ids[place : place + count], numbers[upload.key]))
-                        place += count
+                    self._open.by_key[upload.key] += 0 if isinstance(result, Refused) else result
             return results
 
     def _known_among(self, ids: list[bytes], records: NDArray[np.uint8]) -> set[bytes]:
@@ -193,9 +196,9 @@ class SqliteStore:
         keys = {upload.key for upload in uploads if upload.quota is not None}
         return {key: sum(counter[key] for counter in counters) for key in keys}
 
-    def _write(self, rows: Sequence[tuple[int, bytes]]) -> dict[int, int]:
+    def _write(self, rows: Sequence[tuple[int, bytes]]) -> None:
         try:
-            return self._open.write(rows)
+            self._open.write(rows)
         except (sqlite3.OperationalError, sqlite3.IntegrityError, OSError) as error:
             raise StoreFullError(f"cannot write {self._open.path}: {error}; nothing of it was stored") from None
 
@@ -212,7 +215,7 @@ class SqliteStore:
         """End the open epoch; see the protocol."""
         with self._guard:
             if self._open.ids:
-                self._sizes.check(len(self._open.ids), few=few)
+                self._sizes.check(len(self._open.ids), self.plan, few=few)
                 self._rotate()
 
     def _rotate(self) -> None:
@@ -221,6 +224,14 @@ class SqliteStore:
         except (sqlite3.Error, OSError) as error:
             raise StoreFullError(f"cannot begin an epoch in {self.folder}: {error}") from None
         self._ended, self._open = [*self._ended, self._open], begun
+
+    def settle(self) -> None:
+        """Empty the journal, which tells in which order reports came, and the file's time; see the protocol."""
+        with self._guard, suppress(sqlite3.Error):  # as where somebody reads: the next time does it
+            self._open.database.execute("PRAGMA busy_timeout = 0")
+            self._open.database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._open.database.execute(f"PRAGMA busy_timeout = {int(1000 * unsealed.WAIT_SECONDS)}")
+            sealing.round_date(self._open.path)
 
     def must_seal(self) -> bool:
         """Tell whether epochs have ended."""
@@ -278,28 +289,31 @@ class SqliteStore:
         with self._guard, self._sealing:
             for epoch in (*self._ended, self._open):
                 epoch.database.close()
+                sealing.round_date(epoch.path)
 
 
 def _rows_stored(
     uploads: Sequence[Upload], stored: NDArray[np.bool_], plan: "PublishedPlan"
-) -> list[tuple[int, bytes]]:
-    """Return the records of each upload that are stored, after the number of its key."""
+) -> list[tuple[int, bytes, bool]]:
+    """Return of each upload the number of its key, its records that are stored, and whether they stand apart."""
     rows, end = [], 0
     for upload in uploads:
         first, end = end, end + upload.count
         if stored[first:end].any():
-            rows.append((upload.key, records_of([upload], plan)[stored[first:end]].tobytes()))
+            rows.append((upload.key, records_of([upload], plan)[stored[first:end]].tobytes(), upload.apart))
     return rows
 
 
-def _joined(rows: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-    """Return one row a key."""
-    if all(key == rows[0][0] for key, _ in rows):
-        return [(rows[0][0], rows[0][1] if len(rows) == 1 else b"".join([records for _, records in rows]))]
+def _joined(rows: Sequence[tuple[int, bytes, bool]], plan: "PublishedPlan") -> list[tuple[int, bytes]]:
+    """Return a row for each upload that stands apart, and one a key for the others, with records in random order."""
     by_key: dict[int, list[bytes]] = {}
-    for key, records in rows:
-        by_key.setdefault(key, []).append(records)
-    return [(key, b"".join(parts)) for key, parts in by_key.items()]
+    for key, records, apart in rows:
+        if not apart:
+            by_key.setdefault(key, []).append(records)
+    length = unsealed.ID_BYTES + plan.report_bytes
+    joined = {key: np.frombuffer(b"".join(parts), np.uint8).reshape(-1, length) for key, parts in by_key.items()}
+    mixed = [(key, sealing.shuffled(records).tobytes()) for key, records in joined.items()]
+    return mixed + [(key, records) for key, records, apart in rows if apart]
 
 
 def prepare_folder(folder: Path, plan: "PublishedPlan") -> None:
@@ -322,7 +336,7 @@ def prepare_folder(folder: Path, plan: "PublishedPlan") -> None:
             with atomic_output(known) as stream:
                 stream.write(plan.canonical_json.encode("ascii"))
         for name in (unsealed.OPEN_FOLDER, unsealed.IDS_FOLDER):
-            (folder / name).mkdir(mode=0o700, exist_ok=True)  # ids and order of arrival, whoever may see the reports
+            (folder / name).mkdir(mode=0o700, exist_ok=True)  # ids, whoever may see the reports
         sync_folder(folder)
         sync_folder(folder.parent)
     except OSError as error:

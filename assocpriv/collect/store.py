@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LOCK_FILE = "lock"
 NAMES_KEY_BYTES = 32
 _LEAST_FEWEST, _MOST_REPORTS = 100, 1 << 24
+_EPOCH_BYTES = 1 << 28  # that an epoch may have in memory when it is read or sealed
 
 
 # ---- the store
@@ -74,12 +75,24 @@ class EpochSizes:
                 "epoch_reports a larger number first, or few=True where nobody is to be protected"
             )
 
-    def check(self, reports: int, *, few: bool) -> None:
-        """Refuse to seal an epoch of so many reports, unless ``few`` are wanted.
+    def most_of(self, plan: "PublishedPlan", record_bytes: int) -> int:
+        """Return with how many reports of a plan an epoch ends unasked: as said, and what memory takes; a whole batch.
+
+        ``record_bytes`` are those of one in memory.
+        """
+        return max(1, min(self.most, _EPOCH_BYTES // record_bytes), plan.least_batch)
+
+    def check(self, reports: int, plan: "PublishedPlan", *, few: bool) -> None:
+        """Refuse to seal an epoch of so many reports, unless ``few`` are wanted; never less than a plan's batch.
 
         Raises:
             TooFewError: as said.
         """
+        if reports < plan.least_batch:
+            raise TooFewError(
+                f"{counted(reports, 'report')} wait to be sealed; the plan's central promise is proved for "
+                f"{plan.least_batch:,} together, so fewer are neither sealed nor mined. Wait for more"
+            )
         if reports < self.fewest and not few:
             raise TooFewError(
                 f"{counted(reports, 'report')} wait to be sealed, and {self.fewest:,} are sealed together at least: a "
@@ -139,6 +152,9 @@ class ReportStore(Protocol):
         Raises:
             StoreFullError: the disk refuses; the reports stay where they are, and the next call tries again.
         """
+
+    def settle(self) -> None:
+        """Forget what tells in which order the last reports came, as none comes now."""
 
     def must_seal(self) -> bool:
         """Tell whether epochs have ended that are not sealed."""

@@ -39,34 +39,40 @@ class Refused(Exception):  # noqa: N818  # an answer, not a failure
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One request: ``count`` records in ``body``, each a submission id and a report, its key's number and quota."""
+    """One request: ``count`` records in ``body``, each a submission id and a report, its key's number and quota.
+
+    One that stands ``apart`` is stored so that nothing tells which others came at the same time.
+    """
 
     body: bytes
     count: int
     key: int = NO_KEY
     quota: int | None = None
+    apart: bool = False
 
     def __repr__(self) -> str:
         return f"Upload({counted(self.count, 'report')})"
 
 
-def read_upload(body: bytes, plan: "PublishedPlan", key: int = NO_KEY, quota: int | None = None) -> Upload:
+def read_upload(
+    body: bytes, plan: "PublishedPlan", key: int = NO_KEY, quota: int | None = None, *, apart: bool = False
+) -> Upload:
     """Return a request's body as an upload; what its reports hold is looked at later, of many requests at a time.
 
     Raises:
-        Refused: a body that is no whole number of records, or none.
+        Refused: a body that is no whole number of records, none, or several where it stands ``apart``.
     """
     length = ID_BYTES + plan.report_bytes
     count, rest = divmod(len(body), length)
-    if rest or not count:
+    if rest or not count or (apart and count > 1):
         raise Refused(
             400,
             "malformed-body",
-            f"a body is one or more records of {length} bytes, an id of {ID_BYTES} and a report of "
-            f"{plan.report_bytes}; this one has {counted(len(body), 'byte')}",
+            f"a body is one {'record' if apart else 'or more records'} of {length} bytes, an id of {ID_BYTES} and a "
+            f"report of {plan.report_bytes}; this one has {counted(len(body), 'byte')}",
             record_bytes=length,
         )
-    return Upload(body, count, key, quota)
+    return Upload(body, count, key, quota, apart)
 
 
 def records_of(uploads: Sequence[Upload], plan: "PublishedPlan") -> NDArray[np.uint8]:

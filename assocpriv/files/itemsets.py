@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from assocpriv.files.arrow import column_chunks, is_inflated, pa, pq, to_arrow_table, to_numpy
 from assocpriv.files.atomic import LARGEST_TABLE, atomic_output, output_format, read_bounded
 from assocpriv.files.reports import ITEMSETS_KEY
-from assocpriv.plans.published import json_fields
 from assocpriv.promise.errors import EstimateError
+from assocpriv.promise.json_text import json_fields
 
 if TYPE_CHECKING:
     import pandas as pd

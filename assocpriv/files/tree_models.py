@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.files.atomic import atomic_output, read_bounded
-from assocpriv.plans.published import RepeatedFieldError, json_fields
 from assocpriv.plans.tree_model import CategoryInput, Input, Node, NumberInput, Split, TreeModel
 from assocpriv.promise.errors import EstimateError
+from assocpriv.promise.json_text import RepeatedFieldError, json_fields
 
 FORMAT, VERSION = "assocpriv-tree", 1
 _LARGEST_FILE = 64 << 20

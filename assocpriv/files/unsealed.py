@@ -1,7 +1,7 @@
 """Reports that a collector holds, not yet sealed, as anybody may read them (docs/formats/collector.md).
 
-An open epoch is a SQLite database: rows of uploads in the order in which they came, each with the number of a key and
-records of a submission id and a report. It is read as a whole into memory, so that whoever reads reports twice
+An open epoch is a SQLite database: rows of uploads under random numbers, each with the number of a key and records
+of a submission id and a report. It is read as a whole into memory, so that whoever reads reports twice
 reads the same ones, however many come meanwhile; a collector ends an epoch before that is much.
 
 Of reports that are on their way into a folder in a database the folder's file store.json tells: whoever reads it as a
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plans import read_plan
 from assocpriv.kernels.compiling import Late
-from assocpriv.plans.published import json_fields
 from assocpriv.promise.errors import FileError, WireError
+from assocpriv.promise.json_text import json_fields
 
 if TYPE_CHECKING:
     import sqlite3
@@ -45,7 +45,7 @@ SCHEMA = (
     "CREATE TABLE uploads("
     "number INTEGER PRIMARY KEY, key INTEGER NOT NULL, records BLOB NOT NULL, crc INTEGER NOT NULL)",
 )
-_WAIT_SECONDS = 10.0  # for another process that has the database
+WAIT_SECONDS = 10.0  # for another process that has the database
 _STORE_FILE = "store.json"
 _FORMAT, _VERSION = "assocpriv-store", 1
 _MARK_FIELDS = ("folder_id", "store", "unsealed")
@@ -115,7 +115,7 @@ def connect(path: Path, *, new: bool = False) -> "sqlite3.Connection":
         f"{path.absolute().as_uri()}?mode={'rwc' if new else 'rw'}",
         uri=True,
         isolation_level=None,
-        timeout=_WAIT_SECONDS,
+        timeout=WAIT_SECONDS,
         check_same_thread=False,
     )
 
@@ -190,13 +190,20 @@ def read_open_epochs(folder: Path) -> "tuple[PublishedPlan, list[OpenEpoch]]":
 def unsealed_reports(
     folder: Path, epochs: list[OpenEpoch], plan: "PublishedPlan", files: Collection[Path]
 ) -> NDArray[np.uint8]:
-    """Return reports of epochs that are in none of the folder's report files, uint8 (n, report_bytes)."""
-    kept = [
-        packed
-        for epoch in epochs
-        for key, packed in epoch.by_key.items()
-        if sealed_file(folder, epoch.token, key) not in files
-    ]
+    """Return reports of epochs that are in none of the folder's report files, uint8 (n, report_bytes).
+
+    Where people hide among each other nothing is read of a batch before it is sealed whole.
+    """
+    kept = (
+        []
+        if plan.least_batch > 1
+        else [
+            packed
+            for epoch in epochs
+            for key, packed in epoch.by_key.items()
+            if sealed_file(folder, epoch.token, key) not in files
+        ]
+    )
     return np.concatenate(kept) if kept else np.empty((0, plan.report_bytes), dtype=np.uint8)
 
 

@@ -126,6 +126,8 @@ def check_demonstration(plan: object) -> Plan:
     Raises:
         PlanError: of another kind.
     """
+    if isinstance(plan, Plan) and plan.central:
+        raise PlanError("a demonstration shows few reports; serve a plan without a central promise")
     if not isinstance(plan, Plan):
         raise PlanError("the demonstration is of baskets: serve a plan that asks for the items of a catalogue")
     return plan

@@ -529,7 +529,7 @@ class AdminPage:
 
     def crafted(self, reports: int) -> tuple[bool, int]:
         """Return whether tests for crafted reports flagged when last done, and of how many; begin them once an hour."""
-        if not reports or not knows(self._plan.kind, "server.crafted"):
+        if reports < self._plan.least_batch or not reports or not knows(self._plan.kind, "server.crafted"):
             return False, 0
         commands = (("inspect", str(self._folder), "--check-crafted", "--json"),)
         answer, _ = self._analyst.ask(Question(commands, _flagged), reports, _CRAFTED_AGE)
@@ -538,11 +538,13 @@ class AdminPage:
     async def _show(self, request: Request) -> Response:
         wishes, wrong = _wishes(request)
         counts = await asyncio.to_thread(self._status)
-        commands = self._analysis.commands(self._folder, wishes) if counts["reports"] else ()
+        hidden = self._plan.least_batch > 1  # and so nothing is shown before it is sealed
+        readable = counts["sealed"] if hidden else counts["reports"]
+        commands = self._analysis.commands(self._folder, wishes) if readable else ()
         answer, working = None, False
         if commands:
             view = partial(cast(Any, self._analysis.found), self._plan, wishes)
-            answer, working = self._analyst.ask(Question(commands, view, wishes), counts["reports"])
+            answer, working = self._analyst.ask(Question(commands, view, wishes), readable)
         standing, files = await asyncio.to_thread(self._at_once, counts, wishes)
         notice, self._notice = wrong or self._notice, ""
         shown: dict[str, Any] = {"wishes": wishes, "notice": notice, "standing": standing, "files": files}

@@ -5,6 +5,8 @@ every M from K on, either kind of operator and every default probability or repo
 with the least error says M; of those with this M and an error within 5% the one with the shortest report is taken. A
 smaller M would save more bytes, but what undoing the sampling leaves wrong is what is known least beforehand. The
 question about sizes goes with it (sizes.py). No record is seen: how large baskets are is given, or assumed and said.
+Where reports go through an anonymous channel, designs of many γ compete, each with the blanket that its γ needs
+(central.py), and the local promise is what the chosen γ keeps.
 
 The paper's choice is the least max over k of the lowest discoverable support within M sampled items, by thresholds and
 independent insertion, among designs within 2% of it the shortest report (EGS03, section 5). It asks nobody for sizes.
@@ -16,7 +18,7 @@ theirs to say.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -24,7 +26,9 @@ from typing import Any
 
 import numpy as np
 
+from assocpriv.planning.central import LOCAL_CAP, Bound, central_bounds, kept_promise
 from assocpriv.planning.designs import (
+    MOST_REPORTS,
     Design,
     Family,
     WorstSupport,
@@ -47,8 +51,10 @@ from assocpriv.planning.sizes import share_asked, with_sizes
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.names import Names
 from assocpriv.plans.question import Question
-from assocpriv.promise.breaches import Breach
+from assocpriv.promise.breaches import Breach, Epsilon, parse_number, parse_probability
 from assocpriv.promise.errors import PlanError
+from assocpriv.promise.numbers import check_range
+from assocpriv.promise.shuffling import CentralPromise
 from assocpriv.server.intervals import discoverable_supports
 
 _NEAR, _NEAR_OF_PAPER = 1.05, 1.02  # times the least error, up to which designs compete on report length
@@ -96,15 +102,17 @@ class Choice:
         return self.request.reports
 
 
-def make_plan(items: int | Iterable[str], promise: Breach, **wishes: Any) -> Plan:
+def make_plan(items: int | Iterable[str], promise: Breach | None, **wishes: Any) -> Plan:
     """Return the plan of :func:`choose_plan`."""
     return choose_plan(items, promise, **wishes).plan
 
 
 def choose_plan(
     items: int | Iterable[str],
-    promise: Breach,
+    promise: Breach | None,
     *,
+    central: "CentralPromise | Sequence[str | float | Fraction] | None" = None,
+    local_cap: "str | float | Fraction | Breach | None" = None,
     reports: int = DEFAULT_REPORTS,
     reports_per_person: int = 1,
     mean_size: float | None = None,
@@ -118,7 +126,10 @@ def choose_plan(
 
     Args:
         items: number of items (then named 0 … n−1) or their names.
-        promise: the breach that no report may cause, nor all reports of one person together.
+        promise: the breach that no report may cause, nor all reports of one person together; None with ``central``.
+        central: what a reader of whole batches may learn where reports come through an anonymous channel: (ε, δ) for
+            batches of ``reports`` at least, or a promise that says more. The plan's own promise follows.
+        local_cap: with ``central`` the most ε of all that one person sends, should the channel tell who sent it.
         reports: number of reports N that the planner counts on.
         reports_per_person: R, how many reports one person may send, 1..1000; each then tells less.
         mean_size: how many items a basket holds on average; 6 is assumed where it is not known.
@@ -132,10 +143,12 @@ def choose_plan(
         PlanError: arguments out of range, or no operator fits.
         TypeError: arguments of another type.
     """
+    batch = _central_of(central, reports)
     request = PlanRequest(
         catalogue=catalogue_of(items),
-        promise=promise,
-        reports=reports,
+        promise=_cap_of(promise, batch, local_cap),
+        central=batch,
+        reports=reports if batch is None else batch.reports,
         reports_per_person=reports_per_person,
         mean_size=mean_size,
         like=like if like is None or isinstance(like, Sizes) else Sizes.of_sample(like),
@@ -145,28 +158,63 @@ def choose_plan(
         paper=paper,
     )
     share = share_asked(request.reports)
-    design, other_means, short_costs = (
-        (_papers_design(request), {}, None) if paper else _best_design(request, request.reports * float(1 - share))
+    bounds = [Bound(request.limit)] if batch is None else central_bounds(request, share)
+    (design, bound), other_means, short_costs = (
+        ((_papers_design(request), bounds[0]), {}, None)
+        if paper
+        else _best_design(request, bounds, request.reports * float(1 - share))
     )
-    question = _question_of(design, request)
+    question = _question_of(design, request, bound.limit)
+    questions = (question,) if paper else with_sizes(question, share, bound.limit, request.reports)
+    amplification = max(each.amplification for each in questions) ** request.reports_per_person
     plan = Plan(
         catalogue=request.catalogue,
-        questions=(question,) if paper else with_sizes(question, share, request.limit, request.reports),
-        promise=promise,
+        questions=questions,
+        promise=request.promise if batch is None else kept_promise(amplification),
         names=request.names,
         reports_per_person=request.reports_per_person,
+        central=batch,
     )
+    plan.check_central()
     answers = request.reports * float(plan.share(plan.items))
     expected = expected_errors(question, request.sizes, answers, request.largest)
     return Choice(plan, request, expected, other_means, short_costs)
 
 
-def _question_of(design: Design, request: PlanRequest) -> Question:
+def _central_of(
+    central: "CentralPromise | Sequence[str | float | Fraction] | None", reports: int
+) -> CentralPromise | None:
+    if central is None or isinstance(central, CentralPromise):
+        return central
+    if isinstance(central, str) or len(central) != 2:
+        raise TypeError("central must be a pair of ε and δ, as (1, 1e-8), or a CentralPromise")
+    epsilon, delta = central
+    return CentralPromise(
+        parse_number(epsilon, "central epsilon", "a number of nats such as 1"),
+        parse_probability(delta, "central delta"),
+        check_range("reports", reports, 1, MOST_REPORTS),
+    )
+
+
+def _cap_of(
+    promise: Breach | None, central: CentralPromise | None, cap: "str | float | Fraction | Breach | None"
+) -> Breach | None:
+    """Return the promise that a plan must keep, or that of a channel may not exceed."""
+    if central is None:
+        if cap is not None:
+            raise PlanError("local_cap goes with central; the promise bounds ε of a plan without an anonymous channel")
+        return promise
+    if promise is not None:
+        raise PlanError("with central the local promise follows from the plan; give local_cap to bound it")
+    return cap if isinstance(cap, Breach) else Epsilon(LOCAL_CAP if cap is None else cap)
+
+
+def _question_of(design: Design, request: PlanRequest, limit: Fraction) -> Question:
     """Return the question about items that a design is for."""
     m, n_items = design.transaction_size, len(request.catalogue)
     return Question(
         n_items=n_items,
-        operator=design.operator(request.limit),
+        operator=design.operator(limit),
         generator=design.generator(n_items + m, m + request.largest),
         itemset_size=request.largest,
     )
@@ -175,21 +223,30 @@ def _question_of(design: Design, request: PlanRequest) -> Question:
 # ---- the search
 
 
-def _best_design(request: PlanRequest, answers: float) -> tuple[Design, dict[float, int], float]:
-    """Return the best design, what other mean sizes would have M be, and what 8 bytes cost."""
+def _best_design(
+    request: PlanRequest, bounds: Sequence[Bound], answers: float
+) -> tuple[tuple[Design, Bound], dict[float, int], float]:
+    """Return the best design within one of some bounds, what other mean sizes would have M be, what 8 bytes cost."""
     n_items = len(request.catalogue)
-    design, short = _best_for(request, request.sizes, answers)
+    (design, bound), short = _best_for(request, bounds, request.sizes, answers)
     halves = (round(factor * request.sizes.mean, 6) for factor in (0.5, 2.0))
     laws = {mean: Sizes.usual(n_items, mean) for mean in halves if 0 < mean <= min(n_items, MOST_MEAN)}
-    others = {mean: _best_for(request, sizes, answers)[0].transaction_size for mean, sizes in laws.items()}
-    return design, others, short
+    others = {mean: _best_for(request, [bound], sizes, answers)[0][0].transaction_size for mean, sizes in laws.items()}
+    return (design, bound), others, short
 
 
-def _best_for(request: PlanRequest, sizes: Sizes, answers: float) -> tuple[Design, float]:
+def _best_for(
+    request: PlanRequest, bounds: Sequence[Bound], sizes: Sizes, answers: float
+) -> tuple[tuple[Design, Bound], float]:
     """Return the best design for baskets of these sizes, and how many times its error the best of 8 bytes has."""
     n_items, frequency = len(request.catalogue), sizes.frequency(len(request.catalogue))
-    shared = n_items, request.largest, frequency, request.limit
-    designs = [design for m in request.transaction_sizes for design in _designs_of(*shared, m)]
+    found = [
+        (design, bound)
+        for bound in bounds
+        for m in request.transaction_sizes
+        for design in _designs_of(n_items, request.largest, frequency, bound, m)
+    ]
+    designs = [design for design, _ in found]
     if not designs:
         raise _no_operator()
     ms, bits = np.array([d.transaction_size for d in designs]), np.array([_report_bits(d, request) for d in designs])
@@ -197,17 +254,18 @@ def _best_for(request: PlanRequest, sizes: Sizes, answers: float) -> tuple[Desig
     near = np.flatnonzero((errors <= _NEAR * errors.min()) & (ms == ms[errors.argmin()]))
     best = min(near.tolist(), key=lambda place: (bits[place], errors[place]))
     short = errors[bits <= 8 * SHORT_BYTES].min(initial=math.inf) / errors[best]
-    return designs[best], float(max(short, 1.0))
+    return found[best], float(max(short, 1.0))
 
 
-@lru_cache(maxsize=64)
-def _designs_of(n_items: int, largest: int, frequency: float, limit: Fraction, m: int) -> list[Design]:
+@lru_cache(maxsize=256)
+def _designs_of(n_items: int, largest: int, frequency: float, bound: Bound, m: int) -> list[Design]:
     """Return the best design for M = m of either kind, by default probability or report size, for whole baskets."""
     families: list[Family] = [insertion_family(m)]
     if largest <= n_items and n_items + m <= _MOST_FIXED_ITEMS:  # itemsets exist outside a transaction
         families.append(fixed_size_family(m, n_items + m))
     objective = design_objective(largest, frequency)
-    return [design for family in families for design in family.search(limit, objective, runs(m))]
+    blanket = bound.blanket_of_items(m < n_items)
+    return [design for family in families for design in family.search(bound.limit, objective, runs(m), blanket)]
 
 
 def _papers_design(request: PlanRequest) -> Design:

@@ -221,6 +221,11 @@ def _spread(weights: list[int], missing: int) -> None:
         weights[j] += step
 
 
+def reached(limit: Fraction) -> Fraction:
+    """Return the γ that reports of a fixed size have within a limit; those with added items have a little less."""
+    return Fraction(math.ceil(limit * _LOW_WEIGHT) - 1, _LOW_WEIGHT)
+
+
 @dataclass(frozen=True, slots=True)
 class FixedSizeDesign(Design):
     """A design whose reports hold ``report_size`` of ``items`` items; ``pattern`` has ``0`` for an impossible j."""
@@ -230,7 +235,7 @@ class FixedSizeDesign(Design):
 
     def operator(self, limit: Fraction) -> FixedSizeOperator:
         """Return integer weights whose ratio is strictly below the limit."""
-        likelier, m = math.ceil(limit * _LOW_WEIGHT) - 1, self.transaction_size
+        likelier, m = int(reached(limit) * _LOW_WEIGHT), self.transaction_size
         weights = tuple(
             (likelier if high == "1" else _LOW_WEIGHT) * (0 <= self.report_size - j <= self.items - m)
             for j, high in enumerate(self.pattern)
@@ -268,16 +273,18 @@ class Family(ABC):
     def design(self, member: int, pattern: str, error: float, moments: tuple[float, ...]) -> Design:
         """Return the design of one member and pattern."""
 
-    def search(self, limit: Fraction, objective: Objective, patterns: Floats) -> list[Design]:
+    def search(self, limit: Fraction, objective: Objective, patterns: Floats, blanket: float = 0.0) -> list[Design]:
         """Return the best design of every member that has one.
 
         Args:
             limit: γ.
             objective: what is made least; m items must hold its largest itemsets.
             patterns: 0 or 1 for each j = 0..m, float64 (patterns, m + 1).
+            blanket: the least that an anonymous channel needs (promise/shuffling.py).
         """
         moments, singular = self.moments(float(limit), objective, patterns)
-        errors = np.where(singular, np.inf, objective.errors(moments))
+        left_out = singular | (self._sums(float(limit), patterns) * blanket > 1)
+        errors = np.where(left_out, np.inf, objective.errors(moments))
         # the last of equals keeps more items; the slack makes ties independent of rounding
         near = errors <= errors.min(axis=0) * (1 + 1e-12)
         rows = len(patterns) - 1 - np.argmax(near[::-1], axis=0)
@@ -292,10 +299,15 @@ class Family(ABC):
             if np.isfinite(errors[row, member])
         ]
 
+    def _sums(self, gamma: float, patterns: Floats) -> Floats:
+        """Return the weights 1 + (γ − 1) h[j] summed over pure noise, (patterns, members): 1 over the blankets."""
+        result: Floats = self.chances.sum(axis=1) + (gamma - 1) * (patterns @ self.chances.T)
+        return result
+
     def moments(self, gamma: float, objective: Objective, patterns: Floats) -> tuple[list[Floats], NDArray[np.bool_]]:
         """Return the moments wanted, (patterns, members), and for which of these P is singular for some size."""
         chances, orders = self.chances, range(objective.largest + 1)
-        total = chances.sum(axis=1) + (gamma - 1) * (patterns @ chances.T)
+        total = self._sums(gamma, patterns)
         kept = [_shown(self.m, np.arange(self.m + 1.0), given) for given in orders]
         added = [self.added(given) for given in orders]
 

@@ -19,7 +19,6 @@ from assocpriv.planning.baskets import Choice, choose_plan, whole_levels
 from assocpriv.planning.designs import MOST_REPORTS
 from assocpriv.planning.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.planning.request import catalogue_of
-from assocpriv.planning.shuffling import Central, blanket_of, central_guarantee
 from assocpriv.planning.sizes import Forged, forged_sizes
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import itemsets_of
@@ -29,12 +28,12 @@ from assocpriv.promise import breaches
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.information import information_limit
 from assocpriv.promise.numbers import check_range, check_whole
+from assocpriv.promise.shuffling import Central, central_guarantee
 from assocpriv.server.crafted import Liars, liars_among, most_targets
 from assocpriv.server.intervals import DiscoverableSupports, discoverable_supports, level_discoverable_support
 from assocpriv.server.supports import Respondents
 
 DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
-DEFAULT_DELTA = 1e-9
 _LONGEST = 1 << 16  # bits of a composed γ that is kept exact
 PlanUse = PublishedPlan | tuple[PublishedPlan, int]
 
@@ -88,7 +87,8 @@ class Privacy:
     Attributes:
         information: of one report, all transactions of M items being equally likely.
         mutual_limit: what one report tells at most on average, in bits, under any prior.
-        central: what holds for shuffled reports of so many ``people``, R of each; no part of the promise.
+        central: of a plan that has a central promise what is proved of it: the least ε for its δ, R reports a person.
+        liars: of such a plan how far crafted reports among one batch move supports, by itemset size.
     """
 
     plan: "Plan"
@@ -96,8 +96,8 @@ class Privacy:
     together: Together
     information: PlanInformation
     mutual_limit: float
-    people: int | None
-    central: "Central | None"
+    central: Central | None
+    liars: dict[int, Liars | None]
 
 
 def describe_privacy(
@@ -105,8 +105,6 @@ def describe_privacy(
     priors: Iterable["str | float | Fraction"] = (),
     *,
     reports_per_person: int | None = None,
-    shuffled: int | None = None,
-    delta: float | str = DEFAULT_DELTA,
 ) -> Privacy:
     """Return what a plan proves about privacy.
 
@@ -114,14 +112,13 @@ def describe_privacy(
         plan: the plan.
         priors: probabilities of a property before a report, for the table; by default usual ones and the promise's.
         reports_per_person: R, reports of one person to look at together; by default as many as the plan allows.
-        shuffled: number of people whose reports pass a channel that hides who sent which.
-        delta: δ of the guarantee for shuffled reports.
 
     Raises:
         PlanError: a number out of range.
-        EstimateError: a number of people or δ that the guarantee is not made for.
+        PrivacyLimitError: a central promise that does not follow from the plan.
     """
-    asked, people = _table_priors(priors, [plan]), None if shuffled is None else check_whole("shuffled", shuffled)
+    plan.check_central()
+    asked = _table_priors(priors, [plan])
     count = plan.reports_per_person if reports_per_person is None else reports_per_person
     count = check_range("reports per person", count, 1, MOST_REPORTS_PER_PERSON)
     one, several = (
@@ -134,8 +131,8 @@ def describe_privacy(
         together=several,
         information=plan_information(plan),
         mutual_limit=min(_mutual_limit(plan), one.information_limit),
-        people=people,
-        central=None if people is None else _shuffled(plan, count, people, float(breaches.parse_share(delta, "delta"))),
+        central=_proved(plan),
+        liars=liars_among(plan, plan.central.reports) if plan.central else {},
     )
 
 
@@ -169,12 +166,15 @@ def _shorter(amplification: Fraction) -> Fraction:
     return breaches.round_up(amplification, breaches.LARGEST_DENOMINATOR) if is_long else amplification
 
 
-def _shuffled(plan: "Plan", count: int, people: int, delta: float) -> Central:
-    """Return what shuffled reports guarantee: R reports of each person are R shuffles, whose ε and δ add up."""
-    share = delta if count == 1 else math.nextafter(delta / count, 0)
-    each = central_guarantee(plan.amplification, people, share, blanket=blanket_of(plan))
-    total = each.epsilon if count == 1 else math.nextafter(count * each.epsilon, math.inf)
-    return replace(each, epsilon=total, delta=delta)
+def _proved(plan: "Plan") -> Central | None:
+    """Return the least ε that is proved for a batch at the promise's δ, of all R reports of a person."""
+    if plan.central is None:
+        return None
+    _, delta = plan.central.of_each(plan.reports_per_person)
+    each = central_guarantee(plan.amplification, plan.central.people, delta, blanket=plan.blanket)
+    # a larger ε than the proved one only by what floats were rounded, and the promised one is proved by itself
+    total = min(each.epsilon * plan.reports_per_person * (1 + 1e-15), float(plan.central.epsilon))
+    return replace(each, epsilon=total, delta=float(plan.central.delta))
 
 
 # ---- several plans
@@ -276,6 +276,7 @@ def foresee(plan: "Plan", reports: int, *, forged: bool = True) -> Prospects:
     Raises:
         PlanError: fewer reports than one.
     """
+    plan.check_central()
     reports = check_whole("reports", reports)
     if reports < 1:
         raise PlanError(f"reports must be at least 1, got {reports}")
@@ -469,8 +470,7 @@ def privacy(
         plans: a plan; or a list of plans, each alone (as many reports as it allows a person) or with a number of
             reports: ``[survey, (weekly, 52)]`` is one survey and a year of weekly reports.
         priors: probabilities of a property beforehand, for the table; by default usual ones and the promises'.
-        options: of one plan of baskets ``reports_per_person``, ``shuffled`` and ``delta``, as :func:`describe_privacy`
-            has them.
+        options: of one plan of baskets ``reports_per_person``, as :func:`describe_privacy` has it.
 
     Returns:
         Of one plan of baskets its ``one`` report, several ``together``, and information in bits; of others all

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from assocpriv.plans.published import MOST_REPORTS_PER_PERSON
 from assocpriv.promise.breaches import Breach, share_limit
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import as_whole, check_range
+from assocpriv.promise.shuffling import CentralPromise
 
 DEFAULT_REPORTS = 1_000_000
 _ITEMSET_SIZE = 3  # by default
@@ -26,7 +28,8 @@ class PlanRequest:
     """A plan that is wished for; the fields, checked, are those of :func:`assocpriv.plan`."""
 
     catalogue: Catalogue
-    promise: Breach
+    promise: Any  # a Breach; with central the most that the plan's own may allow
+    central: CentralPromise | None = None
     reports: int = DEFAULT_REPORTS
     reports_per_person: int = 1
     mean_size: float | None = None
@@ -53,6 +56,8 @@ class PlanRequest:
             set_to(self, "transaction_size", size)
         elif self.paper:
             raise PlanError("the paper's choice needs a transaction size: give transaction_size")
+        if self.paper and self.central is not None:
+            raise PlanError("the paper's choice knows of no anonymous channel; leave paper or central out")
         if self.mean_size is not None and self.like is not None:
             raise PlanError("a sample has a mean size of its own; give mean_size or like, not both")
         most_items = self.transaction_size or min(len(self.catalogue), MAX_TRANSACTION_SIZE)

@@ -12,11 +12,12 @@ With N Var of a pair under either plan, at the usual support in whole baskets, o
 (F as in expected.py, the second law of sizes being the first thinned to the share of all items bought that fall on the
 K). Else as much is told by asking the remaining people what the first were asked.
 
-The promise is the first plan's. Of whoever answers both plans more is told: γ multiplies.
+The promise is the first plan's; of two promises the central one is, for as many reports as the second collection has,
+and the local one is no weaker. Of whoever answers both plans more is told: γ multiplies.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -86,8 +87,12 @@ def _compared(
     thinned = sizes.thinned(share)
     size = min(first.items.itemset_size, len(items))
     asked = [str(item) for item in items] if isinstance(items, range) else items
+    promise: dict[str, Any] = {"promise": first.promise}
+    if first.central:
+        central = replace(first.central, reports=reports)
+        promise = {"promise": None, "central": central, "local_cap": first.promise}
     second = choose_plan(
-        asked, first.promise, reports=reports, reports_per_person=first.reports_per_person, like=thinned,
+        asked, **promise, reports=reports, reports_per_person=first.reports_per_person, like=thinned,
         itemset_size=size, **wishes,
     ).plan  # fmt: skip
     k = min(2, size)

@@ -33,6 +33,7 @@ from assocpriv.plans.sizes_view import SizesView
 from assocpriv.plans.view import ItemsView
 from assocpriv.promise.breaches import Breach, read_fraction
 from assocpriv.promise.errors import PlanError, PrivacyLimitError, WireError, counted
+from assocpriv.promise.shuffling import CentralPromise
 
 MOST_QUESTIONS = 16
 NUMBER_BYTES = 1  # of a report, which say its question, where there are several
@@ -54,6 +55,8 @@ class Plan(PublishedPlan):
         promise: the breach that may not occur.
         names: how clients make a transaction of a basket.
         reports_per_person: R, 1..1000.
+        central: what readers of whole batches may learn, where an anonymous channel hides who sent which report; None
+            where reports come directly. That it follows from the operators :meth:`check_central` tells.
 
     Raises:
         PlanError: fields that contradict each other.
@@ -70,10 +73,12 @@ class Plan(PublishedPlan):
     promise: Breach
     names: Names = field(default_factory=Names)
     reports_per_person: int = 1
+    central: CentralPromise | None = None
 
     kind: ClassVar[str] = "baskets"
     kinds: ClassVar = (kind,)
     field_names: ClassVar = frozenset(("catalogue", "questions", "promise", "names"))
+    optional_names: ClassVar = frozenset(("central",))
 
     def __post_init__(self) -> None:
         check_integer(self.reports_per_person, "reports_per_person", 1, MOST_REPORTS_PER_PERSON)
@@ -163,6 +168,14 @@ class Plan(PublishedPlan):
         """γ^R of all that one person sends, exactly."""
         return self.amplification**self.reports_per_person
 
+    @property
+    def blanket(self) -> Fraction:
+        """A λ that Σ_y min_x P[x → y] is never below, y being reports of the plan: the mean over its questions.
+
+        Which question is answered is drawn whatever the basket, so that min_x P[x → (q, y)] = φ_q min_x P_q[x → y].
+        """
+        return sum((self.share(each) * each.operator.blanket for each in self.questions), Fraction(0))
+
     # ---- reports
 
     @property
@@ -238,7 +251,7 @@ class Plan(PublishedPlan):
             "questions": [question.to_json(self.total_weight) for question in self.questions],
             "promise": self._promise_to_json(),
             "names": self.names.to_json(),
-        }
+        } | ({"central": self.central.to_json()} if self.central else {})
 
     def __repr__(self) -> str:
         several = f" of {self.reports_per_person} reports together" if self.reports_per_person > 1 else ""
@@ -262,6 +275,7 @@ class Plan(PublishedPlan):
             promise=Breach(*(read_fraction(promise[name], name) for name in ("prior", "posterior"))),
             names=Names.from_json(fields["names"]),
             reports_per_person=fields["reports_per_person"],
+            central=CentralPromise.from_json(fields["central"]) if "central" in fields else None,
         )
         if any(total != plan.total_weight for _, total in read):
             raise PlanError(f"the shares of a plan's questions must add up to all: {plan.total_weight} of as many")

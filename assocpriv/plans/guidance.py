@@ -36,8 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.guided import SERIAL_BYTES, TUPLE_BITS, BitMix, GuidedPlan, TupleMix
-from assocpriv.plans.published import json_fields
 from assocpriv.promise.errors import GuidanceError
+from assocpriv.promise.json_text import json_fields
 
 FORMAT, VERSION = "assocpriv-guidance", 1
 UNIT = 1 << 20  # an entry of 1

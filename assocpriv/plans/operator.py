@@ -61,6 +61,21 @@ class _KeepsSubsets(ABC):
         return max(self.likelihoods) / min(self.likelihoods)
 
     @property
+    @abstractmethod
+    def normalized_likelihoods(self) -> tuple[Fraction, ...]:
+        """w_j over that of pure noise, j = 0..size; 0 where j cannot occur."""
+
+    @property
+    def blanket(self) -> Fraction:
+        """A λ that Σ_y min_x p[x → y] is never below, for every catalogue and generator; exact for long catalogues.
+
+        A report's likelihood over that of pure noise is w_j, j the number of the transaction's items it shows, so noise
+        times the least w_j is below every row. Padding and sampling mix rows and keep that. For reports of a fixed
+        size, and for reports with room for every j, it is the blanket itself (promise/shuffling.py).
+        """
+        return min(w for w in self.normalized_likelihoods if w)
+
+    @property
     def pattern(self) -> str:
         """Which kept sizes j are the likelier ones: ``1`` where w_j is nearer the largest w."""
         middle = max(self.likelihoods) * min(self.likelihoods)

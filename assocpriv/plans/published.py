@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from assocpriv.plans.kind import shown_by
 from assocpriv.promise.breaches import NO_AMPLIFICATION, Breach, format_fraction, read_fraction
 from assocpriv.promise.errors import NotAPlanError, PlanError, PrivacyLimitError, WireError, counted
+from assocpriv.promise.json_text import RepeatedFieldError, json_fields
+from assocpriv.promise.shuffling import CentralPromise
 
 FORMAT = "assocpriv-plan"
 VERSION = 1
@@ -33,11 +35,13 @@ _MOST_MARKS = (1 << 22) + (1 << 10)  # as a million items have with a pair of na
 class PublishedPlan(ABC):
     """What a collection publishes, whatever kind of data it is of.
 
-    ``kinds`` are those that a class reads, ``field_names`` the fields of its text beside the envelope's.
+    ``kinds`` are those that a class reads, ``field_names`` the fields of its text beside the envelope's,
+    ``optional_names`` those that it may have as well.
     """
 
     kinds: ClassVar[tuple[str, ...]]
     field_names: ClassVar[frozenset[str]]
+    optional_names: ClassVar[frozenset[str]] = frozenset()
 
     _repr_html_ = shown_by("assocpriv.show.promises:promised")
 
@@ -48,11 +52,51 @@ class PublishedPlan(ABC):
 
     reports_per_person: int
     promise: Breach | None  # what γ of all reports of a person keeps; None where no γ is stated
+    central: CentralPromise | None = None  # what readers of batches may learn that an anonymous channel hides
 
     @property
     @abstractmethod
     def amplification(self) -> Fraction | None:
         """γ of one report, exactly; None where the kind states none, as additive noise that promises an average."""
+
+    @property
+    def blanket(self) -> Fraction:
+        """A λ that Σ_y min_x P[x → y] is never below (promise/shuffling.py)."""
+        return Fraction(0)
+
+    @property
+    def least_batch(self) -> int:
+        """The least reports that are sealed or read together: those that the central promise is proved for, or 0."""
+        return self.central.reports if self.central else 0
+
+    def check_central(self) -> None:
+        """Refuse a central promise that does not follow from γ and the blanket.
+
+        Raises:
+            PrivacyLimitError: as said.
+        """
+        if not self._is_central_proved:
+            raise PrivacyLimitError(
+                "the plan's central promise does not follow from its amplification and blanket; do not use this plan"
+            )
+
+    @cached_property
+    def _is_central_proved(self) -> bool:
+        gamma, times = self.amplification, self.reports_per_person
+        return self.central is None or (gamma is not None and self.central.holds(gamma, self.blanket, times))
+
+    def check_batch(self, reports: int, done: str) -> None:
+        """Refuse to do something, ``done`` in the past, with fewer reports than the central promise is proved for.
+
+        Raises:
+            PrivacyLimitError: as said, or as :meth:`check_central`.
+        """
+        self.check_central()
+        if reports < self.least_batch:
+            raise PrivacyLimitError(
+                f"{counted(reports, 'report')} of this plan cannot be {done}: its central promise is proved for "
+                f"{self.least_batch:,} or more together, and fewer would hide nobody; wait for more"
+            )
 
     @property
     def asks(self) -> Sequence[tuple[Fraction, str]]:
@@ -98,12 +142,12 @@ class PublishedPlan(ABC):
 
     @abstractmethod
     def to_fields(self) -> dict[str, Any]:
-        """Return the fields of ``field_names`` as JSON content."""
+        """Return the fields of ``field_names``, and of ``optional_names`` where there are such, as JSON content."""
 
     @classmethod
     @abstractmethod
     def from_fields(cls, fields: dict[str, Any]) -> Self:
-        """Read a plan's fields, the envelope's among them: no other and none missing."""
+        """Read a plan's fields, the envelope's among them: no other, and none missing but optional ones."""
 
     def _check_promise(self) -> None:
         """Refuse a plan whose reports of one person together break its promise."""
@@ -176,7 +220,8 @@ class PublishedPlan(ABC):
         fields = check_envelope(content)
         if fields["kind"] not in cls.kinds:
             raise PlanError(UNKNOWN)
-        plan = cls.from_fields(check_fields(fields, "the top level", _ENVELOPE | cls.field_names))
+        names = _ENVELOPE | cls.field_names | cls.optional_names & set(fields)
+        plan = cls.from_fields(check_fields(fields, "the top level", names))
         if plan.kind != fields["kind"]:
             raise PlanError("the plan's kind is not that of its operators")
         return plan
@@ -209,34 +254,6 @@ def parse_text(text: str) -> object:
         raise PlanError("a field of the plan is given twice; two readers might take different ones") from None
     except ValueError:
         raise NotAPlanError("not a plan: the text is not valid JSON") from None
-
-
-class RepeatedFieldError(ValueError):
-    """JSON in which a field is given twice: two readers might take different ones."""
-
-
-def json_fields(text: str | bytes) -> Any:
-    """Return the content of JSON text in which no field is given twice, and no number is NaN or infinite.
-
-    Raises:
-        RepeatedFieldError: one is given twice.
-        ValueError: it is no JSON, or is nested too deeply.
-    """
-    try:
-        return json.loads(text, object_pairs_hook=_without_doubles, parse_constant=_no_constant)
-    except RecursionError:
-        raise ValueError from None
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise RepeatedFieldError
-    return fields
-
-
-def _no_constant(_name: str) -> float:
-    raise ValueError
 
 
 def check_envelope(content: object) -> dict[str, Any]:

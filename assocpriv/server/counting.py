@@ -439,6 +439,9 @@ class LocalBackend:
     memory_bytes: int | None = None
     progress: Progress | None = None
 
+    def __post_init__(self) -> None:
+        self.plan.check_batch(len(self.reports), "read")
+
     @classmethod
     def of(
         cls, reports: "Reports", memory_bytes: int | None = None, progress: Progress | None = None

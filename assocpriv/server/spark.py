@@ -103,6 +103,7 @@ class SparkBackend:
     def __init__(self, reports: SparkReports, memory_bytes: int | None = None) -> None:
         self._reports, self._memory_bytes = reports, memory_bytes
         self.plan: Plan = reports.plan.as_a(Plan)
+        self.plan.check_batch(len(reports), "read")
 
     @property
     def most_candidates(self) -> int:

@@ -8,6 +8,7 @@ folder holds. It loads no room of the server.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,8 +149,14 @@ def device(report: "DeviceReport", output: Path) -> Record:
 
 def sent(done: "SentReport", url: str) -> Record:
     """Return what became of a report that was to be sent."""
-    about = fields(done, "state plan_id report_bytes") | {"unbounded": done.unbounded or None}
+    about = fields(done, "state plan_id report_bytes moment") | {"unbounded": done.unbounded or None}
+    if done.moment is not None:
+        return _report(done, about, "to be sent by --unsent from {place} on", _shown_moment(done.moment))
     return _report(done, about, "sent to {place}" if done.state == "sent" else "which {place} has already", url)
+
+
+def _shown_moment(moment: int) -> str:
+    return datetime.fromtimestamp(moment).astimezone().isoformat(" ")
 
 
 def _report(done: "DeviceReport | SentReport", about: dict[str, Any], said: str, place: Any) -> Record:
@@ -168,7 +175,11 @@ def _report(done: "DeviceReport | SentReport", about: dict[str, Any], said: str,
 def waiting(done: "SentWaiting", url: str) -> Record:
     """Return what became of the reports that waited."""
     others = ["{other_plans:#report} of other plans, which are not collected there: kept"] * (done.other_plans > 0)
-    return Record(fields(done), [Say("{sent:#report} sent to {url}", {"url": url}), *others])
+    parts: list[Part] = [Say("{sent:#report} sent to {url}", {"url": url}), *others]
+    if done.later:
+        parts.append(Say("{count:#report} to be sent by --unsent, the first from {first} on", {
+            "count": len(done.later), "first": _shown_moment(done.later[0])}))  # fmt: skip
+    return Record(fields(done), parts)
 
 
 # ---- what a device told
@@ -300,7 +311,7 @@ def keys(found: "list[SourceKey]") -> Record:
         Column("name", "{name:name}", "name"),
     ]  # fmt: skip
     table = Table(columns, [row | {"state": "revoked" * row["revoked"]} for row in rows])
-    none = "there are no keys: anybody may send reports, unless the collector is started with --keys"
+    none = "there are no keys: anybody may send reports; collector keys DATA --add NAME makes one"
     return Record({"keys": rows}, [table if rows else none])
 
 

@@ -46,19 +46,24 @@ _USELESS = 99**2  # γ with which a belief of 1% may become 99%
 
 def promise_content(plan: "PublishedPlan") -> dict[str, Any]:
     """Return what a plan of any kind promises, as JSON content; figures are exact, or err against us."""
+    plan.check_central()
     promise, gamma, together = plan.promise, plan.amplification, plan.composed_amplification
     if together is not None and plan.reports_per_person > 1:
         together = round_up(together, LARGEST_DENOMINATOR)  # the exact one of many reports has a million digits
     highest = promise and together and highest_posterior(promise.prior, together)
-    return fields(plan, "plan_id promise amplification reports_per_person report_bytes uncovered") | {
-        "plan_kind": plan.kind,
-        "highest_posterior": plain(highest),
-        "amplification_limit": promise and plain(promise.amplification_limit),
-        "epsilon": gamma and epsilon(gamma),
-        "composed_amplification": plain(together),
-        "composed_epsilon": together and epsilon(together),
-        "unbounded": plan.unbounded if gamma is None else None,
-    }
+    return (
+        fields(plan, "plan_id promise amplification reports_per_person report_bytes uncovered")
+        | {
+            "plan_kind": plan.kind,
+            "highest_posterior": plain(highest),
+            "amplification_limit": promise and plain(promise.amplification_limit),
+            "epsilon": gamma and epsilon(gamma),
+            "composed_amplification": plain(together),
+            "composed_epsilon": together and epsilon(together),
+            "unbounded": plan.unbounded if gamma is None else None,
+        }
+        | ({"central": plan.central.to_json()} if plan.central else {})
+    )
 
 
 def promise_facts(content: Mapping[str, Any]) -> Facts:
@@ -78,7 +83,23 @@ def promise_facts(content: Mapping[str, Any]) -> Facts:
     if Fraction(content["amplification"]) == 1:
         lines.append("γ is 1: such reports tell nothing, for each is as likely whatever the data")
     left = [("outside γ", ["{uncovered}: nothing bounds what a report tells of this"])] if outside else []
+    if content.get("central"):
+        return Facts([("promise", [*_central(content), "alone, or where they do:", *lines]), *left])
     return Facts([("promise", lines), *left])
+
+
+def _central(content: Mapping[str, Any]) -> list[str]:
+    """Say the central promise, and on what it rests; nothing of a plan that has none."""
+    if not content.get("central"):
+        return []
+    return [
+        "Whoever reads the sealed reports: ({central[epsilon]:up}, {central[delta]:up}), whatever else is known, as "
+        "long as relay and collector do not work together. If they do: {promise[prior]:from} → "
+        "{promise[posterior]:to}.",
+        "That is differential privacy of all that one person sends, proved for {central[reports]:#report} or more "
+        "together, {central[helping]:to} of them of people who help the reader. Fewer are not sealed, "
+        "mined or shown.",
+    ]
 
 
 _FIGURES = "γ ≤ {amplification:up}, ε ≤ {epsilon:up}"
@@ -105,13 +126,14 @@ def promise_sentences(plan: "PublishedPlan") -> list[Part]:
 def _sentences(plan: "PublishedPlan") -> list[Part]:
     if plan.amplification is None:
         return ["No γ is stated: {unbounded}."]
+    central: list[Part] = list(_central({"central": plan.central}))
     seen = "everything that you send" if plan.reports_per_person > 1 else "your report"
     covered = " that the promise covers" * bool(plan.uncovered)
     believed = (
         f"Somebody who is {{promise[prior]:from}} sure of something about you{covered}, and then sees {seen}, stays "
         "less than {promise[posterior]:to} sure, whatever it is and whatever else is known."
     )
-    return [*([believed] if plan.promise else []), f"In figures, for each report: {_FIGURES}."]
+    return [*central, *([believed] if plan.promise else []), f"In figures, for each report: {_FIGURES}."]
 
 
 def privacy_sections(plan: "PublishedPlan | None", plan_id: str, what: str = "basket") -> list[Part]:
@@ -152,6 +174,13 @@ def to_sign(plan: "PublishedPlan") -> Record:
     together = "; the promise is for all of them together" * (bounded and several)
     more = "also of another plan, tells more" + ": γ multiplies" * bounded
     against = "The promise holds without one, against the server itself. It" if bounded else "What is said here"
+    hidden = f"No shuffler hides who sent which report. {against}"
+    if plan.central:
+        hidden = (
+            "Relay and collector must not be the same company, nor give each other what they see. Whoever sees when a "
+            "device sends and when a report arrives may link the two. Who answers from two devices counts as two, "
+            "and is promised this for each. The one for relay and collector together"
+        )
     lines = [Column(title, "_" * 24, "text") for title in ("Name and role", "Date", "Signature")]
     parts = [
         Section("The promise", [*_sentences(plan), *_chances(plan, content)], "promise"),
@@ -168,11 +197,11 @@ def to_sign(plan: "PublishedPlan") -> Record:
         ], "reports"),
         Section("What lies outside", [
             *(["Nothing bounds what a report tells of this: {uncovered}."] if plan.uncovered else []),
-            "The network and the server see that a person takes part, when, and from which address. Keep no log of it.",
+            f"The network and the {'relay' if plan.central else 'server'} see that a person takes part, when, and from "
+            "which address. Keep no log of it.",
             "What all reports show together may tell something of everybody, also of those who sent none. They are "
             "collected for that.",
-            f"No shuffler hides who sent which report. {against} needs the published client, on a device that keeps "
-            "its data to itself.",
+            f"{hidden} needs the published client, on a device that keeps its data to itself.",
         ], "outside"),
         Section("Signed", [
             "I hold this to be good enough for the data of the collection _________________________, whose plan is "
@@ -273,13 +302,13 @@ def _costs(content: Mapping[str, Any]) -> Table:
 
 def privacy(privacy: Privacy) -> Record:
     """Return what a plan of baskets proves."""
-    plan, several, likely, central = privacy.plan, privacy.together.reports > 1, privacy.information, privacy.central
+    plan, several, likely, proved = privacy.plan, privacy.together.reports > 1, privacy.information, privacy.central
     content = promise_content(plan) | {
         "one_report": _together(privacy.one),
         "together": _together(privacy.together),
         "information": {"unit": "bits", "mutual_limit": privacy.mutual_limit, "equally_likely": plain(likely)},
-        "shuffled": central
-        and {"people": privacy.people, **fields(central, "epsilon delta method"), "part_of_the_promise": False},
+        "proved": proved and fields(proved, "epsilon delta reports method") | {"blanket": float(plan.blanket)},
+        "influence": plain(privacy.liars),
     }
     shown = {"one report": privacy.one}
     if several:
@@ -306,16 +335,17 @@ def privacy(privacy: Privacy) -> Record:
             ("information", _information(content, several=several)),
         ]),
     ]  # fmt: skip
-    if central is not None:
-        each = ", {together[reports]:#report} of each," * several
-        parts += [
-            "Not part of the promise, and only if a channel that you trust hides who sent which report:",
-            Facts([("shuffled", [
-                f"reports of {{shuffled[people]:#}} people{each} are ({{shuffled[epsilon]:up}}, {{shuffled[delta]}})-"
-                "differentially private for each person (method: {shuffled[method]}); if the channel leaks, the "
-                "promise above is all there is",
-            ])]),
-        ]  # fmt: skip
+    if proved is not None:
+        known = [k for k, liars in privacy.liars.items() if liars]
+        moved = ", ".join(f"{itemsets_of(k)} by {{influence[{k}][one_report]:points}}" for k in known)
+        parts.append(Facts([
+            ("sealed", [
+                "ε ≤ {proved[epsilon]:up} at δ = {central[delta]:up} is proved for {proved[reports]:#report}, by γ and "
+                "a blanket of {proved[blanket]:.3g} (method: {proved[method]})",
+                *["of all {reports_per_person:#report} of a person together"] * (plan.reports_per_person > 1),
+            ]),
+            ("liars", [f"one crafted report among {{central[reports]:#report}} moves the support of {moved} at most"]),
+        ]))  # fmt: skip
     return Record(content, parts, "What the plan proves")
 
 

@@ -141,6 +141,7 @@ def simulate(
     """Randomize a plan's transactions, mine the reports and compare with the truth, as :func:`assocpriv.simulate`."""
     request = MiningRequest(min_support, max_itemset=max_itemset)
     largest = request.largest(plan)
+    plan.check_batch(len(baskets), "simulated")
     clock, asked = [perf_counter()], plan.questions.index(plan.items)
     stage = partial(progress, "randomizing") if progress else None
     chunks = list(randomize_chunks(baskets, plan, entropy=source_of(seed), progress=stage))

@@ -19,6 +19,7 @@ from assocpriv import plan
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.itemsets import LightFrame
 from assocpriv.files.reports import Reports
+from assocpriv.plans.baskets import Plan
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.itemsets import mining_facts
 from assocpriv.server.mining import MiningRequest, mine
@@ -47,8 +48,9 @@ def run(half: str = "held-out", seeds: int = 3, people: Sequence[int] = PEOPLE) 
                 baskets = load(sized(name, count))
             except MissingDataError:
                 continue
+            made = plan(baskets.n_items, promise_of(EPSILON), reports=count, itemset_size=min(3, baskets.n_items))
             for seed in range(seeds):
-                row, seen = _judged(baskets, seed)
+                row, seen = judged(baskets, made, seed)
                 runs.append({"set": name, "people": count} | row)
                 for what, pairs in seen.items():
                     chances[what].append(pairs)
@@ -56,9 +58,8 @@ def run(half: str = "held-out", seeds: int = 3, people: Sequence[int] = PEOPLE) 
             "calibration": {what: _calibration(np.concatenate(seen)) for what, seen in chances.items()}}  # fmt: skip
 
 
-def _judged(baskets: Transactions, seed: int) -> tuple[Row, dict[str, NDArray[np.float64]]]:
+def judged(baskets: Transactions, made: Plan, seed: int) -> tuple[Row, dict[str, NDArray[np.float64]]]:
     """Return what one collection is worth, and with which probability what was true, (n, 2)."""
-    made = plan(baskets.n_items, promise_of(EPSILON), reports=len(baskets), itemset_size=min(3, baskets.n_items))
     packed = [chunk.packed for chunk in randomize_chunks(baskets_of(baskets), made, entropy=SeededEntropy(seed))]
     found = mine(LocalBackend.of(Reports(made, np.concatenate(packed))), MiningRequest())
     least, rules = mining_facts(found).min_support, derive_rules(found, LEAST_CONFIDENCE)
@@ -73,11 +74,10 @@ def _judged(baskets: Transactions, seed: int) -> tuple[Row, dict[str, NDArray[np
         "rules_false": int((~holds)[rules["listed"]].sum()),
     }
     known = true_itemsets(baskets, _KNOWN)
-    best = [each for each in known if len(each) == 2][:TRUE_PAIRS]
     pairs = np.flatnonzero(found["length"] == 2)
     own = {named[place] for place in pairs[np.argsort(-found["support"][pairs], kind="stable")][:TRUE_PAIRS]}
     told = {side for side, is_listed in zip(sides, rules["listed"], strict=True) if is_listed}
-    row |= {"pairs": len({*best} & own), "rules": len(told & _true_rules(known))}
+    row |= {"pairs": len({*best_pairs(known)} & own), "rules": len(told & true_rules(known))}
     seen = np.column_stack([found["probability"], supports >= least]), np.column_stack([rules["probability"], holds])
     return row, dict(zip(("itemsets", "rules"), seen, strict=True))
 
@@ -86,7 +86,12 @@ def _ids(names: Any) -> Itemset:
     return tuple(sorted(int(name) for name in names))
 
 
-def _true_rules(known: dict[Itemset, float]) -> set[tuple[Itemset, Itemset]]:
+def best_pairs(known: dict[Itemset, float]) -> list[Itemset]:
+    """Return the true pairs of the largest supports."""
+    return [each for each in known if len(each) == 2][:TRUE_PAIRS]
+
+
+def true_rules(known: dict[Itemset, float]) -> set[tuple[Itemset, Itemset]]:
     """Return the true rules of the largest supports."""
     rules = [
         (support, left, _ids({*whole} - {*left}))

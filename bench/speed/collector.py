@@ -151,7 +151,7 @@ def _beside(folder: Path, plan: Any, batch: int, connections: int, seconds: floa
 
 
 def _ours(folder: Path, name: str) -> list[str]:
-    return ["assocpriv", "serve", str(folder / "plan.json"), "--data", str(folder / name), "--port", "0"]
+    return ["assocpriv", "serve", str(folder / "plan.json"), "--data", str(folder / name), "--listen", "0"]
 
 
 def _grow(folder: Path, plan: Any, reports: int) -> list[dict[str, Any]]:

@@ -22,10 +22,15 @@ export default [
     },
   },
   {
+    files: ["src/device/connection.js"], // which asks the time for the moment of sending: it stays on the device
+    languageOptions: { globals: globalsOf("Date") },
+    rules: { "no-restricted-globals": ["error", "performance", "console", "alert"] },
+  },
+  {
     files: ["pipe.js", "test/**/*.js", "tools/**/*.js", "bench/**/*.js", "eslint.config.js", "examples/**/*.js"],
     languageOptions: {
       globals: globalsOf(
-        "process console Buffer URL fetch performance setTimeout clearTimeout document globalThis location Worker MessageChannel navigator " +
+        "process console Buffer URL fetch Request Response performance setTimeout clearTimeout document globalThis location Worker MessageChannel navigator " +
           "indexedDB IDBKeyRange IDBDatabase IDBObjectStore DOMException",
       ),
     },

@@ -24,10 +24,11 @@ import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.files.plans import write_plan
 from assocpriv.planning.discovery import _power_up, describe_privacy
-from assocpriv.planning.shuffling import blanket_mass, central_guarantee
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import epsilon, highest_posterior, largest_rise, lowest_posterior, parse_probability
-from assocpriv.show.figures import written
+from assocpriv.promise.shuffling import CentralPromise, central_guarantee
+from assocpriv.server.crafted import liars_among
+from assocpriv.show.figures import points, written
 from assocpriv.show.promises import privacy
 from assocpriv.show.text import lines
 
@@ -105,19 +106,26 @@ def test_bounds_are_called_bounds() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_shuffled_reports_are_an_addition(count: int) -> None:
-    """R reports of each of N people have R times the ε of one shuffle at δ/R, and are called no part of the promise."""
-    proved = describe_privacy(SMALL, reports_per_person=count, shuffled=100_000, delta=1e-6)
-    share = {1: 1e-6, 3: math.nextafter(1e-6 / 3, 0)}[count]
-    assert count * Fraction(share) <= Fraction(1e-6)
-    each = central_guarantee(SMALL.amplification, 100_000, share, blanket=blanket_mass(SMALL.items.operator))
-    record = privacy(proved).content["shuffled"]
-    assert record["epsilon"] == pytest.approx(count * each.epsilon, rel=1e-15)
-    assert record["epsilon"] >= count * Fraction(each.epsilon)
-    assert (record["delta"], record["people"], record["part_of_the_promise"]) == (1e-6, 100_000, False)
-    assert "Not part of the promise, and only if a channel that you trust" in "\n".join(lines(privacy(proved)))
-    assert privacy(describe_privacy(SMALL)).content["shuffled"] is None
-    assert "shuffled" not in text_of(SMALL)
+def test_both_promises_are_stated(count: int) -> None:
+    """The least ε of a batch is proved with δ' of each of R reports; the words name both, and who must not collude."""
+    promise = CentralPromise(Fraction(4), Fraction(1, 10**8), 100_000)
+    plan = replace(SMALL, reports_per_person=count, central=promise)
+    record = privacy(describe_privacy(plan))
+    each, delta = promise.of_each(count)
+    assert sum(Fraction(delta) * Fraction(math.exp(each)) ** step for step in range(count)) <= promise.delta
+    least = central_guarantee(plan.amplification, promise.people, delta, blanket=plan.blanket).epsilon
+    assert record.content["proved"]["epsilon"] == pytest.approx(count * least, rel=1e-12)
+    assert record.content["proved"]["epsilon"] <= 4
+    assert record.content["central"] == promise.to_json()
+    text = "\n".join(lines(record))
+    after = f"If they do: {written(100 * plan.promise.prior, 4, up=False)}% → "
+    assert "Whoever reads the sealed reports: (4, 1e-8), whatever else is known, as long as relay and collector" in text
+    assert after in text
+    moved = liars_among(plan, promise.reports)[1]
+    assert moved
+    assert f"moves the support of single items by {points(moved.one_report)}" in text
+    assert "central" not in text_of(SMALL)
+    assert privacy(describe_privacy(SMALL)).content.get("central") is None
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +138,8 @@ def plan_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_command_prints_what_python_says(plan_path: Path) -> None:
     """The command's text and JSON are those of the functions, with the options passed on."""
-    options = ["--prior", "1%", "--prior", "25%", "--reports-per-person", "2", "--shuffled", "5000"]
-    proved = describe_privacy(SMALL, ["1%", "25%"], reports_per_person=2, shuffled=5000)
+    options = ["--prior", "1%", "--prior", "25%", "--reports-per-person", "2"]
+    proved = describe_privacy(SMALL, ["1%", "25%"], reports_per_person=2)
     text = CliRunner().invoke(main, ["privacy", str(plan_path), *options])
     assert text.stdout.splitlines() == lines(privacy(proved))
     record = CliRunner().invoke(main, ["privacy", str(plan_path), *options, "--json"])
@@ -155,14 +163,6 @@ def test_the_command_refuses(plan_path: Path, options: str, message: str) -> Non
     assert result.stderr.startswith("Error: ")
     assert message in result.stderr
     assert not result.stdout
-
-
-@pytest.mark.parametrize("options", ["--shuffled=0"])
-def test_options_that_make_no_sense(plan_path: Path, options: str) -> None:
-    """A crowd of nobody is wrong use: status 2."""
-    result = CliRunner().invoke(main, ["privacy", str(plan_path), *options.split()])
-    assert result.exit_code == 2
-    assert options.rpartition("--")[2].partition("=")[0] in result.stderr
 
 
 def test_a_page_to_sign(plan_path: Path, tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
         "refine", home / "i.parquet", "--plan", home / "plan.json", "--best", 3, "-o", out / "p.json"
     ],
     "assocpriv catalogue": lambda home, out: ["catalogue", home / "b.csv", "-o", out / "names.txt"],
-    "assocpriv privacy": lambda home, out: ["privacy", home / "plan.json", "--shuffled", 1000],
+    "assocpriv privacy": lambda home, out: ["privacy", home / "plan.json"],
     "assocpriv inspect": lambda home, out: ["inspect", home / "r.parquet"],
     "assocpriv simulate": lambda home, out: [
         "simulate", home / "b.dat", "--plan", home / "plan.json", "--min-support", "20%"

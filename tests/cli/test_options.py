@@ -84,13 +84,10 @@ def test_a_bad_epsilon_is_one_line(given: str) -> None:
 
 
 def test_every_command_takes_an_epsilon(home: Path, tmp_path: Path) -> None:
-    """``plan``, ``report`` and ``demo`` take the promise as ε."""
+    """``plan`` and ``report`` take the promise as ε."""
     run(*SHAPE, "--epsilon", "ln 19", "-o", tmp_path / "p.json")
     assert ap.read_plan(tmp_path / "p.json").promise == USUAL
     device = ["report", "--plan", home / "plan.json", "--ledger", tmp_path / "l.bin", "--empty", "keep"]
     run(*device, "--occasion", "one", "--epsilon", "ln 19", "-o", tmp_path / "r.bin")
     said = refused(*device, "--occasion", "two", "--epsilon", "ln 19", "-o", tmp_path / "r2.bin")
     assert said
-    record = run_json("demo", "--baskets", home / "b.dat", "--epsilon", "ln 9", "-o", tmp_path / "demo")
-    assert record
-    assert ap.read_plan(tmp_path / "demo" / "plan.json").promise == ap.Breach("5%", "9/28")

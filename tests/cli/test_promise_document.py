@@ -203,12 +203,11 @@ def test_budgets_refuse(home: Path) -> None:
     ):
         with pytest.raises(error, match=said):
             ap.privacy(wrong)  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match="shuffled goes with one plan"):
-        ap.privacy([plan], shuffled=10)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="reports_per_person goes with one plan"):
+        ap.privacy([plan], reports_per_person=10)  # type: ignore[call-overload]
     path = home / "plan.json"
     assert "give a PLAN" in refused("privacy", status=2)
     assert "once for each, 2 in all" in refused("privacy", path, path, *["--reports-per-person", 1] * 3, status=2)
-    assert "--shuffled goes with one PLAN" in refused("privacy", path, path, "--shuffled", 9, status=2)
     assert "--explain goes with one PLAN" in refused("privacy", path, path, "--explain", status=2)
     assert "--reports-per-person does not go with --explain" in refused(
         "privacy", "--explain", "--reports-per-person", 2, status=2

@@ -74,7 +74,7 @@ def test_the_package_has_what_the_sources_make(tmp_path):
 
 
 def test_one_file_is_small_and_pinned():
-    """The bundle is below 30 KB compressed; Chromium runs it by its integrity, and refuses it with one byte more."""
+    """The bundle is below 38 KB compressed; Chromium runs it by its integrity, and refuses it with one byte more."""
     chromium = program("chromium", "chromium")
     tools = javascript.tools()
     assert "ok: " in run(javascript.node(), tools / "test/pinned.js", env=os.environ | {"CHROMIUM": chromium}).stdout
@@ -86,7 +86,8 @@ def test_packed_and_installed_elsewhere(tmp_path):
     packed = json.loads(run(npm, "pack", "--json", "--pack-destination", tmp_path, folder=javascript.tools()).stdout)[0]
     names = {each["path"] for each in packed["files"]}
     assert {"LICENSE", "README.md", "pipe.js", "src/index.js", "types/src/index.d.ts"} <= names
-    assert not [name for name in names if name.startswith(("test", "node_modules", "tools"))]
+    assert not [name for name in names if name.startswith(("test", "tools"))]
+    assert {name.split("/")[1] for name in names if name.startswith("node_modules")} == {"@hpke"}
     (tmp_path / "package.json").write_text("{}")
     run(npm, "install", "--offline", "--no-audit", "--no-fund", tmp_path / packed["filename"], folder=tmp_path)
     plan = json.dumps(json.loads((VECTORS / "plans.json").read_text(encoding="ascii"))["plans"][0]["plan"])
@@ -143,10 +144,12 @@ def test_a_client_on_a_pipe_without_a_plan(arguments, status, said):
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(CLIENT / "src")))
 def test_source_imports_downwards_and_nothing_from_outside(path):
-    """A module imports files of its own floor or below; only those for node import of node."""
+    """A module imports files of its own floor or below; only those for node import of node, and one a library."""
     for found in _IMPORT.finditer(path.read_text(encoding="utf-8")):
         name = next(filter(None, found.groups()))
         if name.startswith("node:") and path.parent.name == "node":
+            continue
+        if (name, path.name) == ("@hpke/core", "hpke.js"):
             continue
         assert name.startswith(("./", "../")), name
         target = (path.parent / name).resolve()
@@ -155,10 +158,11 @@ def test_source_imports_downwards_and_nothing_from_outside(path):
 
 
 def test_source_has_one_source_of_chance_and_no_clock():
-    """Words of reports come from one call of getRandomValues; nothing reads a clock or prints; one file asks a net."""
+    """Words of reports come from one call of getRandomValues; nothing prints; one file asks a net and reads a clock."""
     for path in SOURCES:
         code = _COMMENT.sub("", path.read_text(encoding="utf-8"))
-        assert not re.search(r"Math\.random|\bDate\b|\bperformance\b|\bconsole\b|\beval\b|new Function", code), path
+        assert not re.search(r"Math\.random|\bperformance\b|\bconsole\b|\beval\b|new Function", code), path
+        assert not re.search(r"\bDate\b", code) or path.name == "connection.js", path  # for moments of sending
         assert not re.search(r"XMLHttpRequest|WebSocket|sendBeacon|EventSource|importScripts", code), path
         assert "fetch(" not in code or path.name == "connection.js", path
         if "getRandomValues" in code:

@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import javascript
@@ -16,6 +17,7 @@ from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.sizes_view import SizesView
 from assocpriv.plans.view import ItemsView
 from assocpriv.promise.errors import BasketError, PlanError
+from assocpriv.promise.shuffling import CentralPromise
 
 ROOT = Path(__file__).parents[2]
 PLANS = [each["plan"] for each in json.loads((ROOT / "tests/vectors/plans.json").read_text())["plans"]]
@@ -30,6 +32,10 @@ def some_plan(chance):
     asked += [some_question(n, chance, of_sizes=True)] * (chance.random() < 0.3)
     chance.shuffle(asked)
     plan = Plan(Catalogue.numbered(n), tuple({each.operator: each for each in asked}.values()), naive.NO_PROMISE)
+    if chance.random() < 0.5:
+        least = chance.randint(2, 10**6)
+        delta, helping = Fraction(1, least + chance.randint(1, 10**9)), Fraction(chance.randint(1, 9), 20)
+        plan = replace(plan, central=CentralPromise(Fraction(chance.randint(1, 99), 7), delta, least, helping, 60))
     return plan.to_json()
 
 

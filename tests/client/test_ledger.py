@@ -47,6 +47,7 @@ from assocpriv.client.ledger_file import (
     MOST_BYTES,
     Acknowledged,
     Entry,
+    Moment,
     Waiting,
     parse_ledger,
 )
@@ -1408,6 +1409,8 @@ def as_content(record: Any) -> dict[str, Any]:
                 "gamma": gamma, "report": record.report.hex()}  # fmt: skip
     if isinstance(record, Waiting):
         return {"kind": 3, "of": record.entry, "id": record.submission_id.hex()}
+    if isinstance(record, Moment):
+        return {"kind": 5, "of": record.entry, "moment": record.moment}
     return {"kind": 4, "of": record.entry}
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,15 @@ import pytest
 from canary import NAME, marks_in, shown_by
 from click.testing import CliRunner
 from naive import small_plan
+from scripted_http import Reply, answering
 
 import assocpriv as ap
 from assocpriv import Collector
 from assocpriv.cli.main import main
-from assocpriv.client import sending
+from assocpriv.client import connection
+from assocpriv.client.connection import Clock
 from assocpriv.client.ledger import Ledger
-from assocpriv.client.sending import Clock, SentReport, SentWaiting
+from assocpriv.client.sending import SentReport, SentWaiting
 from assocpriv.collect import read_key, send_report, send_unsent
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.guidance import UNIT, Guidance
@@ -39,7 +40,6 @@ PLAN = replace(BASE, catalogue=Catalogue(["milk", "bread", "tea", "eggs", "a, b"
 OTHER = small_plan("none", 6, 2, 2)
 BASKET = ["milk", "tea"]
 REFUSAL = b'{"error": "x", "message": "no more\\u0007 of this"}'
-Reply = tuple[int, dict[str, str], bytes]
 
 
 @dataclass
@@ -83,44 +83,16 @@ def served() -> Iterator[Scripted]:
     """A scripted collector that listens."""
     scripted = Scripted()
 
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+    def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Reply | None:
+        if method == "GET":
+            scripted.asked.append(path)
+            return scripted.pages.get(path, (404, {}, b"{}"))
+        assert headers["content-type"] == "application/octet-stream"
+        return scripted.take(headers["assocpriv-plan"], body, headers.get("authorization"))
 
-        def do_GET(self) -> None:
-            """Answer from the pages."""
-            scripted.asked.append(self.path)
-            self._reply(scripted.pages.get(self.path, (404, {}, b"{}")))
-
-        def do_POST(self) -> None:
-            """Take reports."""
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            assert self.headers["Content-Type"] == "application/octet-stream"
-            self._reply(scripted.take(self.headers["Assocpriv-Plan"], body, self.headers["Authorization"]))
-
-        def _reply(self, reply: Reply | None) -> None:
-            if reply is None:
-                self.connection.shutdown(socket.SHUT_RDWR)
-                return
-            status, headers, body = reply
-            self.send_response(status)
-            for name, value in ({"Content-Length": str(len(body))} | headers).items():
-                self.send_header(name, value)
-            self.end_headers()
-            try:
-                self.wfile.write(body)
-            except OSError:  # whoever asked has read enough
-                self.close_connection = True
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    scripted.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    scripted.publish(PLAN)
-    yield scripted
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with answering(answer) as scripted.url:
+        scripted.publish(PLAN)
+        yield scripted
 
 
 @dataclass
@@ -312,7 +284,7 @@ def test_chunks_that_cannot_be(path: Path, size: bytes) -> None:
 
 def test_a_slow_collector_is_cut_off(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes that trickle in hold nobody for longer than one answer may take."""
-    monkeypatch.setattr(sending, "_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "_ANSWER_SECONDS", 0.2)
     with (
         listening(
             lambda connection: [connection.sendall(b"H") or threading.Event().wait(0.05) for _ in range(99)]
@@ -446,7 +418,7 @@ def test_the_command_sends(served: Scripted, path: Path, tmp_path: Path, monkeyp
     assert "the report waits in the ledger" in failed.stderr
     served.faults = []
     assert "1 report sent to" in command(served, path, "--unsent").stdout
-    assert json.loads(command(served, path, "--unsent", "--json").stdout) == {"sent": 0, "other_plans": 0}
+    assert json.loads(command(served, path, "--unsent", "--json").stdout) == {"sent": 0, "other_plans": 0, "later": []}
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from debian_packages import program
 from planned import planned
+from running_collector import free_port
 
 import assocpriv as ap
 from assocpriv.cli.collect import serve
@@ -26,12 +27,6 @@ from assocpriv.files.plans import write_plan
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "collector"
 MARK = "canary-3141592"
-
-
-def free_port() -> int:
-    """Return a port that nobody listens at."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 @contextmanager
@@ -62,7 +57,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path, 
     caddy, home = program("caddy", "caddy"), tmp_path_factory.mktemp("site")
     plan = planned(items=20, transaction_size=3, promise=ap.Breach("5%", "50%"))
     write_plan(plan, home / "plan.json")
-    collect = [sys.executable, "-m", "assocpriv", "serve", str(home / "plan.json"), "--port", "0"]
+    collect = [sys.executable, "-m", "assocpriv", "serve", str(home / "plan.json"), "--listen", "0"]
     with running([*collect, "--data", str(home / "data")], home / "collector.log") as collector:
         assert collector.stdout is not None
         upstream, port = collector.stdout.readline().split("//")[1].strip(), free_port()
@@ -184,7 +179,7 @@ def test_the_container_starts_a_command_that_there_is() -> None:
     words = json.loads(lines["ENTRYPOINT"])
     assert words[:2] == ["assocpriv", "serve"]
     given = serve.make_context("serve", words[2:]).params
-    assert (given["host"], given["admin_port"]) == ("0.0.0.0", ("0.0.0.0", 8360))
+    assert (given["listen"], given["admin_port"]) == (("0.0.0.0", 8350), ("0.0.0.0", 8360))
     assert str(given["data"]) == lines["VOLUME"]
     assert lines["USER"] == "65534:65534"
     copied = {name for names in re.findall("^COPY (.+) /src", text, re.MULTILINE) for name in names.split()}

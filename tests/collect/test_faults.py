@@ -81,7 +81,7 @@ class Load:
 def test_kill_9_under_load(forks: Forks, tmp_path: Path, kills: int, request: pytest.FixtureRequest) -> None:
     """Whenever it dies, each acknowledged report is there once, others at most once; sent again each is there."""
     moments = random.Random(request.config.getoption("--soak-seed"))
-    collector = Collector(forks, tmp_path, "--epoch-reports", "1", "90", "--few")
+    collector = Collector(forks, tmp_path, epoch=90)
     acknowledged, sent = set[int](), set[int]()
     for turn in range(kills):
         with collector:
@@ -105,7 +105,7 @@ def test_kill_9_under_load(forks: Forks, tmp_path: Path, kills: int, request: py
 
 def test_told_to_stop_under_load(forks: Forks, tmp_path: Path) -> None:
     """SIGTERM ends it with status 0 and says nothing; what was acknowledged is there, and it starts again."""
-    with Collector(forks, tmp_path, "--epoch-reports", "1", "60", "--few") as collector:
+    with Collector(forks, tmp_path, epoch=60) as collector:
         load = Load(collector, 0)
         load.wait_for(50)
         assert collector.end(signal.SIGTERM) == 0

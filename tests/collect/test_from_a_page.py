@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import socket
 import subprocess
 from base64 import b64encode
 from dataclasses import replace
@@ -12,7 +11,7 @@ from pathlib import Path
 import javascript
 from debian_packages import program
 from naive import small_plan
-from running_collector import Collector, Forks
+from running_collector import Collector, Forks, free_port
 
 import assocpriv as ap
 from assocpriv.files.plans import write_plan
@@ -21,13 +20,6 @@ from assocpriv.plans.catalogue import Catalogue
 BUNDLE = Path(ap.__file__).parent / "pages" / "bundle"
 EXAMPLES = Path(__file__).parents[2] / "examples" / "javascript"
 PLAN = replace(small_plan("none", 4, 2, 2), catalogue=Catalogue(["milk", "bread", "tea", "eggs"]), reports_per_person=3)
-
-
-def free_port() -> int:
-    """Return a port that nobody listens at."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def test_the_client_is_handed_out(collector: Collector) -> None:

@@ -169,7 +169,7 @@ def test_what_is_the_operators_has_a_port_of_its_own(forks: Forks, tmp_path: Pat
 
 def test_the_network_is_warned_of(forks: Forks, tmp_path: Path) -> None:
     """Who listens beyond the machine is told what that needs; with an admin port one thing less."""
-    anywhere = ("--host", "0.0.0.0")
+    anywhere = ("--listen", "0.0.0.0:0")
     for given, warnings in ((anywhere, 2), ((*anywhere, "--admin-port", "0"), 1), ((), 0)):
         with Collector(forks, tmp_path, *given) as collector:
             said = collector.said()

@@ -30,8 +30,15 @@ from assocpriv import association_rules, mine, read_baskets
 from assocpriv.auditing.recompute_tables import read_guided, read_table
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.guided import GuidedRecord, randomize_guided
-from assocpriv.client.ledger_file import FIRST_HEADER, HEADER, MARK, Acknowledged, Entry, Waiting, parse_ledger
+from assocpriv.client.ledger_file import FIRST_HEADER, HEADER, MARK, Acknowledged, Entry, Moment, Waiting, parse_ledger
 from assocpriv.client.tables import randomize_record
+from assocpriv.files.oblivious import (
+    BinaryRequest,
+    BinaryResponse,
+    KeyConfig,
+    decode_key_configs,
+    encode_key_configs,
+)
 from assocpriv.files.plans import read_catalogue, read_guidance, read_plan, read_taxonomy, write_plan
 from assocpriv.files.reports import Reports, message_lines, read_messages, read_reports
 from assocpriv.plans.baskets import Plan
@@ -240,6 +247,25 @@ def run_messages(data: bytes) -> bool:
     again = "".join(message_lines(reports.packed, plan)).encode()
     assert np.array_equal(read_messages(written(again, "again.jsonl"), plan).packed, reports.packed)
     return True
+
+
+def run_oblivious(data: bytes) -> bool:
+    """Read what a relay or a device may bring, keys and binary HTTP, and write it again."""
+    configs = accepted(lambda: decode_key_configs(data))
+    if configs is not None:
+        assert decode_key_configs(encode_key_configs(configs)) == configs
+    request, response = accepted(lambda: BinaryRequest.decode(data)), accepted(lambda: BinaryResponse.decode(data))
+    assert request is None or BinaryRequest.decode(request.encode()) == request
+    assert response is None or BinaryResponse.decode(response.encode(2 * len(data))) == response
+    return any(each is not None for each in (configs, request, response))
+
+
+def oblivious_seeds() -> list[bytes]:
+    """Return a list of keys, a request of either framing, and a response."""
+    request = BinaryRequest(b"POST", b"/reports", ((b"content-type", b"text/plain"),), b"body", authority=b"a.example")
+    indeterminate = b"\2\3GET\5https\0\1/\1x\1y\0\4body\0\0\0"
+    keys = encode_key_configs([KeyConfig(1, bytes(32))])
+    return [keys, request.encode(), indeterminate, BinaryResponse(200, request.headers, b"{}").encode(64)]
 
 
 def guidance_seeds() -> list[bytes]:
@@ -467,7 +493,7 @@ def ledger_seeds() -> list[bytes]:
         Entry(number, "ab" * 32, bytes(32), Fraction(19, 3), bytes(range(10 * number)), submission_id)
         for number, submission_id in ((1, bytes(16)), (1, None))
     ]
-    later = [Waiting(2, 1, bytes(16)), Acknowledged(3, 1)]
+    later = [Waiting(2, 1, bytes(16)), Moment(3, 1, 1 << 31), Acknowledged(4, 1)]
     record, *others = [entry.to_bytes() + MARK for entry in [made[0], *later]]
     first = made[1].to_bytes() + MARK
     return [HEADER, HEADER + record[: -len(MARK)], HEADER + record + b"".join(others), FIRST_HEADER + first + others[0]]
@@ -478,6 +504,7 @@ TARGETS: dict[str, Target] = {
     "table_plan": Target(run_table_plan, table_plan_seeds),
     "plan_guided": Target(run_guided_plan, lambda: [plan.canonical_json.encode() for plan in guided_plans()]),
     "guidance": Target(run_guidance, guidance_seeds),
+    "oblivious": Target(run_oblivious, oblivious_seeds),
     "messages": Target(run_messages, lambda: [b'{"guidance": 1, "class": "A", "ones": [0, 3]}\n' * 2]),
     "report": Target(run_report, report_seeds),
     "report_file": Target(run_report_file, report_file_seeds),

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 from dataclasses import replace
 from fractions import Fraction
@@ -14,7 +13,7 @@ import pytest
 from asgi import Visitor
 from debian_packages import program
 from planned import planned
-from running_collector import Collector, Forks
+from running_collector import Collector, Forks, free_port
 
 import assocpriv as ap
 from assocpriv.collect import make_service
@@ -35,16 +34,10 @@ SIZES = Question(2, FixedSizeOperator(1, 3, 1, (1, 6)), view=SizesView((2, 5)))
 QUESTIONS = replace(PLAN, questions=(*PLAN.questions, SIZES))
 
 
-def free_port() -> int:
-    """Return a port that is free now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
 def test_a_visitor_goes_from_page_to_rules(tmp_path: Path) -> None:
     """Two tabs, no network, cleared storage, other kinds of plans, axe; a silent console, and no other host."""
     chromium, tools, forks, port = program("chromium", "chromium"), javascript.tools(), Forks(), free_port()
-    collector = Collector(forks, tmp_path, "--demo", "--port", str(port))
+    collector = Collector(forks, tmp_path, "--demo", "--listen", str(port))
     write_plan(PLAN, tmp_path / "plan.json", force=True)
     write_plan(QUESTIONS, tmp_path / "questions.json")
     with collector, subprocess.Popen(

@@ -23,6 +23,7 @@ from assocpriv.plans.question import Question
 from assocpriv.plans.sizes_view import SizesView
 from assocpriv.promise.breaches import Breach, epsilon, highest_posterior, lowest_posterior, parse_probability
 from assocpriv.promise.errors import PlanError, PrivacyLimitError, WireError
+from assocpriv.promise.shuffling import CentralPromise
 
 OPERATOR = Operator(2, 1, 1, 10, (204, 102, 616))
 BCH = Generator("bch", 4, 0b10011, 2, False)
@@ -68,6 +69,42 @@ def refuse(text: str) -> PlanError:
 
 
 # ---- one plan, one id
+
+
+CENTRAL = CentralPromise(Fraction(1), Fraction(1, 10**8), 100_000)
+
+
+def test_a_central_promise_survives_json_and_makes_another_plan() -> None:
+    """Its field stands in the text only where there is one, and its id is another; every value counts."""
+    plan = replace(PLAN, central=CENTRAL)
+    assert Plan.parse(plan.canonical_json) == plan
+    assert "central" not in CONTENT
+    assert plan.to_json() == CONTENT | {"central": plan.to_json()["central"]}
+    others = [
+        replace(CENTRAL, epsilon=Fraction(2)), replace(CENTRAL, delta=Fraction(1, 10**9)),
+        replace(CENTRAL, reports=100_001), replace(CENTRAL, helping=Fraction(1, 5)), replace(CENTRAL, delay=1),
+    ]  # fmt: skip
+    assert len({PLAN.plan_id, *(replace(plan, central=each).plan_id for each in [CENTRAL, *others])}) == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("epsilon", "1"), ("epsilon", "101/1"), ("epsilon", 1), ("epsilon", "0/1"),
+        ("delta", "1/100000"), ("delta", "2/2000000000"), ("delta", "0/1"),
+        ("reports", 0), ("reports", "5"), ("reports", 1e5), ("reports", 10**13), ("reports", True),
+        ("helping", "1/1"), ("helping", "0/1"), ("helping", "99999/100000"), ("helping", "999999/1000000"),
+        ("delay", 0), ("delay", 604801), ("other", 1),
+    ],
+)  # fmt: skip
+def test_a_central_promise_is_of_its_form(name: str, value: object) -> None:
+    """Each value has its range, and no other field stands beside them; one person left is enough."""
+    fields = CENTRAL.to_json() | {name: value}
+    if (name, value) == ("helping", "99999/100000"):
+        assert CentralPromise.from_json(fields).people == 1
+        return
+    with pytest.raises(PlanError, match=r"central promise|plan field"):
+        Plan.from_json(CONTENT | {"central": fields})
 
 
 def test_plan_survives_its_json() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from naive import small_plan
@@ -11,6 +12,7 @@ from walks import check
 import assocpriv as ap
 from assocpriv.planning.baskets import explain_promises
 from assocpriv.planning.discovery import describe_privacy, foresee
+from assocpriv.promise.shuffling import CentralPromise
 from assocpriv.show import plans, promises
 from assocpriv.show.html import fragment
 from assocpriv.show.record import Record
@@ -19,6 +21,7 @@ PROMISE = ap.Breach("5%", "50%")
 PLAN = planned(27, 3, PROMISE)
 SEVERAL = planned(50, 2, PROMISE, reports_per_person=3)
 CHOICE = ap.choose_plan(300, PROMISE, reports=50_000)
+CENTRAL = replace(SEVERAL, central=CentralPromise(Fraction(3), Fraction(1, 10**6), 5000))
 SMOKES = {"kind": "category", "values": ["no", "yes"], "release": "response"}
 AGE = {"kind": "number", "low": 20, "high": 80, "release": "gaussian", "privacy": "50%"}
 TABLE = ap.numeric.plan_table({"columns": {"smokes": SMOKES, "age": AGE}}, PROMISE)
@@ -41,7 +44,9 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "explained": lambda: promises.explained(explain_promises()),
     "explained, a plan": lambda: promises.explained(explain_promises(SEVERAL)),
     "privacy": lambda: promises.privacy(describe_privacy(PLAN)),
-    "privacy of many": lambda: promises.privacy(describe_privacy(SEVERAL, reports_per_person=52, shuffled=10**6)),
+    "privacy of many": lambda: promises.privacy(describe_privacy(SEVERAL, reports_per_person=52)),
+    "privacy, central": lambda: promises.privacy(describe_privacy(CENTRAL)),
+    "to sign, central": lambda: promises.to_sign(CENTRAL),
     "budget": lambda: promises.budget(
         ap.privacy([PLAN, (SEVERAL, 5), TABLE]),
         {each.plan_id: f"<{each.kind}>.json" for each in (PLAN, SEVERAL, TABLE)},

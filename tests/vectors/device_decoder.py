@@ -41,9 +41,12 @@ def read_record(body):
     kind, rest = body[0], body[1:]
     if kind in (1, 2):
         return {"kind": kind} | read_report(rest, True)
-    if len(rest) != {3: 20, 4: 4}.get(kind):
+    if len(rest) != {3: 20, 4: 4, 5: 12}.get(kind):
         raise RefusedError("a kind or its length")
-    return {"kind": kind, "of": number(rest[:4])} | ({"id": rest[4:].hex()} if kind == 3 else {})
+    if kind == 5 and number(rest[4:]) >= 2**53:
+        raise RefusedError("too late")
+    more = {3: {"id": rest[4:].hex()}, 5: {"moment": number(rest[4:])}}.get(kind, {})
+    return {"kind": kind, "of": number(rest[:4])} | more
 
 
 def check_history(records):
@@ -60,8 +63,8 @@ def check_history(records):
             waits.add(of)
         else:
             if of not in waits - sent:
-                raise RefusedError("not to be acknowledged")
-            sent.add(of)
+                raise RefusedError("not to be acknowledged, or to be sent")
+            sent |= {of} if kind == 4 else set()
 
 
 def read_ledger(content):

@@ -43,14 +43,19 @@ def ledgers() -> dict[str, bytes]:
         framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"one", b"19/3+")),
         framed(2, b"\2" + told(PLANS[1], week, IDS[1], b"two", b"none")),
         framed(3, b"\3" + struct.pack("<I", 1) + IDS[0]),
-        framed(4, b"\4" + struct.pack("<I", 2)),
+        framed(4, b"\5" + struct.pack("<IQ", 2, 1_800_000_000)),
+        framed(5, b"\5" + struct.pack("<IQ", 2, 2**53 - 1)),
+        framed(6, b"\4" + struct.pack("<I", 2)),
     ]
     whole, mixed = HEADERS[2] + b"".join(later), HEADERS[1] + first + b"".join(later[1:])
     named = {"begun": HEADERS[2], "torn header": HEADERS[1][:17] + bytes(3), "first version": HEADERS[1] + first,
              "every kind": whole, "first version goes on": mixed, "no last mark": whole[:-8],
              "torn record": whole[:-40] + bytes(20), "other version": HEADERS[3], "text": b"a ledger"}  # fmt: skip
     bad = {
-        "kind 5": framed(1, b"\5" + bytes(36)),
+        "kind 5 too long": b"".join(later[:3]) + framed(4, b"\5" + struct.pack("<IQ", 2, 0) + bytes(1)),
+        "a moment too late": b"".join(later[:3]) + framed(4, b"\5" + struct.pack("<IQ", 2, 2**53)),
+        "a moment, not for a collector": later[0] + framed(2, b"\5" + struct.pack("<IQ", 1, 0)),
+        "a moment after all": b"".join(later) + framed(7, b"\5" + struct.pack("<IQ", 2, 0)),
         "kind 6": framed(1, b"\6" + bytes(36)),
         "kind 4 too long": later[0] + framed(2, b"\4" + bytes(5)),
         "number": framed(2, b"\1" + told(PLANS[0], week, IDS[0], b"one")),
@@ -58,7 +63,7 @@ def ledgers() -> dict[str, bytes]:
         "waits twice": later[0] + later[1] + framed(3, b"\3" + struct.pack("<I", 2) + IDS[1]),
         "of no report": later[0] + framed(2, b"\3" + struct.pack("<I", 2) + IDS[1]),
         "acknowledged, not for a collector": later[0] + framed(2, b"\4" + struct.pack("<I", 1)),
-        "acknowledged twice": b"".join(later) + framed(5, b"\4" + struct.pack("<I", 2)),
+        "acknowledged twice": b"".join(later) + framed(7, b"\4" + struct.pack("<I", 2)),
         "gamma": framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"one", b"1/2")),
         "neither stated nor covered": framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"one", b"none+")),
         "no report": framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"")),

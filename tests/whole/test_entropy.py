@@ -225,12 +225,13 @@ IMPORTS = {
     "promise/numbers.py": {"WORD_BITS"},
     "simulation/enumeration.py": {"Entropy", "SystemEntropy", "WordEntropy"},
 }
-# who may draw from the system besides: names of files, ids of submissions, keys, a token, pauses before retries, the
-# deal of an audit
+# who may draw from the system besides: names of files and rows, ids of submissions, keys, nonces, a token, a relay's
+# delays, pauses before retries, the deal of an audit
 SYSTEM = {
-    "auditing/exact_draws.py", "client/ledger.py", "client/sending.py", "client/spark.py",
-    "collect/keys.py", "collect/postgres.py", "collect/sealing.py", "collect/sqlite.py", "files/atomic.py",
-    "files/unsealed.py", "pages/operator.py", "promise/entropy.py",
+    "auditing/exact_draws.py", "client/connection.py", "client/ledger.py", "client/spark.py",
+    "collect/gateway.py", "collect/keys.py", "collect/postgres.py", "collect/relaying.py", "collect/sealing.py",
+    "collect/sqlite.py", "files/atomic.py", "files/oblivious.py", "files/unsealed.py", "pages/operator.py",
+    "promise/entropy.py",
 }  # fmt: skip
 _MODULE = "assocpriv.promise.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}

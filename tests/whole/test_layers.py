@@ -48,7 +48,7 @@ ONLY_HOME = {
 # and commands import what they run.
 LATE = {
     "numba", "openpyxl", "llvmlite", "galois", "scipy", "pandas", "narwhals", "jinja2", "rich",
-    "cryptography", "psycopg", "pyspark", "sklearn",
+    "cryptography", "psycopg", "pyhpke", "pyspark", "sklearn",
     "server.data_frames",  # classes of pandas
 }  # fmt: skip
 LATE_IN = {

@@ -9,7 +9,6 @@ from itertools import combinations
 import pytest
 
 from assocpriv.client.baskets import Answerer, Randomizer
-from assocpriv.planning.shuffling import blanket_mass
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.operator import FixedSizeOperator, Operator
@@ -140,7 +139,7 @@ def test_the_blanket_is_the_mean_of_the_questions() -> None:
     own = [blanket([answers_of(number, entries_of(number, basket)) for basket in BASKETS]) for number in range(3)]
     whole = blanket([law_of(basket) for basket in BASKETS])
     assert whole == sum(share * mass for share, mass in zip(SHARES, own, strict=True))
-    stated = [blanket_mass(question.operator) for question in QUESTIONS]
+    stated = [question.operator.blanket for question in QUESTIONS]
     assert all(mass >= least for mass, least in zip(own, stated, strict=True))
     assert own[2] == stated[2]  # all of its entries are asked about: there it is exact
     assert whole >= sum(share * least for share, least in zip(SHARES, stated, strict=True))

@@ -222,9 +222,6 @@ def test_commands_take_the_kind(tmp_path: Path) -> None:
     assert "plans of the kind yes-no cannot be tested for crafted reports here" in refused.stderr
     proved = run(main, ["privacy", str(tmp_path / "p.json"), "--reports-per-person", "2"])
     assert "together    2 reports of a person: γ ≤ 6.25" in proved.stdout
-    refused = run(main, ["privacy", str(tmp_path / "p.json"), "--shuffled", "9"])
-    assert refused.exit_code == 2
-    assert "--shuffled goes with one PLAN, of baskets" in refused.stderr
 
 
 def test_a_budget_takes_the_kind(tmp_path: Path) -> None:

@@ -325,11 +325,23 @@ declare module "assocpriv/plan" {
      * Read a plan by the classes of kinds, and compute its id.
      *
      * @param {string | Uint8Array} text the plan's JSON, in any layout
-     * @param {Record<string, any>} kinds class of each kind, with `fieldNames`
+     * @param {Record<string, any>} kinds class of each kind, with `fieldNames` and `optionalNames`
      * @param {string} [id] 64 hexadecimal digits: what the plan's id must be, where it is known from elsewhere
      * @returns {Promise<Plan>}
      */
     export function readPlan(text: string | Uint8Array, kinds: Record<string, any>, id?: string): Promise<Plan>;
+    /**
+     * The promise to whoever is told of whole batches, of which none tells who sent what; a device does not prove it.
+     *
+     * `reports`: the least reports of a batch; `delay`: seconds within which a device draws the moment of sending.
+     * @typedef {{ epsilon: string, delta: string, helping: string, reports: number, delay: number }} CentralPromise
+     */
+    /**
+     * Read a central promise.
+     * @param {any} content
+     * @returns {CentralPromise}
+     */
+    export function readCentral(content: any): CentralPromise;
     /** Return what a plan's envelope says. @param {Plan} plan */
     export function envelopeOf(plan: Plan): {
         format: string;
@@ -347,7 +359,8 @@ declare module "assocpriv/plan" {
     /**
      * A published plan, checked: it keeps its promise, or it would not be here.
      *
-     * Derived classes are the kinds of plans; each has `fieldNames`, the fields of its text beside the envelope's.
+     * Derived classes are the kinds of plans; each has `fieldNames`, the fields of its text beside the envelope's, and
+     * `optionalNames`, those that it may have as well.
      */
     export class Plan {
         /**
@@ -366,6 +379,8 @@ declare module "assocpriv/plan" {
         reportBytes: number;
         /** What reports tell that lies outside γ, in words; with it no limit for a device can hold. */
         uncovered: string;
+        /** What readers of whole batches may learn; reports of a plan that says it go through a relay only. @type {CentralPromise | null} */
+        central: CentralPromise | null;
         /** The plan's JSON content, made anew from what was read. @returns {Record<string, any>} */
         toJSON(): Record<string, any>;
         /** The text that the id is the hash of. */
@@ -384,6 +399,18 @@ declare module "assocpriv/plan" {
          */
         recordFromText(line: string): any;
     }
+    /**
+     * The promise to whoever is told of whole batches, of which none tells who sent what; a device does not prove it.
+     *
+     * `reports`: the least reports of a batch; `delay`: seconds within which a device draws the moment of sending.
+     */
+    export type CentralPromise = {
+        epsilon: string;
+        delta: string;
+        helping: string;
+        reports: number;
+        delay: number;
+    };
 }
 declare module "assocpriv/text" {
     /** Return text without the blanks around it. @param {string} text */
@@ -748,6 +775,7 @@ declare module "assocpriv/baskets/plan" {
     /** A plan of the kind `baskets`. */
     export class BasketPlan extends Plan {
         static fieldNames: string[];
+        static optionalNames: string[];
         catalogue: Catalogue;
         names: Names;
         questions: Question[];
@@ -761,6 +789,7 @@ declare module "assocpriv/baskets/plan" {
         /** Bytes of a report that say its question, where there are several. */
         numberBytes: number;
         toJSON(): {
+            central?: import("assocpriv/plan").CentralPromise;
             catalogue: {
                 names: string[];
                 count?: undefined;
@@ -875,20 +904,80 @@ declare module "assocpriv/baskets/plan" {
     import { Names } from "assocpriv/baskets/names";
     import { Question } from "assocpriv/baskets/question";
 }
-declare module "assocpriv/device/connection" {
+declare module "assocpriv/device/oblivious" {
+    /**
+     * A public key of a collector: its configuration's bytes without their length, and the SHA-256 of these.
+     * @typedef {{ encoded: Uint8Array<ArrayBuffer>, digest: string }} GatewayKey
+     */
+    /**
+     * Read a list of key configurations (`application/ohttp-keys`); those of other algorithms are left out.
+     * @param {Uint8Array<ArrayBuffer>} content
+     * @returns {Promise<GatewayKey[]>}
+     * @throws {CollectorError} it is none, or has no key that can be used here
+     */
+    export function readKeys(content: Uint8Array<ArrayBuffer>): Promise<GatewayKey[]>;
+    /**
+     * Seal a message for a collector (RFC 9458, section 4.3).
+     * @param {Uint8Array<ArrayBuffer>} message
+     * @param {GatewayKey} key
+     * @param {CryptoKeyPair} [ephemeral] of a test; else a new one
+     * @returns {Promise<{ content: Uint8Array<ArrayBuffer>, open: (answer: Uint8Array<ArrayBuffer>) => Promise<Uint8Array<ArrayBuffer>> }>}
+     *   what is sent, and what opens the one answer to it
+     * @throws {CollectorError} it cannot be sealed here
+     */
+    export function seal(message: Uint8Array<ArrayBuffer>, { encoded }: GatewayKey, ephemeral?: CryptoKeyPair): Promise<{
+        content: Uint8Array<ArrayBuffer>;
+        open: (answer: Uint8Array<ArrayBuffer>) => Promise<Uint8Array<ArrayBuffer>>;
+    }>;
+    /**
+     * Return a request as binary HTTP of known length.
+     * @param {string} url
+     * @param {Uint8Array<ArrayBuffer> | undefined} body GET without one, else POST
+     * @param {Record<string, string>} headers
+     */
+    export function requestBytes(url: string, body: Uint8Array<ArrayBuffer> | undefined, headers: Record<string, string>): Uint8Array<ArrayBuffer>;
+    /**
+     * Read the final response of binary HTTP of known length.
+     * @param {Uint8Array<ArrayBuffer>} content
+     * @returns {{ status: number, headers: Map<string, string>, body: Uint8Array<ArrayBuffer> }}
+     * @throws {CollectorError} it is none
+     */
+    export function responseOf(content: Uint8Array<ArrayBuffer>): {
+        status: number;
+        headers: Map<string, string>;
+        body: Uint8Array<ArrayBuffer>;
+    };
     /**
      * Return parts one after another.
      * @param {Uint8Array[]} parts
-     * @param {number} length of all
      */
-    export function joined(parts: Uint8Array[], length: number): Uint8Array<ArrayBuffer>;
+    export function joined(parts: Uint8Array[]): Uint8Array<ArrayBuffer>;
+    /** Where a collector's key configurations are, and where sealed requests go, of the relay too (RFC 9540). */
+    export const GATEWAY: "/.well-known/ohttp-gateway";
+    export const REQUEST_TYPE: "message/ohttp-req";
+    export const MOST_KEYS_BYTES: 4096;
+    /** Bytes beside an answer's body: seal, headers, and what pads all answers to one length. */
+    export const MOST_AROUND: number;
+    /**
+     * A public key of a collector: its configuration's bytes without their length, and the SHA-256 of these.
+     */
+    export type GatewayKey = {
+        encoded: Uint8Array<ArrayBuffer>;
+        digest: string;
+    };
+}
+declare module "assocpriv/device/connection" {
     /** One answer of a collector. */
     export class Answer {
-        /** @param {number} status @param {Headers} headers @param {Uint8Array} body */
-        constructor(status: number, headers: Headers, body: Uint8Array);
+        /** @param {number} status @param {{ get: (name: string) => any }} headers @param {Uint8Array<ArrayBuffer>} body */
+        constructor(status: number, headers: {
+            get: (name: string) => any;
+        }, body: Uint8Array<ArrayBuffer>);
         status: number;
-        headers: Headers;
-        body: Uint8Array<ArrayBufferLike>;
+        headers: {
+            get: (name: string) => any;
+        };
+        body: Uint8Array<ArrayBuffer>;
         /** Return the body as text of JSON. @param {string} what what it should be, for messages */
         text(what: string): string;
         /** Return the body's JSON content. @param {string} what */
@@ -899,6 +988,8 @@ declare module "assocpriv/device/connection" {
         get code(): string;
         /** Tell whether the same request may be taken soon; a quota that is used up does not come back. */
         mayPass(): boolean;
+        /** Tell whether a gateway says that it has no key that opens what it was sent. */
+        get isOfKey(): boolean;
         #private;
     }
     /** Where a collector is, and how long to try. */
@@ -910,21 +1001,38 @@ declare module "assocpriv/device/connection" {
          *   can load the page
          * @param {boolean} [options.insecure] allow http:// beyond this machine: who reports can then be seen, and anybody on
          *   the way may put another plan in place
-         * @param {number} [options.answerSeconds] in which one answer must be there, whole (30)
-         * @param {number} [options.patienceSeconds] for all attempts of one request; sending a record takes two requests (60)
+         * @param {number} [options.answerSeconds] in which one answer must be there, whole (30; 120 behind
+         *   a relay, which holds messages for a batch)
+         * @param {number} [options.patienceSeconds] for all attempts of one request; sending a record takes two requests (60;
+         *   240 behind a relay)
+         * @param {string} [options.relay] address of somebody else's relay, through which all requests go: it sees who sends,
+         *   and nothing of what; the collector sees what, and nothing of who
+         * @param {string[]} [options.pinnedKeys] SHA-256 in hexadecimal digits of key configurations of the collector: no other
+         *   key is used behind a relay. Without them the relay's must be one that the collector hands out, too, asked directly
          * @param {(seconds: number) => Promise<void>} [options.waiting] how to wait; tests have another
-         * @throws {CollectorError} an address that is no such URL, or not a safe one; a key that no header can hold
+         * @param {() => number} [options.now] seconds since 1970; tests have other ones
+         * @throws {CollectorError} an address that is no such URL, or not a safe one; a key that no header can hold, or behind
+         *   a relay, where it would name who sends
          */
-        constructor(url: string, { key, insecure, answerSeconds, patienceSeconds, waiting }?: {
+        constructor(url: string, options?: {
             key?: string;
             insecure?: boolean;
             answerSeconds?: number;
             patienceSeconds?: number;
+            relay?: string;
+            pinnedKeys?: string[];
             waiting?: (seconds: number) => Promise<void>;
+            now?: () => number;
         });
         url: string;
+        /** How to wait. */
+        waiting: (seconds: number) => Promise<void>;
+        /** Whole seconds since 1970. */
+        now: () => number;
+        /** Whether it is asked through a relay. */
+        get isRelayed(): boolean;
         /**
-         * Return the answer to GET, or to POST of a body: the same bytes at every attempt.
+         * Return the answer to GET, or to POST of a body: the same bytes at every attempt, behind a relay sealed anew.
          * @param {string} path as "/plan"
          * @param {object} options
          * @param {number} options.mostBytes
@@ -1092,9 +1200,9 @@ declare module "assocpriv/device/book" {
      * A record of a ledger, as docs/formats/ledger.md has it by kinds; ids and hashes are hexadecimal digits.
      *
      * 1 and 2: `plan`, `occasion`, `id` (null in version 1), `gamma` ("a/b", "a/b+" or "none"), `report`. 3: `of`, `id`.
-     * 4: `of`.
+     * 4: `of`. 5: `of`, `moment`.
      * @typedef {{ number: number, kind: number, plan?: string, occasion?: string, id?: string | null, gamma?: string,
-     *   report?: Uint8Array<ArrayBuffer>, of?: number }} LedgerRecord
+     *   report?: Uint8Array<ArrayBuffer>, of?: number, moment?: number }} LedgerRecord
      */
     /**
      * A report on its way to a collector, the same bytes at every attempt.
@@ -1141,6 +1249,8 @@ declare module "assocpriv/device/book" {
          * @returns {Submission | null}
          */
         submission(number: number): Submission | null;
+        /** Return when a report is to be sent, in seconds since 1970; infinite while no moment was drawn. @param {number} number */
+        moment(number: number): any;
         /** Return what waits for a collector, what waits longest first. @returns {Submission[]} */
         unsent(): Submission[];
         #private;
@@ -1150,7 +1260,7 @@ declare module "assocpriv/device/book" {
      * A record of a ledger, as docs/formats/ledger.md has it by kinds; ids and hashes are hexadecimal digits.
      *
      * 1 and 2: `plan`, `occasion`, `id` (null in version 1), `gamma` ("a/b", "a/b+" or "none"), `report`. 3: `of`, `id`.
-     * 4: `of`.
+     * 4: `of`. 5: `of`, `moment`.
      */
     export type LedgerRecord = {
         number: number;
@@ -1161,6 +1271,7 @@ declare module "assocpriv/device/book" {
         gamma?: string;
         report?: Uint8Array<ArrayBuffer>;
         of?: number;
+        moment?: number;
     };
     /**
      * A report on its way to a collector, the same bytes at every attempt.
@@ -1353,6 +1464,17 @@ declare module "assocpriv/device/ledger" {
          * @param {Submission} submission
          */
         acknowledge({ number, id }: Submission): Promise<void>;
+        /**
+         * Return the moment at which a report is to be sent, in seconds since 1970. It is drawn uniformly from the `delay`
+         * seconds behind now and written down, so that whoever asks again gets the same, unless that is too early, or further
+         * ahead than any that is drawn now, as after a clock that was wrong.
+         * @param {Submission} submission
+         * @param {number} delay
+         * @param {number} now seconds since 1970
+         * @param {number} [earliest] moment that it may have
+         * @returns {Promise<number>}
+         */
+        moment({ number }: Submission, delay: number, now: number, earliest?: number): Promise<number>;
         /**
          * Tell whether the report of an occasion is made already; where none may be made, refuse as `submit` does.
          * @param {Plan} plan
@@ -1950,6 +2072,8 @@ declare module "assocpriv/device/sending" {
      * @property {Ledger} ledger
      * @property {string} [occasion] what the record is of, as "2026-W47"; of `sendWaiting` none
      * @property {string} [key] where the collection takes reports with a key only
+     * @property {string} [relay] as of `Collector`, where `collector` is an address; plans with a central promise ask for it
+     * @property {string[]} [pinnedKeys] as of `Collector`
      * @property {string} [pinnedId] id of the plan that the collector must have, known from elsewhere
      * @property {number} [maxLevel] of a guided plan the highest level that is answered; any by default
      * @property {import("./waiting.js").Waiting} [waiting] where a record of a guided plan waits, encrypted, for guidance
@@ -1958,10 +2082,12 @@ declare module "assocpriv/device/sending" {
     /**
      * What became of one record.
      * @typedef {object} Sent
-     * @property {"sent" | "sent before" | "waits for guidance"} state `sent before`: nothing was sent now
+     * @property {"sent" | "sent before" | "waits for guidance" | "waits for its moment"} state `sent before`: nothing was sent
+     *   now; `waits for its moment`: `sendAtMoments` sends it, or `sendWaiting` after that moment
      * @property {string} planId
      * @property {number} reportBytes
      * @property {boolean} isNew whether there was none of the occasion when this was asked; of calls at once all say so
+     * @property {number} [moment] at which it is to be sent, in seconds since 1970, where it waits for that
      */
     /**
      * Answer what a collector asks with one record. Call it again after an error: the same bytes are sent.
@@ -1980,17 +2106,26 @@ declare module "assocpriv/device/sending" {
         occasion: string;
     }): Promise<Sent>;
     /**
+     * What became of what waited.
+     * @typedef {object} SentWaiting
+     * @property {number} sent reports sent
+     * @property {number} otherPlans reports that wait on, being of plans that are not collected there
+     * @property {number} waiting records that wait on for guidance
+     * @property {number[]} later moments of the reports that wait on for theirs, in seconds since 1970, the first one first
+     */
+    /**
      * Send what waits: reports that no collector has acknowledged, and records whose guidance is there by now.
      *
      * @param {SendOptions} options as of `sendRecord`
-     * @returns {Promise<{ sent: number, otherPlans: number, waiting: number }>} reports sent; those that wait on, being of
-     *   plans that are not collected there; and records that wait on for guidance
+     * @returns {Promise<SentWaiting>}
      */
-    export function sendWaiting(options: SendOptions): Promise<{
-        sent: number;
-        otherPlans: number;
-        waiting: number;
-    }>;
+    export function sendWaiting(options: SendOptions): Promise<SentWaiting>;
+    /**
+     * Send what waits as `sendWaiting` does, and what waits for its moment at that moment: as long as a page stays open.
+     * @param {SendOptions} options as of `sendRecord`
+     * @returns {Promise<SentWaiting>} once no report waits for its moment
+     */
+    export function sendAtMoments(options: SendOptions): Promise<SentWaiting>;
     export type SendOptions = {
         /**
          * its address, or a `Collector`
@@ -2005,6 +2140,14 @@ declare module "assocpriv/device/sending" {
          * where the collection takes reports with a key only
          */
         key?: string;
+        /**
+         * as of `Collector`, where `collector` is an address; plans with a central promise ask for it
+         */
+        relay?: string;
+        /**
+         * as of `Collector`
+         */
+        pinnedKeys?: string[];
         /**
          * id of the plan that the collector must have, known from elsewhere
          */
@@ -2027,15 +2170,41 @@ declare module "assocpriv/device/sending" {
      */
     export type Sent = {
         /**
-         * `sent before`: nothing was sent now
+         * `sent before`: nothing was sent
+         * now; `waits for its moment`: `sendAtMoments` sends it, or `sendWaiting` after that moment
          */
-        state: "sent" | "sent before" | "waits for guidance";
+        state: "sent" | "sent before" | "waits for guidance" | "waits for its moment";
         planId: string;
         reportBytes: number;
         /**
          * whether there was none of the occasion when this was asked; of calls at once all say so
          */
         isNew: boolean;
+        /**
+         * at which it is to be sent, in seconds since 1970, where it waits for that
+         */
+        moment?: number;
+    };
+    /**
+     * What became of what waited.
+     */
+    export type SentWaiting = {
+        /**
+         * reports sent
+         */
+        sent: number;
+        /**
+         * reports that wait on, being of plans that are not collected there
+         */
+        otherPlans: number;
+        /**
+         * records that wait on for guidance
+         */
+        waiting: number;
+        /**
+         * moments of the reports that wait on for theirs, in seconds since 1970, the first one first
+         */
+        later: number[];
     };
     export type Ledger = import("assocpriv/device/ledger").Ledger;
     export type Submission = import("assocpriv/device/book").Submission;
@@ -2050,7 +2219,7 @@ declare module "assocpriv" {
     export { readGuidance } from "assocpriv/guided/guidance";
     export { loadPlan } from "assocpriv/kinds";
     export { chancesOf, mostBelieved, percentAwayFrom, posterior } from "assocpriv/baskets/belief";
-    export { sendRecord, sendWaiting } from "assocpriv/device/sending";
+    export { sendAtMoments, sendRecord, sendWaiting } from "assocpriv/device/sending";
     export { openWaiting, Waiting } from "assocpriv/device/waiting";
     export { AssocprivError, BudgetError, CollectorError, LedgerError, LevelError, PlanError, RecordError, WireError } from "assocpriv/errors";
     export { hexOf, Plan } from "assocpriv/plan";

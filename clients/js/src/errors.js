@@ -4,7 +4,7 @@
  */
 
 /** Codes of what may go away by itself, of a collector and of guidance; after any other one the same call fails again. */
-const PASSING = ["no-answer", "slow", "full", "busy", "stopping", "quota", "no-guidance", "level"];
+const PASSING = ["no-answer", "slow", "full", "busy", "stopping", "quota", "no-guidance", "level", "stale-key"];
 
 /** Any refusal of this package. */
 export class AssocprivError extends Error {

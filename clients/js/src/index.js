@@ -9,7 +9,7 @@ export { Collector } from "./device/connection.js";
 export { Ledger } from "./device/ledger.js";
 export { openLedger } from "./device/open.js";
 export { fetchPlan } from "./device/publication.js";
-export { sendRecord, sendWaiting } from "./device/sending.js";
+export { sendAtMoments, sendRecord, sendWaiting } from "./device/sending.js";
 export { openWaiting, Waiting } from "./device/waiting.js";
 export {
   AssocprivError, BudgetError, CollectorError, LedgerError, LevelError, PlanError, RecordError, WireError,

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { exactFields, isObject, wholeIn } from "./checks.js";
+import { exactFields, isLess, isObject, readFraction, wholeIn } from "./checks.js";
 import { PlanError } from "./errors.js";
 import { canonicalText, parseJson } from "./json.js";
 
@@ -11,13 +11,17 @@ const FORMAT = "assocpriv-plan";
 const ENVELOPE = ["format", "version", "kind", "reports_per_person"];
 const UNKNOWN = "this plan's version or kind is unknown here; a newer release may read it";
 const MOST_REPORTS = 1000;
+const MOST_EPSILON = 100n; // of a central promise
+const MOST_BATCH = 10 ** 12;
+const MOST_DELAY = 7 * 86400;
 const MOST_TEXT = 64 << 20;
 const MOST_MARKS = (1 << 22) + (1 << 10);
 
 /**
  * A published plan, checked: it keeps its promise, or it would not be here.
  *
- * Derived classes are the kinds of plans; each has `fieldNames`, the fields of its text beside the envelope's.
+ * Derived classes are the kinds of plans; each has `fieldNames`, the fields of its text beside the envelope's, and
+ * `optionalNames`, those that it may have as well.
  */
 export class Plan {
   /** 64 hexadecimal digits: SHA-256 of the canonical text. */
@@ -37,6 +41,8 @@ export class Plan {
     this.reportBytes = 0;
     /** What reports tell that lies outside γ, in words; with it no limit for a device can hold. */
     this.uncovered = "";
+    /** What readers of whole batches may learn; reports of a plan that says it go through a relay only. @type {CentralPromise | null} */
+    this.central = null;
   }
 
   /** The plan's JSON content, made anew from what was read. @returns {Record<string, any>} */
@@ -104,7 +110,7 @@ function asText(text) {
  * Read a plan by the classes of kinds, and compute its id.
  *
  * @param {string | Uint8Array} text the plan's JSON, in any layout
- * @param {Record<string, any>} kinds class of each kind, with `fieldNames`
+ * @param {Record<string, any>} kinds class of each kind, with `fieldNames` and `optionalNames`
  * @param {string} [id] 64 hexadecimal digits: what the plan's id must be, where it is known from elsewhere
  * @returns {Promise<Plan>}
  */
@@ -112,12 +118,38 @@ export async function readPlan(text, kinds, id) {
   const content = readEnvelope(text);
   const Kind = Object.hasOwn(kinds, content.kind) ? kinds[content.kind] : null;
   if (Kind === null) throw new PlanError(UNKNOWN);
-  const plan = new Kind(exactFields(content, "the top level", [...ENVELOPE, ...Kind.fieldNames]));
+  const more = (Kind.optionalNames ?? []).filter((name) => name in content);
+  const plan = new Kind(exactFields(content, "the top level", [...ENVELOPE, ...Kind.fieldNames, ...more]));
   plan.id = await sha256Hex(new TextEncoder().encode(plan.canonical));
   if (id !== undefined && id !== plan.id) {
     throw new PlanError(`this is plan ${plan.id.slice(0, 12)}…, not the one that was asked for; nothing is answered`);
   }
   return plan;
+}
+
+/**
+ * The promise to whoever is told of whole batches, of which none tells who sent what; a device does not prove it.
+ *
+ * `reports`: the least reports of a batch; `delay`: seconds within which a device draws the moment of sending.
+ * @typedef {{ epsilon: string, delta: string, helping: string, reports: number, delay: number }} CentralPromise
+ */
+
+/**
+ * Read a central promise.
+ * @param {any} content
+ * @returns {CentralPromise}
+ */
+export function readCentral(content) {
+  const names = ["epsilon", "delta", "helping", "reports", "delay"];
+  const fields = exactFields(content, "the central promise", names);
+  const reports = wholeIn(fields.reports, "reports", 1, MOST_BATCH);
+  const delay = wholeIn(fields.delay, "delay", 1, MOST_DELAY);
+  const [epsilon, delta, helping] = names.slice(0, 3).map((name) => readFraction(fields[name], name));
+  const people = (BigInt(reports) * (helping[1] - helping[0])) / helping[1];
+  if (isLess([MOST_EPSILON, 1n], epsilon) || !isLess(delta, [1n, BigInt(reports)]) || people < 1n) {
+    throw new PlanError("the plan's central promise has an epsilon, delta or helping share outside its range");
+  }
+  return { epsilon: fields.epsilon, delta: fields.delta, helping: fields.helping, reports, delay };
 }
 
 /** Return what a plan's envelope says. @param {Plan} plan */

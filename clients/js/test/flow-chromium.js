@@ -40,7 +40,7 @@ const CHECKS = {
     await call(page, "open", url);
     assert.deepEqual(await call(page, "unsent"), waits);
     assert.ok(bodies.length > 1 && bodies.every((body) => body.toString("hex") === waits[0]));
-    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0 });
+    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0, later: [] });
     reports += 1;
   },
   "offline nothing is made without the plan, nothing made is lost; back online it is sent": async (page) => {
@@ -53,7 +53,7 @@ const CHECKS = {
     assert.equal(await call(page, "sendLater"), "CollectorError");
     assert.equal((await call(page, "unsent")).length, 1);
     await page.context().setOffline(false);
-    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0 });
+    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0, later: [] });
     assert.deepEqual(await call(page, "unsent"), []);
     reports += 1;
   },
@@ -76,9 +76,9 @@ const CHECKS = {
     for (const value of Object.values(guided.record)) {
       if (typeof value === "string" && value.length > 2) assert.ok(!records.includes(value), "encrypted");
     }
-    assert.deepEqual(await call(page, "sendLater"), { sent: 0, otherPlans: 0, waiting: 1 });
+    assert.deepEqual(await call(page, "sendLater"), { sent: 0, otherPlans: 0, waiting: 1, later: [] });
     guided.publish();
-    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0 });
+    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0, later: [] });
     assert.deepEqual(await call(page, "kept"), { readOut: [], records: "[]", count: 0 });
     assert.deepEqual(await call(page, "sendAll", [guided.record], "6"), ["sent before"]);
     assert.equal(guided.stored.length, 1);

@@ -111,14 +111,14 @@ test("what a collector does not take waits in the ledger, and is sent later as i
     }, String(says));
   }
   assert.equal((await ledger.unsent()).length, 1);
-  assert.deepEqual(await sendWaiting({ collector: state.of(), ledger }), { sent: 1, otherPlans: 0, waiting: 0 });
+  assert.deepEqual(await sendWaiting({ collector: state.of(), ledger }), { sent: 1, otherPlans: 0, waiting: 0, later: [] });
   for (const body of state.posts) assert.deepEqual(body, state.posts[0]);
   const other = await loadPlan(planText(2));
   await ledger.submit(other, "other", []);
   await ledger.submit(plan, "b", []);
   await ledger.submit(plan, "c", []);
   state.asked = [];
-  assert.deepEqual(await sendWaiting({ collector: state.of({ key: "k" }), ledger }), { sent: 2, otherPlans: 1, waiting: 0 });
+  assert.deepEqual(await sendWaiting({ collector: state.of({ key: "k" }), ledger }), { sent: 2, otherPlans: 1, waiting: 0, later: [] });
   assert.ok(state.asked.every(({ headers }) => headers.authorization === "Bearer k"));
   assert.equal(state.stored.size, 3);
 });

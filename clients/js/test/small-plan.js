@@ -13,8 +13,15 @@ export function vectorsOf(name) {
 /** Plans of the vectors, by name. */
 export const PLANS = Object.fromEntries(vectorsOf("plans").plans.map(({ name, plan }) => [name, plan]));
 
-/** The text of a plan whose γ is 7, of a promise weak enough for some reports. @param {number} reports a person's */
-export function planText(reports) {
+/** A central promise, which asks for a relay and a moment within an hour. */
+export const CENTRAL = { epsilon: "1/1", delta: "1/100000000", reports: 1000, helping: "1/10", delay: 3600 };
+
+/**
+ * The text of a plan whose γ is 7, of a promise weak enough for some reports.
+ * @param {number} reports a person's
+ * @param {object} [more] further fields
+ */
+export function planText(reports, more = {}) {
   const promise = { prior: "1/1000000000000", posterior: "999999999999/1000000000000" };
-  return JSON.stringify({ ...PLANS["worked-example"], reports_per_person: reports, promise });
+  return JSON.stringify({ ...PLANS["worked-example"], reports_per_person: reports, promise, ...more });
 }

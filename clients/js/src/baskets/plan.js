@@ -6,7 +6,7 @@
 import { checkPromise, isLess, readPromise, wholeIn } from "../checks.js";
 import { PlanError, RecordError, WireError } from "../errors.js";
 import { canonicalText } from "../json.js";
-import { envelopeOf, Plan } from "../plan.js";
+import { envelopeOf, Plan, readCentral } from "../plan.js";
 import { systemWords } from "../words.js";
 import { Catalogue } from "./catalogue.js";
 import { Names } from "./names.js";
@@ -27,6 +27,7 @@ export class Transaction {
 /** A plan of the kind `baskets`. */
 export class BasketPlan extends Plan {
   static fieldNames = ["catalogue", "names", "questions", "promise"];
+  static optionalNames = ["central"];
 
   #sums;
 
@@ -38,6 +39,7 @@ export class BasketPlan extends Plan {
     this.questions = readQuestions(fields.questions, this.catalogue);
     this.promise = readPromise(fields.promise);
     this.limit = this.promise.limit;
+    if ("central" in fields) this.central = readCentral(fields.central);
     const all = this.questions.map((question) => question.amplification);
     this.amplification = all.reduce((most, each) => (isLess(most, each) ? each : most));
     checkPromise(this.amplification, this.reportsPerPerson, this.limit);
@@ -55,6 +57,7 @@ export class BasketPlan extends Plan {
       names: this.names.toJSON(),
       questions: this.questions.map((question) => question.toJSON()),
       promise: this.promise.fields,
+      ...(this.central === null ? {} : { central: this.central }),
     };
   }
 

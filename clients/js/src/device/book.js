@@ -13,9 +13,9 @@ import { gammaOf, multiply } from "./bounds.js";
  * A record of a ledger, as docs/formats/ledger.md has it by kinds; ids and hashes are hexadecimal digits.
  *
  * 1 and 2: `plan`, `occasion`, `id` (null in version 1), `gamma` ("a/b", "a/b+" or "none"), `report`. 3: `of`, `id`.
- * 4: `of`.
+ * 4: `of`. 5: `of`, `moment`.
  * @typedef {{ number: number, kind: number, plan?: string, occasion?: string, id?: string | null, gamma?: string,
- *   report?: Uint8Array<ArrayBuffer>, of?: number }} LedgerRecord
+ *   report?: Uint8Array<ArrayBuffer>, of?: number, moment?: number }} LedgerRecord
  */
 
 /**
@@ -39,6 +39,7 @@ export class Book {
   #plans = new Map();
   #ids = new Map(); // of those that wait or waited, in this order
   #acknowledged = new Set();
+  #moments = new Map();
   #numbers = new Map();
 
   /**
@@ -54,7 +55,8 @@ export class Book {
   #addKind(record) {
     if (record.kind === 1 || record.kind === 2) return this.#addReport(record);
     if (record.kind === 3) return this.#addWaiting(record);
-    return record.kind === 4 && this.#addAcknowledged(record);
+    if (record.kind === 4) return this.#addAcknowledged(record);
+    return record.kind === 5 && this.#addMoment(record);
   }
 
   #addReport(record) {
@@ -87,6 +89,12 @@ export class Book {
   #addAcknowledged({ of }) {
     if (!this.#ids.has(of) || this.#acknowledged.has(of)) return false;
     this.#acknowledged.add(of);
+    return true;
+  }
+
+  #addMoment({ of, moment }) {
+    if (!this.#ids.has(of) || this.#acknowledged.has(of) || !Number.isSafeInteger(moment) || moment < 0) return false;
+    this.#moments.set(of, moment);
     return true;
   }
 
@@ -135,6 +143,11 @@ export class Book {
     const { plan, report } = this.#entries.get(number);
     const acknowledged = this.#acknowledged.has(number);
     return { number, planId: plan, id: bytesOf(id), report: report.slice(), acknowledged };
+  }
+
+  /** Return when a report is to be sent, in seconds since 1970; infinite while no moment was drawn. @param {number} number */
+  moment(number) {
+    return this.#moments.get(number) ?? Infinity;
   }
 
   /** Return what waits for a collector, what waits longest first. @returns {Submission[]} */

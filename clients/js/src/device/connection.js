@@ -2,14 +2,15 @@
  * A device's requests to a collector over HTTP: bounded in time and size, repeated where that can help.
  *
  * Nothing that a collector answers is trusted: bodies are read up to a limit, redirects are not followed, and what is
- * shown of an answer is one line of printable text. No cookie and no referrer is sent. Source of the wire:
- * docs/formats/collector.md.
+ * shown of an answer is one line of printable text. No cookie and no referrer is sent. With a relay every request goes
+ * there, sealed for the collector. Source of the wire: docs/formats/collector.md.
  * @module
  */
 
 import { CollectorError, PlanError } from "../errors.js";
 import { parseJson } from "../json.js";
 import { systemWords } from "../words.js";
+import { GATEWAY, joined, MOST_AROUND, MOST_KEYS_BYTES, readKeys, REQUEST_TYPE, requestBytes, responseOf, seal } from "./oblivious.js";
 
 const FIRST_PAUSE = 0.5; // seconds between attempts; each about twice the one before
 const LONGEST_PAUSE = 60;
@@ -20,11 +21,13 @@ const UNPRINTABLE = /(?! )[\p{C}\p{Z}]/gu;
 const CODE = /^[a-z-]{1,30}$/;
 const ADDRESS = /^https?:\/\/[^@?#\\]+$/i;
 const KEY = /^[\x20-\x7e]{1,512}$/;
+const DIGEST = /^[0-9a-f]{64}$/;
+const KEY_PROBLEM = "https://iana.org/assignments/http-problem-types#ohttp-key"; // of what cannot be opened
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /** One answer of a collector. */
 export class Answer {
-  /** @param {number} status @param {Headers} headers @param {Uint8Array} body */
+  /** @param {number} status @param {{ get: (name: string) => any }} headers @param {Uint8Array<ArrayBuffer>} body */
   constructor(status, headers, body) {
     this.status = status;
     this.headers = headers;
@@ -68,6 +71,11 @@ export class Answer {
     return AGAIN.includes(this.status) && this.code !== "quota";
   }
 
+  /** Tell whether a gateway says that it has no key that opens what it was sent. */
+  get isOfKey() {
+    return this.status === 400 && this.#field("type") === KEY_PROBLEM;
+  }
+
   #field(name) {
     try {
       return JSON.parse(new TextDecoder().decode(this.body))[name];
@@ -80,8 +88,11 @@ export class Answer {
 /** Where a collector is, and how long to try. */
 export class Collector {
   #address;
+  #relay = "";
+  #pinnedKeys;
+  /** What is sealed for, once it was found. @type {import("./oblivious.js").GatewayKey | null} */
+  #gatewayKey = null;
   #key;
-  #waiting;
   #answerSeconds;
   #patience;
 
@@ -92,33 +103,53 @@ export class Collector {
    *   can load the page
    * @param {boolean} [options.insecure] allow http:// beyond this machine: who reports can then be seen, and anybody on
    *   the way may put another plan in place
-   * @param {number} [options.answerSeconds] in which one answer must be there, whole (30)
-   * @param {number} [options.patienceSeconds] for all attempts of one request; sending a record takes two requests (60)
+   * @param {number} [options.answerSeconds] in which one answer must be there, whole (30; 120 behind
+   *   a relay, which holds messages for a batch)
+   * @param {number} [options.patienceSeconds] for all attempts of one request; sending a record takes two requests (60;
+   *   240 behind a relay)
+   * @param {string} [options.relay] address of somebody else's relay, through which all requests go: it sees who sends,
+   *   and nothing of what; the collector sees what, and nothing of who
+   * @param {string[]} [options.pinnedKeys] SHA-256 in hexadecimal digits of key configurations of the collector: no other
+   *   key is used behind a relay. Without them the relay's must be one that the collector hands out, too, asked directly
    * @param {(seconds: number) => Promise<void>} [options.waiting] how to wait; tests have another
-   * @throws {CollectorError} an address that is no such URL, or not a safe one; a key that no header can hold
+   * @param {() => number} [options.now] seconds since 1970; tests have other ones
+   * @throws {CollectorError} an address that is no such URL, or not a safe one; a key that no header can hold, or behind
+   *   a relay, where it would name who sends
    */
-  constructor(url, { key, insecure = false, answerSeconds = 30, patienceSeconds = 60, waiting = pause } = {}) {
-    const shown = String(url).slice(0, MOST_SAID);
-    this.#address = addressOf(url, shown);
-    const { protocol, hostname } = new URL(this.#address);
-    if (protocol === "http:" && !insecure && !LOOPBACK.test(hostname)) {
-      throw new CollectorError(
-        `${shown} is not encrypted; give its https:// address, or insecure: true if anybody on the way may see who ` +
-          "reports, and may change the plan",
-      );
+  constructor(url, options = {}) {
+    const { key, insecure = false, relay, pinnedKeys } = options;
+    this.#address = addressOf(url, insecure);
+    this.url = shown(url);
+    if (relay !== undefined) {
+      this.#relay = addressOf(relay, insecure);
+      if (new URL(this.#relay).origin === new URL(this.#address).origin) {
+        throw new CollectorError("the relay is the collector itself, who would see who sends; give somebody else's");
+      }
+      if (key !== undefined) throw new CollectorError("a key says who sends, which a relay is to hide; give one of the two");
     }
     if (key !== undefined && (typeof key !== "string" || !KEY.test(key))) {
       throw new CollectorError("a key is 1 to 512 printable ASCII characters; this one is not");
     }
-    this.url = shown;
+    if (pinnedKeys?.some((digest) => !DIGEST.test(digest))) {
+      throw new CollectorError("a pinned key is the SHA-256 of a key configuration: 64 lowercase hexadecimal digits");
+    }
+    this.#pinnedKeys = pinnedKeys;
     this.#key = key;
-    this.#waiting = waiting;
-    this.#answerSeconds = answerSeconds;
-    this.#patience = patienceSeconds;
+    /** How to wait. */
+    this.waiting = options.waiting ?? pause;
+    /** Whole seconds since 1970. */
+    this.now = options.now ?? (() => Math.floor(Date.now() / 1000));
+    this.#answerSeconds = options.answerSeconds ?? (relay === undefined ? 30 : 120);
+    this.#patience = options.patienceSeconds ?? (relay === undefined ? 60 : 240);
+  }
+
+  /** Whether it is asked through a relay. */
+  get isRelayed() {
+    return this.#relay !== "";
   }
 
   /**
-   * Return the answer to GET, or to POST of a body: the same bytes at every attempt.
+   * Return the answer to GET, or to POST of a body: the same bytes at every attempt, behind a relay sealed anew.
    * @param {string} path as "/plan"
    * @param {object} options
    * @param {number} options.mostBytes
@@ -138,7 +169,7 @@ export class Collector {
       if (answer !== null) return answer;
       const wait = Math.max(asked, (pauseBefore(attempt) * (1 + systemWords().below(1025) / 1024)) / 2);
       waited += wait;
-      if (waited <= this.#patience && !late.aborted) await Promise.race([this.#waiting(wait), over]);
+      if (waited <= this.#patience && !late.aborted) await Promise.race([this.waiting(wait), over]);
       if (waited > this.#patience || late.aborted) {
         const later = asked ? `; it asks to come again in ${asked} ${asked === 1 ? "second" : "seconds"}` : "";
         const attempts = attempt === 1 ? "1 attempt" : `${attempt} attempts`;
@@ -167,10 +198,53 @@ export class Collector {
   }
 
   async #once(path, mostBytes, body, headers, signal) {
-    const response = await fetch(this.#address + path, {
+    if (this.isRelayed) return this.#throughRelay(path, mostBytes, body, headers, signal);
+    const key = this.#key === undefined ? {} : { Authorization: `Bearer ${this.#key}` };
+    return this.#fetched(this.#address + path, mostBytes, body, { ...headers, ...key }, signal);
+  }
+
+  async #throughRelay(path, mostBytes, body, headers, signal, isAgain = false) {
+    this.#gatewayKey ??= await this.#findKey(signal);
+    const message = requestBytes(new URL(path, this.#address).href, body, headers); // whatever stands before a collector
+    const { content, open } = await seal(message, this.#gatewayKey);
+    const most = Math.max(mostBytes, MOST_ERROR_BYTES) + MOST_AROUND;
+    const sealed = await this.#fetched(this.#relay + GATEWAY, most, content, { "Content-Type": REQUEST_TYPE }, signal);
+    if (sealed.status === 200) {
+      const { status, headers: found, body: answered } = responseOf(await open(sealed.body));
+      this.#checkLength(answered.length, status === 200 ? mostBytes : MOST_ERROR_BYTES);
+      return new Answer(status, found, answered);
+    }
+    if (sealed.mayPass()) return sealed;
+    if (!sealed.isOfKey) throw new CollectorError(`the relay refuses (status ${sealed.status}): ${sealed.said()}`, sealed.code);
+    this.#gatewayKey = null; // it may have been replaced meanwhile: it is asked for anew, once
+    if (isAgain) throw new CollectorError("the collector has no key for what the relay says is its key", "stale-key");
+    return this.#throughRelay(path, mostBytes, body, headers, signal, true);
+  }
+
+  /** Return the key to seal for: one that is pinned, else the relay's first if the collector hands it out, too. */
+  async #findKey(signal) {
+    const offered = await this.#keysAt(this.#relay, signal);
+    const good = this.#pinnedKeys ?? (await this.#keysAt(this.#address, signal)).map(({ digest }) => digest);
+    const found = this.#pinnedKeys ? offered.find(({ digest }) => good.includes(digest)) : offered[0];
+    if (found === undefined || !good.includes(found.digest)) {
+      const whose = this.#pinnedKeys ? "is pinned here" : "the collector hands out";
+      throw new CollectorError(`the relay hands out no key that ${whose}: it may be meant for this device alone`, "other-key");
+    }
+    return found;
+  }
+
+  async #keysAt(address, signal) {
+    const answer = await this.#fetched(address + GATEWAY, MOST_KEYS_BYTES, undefined, {}, signal);
+    if (answer.status === 200) return readKeys(answer.body);
+    const code = answer.mayPass() ? "no-answer" : answer.code;
+    throw new CollectorError(`${shown(address)} gives no keys (status ${answer.status}): ${answer.said()}`, code);
+  }
+
+  async #fetched(url, mostBytes, body, headers, signal) {
+    const response = await fetch(url, {
       method: body === undefined ? "GET" : "POST",
       body,
-      headers: this.#key === undefined ? headers : { ...headers, Authorization: `Bearer ${this.#key}` },
+      headers,
       credentials: "omit",
       cache: "no-store",
       redirect: "manual", // "error" could not be told from a lost connection
@@ -178,9 +252,8 @@ export class Collector {
       signal,
     });
     if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
-      throw new CollectorError(
-        `${this.url} sends elsewhere, and that is not followed; give the address of the collector itself`,
-      );
+      const whose = this.isRelayed ? "relay" : "collector";
+      throw new CollectorError(`${new URL(url).origin} sends elsewhere, and that is not followed; give the address of the ${whose} itself`);
     }
     const most = response.status === 200 ? mostBytes : MOST_ERROR_BYTES;
     return new Answer(response.status, response.headers, await this.#read(response, most));
@@ -192,33 +265,51 @@ export class Collector {
     const reader = response.body?.getReader();
     for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
       length += part.value.length;
-      if (length > most) {
-        await reader?.cancel();
-        throw new CollectorError(`${this.url} answers with more than ${most} bytes; no collector does`);
-      }
+      if (length > most) await reader?.cancel();
+      this.#checkLength(length, most);
       parts.push(part.value);
     }
-    return joined(parts, length);
+    return joined(parts);
+  }
+
+  #checkLength(length, most) {
+    if (length > most) throw new CollectorError(`${this.url} answers with more than ${most} bytes; no collector does`);
   }
 
   #noConnection() {
     const here = globalThis.location?.origin;
-    const isElsewhere = here !== undefined && here !== new URL(this.#address).origin;
+    const isElsewhere = here !== undefined && here !== new URL(this.#relay || this.#address).origin;
     return isElsewhere ? "no connection, or it does not take requests of this page's origin" : "no connection";
   }
 }
 
-function addressOf(url, shown) {
+/** Return an address without slashes at its end. */
+function addressOf(url, insecure) {
   const bad = new CollectorError(
-    `${JSON.stringify(shown)} is no address of a collector; give one as https://shop.example, without names, passwords ` +
-      "or ?",
+    `${JSON.stringify(shown(url))} is no address of a collector or relay; give one as https://shop.example, without names, ` +
+      "passwords or ?",
   );
   if (typeof url !== "string" || !ADDRESS.test(url) || /[^\x21-\x7e]/.test(url)) throw bad;
+  const { href, protocol, hostname } = parsed(url, bad);
+  if (protocol === "http:" && !insecure && !LOOPBACK.test(hostname)) {
+    throw new CollectorError(
+      `${shown(url)} is not encrypted; give its https:// address, or insecure: true if anybody on the way may see who ` +
+        "reports, and may change the plan",
+    );
+  }
+  return href.replace(/\/+$/, "");
+}
+
+function parsed(url, bad) {
   try {
-    return new URL(url).href.replace(/\/+$/, "");
+    return new URL(url);
   } catch {
     throw bad;
   }
+}
+
+function shown(url) {
+  return String(url).slice(0, MOST_SAID);
 }
 
 function pauseBefore(attempt) {
@@ -236,19 +327,4 @@ function pause(seconds) {
 function retryAfter(answer) {
   const text = (answer.headers.get("retry-after") ?? "").trim();
   return /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;
-}
-
-/**
- * Return parts one after another.
- * @param {Uint8Array[]} parts
- * @param {number} length of all
- */
-export function joined(parts, length) {
-  const bytes = new Uint8Array(length);
-  let place = 0;
-  for (const part of parts) {
-    bytes.set(part, place);
-    place += part.length;
-  }
-  return bytes;
 }

@@ -120,6 +120,25 @@ export class Ledger {
   }
 
   /**
+   * Return the moment at which a report is to be sent, in seconds since 1970. It is drawn uniformly from the `delay`
+   * seconds behind now and written down, so that whoever asks again gets the same, unless that is too early, or further
+   * ahead than any that is drawn now, as after a clock that was wrong.
+   * @param {Submission} submission
+   * @param {number} delay
+   * @param {number} now seconds since 1970
+   * @param {number} [earliest] moment that it may have
+   * @returns {Promise<number>}
+   */
+  async moment({ number }, delay, now, earliest = 0) {
+    await this.#change((book) => {
+      const known = book.moment(number);
+      const isKept = (earliest <= known && known <= now + delay) || book.submission(number)?.acknowledged !== false;
+      return isKept ? null : { kind: 5, of: number, moment: now + 1 + systemWords().below(delay) };
+    });
+    return this.#book.moment(number);
+  }
+
+  /**
    * Tell whether the report of an occasion is made already; where none may be made, refuse as `submit` does.
    * @param {Plan} plan
    * @param {string} occasion

@@ -2,14 +2,16 @@
  * One device and its collector: what is asked there, a report made and kept, sent until the collector has it.
  *
  * What is sent is a report that is in the ledger already, on disk, with the id of its submission: the same bytes at
- * every attempt.
+ * every attempt. Reports of a plan with a central promise go through a relay, each in a request of its own at a moment of
+ * its own, which the ledger remembers.
  * @module
  */
 
-import { CollectorError, LevelError, RecordError } from "../errors.js";
+import { CollectorError, LevelError, PlanError, RecordError } from "../errors.js";
 import { checkValues, isGuided, withGuidance } from "./asking.js";
-import { Collector, joined } from "./connection.js";
+import { Collector } from "./connection.js";
 import { ID_BYTES } from "./ledger.js";
+import { joined } from "./oblivious.js";
 import { fetchPlan, saying } from "./publication.js";
 
 /** @typedef {import("./ledger.js").Ledger} Ledger */
@@ -25,6 +27,8 @@ const KEPT = "the report waits in the ledger: call this again, or sendWaiting, t
  * @property {Ledger} ledger
  * @property {string} [occasion] what the record is of, as "2026-W47"; of `sendWaiting` none
  * @property {string} [key] where the collection takes reports with a key only
+ * @property {string} [relay] as of `Collector`, where `collector` is an address; plans with a central promise ask for it
+ * @property {string[]} [pinnedKeys] as of `Collector`
  * @property {string} [pinnedId] id of the plan that the collector must have, known from elsewhere
  * @property {number} [maxLevel] of a guided plan the highest level that is answered; any by default
  * @property {import("./waiting.js").Waiting} [waiting] where a record of a guided plan waits, encrypted, for guidance
@@ -34,10 +38,12 @@ const KEPT = "the report waits in the ledger: call this again, or sendWaiting, t
 /**
  * What became of one record.
  * @typedef {object} Sent
- * @property {"sent" | "sent before" | "waits for guidance"} state `sent before`: nothing was sent now
+ * @property {"sent" | "sent before" | "waits for guidance" | "waits for its moment"} state `sent before`: nothing was sent
+ *   now; `waits for its moment`: `sendAtMoments` sends it, or `sendWaiting` after that moment
  * @property {string} planId
  * @property {number} reportBytes
  * @property {boolean} isNew whether there was none of the occasion when this was asked; of calls at once all say so
+ * @property {number} [moment] at which it is to be sent, in seconds since 1970, where it waits for that
  */
 
 /**
@@ -55,15 +61,41 @@ const KEPT = "the report waits in the ledger: call this again, or sendWaiting, t
  */
 export async function sendRecord(record, options) {
   const device = { ...options, collector: collectorOf(options) };
-  const plan = await fetchPlan(device.collector, device.pinnedId);
+  const plan = await planOf(device);
   const { occasion, ledger } = device;
   const isKnown = await ledger.has(plan, occasion);
   const made = isKnown ? null : await prepared(record, plan, device);
   if (made === WAITS) return { state: "waits for guidance", planId: plan.id, isNew: false, reportBytes: 0 };
   const submission = await ledger.submit(plan, occasion, made);
-  if (!submission.acknowledged) await send([submission], device);
-  const state = submission.acknowledged ? "sent before" : "sent";
-  return { state, planId: plan.id, isNew: !isKnown, reportBytes: submission.report.length };
+  const told = { planId: plan.id, isNew: !isKnown, reportBytes: submission.report.length };
+  if (submission.acknowledged) return { state: "sent before", ...told };
+  const [moment] = await momentsOf([submission], plan, device);
+  if (moment > device.collector.now()) return { state: "waits for its moment", moment, ...told };
+  await send([submission], device);
+  return { state: "sent", ...told };
+}
+
+/** Return the collector's plan, where it may be answered in this way. @param {any} device */
+async function planOf({ collector, pinnedId }) {
+  const plan = await fetchPlan(collector, pinnedId);
+  if (plan.central !== null && !collector.isRelayed) {
+    throw new PlanError("reports of this plan go through a relay only: give `relay`, somebody else's; nothing was made or sent", "no-relay");
+  }
+  return plan;
+}
+
+/**
+ * Return when reports may be sent, in seconds since 1970; of a plan without a central promise now. Of several whose moment
+ * has come, as on a device that was off, one keeps it: others that were sent with it would be known as the same person's.
+ */
+async function momentsOf(submissions, plan, { ledger, collector }) {
+  const now = collector.now();
+  const moments = [];
+  for (const each of plan.central === null ? [] : submissions) {
+    const earliest = moments.some((moment) => moment <= now) ? now + 1 : 0;
+    moments.push(await ledger.moment(each, plan.central.delay, now, earliest));
+  }
+  return plan.central === null ? submissions.map(() => now) : moments;
 }
 
 const WAITS = Symbol("a record that waits");
@@ -95,19 +127,42 @@ async function prepared(record, plan, { collector, occasion, maxLevel, waiting, 
 }
 
 /**
+ * What became of what waited.
+ * @typedef {object} SentWaiting
+ * @property {number} sent reports sent
+ * @property {number} otherPlans reports that wait on, being of plans that are not collected there
+ * @property {number} waiting records that wait on for guidance
+ * @property {number[]} later moments of the reports that wait on for theirs, in seconds since 1970, the first one first
+ */
+
+/**
  * Send what waits: reports that no collector has acknowledged, and records whose guidance is there by now.
  *
  * @param {SendOptions} options as of `sendRecord`
- * @returns {Promise<{ sent: number, otherPlans: number, waiting: number }>} reports sent; those that wait on, being of
- *   plans that are not collected there; and records that wait on for guidance
+ * @returns {Promise<SentWaiting>}
  */
 export async function sendWaiting(options) {
   const device = { ...options, collector: collectorOf(options) };
-  const plan = await fetchPlan(device.collector, device.pinnedId);
+  const plan = await planOf(device);
   const before = await sendUnsent(plan, device);
   const waiting = await answerWaiting(plan, device); // afterwards: guidance that is refused holds up nothing else
-  const { sent, otherPlans } = await sendUnsent(plan, device);
-  return { sent: before.sent + sent, otherPlans, waiting };
+  const { sent, otherPlans, later } = await sendUnsent(plan, device);
+  return { sent: before.sent + sent, otherPlans, waiting, later };
+}
+
+/**
+ * Send what waits as `sendWaiting` does, and what waits for its moment at that moment: as long as a page stays open.
+ * @param {SendOptions} options as of `sendRecord`
+ * @returns {Promise<SentWaiting>} once no report waits for its moment
+ */
+export async function sendAtMoments(options) {
+  const collector = collectorOf(options);
+  for (let sent = 0; ; ) {
+    const told = await sendWaiting({ ...options, collector });
+    sent += told.sent;
+    if (told.later.length === 0) return { ...told, sent };
+    await collector.waiting(Math.max(0, told.later[0] - collector.now()));
+  }
 }
 
 /**
@@ -117,11 +172,14 @@ export async function sendWaiting(options) {
 async function sendUnsent(plan, device) {
   const unsent = await device.ledger.unsent();
   const wanted = unsent.filter(({ planId }) => planId === plan.id);
-  const most = Math.max(1, Math.floor(MOST_UPLOAD / (ID_BYTES + plan.reportBytes)));
-  for (let start = 0; start < wanted.length; start += most) {
-    await send(wanted.slice(start, start + most), device);
-  }
-  return { sent: wanted.length, otherPlans: unsent.length - wanted.length };
+  const moments = await momentsOf(wanted, plan, device);
+  const now = device.collector.now();
+  const due = wanted.filter((_, place) => moments[place] <= now);
+  const together = Math.max(1, Math.floor(MOST_UPLOAD / (ID_BYTES + plan.reportBytes)));
+  const most = device.collector.isRelayed ? 1 : together; // what comes together is one sender's
+  for (let start = 0; start < due.length; start += most) await send(due.slice(start, start + most), device);
+  const later = moments.filter((moment) => moment > now).sort((a, b) => a - b);
+  return { sent: due.length, otherPlans: unsent.length - wanted.length, later };
 }
 
 /**
@@ -150,8 +208,8 @@ function noneOfLevel(error) {
 }
 
 /** @param {any} options @returns {Collector} */
-function collectorOf({ collector, key }) {
-  return collector instanceof Collector ? collector : new Collector(collector, { key });
+function collectorOf({ collector, key, relay, pinnedKeys }) {
+  return collector instanceof Collector ? collector : new Collector(collector, { key, relay, pinnedKeys });
 }
 
 /** Send reports of one plan, and note in the ledger that the collector has them. */
@@ -176,6 +234,5 @@ async function send(submissions, { collector, ledger }) {
 
 /** @param {Submission[]} submissions */
 function bodyOf(submissions) {
-  const parts = submissions.flatMap(({ id, report }) => [id, report]);
-  return joined(parts, parts.reduce((length, part) => length + part.length, 0));
+  return joined(submissions.flatMap(({ id, report }) => [id, report]));
 }

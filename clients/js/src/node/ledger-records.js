@@ -25,6 +25,13 @@ const CHECKSUM = 32;
 const NONE = Buffer.alloc(0);
 const ID = 16;
 const HASH = 32;
+const MOMENT = 8;
+
+function number64(value) {
+  const bytes = Buffer.alloc(MOMENT);
+  bytes.writeBigUInt64LE(BigInt(value));
+  return bytes;
+}
 
 /** What a file of version 2 begins with. */
 export const HEADER = Buffer.concat([NAME, number32(2)]);
@@ -50,9 +57,10 @@ export function recordBytes(record) {
 }
 
 /** @param {any} record */
-function partsOf({ kind, plan, occasion, id, gamma, report, of }) {
+function partsOf({ kind, plan, occasion, id, gamma, report, of, moment }) {
   if (kind === 3) return [number32(of), bytesOf(id)];
   if (kind === 4) return [number32(of)];
+  if (kind === 5) return [number32(of), number64(moment)];
   const length = Buffer.alloc(2);
   length.writeUInt16LE(gamma.length);
   return [bytesOf(plan), bytesOf(occasion), bytesOf(id), length, Buffer.from(gamma, "ascii"), report];
@@ -133,6 +141,7 @@ function recordOf(body) {
   const rest = body.subarray(1);
   if (kind === 1 || kind === 2) return reportOf(kind, rest, true);
   if (kind === 3 && rest.length === 4 + ID) return { kind, of: rest.readUInt32LE(0), id: hexOf(rest.subarray(4)) };
+  if (kind === 5 && rest.length === 4 + MOMENT) return { kind, of: rest.readUInt32LE(0), moment: Number(rest.readBigUInt64LE(4)) };
   return kind === 4 && rest.length === 4 ? { kind, of: rest.readUInt32LE(0) } : null;
 }
 

@@ -30,17 +30,14 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.promise.breaches import LARGEST_DENOMINATOR, amplification_of, format_fraction, read_fraction
 from assocpriv.promise.breaches import epsilon as local_epsilon
-from assocpriv.promise.errors import EstimateError
-
-if TYPE_CHECKING:
-    from assocpriv.plans.baskets import Plan
-    from assocpriv.plans.operator import AnyOperator
+from assocpriv.promise.errors import EstimateError, PlanError
 
 _MOST_REPORTS = 10**12
 _LARGEST_AMPLIFICATION = 10**12  # beyond it even the most reports hide nobody, and floats run short
@@ -49,6 +46,125 @@ _LOST = 1e-3  # share of δ given to each of three tails that are cut off
 _SLACK = 1e-7  # relative; scipy's binomial is right to 1e-8 even for 10^9 draws (a test compares)
 _HALVINGS = 60
 _UP = 1 + 1e-12
+_MOST_EPSILON = 100  # a promise of more is none
+_MOST_DELAY = 7 * 86400
+_STEPS = 20  # binary digits of a blanket that is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class CentralPromise:
+    """What whoever reads a batch of sealed reports may learn of one person, where none of them tells its sender.
+
+    Exchanging one person's basket changes the law of all that a batch holds of a person by an (ε, δ) at most, whatever
+    else is known, as long as those who know the senders, and those who know the contents, do not work together.
+
+    Attributes:
+        epsilon: in nats, above 0, at most 100.
+        delta: above 0; below 1/``reports``, else it would allow to publish somebody's basket.
+        reports: the least reports of a batch, 1..10^12.
+        helping: the share of them whose senders may help the reader and hide nobody, above 0 and below 1.
+        delay: seconds within which a device draws the moment of sending, 1..604800.
+
+    Raises:
+        PlanError: a value outside its range.
+
+    >>> CentralPromise(Fraction(1), Fraction(1, 10**8), 100_000).people
+    90000
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    reports: int
+    helping: Fraction = Fraction(1, 10)
+    delay: int = 3600
+
+    fractions: ClassVar = ("epsilon", "delta", "helping")
+    numbers: ClassVar = {"reports": _MOST_REPORTS, "delay": _MOST_DELAY}
+
+    def __post_init__(self) -> None:
+        for name, most in self.numbers.items():
+            value = getattr(self, name)
+            if type(value) is not int or not 1 <= value <= most:
+                raise PlanError(f"plan field {name} of a central promise must be a whole number in 1..{most}")
+        if any(getattr(self, name).denominator > LARGEST_DENOMINATOR for name in self.fractions):
+            raise PlanError("numbers of a central promise must be fractions of a denominator of at most 10^24")
+        if not 0 < self.epsilon <= _MOST_EPSILON:
+            raise PlanError(f"a central promise needs an epsilon above 0, at most {_MOST_EPSILON}")
+        if not 0 < self.delta * self.reports < 1:
+            raise PlanError(
+                "a central promise needs a delta above 0 and below 1/reports: with more it would allow to publish the "
+                "basket of one of these people"
+            )
+        if not 0 < self.helping < 1 or not self.people:
+            raise PlanError("a central promise needs a share that may help the reader above 0, and people besides them")
+
+    @property
+    def people(self) -> int:
+        """The reports that it is proved for: a batch without those of who may help the reader, rounded down."""
+        return math.floor(self.reports * (1 - self.helping))
+
+    def of_each(self, reports_per_person: int) -> tuple[float, float]:
+        """Return the (ε', δ') that each of R reports of a person must keep, rounded down.
+
+        A batch may hold all R. Exchanging them one after the other is R steps, each of one report among ``people``, so
+        P_0 ≤ e^ε' P_1 + δ' ≤ … gives ε = Rε' and δ = δ'(1 + e^ε' + … + e^((R−1)ε')); in several batches it is less.
+
+        >>> [f"{each:.3g}" for each in CentralPromise(Fraction(1), Fraction(1, 10**8), 100_000).of_each(2)]
+        ['0.5', '3.78e-09']
+        """
+        each = float(self.epsilon / reports_per_person) / _UP
+        sums = 1.0 if reports_per_person == 1 else math.expm1(float(self.epsilon)) / math.expm1(each)
+        return each, float(self.delta) / sums / _UP
+
+    def holds(self, amplification: Fraction, blanket: Fraction, reports_per_person: int = 1) -> bool:
+        """Tell whether it is proved for reports of this γ and blanket; floats are rounded against us.
+
+        >>> promise = CentralPromise(Fraction(1), Fraction(1, 10**8), 100_000)
+        >>> promise.holds(Fraction(19), Fraction(1, 10)), promise.holds(Fraction(19**3), Fraction(1, 10))
+        (True, False)
+        """
+        if amplification**reports_per_person <= amplification_of(self.epsilon):  # nothing need be hidden
+            return True
+        return amplification <= _LARGEST_AMPLIFICATION and self._is_proved(amplification, blanket, reports_per_person)
+
+    def _is_proved(self, amplification: Fraction, blanket: Fraction, reports_per_person: int) -> bool:
+        (epsilon, delta), clones = self.of_each(reports_per_person), 2 / (amplification + 1)
+        return any(
+            shuffled_delta(epsilon, amplification, self.people, mass, _LOST * delta) <= delta
+            for mass in sorted({clones, max(blanket, clones)})
+        )
+
+    def least_blanket(self, amplification: Fraction, reports_per_person: int = 1) -> Fraction | None:
+        """Return a blanket, near the least, for which it is proved at this γ: 0 where any will do, None where none.
+
+        >>> promise = CentralPromise(Fraction(1), Fraction(1, 10**8), 100_000)
+        >>> [round(float(promise.least_blanket(Fraction(gamma))), 2) for gamma in (19, 2980)]
+        [0.0, 0.44]
+        """
+        low, high = Fraction(0), Fraction(1)
+        if self.holds(amplification, low, reports_per_person):
+            return low
+        if not self.holds(amplification, high, reports_per_person):
+            return None
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            holds = self.holds(amplification, middle, reports_per_person)
+            low, high = (low, middle) if holds else (middle, high)
+        return high
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the promise as JSON content."""
+        written = {name: format_fraction(getattr(self, name)) for name in self.fractions}
+        return written | {name: getattr(self, name) for name in self.numbers}
+
+    @classmethod
+    def from_json(cls, content: object) -> "CentralPromise":
+        """Read what :meth:`to_json` wrote."""
+        if not isinstance(content, dict) or set(content) != {*cls.fractions, *cls.numbers}:
+            names = ", ".join(sorted({*cls.fractions, *cls.numbers}))
+            raise PlanError(f"the central promise of a plan must hold exactly the fields {names}")
+        epsilon, delta, helping = (read_fraction(content[name], name) for name in cls.fractions)
+        return cls(epsilon, delta, content["reports"], helping, content["delay"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +181,6 @@ class Central:
     method: str
 
 
-def blanket_mass(operator: "AnyOperator") -> Fraction:
-    """Return a λ that Σ_y min_x p[x → y] is never below, for every catalogue and generator; exact for long catalogues.
-
-    A report's likelihood over that of pure noise is w_j, j the number of the transaction's items it shows, so noise
-    times the least w_j is below every row. Padding and sampling mix rows and keep that. For reports of a fixed size,
-    and for reports with room for every j, it is the blanket itself.
-
-    >>> from assocpriv.plans.operator import Operator
-    >>> blanket_mass(Operator(1, 1, 2, 4, (4, 12)))
-    Fraction(1, 3)
-    """
-    return min(w for w in operator.normalized_likelihoods if w)
-
-
-def blanket_of(plan: "Plan") -> Fraction:
-    """Return a λ that Σ_y min_x P[x → y] is never below, y being reports of a plan: the mean over its questions.
-
-    Which question a report answers is drawn whatever the basket, so that min_x P[x → (q, y)] = φ_q min_x P_q[x → y].
-    """
-    return sum((plan.share(question) * blanket_mass(question.operator) for question in plan.questions), Fraction(0))
-
-
 def central_guarantee(
     amplification: Fraction, reports: int, delta: float, *, blanket: Fraction | None = None
 ) -> Central:
@@ -100,7 +194,7 @@ def central_guarantee(
         amplification: γ ≥ 1 of one report.
         reports: N, the people whose reports are shuffled together, one each, without those who help the reader.
         delta: δ in (0, 1); far below 1/N to mean anything.
-        blanket: a number that Σ_y min_x p[x → y] is not below, as of :func:`blanket_mass`.
+        blanket: a number that Σ_y min_x p[x → y] is not below, as an operator's or a plan's ``blanket``.
 
     Raises:
         EstimateError: an argument outside its range.
@@ -131,7 +225,7 @@ def _check(amplification: Fraction, reports: int, delta: float, blanket: Fractio
     if not 1e-100 <= delta < 1:
         raise EstimateError(f"delta must be at least 1e-100 and below 1, got {delta}")
     if blanket is not None and not 0 <= blanket <= 1:
-        raise EstimateError(f"blanket must be a probability, got {blanket}; take it from blanket_mass")
+        raise EstimateError(f"blanket must be a probability, got {blanket}; take it from a plan's blanket")
 
 
 def closed_form(amplification: Fraction, reports: int, delta: float) -> float | None:

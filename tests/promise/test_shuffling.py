@@ -10,17 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from naive import items_plan
+from naive import NO_PROMISE, items_plan
 from scipy.stats import binom
 
 from assocpriv.client.baskets import Randomizer
-from assocpriv.planning import shuffling
-from assocpriv.planning.shuffling import blanket_mass, central_guarantee, closed_form, shuffled_delta
 from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator, bch_generator
 from assocpriv.plans.operator import AnyOperator, FixedSizeOperator, Operator
+from assocpriv.plans.question import Question
+from assocpriv.promise import shuffling
 from assocpriv.promise.breaches import Breach, epsilon
 from assocpriv.promise.errors import EstimateError
+from assocpriv.promise.shuffling import CentralPromise, central_guarantee, closed_form, shuffled_delta
 from assocpriv.simulation.enumeration import distribution
 
 Row = Sequence[Fraction]  # the law of one report, by output
@@ -199,7 +201,7 @@ def laws_of(plan: Plan) -> list[Row]:
 def test_shuffled_reports_of_plans_never_exceed_the_bound(name: str) -> None:
     """The client's reports, every pair of baskets and what others hold: exact divergences stay below both bounds."""
     plan, most = plan_of(name)
-    rows, mass = laws_of(plan), blanket_mass(plan.items.operator)
+    rows, mass = laws_of(plan), plan.items.operator.blanket
     gamma = plan.amplification
     masses = [2 / (gamma + 1), *([mass] if mass > 2 / (gamma + 1) else [])]
     factors = [Fraction(exp(share * epsilon(gamma))) * Fraction(10**12 + 1, 10**12) for share in SHARES]
@@ -221,6 +223,80 @@ def test_shuffled_reports_of_plans_never_exceed_the_bound(name: str) -> None:
 SHARES = [0.1, 0.5]  # of ln γ
 
 
+QUESTIONS = (  # of one item each: γ and blanket 2 and 2/3, 9 and 1/5; a quarter of the people and the others
+    Question(1, FixedSizeOperator(1, 2, 1, (1, 2))),
+    Question(1, FixedSizeOperator(1, 2, 1, (1, 9)), weight=3),
+)
+
+
+@pytest.fixture(scope="module")
+def several() -> tuple[Plan, int, list[list[int]]]:
+    """Return a plan of several questions and the law of a report of each basket, as integers over a denominator."""
+    plan = Plan(Catalogue.numbered(1), QUESTIONS, NO_PROMISE)
+    return plan, *in_integers(laws_of(plan))
+
+
+def worst_delta(rows: list[list[int]], scale: int, reports: int, factor: Fraction, own: int = 1) -> Fraction:
+    """Return the largest hockey stick of batches, over whose baskets people have; one of them sent ``own`` reports."""
+    a, b = factor.as_integer_ratio()
+    worst = 0
+    for others in combinations_with_replacement(rows, reports - own):
+        laws = [shuffled([*[row] * own, *others]) for row in rows]
+        for p, q in product(laws, repeat=2):
+            worst = max(worst, sum(max(b * p[counts] - a * q[counts], 0) for counts in p))
+    return Fraction(worst, b * scale**reports)
+
+
+@pytest.mark.parametrize("reports", [2, 3, 4, 5, 6])
+def test_plans_of_several_questions_never_exceed_the_bound(
+    several: tuple[Plan, int, list[list[int]]], reports: int
+) -> None:
+    """γ is the largest, λ the mean. The blanket of the best question, and people who help the reader, are refuted."""
+    plan, scale, rows = several
+    gamma, mass = plan.amplification, plan.blanket
+    assert (gamma, mass) == (9, Fraction(19, 60))
+    best = max(each.operator.blanket for each in plan.questions)
+    wrong = []
+    for value, factor in factors(gamma)[1:4]:
+        exact = worst_delta(rows, scale, reports, factor)
+        assert exact <= shuffled_delta(value, gamma, reports, mass)
+        # what half of the people sent is known to a reader whom they help: the others are N/2, not N
+        wrong.append((exact > shuffled_delta(value, gamma, reports, best),
+                      exact > shuffled_delta(value, gamma, 2 * reports, mass)))  # fmt: skip
+    of_best, of_helpers = (any(each) for each in zip(*wrong, strict=True))
+    assert of_best
+    assert of_helpers
+
+
+@pytest.mark.parametrize("reports", [3, 4, 5])
+def test_a_batch_may_hold_all_reports_of_a_person(several: tuple[Plan, int, list[list[int]]], reports: int) -> None:
+    """Two of one person are two steps: δ'(1 + e^ε') at 2ε' is never exceeded; as one report's δ it is refuted."""
+    plan, scale, rows = several
+    refuted = False
+    for share in (0.05, 0.2, 0.4):
+        each = share * epsilon(plan.amplification)
+        step = shuffled_delta(each, plan.amplification, reports, plan.blanket)
+        exact = worst_delta(rows, scale, reports, Fraction(exp(2 * each)) * Fraction(10**12 + 1, 10**12), own=2)
+        assert exact <= step * (1 + exp(each))
+        refuted |= exact > step
+    assert refuted
+
+
+@pytest.mark.parametrize(("gamma", "times"), [(2000, 1), (90, 3)])
+def test_a_central_promise_holds_as_far_as_it_is_proved(gamma: int, times: int) -> None:
+    """It holds from the least blanket on that is found, and from near the least ε on that is proved; floats err."""
+    promise, amplification = CentralPromise(Fraction(1), Fraction(1, 10**8), 20_000), Fraction(gamma)
+    least = promise.least_blanket(amplification, times)
+    assert least
+    assert promise.holds(amplification, least, times)
+    assert not promise.holds(amplification, least * Fraction(95, 100), times)
+    each, delta = promise.of_each(times)
+    assert Fraction(each) * times < 1
+    assert Fraction(delta) * sum(Fraction(exp(each)) ** step for step in range(times)) < promise.delta
+    proved = central_guarantee(amplification, promise.people, delta, blanket=least).epsilon * times
+    assert 0.98 < proved < 1.001
+
+
 def in_integers(rows: list[Row]) -> tuple[int, list[list[int]]]:
     """Return the distinct rows as integers over a common denominator, outputs that all rows like equally as one."""
     columns = Counter(zip(*rows, strict=True))
@@ -235,7 +311,7 @@ def test_the_blanket_lies_below_every_row(name: str) -> None:
     """Σ min over all baskets, padded and sampled, is at least the blanket's mass, which is at least 1/γ."""
     plan, _ = plan_of(name)
     rows = laws_of(plan)
-    true, mass = sum(map(min, zip(*rows, strict=True))), blanket_mass(plan.items.operator)
+    true, mass = sum(map(min, zip(*rows, strict=True))), plan.items.operator.blanket
     assert 1 / plan.amplification <= mass <= true
 
 
@@ -243,7 +319,7 @@ def test_the_blanket_lies_below_every_row(name: str) -> None:
 def test_the_blanket_is_exact_where_a_report_has_room_for_every_overlap(operator: Operator) -> None:
     """Enumerated over a catalogue of 5: min_t p[t → y] is λ times the noise's probability of such a report y."""
     n, m, rho = 5, operator.size, operator.default_probability
-    mass, sizes = blanket_mass(operator), operator.size_distribution
+    mass, sizes = operator.blanket, operator.size_distribution
     for shown in range(n + 1):
         noise = rho**shown * (1 - rho) ** (n - shown)
         overlaps = range(max(0, m - n + shown), min(m, shown) + 1)
@@ -257,7 +333,7 @@ def test_the_blanket_of_fixed_size_reports_is_exact() -> None:
     pairs = list(combinations(range(5), 2))
     weights = {(t, y): operator.keep_weights[len({*t} & {*y})] for t, y in product(pairs, repeat=2)}
     total = sum(weights[pairs[0], y] for y in pairs)
-    assert blanket_mass(operator) == Fraction(sum(min(weights[t, y] for t in pairs) for y in pairs), total)
+    assert operator.blanket == Fraction(sum(min(weights[t, y] for t in pairs) for y in pairs), total)
 
 
 def log_choose(n: int, k: int) -> Decimal:

@@ -1,0 +1,143 @@
+"""What an anonymous channel is worth: the true top 20 pairs and rules found, beside a local plan and a curator.
+
+    python -m bench accuracy central [--seeds 1] [--save]
+
+Everybody is asked once: by a plan whose central promise is (1, 10⁻⁸), sent through a channel; by the plan of ln 19 that
+needs none; and by nobody, where a server that is trusted with all baskets adds Laplace noise of ε = 1. It finds the 20
+pairs by noise of scale 2·20/ε on the counts of all pairs (one-shot top k: Qiao, Su, Zhang, ICML 2021). For rules half
+of ε chooses 40 pairs so, the other half is noise on their counts and those of their items, of which a basket tells at
+most as many as it holds: of baskets above 8 items 8 are taken. A pair and its items say which rules have 50%
+confidence, of pairs that noise alone reaches once in forty times.
+"""
+
+from collections.abc import Callable, Sequence
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv import plan
+from assocpriv.plans.baskets import Plan
+from assocpriv.promise.breaches import epsilon
+from bench.accuracy.data import load, sized
+from bench.accuracy.harness import Row
+from bench.accuracy.lists import (
+    EPSILON,
+    LEAST_CONFIDENCE,
+    TRUE_PAIRS,
+    TRUE_RULES,
+    best_pairs,
+    judged,
+    true_rules,
+)
+from bench.accuracy.ours import promise_of
+from bench.accuracy.transactions import Itemset, Transactions, offsets_of
+from bench.accuracy.truth import true_itemsets
+from bench.tables import table
+
+PEOPLE, SETS = (5_000, 20_000, 100_000), ("quest-7", "retail")
+CENTRAL = (1, "1e-8")
+_KNOWN, _CHOSEN, _MOST_HELD = 300, 40, 8
+_SURE = 3.0  # times the scale of the noise: 1 in 40
+_COLUMNS = ("pairs", "rules", "rules_listed", "rules_false", "coverage", "rmse", "M", "epsilon", "blanket")
+
+
+def run(seeds: int = 1, people: Sequence[int] = PEOPLE, sets: Sequence[str] = SETS) -> dict[str, Any]:
+    """Return a row for each set, number of people and way to ask, means over seeds."""
+    rows = []
+    for name in sets:
+        for count in people:
+            baskets = load(sized(name, count))
+            local = plan(baskets.n_items, promise_of(EPSILON), reports=count)
+            central = plan(baskets.n_items, central=CENTRAL, reports=count)
+            ways: dict[str, Callable[[int], Row]] = {
+                "local, ln 19": lambda seed, baskets=baskets, made=local: _asked(baskets, made, seed),  # type: ignore[misc]
+                "channel, (1, 1e-8)": lambda seed, baskets=baskets, made=central: _asked(baskets, made, seed),  # type: ignore[misc]
+                "curator, ε = 1": lambda seed, baskets=baskets: _curated(baskets, seed),  # type: ignore[misc]
+            }
+            for way, done in ways.items():
+                found = [done(seed) for seed in range(seeds)]
+                means = {each: float(np.mean([row[each] for row in found])) for each in found[0]}
+                rows.append({"set": name, "people": count, "way": way} | means)
+    return {"rows": rows}
+
+
+def _asked(baskets: Transactions, made: Plan, seed: int) -> Row:
+    row, _ = judged(baskets, made, seed)
+    kept = ("pairs", "rules", "rules_listed", "rules_false", "coverage", "rmse")
+    return {name: row[name] for name in kept} | {
+        "M": made.items.transaction_size, "epsilon": epsilon(made.amplification), "blanket": float(made.blanket)
+    }  # fmt: skip
+
+
+def _curated(baskets: Transactions, seed: int) -> Row:
+    """Return what central noise finds."""
+    rng, known = np.random.default_rng(seed), true_itemsets(baskets, _KNOWN)
+    counts = _pair_counts(baskets)
+    found = {_pair(place, baskets.n_items) for place in _noisy_top(counts, TRUE_PAIRS, 1.0, rng)}
+    chosen = [_pair(place, baskets.n_items) for place in _noisy_top(counts, _CHOSEN, 0.5, rng)]
+    items = sorted({item for pair in chosen for item in pair})
+    few = _fewer(baskets.restricted(np.array(items)), rng)
+    # another basket in place of one changes so much at most, in all counts together
+    scale = 2 * min(_MOST_HELD + comb(_MOST_HELD, 2), len(items) + len(chosen)) / 0.5
+    of_items, of_pairs, place = few.item_counts(), _pair_counts(few), {item: row for row, item in enumerate(items)}
+    noisy: dict[Itemset, float] = {(item,): of_items[row] + rng.laplace(0, scale) for item, row in place.items()}
+    for a, b in chosen:
+        noisy[a, b] = of_pairs.get(place[a] * len(items) + place[b], 0) + rng.laplace(0, scale)
+    sides = [((a,), (c,)) for pair in chosen for a, c in (pair, pair[::-1])]
+    told = {
+        (a, c) for a, c in sides
+        if noisy[_whole(a, c)] >= max(LEAST_CONFIDENCE * noisy[a], _SURE * scale)
+    }  # fmt: skip
+    holds = {(a, c) for a, c in told if known.get(_whole(a, c), 0) >= LEAST_CONFIDENCE * known.get(a, 1)}
+    return {"pairs": len(found & {*best_pairs(known)}), "rules": len(told & true_rules(known)),
+            "rules_listed": len(told), "rules_false": len(told - holds)}  # fmt: skip
+
+
+def _pair_counts(baskets: Transactions) -> dict[int, int]:
+    """Return how many baskets hold each pair that any holds, by i · n_items + j."""
+    found: list[NDArray[np.int64]] = []
+    for size in np.unique(baskets.sizes[baskets.sizes > 1]).tolist():
+        rows = np.flatnonzero(baskets.sizes == size)
+        held = np.sort(baskets.items[baskets.offsets[rows][:, None] + np.arange(size)].astype(np.int64), axis=1)
+        left, right = np.triu_indices(size, 1)
+        found.append((held[:, left] * baskets.n_items + held[:, right]).ravel())
+    numbers, counts = np.unique(np.concatenate([np.empty(0, np.int64), *found]), return_counts=True)
+    return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
+
+
+def _noisy_top(counts: dict[int, int], k: int, share: float, rng: np.random.Generator) -> list[int]:
+    """Return the k pairs of the largest noisy counts; pairs that nobody holds are left out, which errs for the peer."""
+    numbers, noise = list(counts), rng.laplace(0, 2 * k / share, len(counts))
+    order = np.argsort(-(np.array(list(counts.values())) + noise), kind="stable")
+    return [numbers[row] for row in order[:k].tolist()]
+
+
+def _whole(antecedent: Itemset, consequent: Itemset) -> Itemset:
+    return tuple(sorted(antecedent + consequent))
+
+
+def _pair(number: int, n_items: int) -> tuple[int, int]:
+    return divmod(number, n_items)
+
+
+def _fewer(baskets: Transactions, rng: np.random.Generator) -> Transactions:
+    """Return baskets of 8 items at most, drawn."""
+    order = np.lexsort((rng.random(len(baskets.items)), np.repeat(np.arange(len(baskets)), baskets.sizes)))
+    sizes = np.minimum(baskets.sizes, _MOST_HELD)
+    starts = np.repeat(baskets.offsets[:-1], sizes)
+    offsets = offsets_of(sizes)
+    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
+    return Transactions(offsets, baskets.items[order][starts + within], baskets.n_items, baskets.name)
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table."""
+    said = (
+        f"Of the true top {TRUE_PAIRS} pairs those among the own {TRUE_PAIRS}; of the true top {TRUE_RULES} rules "
+        "those listed; how many rules are listed, and how many of these are false."
+    )
+    columns = {name: name for name in ("set", "people", "way", *_COLUMNS)}
+    rows = [{name: row.get(name) for name in columns} for row in result["rows"]]
+    return f"{said}\n\n{table(columns, rows)}\n"

@@ -1,0 +1,234 @@
+"""The anonymous channel from end to end: devices, relay and collector as three processes, beside direct sending.
+
+Every device has one report of one basket, seals it by the package's own message code, and sends it from an address and
+with headers that nobody else has. Afterwards each party's files, log and output are searched for what it must not
+have: the collector for address, headers and their time, the relay for these and for anything of a report.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import psutil
+
+import assocpriv as ap
+from assocpriv.client.baskets import Randomizer
+from assocpriv.files.oblivious import (
+    GATEWAY_PATH,
+    REQUEST_TYPE,
+    BinaryRequest,
+    BinaryResponse,
+    Exchange,
+    decode_key_configs,
+    seal_request,
+)
+from assocpriv.files.plans import write_plan
+from assocpriv.files.unsealed import epoch_files, open_epoch, read_uploads
+from assocpriv.promise.entropy import SystemEntropy
+from bench import tables
+from bench.plans import coded
+
+ADDRESS, HEADER, TIME = "127.66.77.88", "CANARY-7qz3", "Fri, 05 Jun 1987 04:03:02 GMT"
+_HEADERS = {"user-agent": HEADER, "cookie": HEADER, "x-forwarded-for": ADDRESS, "date": TIME, "x-time": TIME}
+_CONNECTIONS, _HELD_CONNECTIONS = 256, 1500
+_OCTETS = "application/octet-stream"
+
+
+class Party:
+    """A process in a folder of its own: what it says, and what it has worked."""
+
+    def __init__(self, home: Path, command: Sequence[str]) -> None:
+        self.home = home
+        home.mkdir()
+        with open(home.parent / f"{home.name}.log", "wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "assocpriv", *command], cwd=home, stdout=subprocess.PIPE, stderr=log, text=True,
+                env=os.environ | {"TMPDIR": str(home), "PYTHONPATH": os.getcwd()},
+            )  # fmt: skip
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().split()[-1]
+        self.told = psutil.Process(self._process.pid)
+
+    def worked(self) -> float:
+        """Return the seconds of processor it has used."""
+        return float(sum(self.told.cpu_times()[:2]))
+
+    def written(self) -> int:
+        """Return the bytes it has written to disks."""
+        return int(self.told.io_counters().write_bytes)
+
+    def end(self) -> None:
+        """Tell it to stop, and wait."""
+        self._process.terminate()
+        self._process.wait()
+
+    def has(self, mark: bytes) -> bool:
+        """Tell whether its folder, with the names of files, or its log has some bytes."""
+        paths = [self.home.parent / f"{self.home.name}.log", *self.home.rglob("*")]
+        return any(mark in str(path).encode() or (path.is_file() and mark in path.read_bytes()) for path in paths)
+
+
+@contextmanager
+def parties(home: Path, plan: Path, hold: float, *options: str) -> Iterator[tuple[Party, Party]]:
+    """Give a collector and a relay before it."""
+    collector = Party(home / "collector", ["serve", str(plan), "--data", "data", "--listen", "0", *options])
+    relay = Party(home / "relay", ["relay", "--to", collector.url, "--hold", str(hold), "--listen", "0"])
+    try:
+        yield collector, relay
+    finally:
+        relay.end()
+        collector.end()
+
+
+def records_of(plan: Any, devices: int) -> list[bytes]:
+    """Return a record for each device, of a basket of its own: a submission id and a report."""
+    entropy, randomizer = SystemEntropy(), Randomizer(plan)
+    baskets = [{entropy.below(plan.n_items) for _ in range(5)} for _ in range(devices)]
+    return [os.urandom(16) + randomizer.randomize(basket, entropy=entropy) for basket in baskets]
+
+
+async def send_all(
+    url: str, path: str, bodies: Sequence[bytes], headers: dict[str, str], at_a_time: int
+) -> list[bytes]:
+    """Send bodies, each over a connection of its own, so many at a time, and return the answers.
+
+    They come from the marked address with marked headers.
+    """
+    import aiohttp
+
+    answers, left = [b""] * len(bodies), iter(range(len(bodies)))
+    connector = aiohttp.TCPConnector(limit=at_a_time, local_addr=(ADDRESS, 0), force_close=True)
+    async with aiohttp.ClientSession(connector=connector, headers=_HEADERS | headers) as session:
+
+        async def device() -> None:
+            for number in left:
+                while not answers[number]:
+                    with suppress(aiohttp.ClientError):  # as where this process was too slow: it is sent again
+                        async with session.post(url + path, data=bodies[number]) as answer:
+                            content = await answer.read()
+                            assert answer.status == 200, content
+                            answers[number] = content
+
+        await asyncio.gather(*(device() for _ in range(at_a_time)))
+    return answers
+
+
+def through(url: str, plan: Any, records: Sequence[bytes]) -> tuple[list[bytes], list[Exchange], float]:
+    """Return messages for a gateway whose keys a relay hands out, what opens their answers, and µs for each."""
+    from urllib.request import urlopen
+
+    with urlopen(url + GATEWAY_PATH) as answer:
+        config = decode_key_configs(answer.read())[0]
+    headers = ((b"assocpriv-plan", plan.plan_id.encode("ascii")), (b"content-type", _OCTETS.encode("ascii")))
+    began = perf_counter()
+    requests = (BinaryRequest(b"POST", b"/reports", headers, each, authority=b"collector.example") for each in records)
+    messages, exchanges = zip(*(seal_request(request.encode(), config) for request in requests), strict=True)
+    return list(messages), list(exchanges), 1e6 * (perf_counter() - began) / len(records)
+
+
+def run(*, quick: bool, devices: int = 20_000) -> dict[str, Any]:
+    """Return rates and work of both ways, and what each party has of the marks."""
+    plan = coded(1_000)
+    devices = 2_000 if quick else devices
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place)
+        write_plan(plan, home / "plan.json")
+        ways, kept = {}, {}
+        for name, hold in (("relay, 1 s held", 1.0), ("relay, nothing held", 0.0), ("gateway, no relay", None)):
+            (home / name).mkdir()
+            with parties(home / name, home / "plan.json", hold or 0.0, "--oblivious") as (collector, relay):
+                ways[name], found = _sealed(plan, collector, None if hold is None else relay, devices, held=bool(hold))
+            kept = kept or _kept(collector, relay, *found)
+        (home / "direct").mkdir()
+        with parties(home / "direct", home / "plan.json", 0.0) as (collector, _):
+            ways["direct"] = _direct(plan, collector, devices)
+    return {"devices": devices, "ways": ways, "kept": kept}
+
+
+def _sealed(
+    plan: Any, collector: Party, relay: Party | None, devices: int, *, held: bool
+) -> tuple[dict[str, float], tuple[Any, list[bytes], list[bytes], int]]:
+    records = records_of(plan, devices)
+    asked = relay or collector
+    messages, exchanges, sealing = through(asked.url, plan, records)
+    before = collector.worked(), relay.worked() if relay else 0.0, relay.written() if relay else 0
+    began = perf_counter()
+    at_a_time = _HELD_CONNECTIONS if held else _CONNECTIONS
+    answers = asyncio.run(send_all(asked.url, GATEWAY_PATH, messages, {"content-type": REQUEST_TYPE}, at_a_time))
+    spent = perf_counter() - began
+    figures = {
+        "reports_s": devices / spent,
+        "collector_cpu_us": 1e6 * (collector.worked() - before[0]) / devices,
+        "relay_cpu_us": 1e6 * (relay.worked() - before[1]) / devices if relay else 0.0,
+        "device_seals_us": sealing,
+        "request_bytes": len(messages[0]),
+        "answer_bytes": len(answers[0]),
+    }
+    assert len({len(each) for each in answers}) == 1
+    inside = [
+        BinaryResponse.decode(exchange.open_response(each)) for exchange, each in zip(exchanges, answers, strict=True)
+    ]
+    assert all((each.status, each.body) == (200, b'{"accepted": 1, "duplicates": 0}') for each in inside)
+    return figures, (plan, records, messages, relay.written() - before[2] if relay else 0)
+
+
+def _direct(plan: Any, collector: Party, devices: int) -> dict[str, float]:
+    records, before, began = records_of(plan, devices), collector.worked(), perf_counter()
+    headers = {"assocpriv-plan": plan.plan_id, "content-type": _OCTETS}
+    asyncio.run(send_all(collector.url, "/reports", records, headers, _CONNECTIONS))
+    spent = perf_counter() - began
+    return {
+        "reports_s": devices / spent,
+        "collector_cpu_us": 1e6 * (collector.worked() - before) / devices,
+        "request_bytes": len(records[0]),
+    }
+
+
+def _kept(
+    collector: Party, relay: Party, plan: Any, records: Sequence[bytes], messages: Sequence[bytes], written: int
+) -> dict[str, Any]:
+    """Return what both parties have, once they are ended: marks, reports, and how far an order follows another."""
+    marks = {"address": ADDRESS.encode(), "header": HEADER.encode(), "time": TIME.encode()}
+    data = collector.home / "data"
+    with open_epoch(epoch_files(data)[-1]) as database:
+        rows = read_uploads(database, plan)[0]
+    sent = {record: place for place, record in enumerate(records)}
+    order = [sent[row.tobytes()] for row in rows]
+    assert sorted(order) == list(range(len(records)))
+    some = [*records[::97], *messages[::97]]
+    return {
+        "collector_has": [name for name, mark in marks.items() if collector.has(mark)],
+        "relay_has": [name for name, mark in marks.items() if relay.has(mark)],
+        "relay_has_of_reports": sum(relay.has(each[:16]) or relay.has(each[:16].hex().encode()) for each in some),
+        "collector_has_reports": len(ap.read_reports(data)),
+        "relay_files": len(list(relay.home.rglob("*"))),
+        "relay_wrote_bytes": written,
+        "order_correlation": float(np.corrcoef(order, np.arange(len(order)))[0, 1]),
+    }
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the figures as tables."""
+    columns = {
+        "way": "way", "reports/s": "reports_s", "collector's µs of CPU a report": "collector_cpu_us",
+        "relay's": "relay_cpu_us", "a device's to seal": "device_seals_us", "bytes sent": "request_bytes",
+        "bytes answered": "answer_bytes",
+    }  # fmt: skip
+    rows = [{"way": name} | figures for name, figures in result["ways"].items()]
+    kept = result["kept"]
+    return (
+        f"{result['devices']:,} devices, one report each.\n\n{tables.table(columns, rows)}\n"
+        f"Of address, header and time the collector has {kept['collector_has'] or 'none'}, the relay "
+        f"{kept['relay_has'] or 'none'}; of reports the relay has {kept['relay_has_of_reports']}, "
+        f"{kept['relay_files']} files, and wrote {kept['relay_wrote_bytes']} bytes to disks. The collector has "
+        f"{kept['collector_has_reports']:,} reports, each once; their order is correlated with the order of sending by "
+        f"{kept['order_correlation']:.3f}.\n"
+    )

@@ -1,0 +1,305 @@
+"""Tests of the gateway: what it opens is stored once, what it cannot open tells nothing, and its keys go on and go."""
+
+import json
+import logging
+import random
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from asgi import Answer, Visitor
+from planned import planned
+from postgres_server import Server
+from running_collector import HEADERS, PLAN, RECORD, numbers, records, stored
+from sealed_messages import INNER, OUTER, opened, sealed, sealed_report
+
+import assocpriv as ap
+from assocpriv.collect import gateway, group_commit, make_service
+from assocpriv.collect.gateway import KEYS_FILE, GatewayKeys
+from assocpriv.files.oblivious import (
+    GATEWAY_PATH,
+    KEY_PROBLEM,
+    MOST_REQUEST_BYTES,
+    BinaryRequest,
+    GatewayKey,
+    KeyConfig,
+    decode_key_configs,
+    open_request,
+    seal_request,
+)
+from assocpriv.promise.errors import FileError, PlanError, WireError
+from assocpriv.promise.shuffling import CentralPromise
+
+MARK = "CANARY-7qz3"
+DIRECT = {name.lower(): value for name, value in HEADERS.items()}
+
+
+@pytest.fixture
+def visitor(tmp_path: Path) -> Iterator[Visitor]:
+    """Give somebody who asks a gateway."""
+    with Visitor(make_service(PLAN, tmp_path / "data", oblivious="alone")) as visitor:
+        yield visitor
+
+
+def config_of(visitor: Visitor) -> KeyConfig:
+    """Return the key that the gateway publishes first."""
+    answer = visitor.get(GATEWAY_PATH)
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/ohttp-keys")
+    return decode_key_configs(answer.body)[0]
+
+
+def post(visitor: Visitor, content: bytes, **headers: str) -> Answer:
+    """Send a message."""
+    return visitor.post(GATEWAY_PATH, content, **{**OUTER, **headers})
+
+
+# ---- what is opened
+
+
+def test_a_report_is_stored_once(visitor: Visitor, tmp_path: Path) -> None:
+    """It is acknowledged and stored; the same bytes again, or the report sealed anew, are a duplicate."""
+    config = config_of(visitor)
+    content, exchange = sealed_report(7, config)
+    first, again = post(visitor, content), post(visitor, content)
+    anew, other = sealed_report(7, config)
+    third = post(visitor, anew)
+    for answer, key, accepted in ((first, exchange, 1), (again, exchange, 0), (third, other, 0)):
+        assert (answer.status, answer.headers["content-type"]) == (200, "message/ohttp-res")
+        inside = opened(key, answer.body)
+        assert (inside.status, json.loads(inside.body)) == (200, {"accepted": accepted, "duplicates": 1 - accepted})
+    assert numbers(stored(tmp_path / "data")) == [7]
+
+
+def test_answers_are_equally_long(visitor: Visitor) -> None:
+    """Stored, stored before, refused for whatever is inside: a relay cannot tell them apart by their lengths."""
+    config = config_of(visitor)
+    other_plan = [(b"assocpriv-plan", b"0" * 64), INNER[1]]
+    asked = {
+        "stored": sealed_report(1, config),
+        "stored before": sealed_report(1, config),
+        "two reports": sealed(records([2, 3]), config),
+        "a part": sealed(records([2])[:-1], config),
+        "other plan": sealed(records([2]), config, other_plan),
+        "no plan": sealed(records([2]), config, INNER[1:]),
+        "elsewhere": sealed(records([2]), config, path=b"/status"),
+        "no HTTP": seal_request(b"\7nothing", config),
+        "GET": seal_request(BinaryRequest(b"GET", b"/reports").encode(), config),
+    }
+    answers = {name: (post(visitor, content), exchange) for name, (content, exchange) in asked.items()}
+    statuses = {name: opened(exchange, answer.body).status for name, (answer, exchange) in answers.items()}
+    assert statuses == {
+        "stored": 200, "stored before": 200, "two reports": 400, "a part": 400, "other plan": 409, "no plan": 400,
+        "elsewhere": 404, "no HTTP": 400, "GET": 405,
+    }  # fmt: skip
+    seen = {(answer.status, len(answer.body), tuple(sorted(answer.headers))) for answer, _ in answers.values()}
+    assert len(seen) == 1
+
+
+def test_the_plan_can_be_asked_for_inside(visitor: Visitor) -> None:
+    """Whoever asks through the relay gets the plan whole."""
+    content, exchange = seal_request(BinaryRequest(b"GET", b"/plan").encode(), config_of(visitor))
+    inside = opened(exchange, post(visitor, content).body)
+    assert (inside.status, inside.body.decode()) == (200, PLAN.canonical_json)
+    assert (b"assocpriv-plan", PLAN.plan_id.encode()) in inside.headers
+
+
+# ---- what cannot be opened
+
+
+def malformed(config: KeyConfig) -> list[bytes]:
+    """Return messages that were cut off, changed, put together, sealed for others, or made up: 320 of them."""
+    draws, good = random.Random(1), sealed_report(5, config)[0]
+    found = [good[: draws.randrange(len(good))] for _ in range(80)]
+    for _ in range(120):
+        changed = bytearray(good)
+        changed[draws.randrange(len(good))] ^= 1 << draws.randrange(8)
+        found.append(bytes(changed))
+    found += [good + draws.randbytes(draws.randrange(1, 50)) for _ in range(20)]
+    found += [draws.randbytes(draws.randrange(200)) for _ in range(40)]
+    strangers = [GatewayKey(number, draws.randbytes(32)).config for number in range(30)]
+    found += [sealed_report(5, each)[0] for each in strangers]
+    same_number = GatewayKey(config.key_id, draws.randbytes(32)).config
+    return found + [sealed_report(5, same_number)[0] for _ in range(30)]
+
+
+def test_what_cannot_be_opened_has_one_answer(visitor: Visitor, tmp_path: Path) -> None:
+    """Of 320 messages none is stored, and their answers are equal to the byte: the type tells a device what to do."""
+    contents = malformed(config_of(visitor))
+    assert len(contents) == 320
+    answered = [post(visitor, content) for content in contents]
+    answers = {(answer.status, tuple(answer.headers.items()), answer.body) for answer in answered}
+    [(status, headers, body)] = answers
+    assert (status, dict(headers)["content-type"]) == (400, "application/problem+json")
+    assert json.loads(body)["type"] == KEY_PROBLEM
+    assert stored(tmp_path / "data") == []
+    assert 'refused_total{reason="ohttp-key"} 320.0' in visitor.get("/metrics").text
+
+
+def test_what_is_no_message_is_refused(visitor: Visitor) -> None:
+    """Other methods and types, and what is longer than a relay passes on."""
+    assert visitor.post(GATEWAY_PATH, b"x", content_type="application/octet-stream").json["error"] == "content-type"
+    for length in ({}, {"content-length": str(MOST_REQUEST_BYTES + 1)}):
+        answer = post(visitor, bytes(MOST_REQUEST_BYTES + 1), **length)
+        assert (answer.status, answer.json["most_bytes"]) == (413, MOST_REQUEST_BYTES)
+    assert visitor.run(visitor._ask("PUT", GATEWAY_PATH, {}, b"")).status == 405
+
+
+# ---- what is kept
+
+
+def test_direct_reports_are_refused(tmp_path: Path) -> None:
+    """With a reason; the setting ``beside`` takes both ways."""
+    for number, (oblivious, status) in enumerate((("alone", 403), ("beside", 200))):
+        with Visitor(make_service(PLAN, tmp_path / oblivious, oblivious=oblivious)) as visitor:
+            answer = visitor.post("/reports", records([number]), **DIRECT)
+            assert answer.status == status
+            assert status == 200 or answer.json["error"] == "direct"
+            content, exchange = sealed_report(2, config_of(visitor))
+            assert opened(exchange, post(visitor, content).body).status == 200
+
+
+def test_nothing_tells_an_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each report has a row of its own, under a random number; once quiet, the journal is empty, the date a day."""
+    monkeypatch.setattr(group_commit, "_QUIET_SECONDS", 0.05)
+    with Visitor(make_service(PLAN, tmp_path / "data", oblivious="alone")) as visitor:
+        config = config_of(visitor)
+        for number in range(40):
+            post(visitor, sealed_report(number, config)[0])
+        database = tmp_path / "data" / "open" / "1.sqlite"
+        while database.stat().st_mtime % 86400:
+            time.sleep(0.01)
+        assert database.with_name("1.sqlite-wal").stat().st_size == 0
+        with closing(sqlite3.connect(database)) as opened_too:
+            rows = opened_too.execute("SELECT number, records FROM uploads").fetchall()
+    assert [len(row) for _, row in rows] == [RECORD] * 40
+    places = [int.from_bytes(row[7:11], "little") for _, row in rows]
+    assert places != sorted(places)  # in order with chance 1/40!
+    assert rows == sorted(rows)
+
+
+def test_reports_of_one_commit_are_shuffled(tmp_path: Path) -> None:
+    """Also where they come directly: of 64 records in a row the order of arrival is kept with chance 1/64!."""
+    with Visitor(make_service(PLAN, tmp_path / "data")) as visitor:
+        visitor.post("/reports", records(range(64)), **DIRECT)
+    with closing(sqlite3.connect(tmp_path / "data" / "open" / "1.sqlite")) as database:
+        [(row,)] = database.execute("SELECT records FROM uploads").fetchall()
+    ids = [row[at : at + 16] for at in range(0, len(row), RECORD)]
+    assert ids != sorted(ids) == [records([number])[:16] for number in range(64)]
+
+
+def test_marks_are_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Headers outside and inside, other paths and an address: neither file, log nor metric has them."""
+    caplog.set_level(logging.DEBUG)
+    with Visitor(make_service(PLAN, tmp_path / "data", oblivious="alone")) as visitor:
+        config = config_of(visitor)
+        marked = [*INNER, (b"x-mark", MARK.encode()), (b"user-agent", MARK.encode())]
+        for path in (b"/reports", f"/{MARK}".encode()):
+            content, _ = sealed(records([3]), config, marked, path)
+            answer = post(visitor, content, x_forwarded_for=MARK, user_agent=MARK, cookie=MARK)
+            assert answer.status == 200
+            assert MARK not in str(answer.headers)
+        shown = visitor.get("/metrics").text + visitor.get("/status").text + caplog.text
+    assert MARK not in shown
+    assert not [
+        path for path in (tmp_path / "data").rglob("*") if path.is_file() and MARK.encode() in path.read_bytes()
+    ]
+
+
+# ---- keys
+
+
+def test_keys_follow_one_another(tmp_path: Path) -> None:
+    """One a week, while it runs and after a restart; each opens messages for two weeks, and is gone then."""
+    day = [20_000]
+    keys = GatewayKeys(tmp_path, lambda: day[0])
+    first = decode_key_configs(keys.published())
+    content, _ = sealed_report(1, first[0])
+    lives = []
+    for day[0] in range(20_000, 20_030):
+        published = decode_key_configs(keys.published())
+        assert decode_key_configs(GatewayKeys(tmp_path, lambda: day[0]).published()) == published
+        assert len(published) <= 2
+        lives.append(published[0].key_id - first[0].key_id)
+        try:
+            open_request(content, keys.opening())
+        except WireError:
+            assert day[0] >= 20_014
+        else:
+            assert day[0] < 20_014
+    assert [number % 256 for number in lives] == [n // 7 for n in range(30)]
+    assert first[0].public_key not in keys.published()
+    assert (tmp_path / KEYS_FILE).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_clock_set_back_changes_nothing(tmp_path: Path) -> None:
+    """Keys of the future stay, and one of long ago is followed by another."""
+    day = [20_000]
+    keys = GatewayKeys(tmp_path, lambda: day[0])
+    before = keys.published()
+    day[0] = 19_000
+    assert keys.published() == before
+    day[0] = 30_000
+    assert len(decode_key_configs(keys.published())) == 1
+    assert keys.published() != before
+
+
+def test_a_full_disk_keeps_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no new one can be written the gateway goes on with the old, and says so."""
+    day = [20_000]
+    keys, said = GatewayKeys(tmp_path, lambda: day[0]), []
+    before = keys.published()
+
+    def refuse(*_: object) -> None:
+        raise FileError("the disk is full")
+
+    monkeypatch.setattr(gateway, "write_note", refuse)
+    monkeypatch.setattr(gateway._LOG, "error", lambda text, *given: said.append(text % given))
+    day[0] += 8
+    assert keys.published() == before
+    assert said == ["the disk is full; the gateway goes on with the keys it has"]
+
+
+@pytest.mark.parametrize("content", ['{"number": 1}', '{"number": 1, "private": "00", "day": 1}', "7"])
+def test_damaged_keys_are_refused(tmp_path: Path, content: str) -> None:
+    """With what to do."""
+    text = f'{{"format": "assocpriv-oblivious-keys", "version": 1, "keys": [{content}]}}'
+    (tmp_path / KEYS_FILE).write_text(text)
+    with pytest.raises(FileError, match="remove it, and a new key is made"):
+        GatewayKeys(tmp_path)
+
+
+# ---- what cannot be served
+
+
+def test_what_names_a_sender_is_refused(tmp_path: Path) -> None:
+    """Keys of sources, asked for or in the folder, and a demonstration, whose visitors send directly."""
+    with pytest.raises(PlanError, match="keys of sources"):
+        make_service(PLAN, tmp_path / "a", oblivious="alone", keys=True)
+    (tmp_path / "b").mkdir()
+    ap.collect.add_key(tmp_path / "b", "till 7")
+    with pytest.raises(PlanError, match="keys of sources"):
+        make_service(PLAN, tmp_path / "b", oblivious="beside")
+    with pytest.raises(PlanError, match="send directly"):
+        make_service(planned(20, 3, ap.Breach("5%", "50%")), tmp_path / "c", oblivious="alone", demo=True)
+    with pytest.raises(PlanError, match="'alone' or 'beside'"):
+        make_service(PLAN, tmp_path / "d", oblivious="yes")
+
+
+def test_a_central_promise_needs_a_relay(tmp_path: Path) -> None:
+    """A plan that has one is served in no other way."""
+    plan = replace(PLAN, central=CentralPromise(Fraction(1), Fraction(1, 10**8), 100_000))
+    for oblivious in (None, "beside"):
+        with pytest.raises(PlanError, match="serve it with --oblivious"):
+            make_service(plan, tmp_path / "data", oblivious=oblivious)
+    assert not (tmp_path / "data").exists()
+
+
+def test_postgresql_is_refused(database: Server, tmp_path: Path) -> None:
+    """Its log tells the order."""
+    with pytest.raises(PlanError, match="PostgreSQL"):
+        make_service(PLAN, tmp_path / "data", oblivious="alone", store=database.url)

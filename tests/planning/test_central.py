@@ -1,0 +1,150 @@
+"""Plans for an anonymous channel: which operators keep a central promise, which are chosen, and what is refused."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+import assocpriv as ap
+from assocpriv.planning.baskets import choose_plan
+from assocpriv.planning.central import LOCAL_CAP, kept_promise
+from assocpriv.planning.designs import MeanVariance, held_law, insertion_family, runs
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.transition import SupportModel
+from assocpriv.promise.breaches import amplification_of, epsilon
+from assocpriv.promise.errors import PlanError, PrivacyLimitError
+from assocpriv.promise.shuffling import CentralPromise
+
+CENTRAL = (1, "1e-8")
+SUPPORT, OTHERS = 0.02, 0.08  # of a pair, and of its items
+# people, ε₀ and the standard error of a pair by the best two-level operator for pairs alone at M = 8
+WORTH = ((20_000, 7, 0.0085), (100_000, 8, 0.0027), (1_000_000, 10, 0.0006))
+
+
+def pair_variance(operator) -> float:
+    """Return N Var of the pair's support, people's own variance included."""
+    model, law = SupportModel.of(operator), (1 - 2 * OTHERS + SUPPORT, 2 * (OTHERS - SUPPORT), SUPPORT)
+    return sum(p * float(model.second_moment(2, held)) for held, p in enumerate(law)) - SUPPORT**2
+
+
+@pytest.mark.parametrize(("people", "local", "error"), WORTH)
+def test_what_the_channel_is_worth_for_a_pair(people: int, local: int, error: float) -> None:
+    """Of all two-level operators for 8 items that keep the promise at .9 N the best has the known error, to 10%."""
+    promise = CentralPromise(Fraction(1), Fraction(1, 10**8), people)
+    limit = amplification_of(local)
+    needed = promise.least_blanket(limit)
+    assert needed is not None
+    family = insertion_family(8)
+    moments, singular = family.moments(float(limit), OfPair((0.5, SUPPORT), (0.0, 1.0), OTHERS), runs(8))
+    sums = family.chances.sum(axis=1) + (float(limit) - 1) * (runs(8) @ family.chances.T)
+    variances = moments[1] - SUPPORT**2
+    variances[singular | (sums * float(needed) > 1)] = math.inf
+    assert math.sqrt(variances.min() / people) == pytest.approx(error, rel=0.1)
+    bare = moments[1] - SUPPORT**2
+    bare[singular] = math.inf
+    assert bare.min() <= variances.min()
+
+
+class OfPair(MeanVariance):
+    """Moments of a pair of this support alone."""
+
+    @property
+    def wanted(self):
+        """The laws of how many of the items are held."""
+        return ((1, held_law(1, OTHERS, 0)), (2, (1 - 2 * OTHERS + SUPPORT, 2 * (OTHERS - SUPPORT), SUPPORT)))
+
+
+@pytest.fixture(scope="module")
+def chosen() -> Plan:
+    """Return the plan of 100,000 reports about 1,000 items."""
+    return ap.plan(1000, central=CENTRAL, reports=100_000)
+
+
+def test_the_chosen_plan_keeps_both_promises(chosen: Plan) -> None:
+    """Both are in it; the local one is what its γ keeps, below the cap; by 60,000 people the central one is refuted."""
+    chosen.check_central()
+    assert chosen.central == CentralPromise(Fraction(1), Fraction(1, 10**8), 100_000)
+    assert chosen.promise == kept_promise(chosen.amplification)
+    assert amplification_of(7) < chosen.amplification < chosen.promise.amplification_limit
+    assert chosen.amplification < amplification_of(LOCAL_CAP)
+    assert chosen.blanket == sum(chosen.share(each) * each.operator.blanket for each in chosen.questions)
+    assert {each.view.kind for each in chosen.questions} == {"items", "sizes"}
+    fewer = replace(chosen, central=replace(chosen.central, reports=60_000))
+    with pytest.raises(PrivacyLimitError, match="does not follow"):
+        fewer.check_central()
+
+
+def test_the_chosen_plan_is_far_more_accurate(chosen: Plan) -> None:
+    """A pair's error is that of the best for pairs alone at M = 8 to a factor 2, and below half of the local plan's."""
+    error = math.sqrt(pair_variance(chosen.items.operator) / 100_000)
+    local = ap.plan(1000, ap.Epsilon("ln 19"), reports=100_000)
+    assert WORTH[1][2] / 2 < error < 2 * WORTH[1][2]
+    assert error < math.sqrt(pair_variance(local.items.operator) / 100_000) / 2
+
+
+def test_the_cap_bounds_the_local_promise() -> None:
+    """A lower cap makes a plan of less γ; one below the central ε leaves nothing to gain."""
+    lower = ap.plan(50, central=CENTRAL, reports=100_000, local_cap="ln 300")
+    assert lower.amplification < 300
+    assert lower.promise.amplification_limit < 330
+    with pytest.raises(PlanError, match="leaves nothing to gain"):
+        ap.plan(50, central=CENTRAL, reports=100_000, local_cap=1)
+
+
+def test_several_reports_of_a_person_share_the_cap_and_the_central_promise() -> None:
+    """Of 4 reports all together stay below the cap, and the promise holds for all; for 8 it is not proved."""
+    plan = ap.plan(20, central=CENTRAL, reports=2_000, reports_per_person=4)
+    plan.check_central()
+    assert plan.composed_amplification < amplification_of(LOCAL_CAP)
+    more = replace(plan, promise=kept_promise(plan.amplification**8), reports_per_person=8)
+    with pytest.raises(PrivacyLimitError, match="does not follow"):
+        more.check_central()
+
+
+def test_few_reports_hide_nobody() -> None:
+    """It is said how many would do, and so many do."""
+    with pytest.raises(PlanError, match="About 240 would do"):
+        ap.plan(5, central=CENTRAL, reports=30)
+    assert ap.plan(5, central=CENTRAL, reports=240).central
+
+
+@pytest.mark.parametrize("reports", [90, 333, 1000, 4567])
+def test_small_batches_have_plans_that_are_proved(reports: int) -> None:
+    """The bound is not smooth in γ and the blanket where few reports are counted; what is chosen is proved."""
+    plan = ap.plan(5, central=(2, 1e-6), reports=reports)
+    plan.check_central()
+    assert epsilon(plan.amplification) > 2
+
+
+@pytest.mark.parametrize(
+    ("wishes", "words"),
+    [
+        ({"promise": ap.Epsilon(2), "central": CENTRAL}, "the local promise follows"),
+        ({"promise": ap.Epsilon(2), "local_cap": 5}, "local_cap goes with central"),
+        ({"promise": None, "central": (0, 1e-8)}, "epsilon above 0"),
+        ({"promise": None, "central": (1, 1e-5)}, "delta above 0 and below 1/reports"),
+        ({"promise": None, "central": CENTRAL, "transaction_size": 2, "paper": True}, "leave paper or central out"),
+    ],
+)
+def test_wishes_that_cannot_be(wishes: dict, words: str) -> None:
+    """Each is named."""
+    with pytest.raises(PlanError, match=words):
+        choose_plan(20, reports=10**6, **wishes)
+    with pytest.raises(TypeError, match="pair of ε and δ"):
+        choose_plan(20, None, central="1,1e-8")
+
+
+def test_without_a_central_promise_nothing_changes() -> None:
+    """Plans and their ids are those that they were before there were any."""
+    assert ap.plan(1000, ap.Breach("5%", "50%")).plan_id[:24] == "c444776e2b3690e65e432f66"
+    assert ap.plan(60, ap.Epsilon(2), reports=5000).plan_id[:24] == "dfa4d8b8651bf83937abf305"
+
+
+@pytest.mark.parametrize("value", [Fraction(19), Fraction(2980), Fraction(3, 2), Fraction(10**7)])
+def test_the_promise_kept_is_near(value: Fraction) -> None:
+    """γ stays strictly below its limit, and what is left to certainty is rounded by less than a tenth."""
+    promise = kept_promise(value)
+    assert value < promise.amplification_limit
+    left = 1 - ap.highest_posterior(Fraction(1, 20), value)
+    assert 0 < left - (1 - promise.posterior) <= left / 10
