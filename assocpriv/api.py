@@ -665,11 +665,9 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
             with what is done, done and total). Of baskets also ``max_itemset`` (the plan's ``itemset_size`` by
             default), and ``layout``, ``unknown``, ``repeats``, ``empty``, as of :func:`read_baskets`. Of tables
             ``missing``, ``separator`` and ``clip``, as of :func:`randomize`. Of a guided plan the former two,
-            ``classifier`` (``"tree"``, ``"naive-bayes"`` or ``"logistic"``), ``people`` (so many of the records at
-            most, drawn at random; 5,000), ``unconcerned`` (so many people's raw tuples start it; 0 for random ones),
-            and ``rounds`` (5, each with another third of the people held back to test on) or ``population`` (one
-            collection from people of mixed caution, shares with the largest level that they accept:
-            ``"17%:2,56%:8,27%:any"``).
+            ``classifier`` (``"naive-bayes"``, ``"tree"`` or ``"logistic"``), ``people`` (so many of the records at
+            most, drawn at random; 5,000), ``unconcerned`` (so many people's raw tuples start it; 0 for nobody's), and
+            ``rounds`` (5, each with another third of the people held back to test on).
 
     Returns:
         Of baskets ``itemsets`` with their ``true_support`` (of whole baskets where these are told), ``missed`` ones,
@@ -678,13 +676,12 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
         beside the truth, which is known to a cell of the plan's grid: ``true_share``, ``true_mean`` and
         ``true_quantiles``, the total variation ``distance`` of both, and of how many intervals ``tested`` the truth was
         ``held``. Of a guided plan ``levels``, what each discloses and how accurate a classifier is, with standard
-        errors over the rounds, beside the published bounds; of a population ``groups``, who answered at once, waited or
-        never answered, and ``moments``, the level and the accuracy after each batch.
+        errors over the rounds, beside the published bound and the miner's own estimate.
 
     Raises:
         PlanError: plans of this kind cannot be tried.
         RecordError: records that the plan does not take, such as an item outside its catalogue that it does not drop;
-            of a guided plan too few people of a class, or groups that are not so written.
+            of a guided plan too few people of a class.
         EstimateError: no baskets, sizes that the plan cannot answer, or fewer records than intervals; of a guided plan
             no such classifier, or scikit-learn is not installed.
         TypeError: an option that plans of this kind do not have.
@@ -706,8 +703,6 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
     >>> tried = ap.simulate(table, made, rounds=2, seed=0)
     >>> [each.level for each in tried.levels], tried.original_accuracy.mean
     ([1, 2], 1.0)
-    >>> ap.simulate(table, made, population="50%:1,50%:any", seed=0).groups[1].never
-    0
     """
     plan = PublishedPlan.of(plan)
     if min_support is not None:

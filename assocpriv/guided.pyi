@@ -13,6 +13,6 @@ from .client.waiting import wait as wait
 from .server.guided import (
     MinerState as MinerState, collect as collect, collect_files as collect_files, naive_bayes as naive_bayes,
     publish as publish, publish_file as publish_file, read_state as read_state, released_tuples as released_tuples,
-    train as train, write_state as write_state,
+    train as train, worth as worth, write_state as write_state,
 )
 from .simulation.guided import start as start

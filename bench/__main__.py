@@ -107,7 +107,6 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--methods", type=method_names, default="", help="accuracy: only these, with semicolons")
     parser.add_argument("--workers", type=int, default=2, help="accuracy: processes (default 2)")
-    parser.add_argument("--forest-python", help="trees: a Python with diffprivlib, which needs an older scikit-learn")
     parser.add_argument("--anjana-python", help="suppression: a Python with anjana, which needs an older pandas")
     parser.add_argument("--store", type=Path, default=STORE, help="accuracy: file of runs to go on with")
     parser.add_argument("--limit", type=float, default=300.0, help="mining: seconds a peer may take (default 300)")
@@ -284,10 +283,7 @@ def main() -> None:
         print(json.dumps(found) if options.json else figures.markdown(found))
         return
     if options.set == "trees":
-        forest = {"forest_python": options.forest_python}
-        found = tree_plots.compute(
-            RESULTS / "trees", datasets.SHARED, seeds=options.seeds, quick=options.quick, **forest
-        )
+        found = tree_plots.compute(RESULTS / "trees", datasets.SHARED, seeds=options.seeds, quick=options.quick)
         print(json.dumps(found) if options.json else tree_plots.markdown(found))
         return
     if options.set == "suppression":

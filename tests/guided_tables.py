@@ -18,9 +18,11 @@ def small_plan(keep=None, promise=None, **settings):
     return plan_guided(attributes, LABEL, **kept, **settings)
 
 
-def votes_plan(n=24, **settings):
+def votes_plan(n=24, labels=("no", "yes"), **settings):
     """A plan of n questions of yes or no."""
-    return plan_guided([category(f"v{place}", ("n", "y")) for place in range(n)], LABEL, **settings)
+    return plan_guided(
+        [category(f"v{place}", ("n", "y")) for place in range(n)], class_label("class", labels), **settings
+    )
 
 
 def random_guidance(plan, level, rng, serial=1):

@@ -31,11 +31,13 @@ def guide() -> None:
 @opt.class_option
 @opt.missing_option
 @opt.layout_option
-@opt.usual("--mu", metavar="SHARE", default="15%", help="Eigenvalues to this share of the largest are left out.")
-@opt.usual("--batch", metavar="N", default=100, help="Tuples after which guidance is published anew.")
+@opt.usual(
+    "--mu", metavar="SHARE", default="15%", help="Differences of classes to this share of the largest are left out."
+)
+@opt.usual("--batch", metavar="N", default=20, help="Tuples after which guidance is published anew.")
 @opt.promise_options
 @opt.choice("--keep", ["bits", "tuple"], "How a promise is kept: a coin mixed into every bit, or random tuples.")
-@click.option("--known", is_flag=True, help="Start with TABLE's own tuples instead of random ones.")
+@click.option("--known", is_flag=True, help="Start with TABLE's own tuples instead of nobody's.")
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Plan file to write (JSON).")
 @click.option("--state", type=opt.OUTPUT, required=True, help="State file to write (JSON).")
 def start(table: Path, output: Path, state: Path, force: bool, **options: Any) -> None:
@@ -61,18 +63,21 @@ def start(table: Path, output: Path, state: Path, force: bool, **options: Any) -
 @guide.command()
 @click.argument("state", type=opt.PATH)
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Guidance file to write (JSON).")
-def publish(state: Path, output: Path, force: bool) -> None:
+@click.option("--level", type=opt.WholeRange(1), help="Ask for so many directions, not those that --mu needs.")
+def publish(state: Path, output: Path, level: int | None, force: bool) -> None:
     """Write the guidance that people are to answer now, and note it in STATE.
 
-    It changes once a batch of tuples has come in since the last; before that the last is written again.
+    It changes once a batch of tuples has come in since the last; before that the last is written again. What other
+    levels would be worth is estimated from what came in.
 
     \b
     Example:
       assocpriv guide publish state.json -o guidance.json
     """
     with opt.Progress.while_busy("finding what tells classes apart"):
-        done, new = ap.guided.publish_file(state, output, force=force)
-    opt.show(ap.show.guided.published(done, new, output))
+        done, new = ap.guided.publish_file(state, output, level=level, force=force)
+        worth = ap.guided.worth(done)
+    opt.show(ap.show.guided.published(done, worth, new, output))
 
 
 @guide.command(takes=["json"])

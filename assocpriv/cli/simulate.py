@@ -92,7 +92,7 @@ def _generate_records(output: Path, people: int, function: int, seed: int, schem
 _TAKES = {  # which options a kind of plan has
     "baskets": ("min_support", "max_itemset", "unknown", "repeats", "empty", "top"),
     "table": ("missing", "clip"),
-    "guided": ("missing", "classifier", "population", "rounds", "people"),
+    "guided": ("missing", "classifier", "people"),
 }
 
 
@@ -105,12 +105,10 @@ _TAKES = {  # which options a kind of plan has
 @opt.layout_option
 @opt.top_option
 @opt.missing_option
-@opt.choice("--classifier", ["tree", "naive-bayes", "logistic"], "Guided: what is learned, by scikit-learn.")
-@click.option("--population", metavar="GROUPS", help="Guided: people of mixed caution, as 17%:2,56%:8,27%:any.")
+@opt.choice("--classifier", ["naive-bayes", "tree", "logistic"], "Guided: what is learned, by scikit-learn.")
 @opt.rare(
     opt.rules_options,
     opt.clip_option,
-    opt.usual("--rounds", default=5, type=opt.WholeRange(2), help="Guided: each holds another third back to test on."),
     opt.usual("--people", default=5000, type=opt.WholeRange(3), help="Guided: so many records at most, at random."),
 )
 def simulate(file: Path, plan_path: Path, **options: Any) -> None:
@@ -122,14 +120,12 @@ def simulate(file: Path, plan_path: Path, **options: Any) -> None:
     Example:
       assocpriv simulate baskets.dat --plan plan.json --seed 1
       assocpriv simulate table.csv --plan plan.json --seed 1
-      assocpriv simulate votes.csv --plan guided.json --missing ? --classifier naive-bayes
+      assocpriv simulate votes.csv --plan guided.json --missing ? --classifier tree
     """
     plan = opt.read_plan(plan_path, [file])
     wishes = opt.of_kind(options, plan.kind, _TAKES)
     wishes.pop("top", None)
     if plan.kind != "baskets":
         wishes |= opt.table_reading(wishes)
-    if options["population"] is not None:
-        opt.refuse_given(("rounds",), "does not go with --population, which is one collection")
     done = ap.simulate(file, plan, progress=opt.Progress(), **wishes)
     opt.show(ap.show.audits.tried(done, plan, options["top"]))

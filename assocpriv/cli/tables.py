@@ -52,7 +52,11 @@ def reconstruct(reports: tuple[Path, ...], spark: str | None, output: Path | Non
 @opt.command()
 @opt.reports_argument
 @opt.class_option
-@opt.choice("--method", ["by-class", "global", "local"], "Reconstruct columns by class, over all records, or at nodes.")
+@opt.choice(
+    "--method",
+    ["by-class", "global", "local", "joint"],
+    "Reconstruct columns by class, over all, at nodes, or in leaves.",
+)
 @click.option("--max-depth", type=opt.WholeRange(1), help="Splits that a record meets at most.")
 @click.option("--min-samples-leaf", type=opt.WholeRange(1), help="Records of a leaf.  [default: .1%, 1 to 100]")
 @opt.choice("--pruning", ["description-length", "none"], "How the tree is pruned.")

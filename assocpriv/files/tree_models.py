@@ -16,7 +16,7 @@ FORMAT, VERSION = "assocpriv-tree", 1
 _LARGEST_FILE = 64 << 20
 _MOST_MARKS = 1 << 23  # of what stands between values; JSON of little else takes much more memory than its text
 _MOST_TEXT = 200
-_HEAD = {"format", "version", "plan_id", "method", "class", "classes", "columns", "grown_leaves", "undecidable"}
+_HEAD = {"format", "version", "plan_id", "method", "class", "classes", "columns", "grown_leaves", "accuracy"}
 _FIELDS = _HEAD | {"nodes"}
 
 
@@ -57,7 +57,7 @@ def tree_to_text(model: TreeModel) -> str:
         "classes": list(model.classes),
         "columns": [_input_to_json(column) for column in model.columns],
         "grown_leaves": model.grown_leaves,
-        "undecidable": model.undecidable,
+        "accuracy": model.accuracy and list(model.accuracy),
     }
     lines = [f" {json.dumps(name)}: {json.dumps(value, allow_nan=False)}," for name, value in head.items()]
     return "\n".join(["{", *lines, ' "nodes": [', ",\n".join(f"  {node}" for node in nodes), " ]", "}", ""])
@@ -131,8 +131,17 @@ def tree_from_text(text: str) -> TreeModel:
         _text(content["method"]),
         _whole(content["grown_leaves"]),
         _text(content["plan_id"], least=0),
-        _flag(content["undecidable"], "undecidable"),
+        _interval(content["accuracy"]),
     )
+
+
+def _interval(ends: object) -> tuple[float, float] | None:
+    if ends is None:
+        return None
+    low, *high = map(_number, _list(ends, "accuracy"))
+    if len(high) != 1:
+        raise EstimateError("accuracy must be two numbers, or null")
+    return low, high[0]
 
 
 def _input_from_json(content: object) -> Input:

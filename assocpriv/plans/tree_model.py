@@ -106,8 +106,8 @@ class TreeModel:
         method: over which records columns were reconstructed (AS00, section 4.2).
         grown_leaves: how many leaves there were before pruning.
         plan_id: empty for a tree that was grown on no plan's reports.
-        undecidable: whether what grew was no better than the commonest class, by reports it was not grown on: the tree
-            is one leaf then.
+        accuracy: the ends of a 95% interval of the share of people whose class the tree says rightly; None where it was
+            grown on records, which do not tell.
 
     Raises:
         EstimateError: nodes that make no tree over these columns and classes.
@@ -127,7 +127,7 @@ class TreeModel:
     method: str
     grown_leaves: int
     plan_id: str = ""
-    undecidable: bool = False
+    accuracy: tuple[float, float] | None = None
 
     _repr_html_ = shown_by("assocpriv.show.tables:tree")
 
@@ -139,8 +139,8 @@ class TreeModel:
         names = [column.name for column in self.columns]
         if len({*names, self.class_name}) != len(names) + 1:
             raise EstimateError("a tree's columns and its class must have names that differ")
-        if self.undecidable and len(self.nodes) > 1:
-            raise EstimateError("a tree that is undecidable is one leaf")
+        if self.accuracy is not None and not 0 <= self.accuracy[0] <= self.accuracy[1] <= 1:
+            raise EstimateError("a tree's accuracy needs an interval within 0..1")
         for place, node in enumerate(self.nodes):
             self._check_node(place, node)
         if _preorder_ends([node.split.right if node.split else None for node in self.nodes]) != len(self.nodes):

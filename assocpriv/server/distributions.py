@@ -37,7 +37,7 @@ from assocpriv.promise.numbers import rounded
 from assocpriv.server import confidence_bands
 from assocpriv.server.histograms import count_codes, table_plan
 from assocpriv.server.intervals import ErrorOptions
-from assocpriv.server.maximum_likelihood import CoarseChannel, coarse_channel, iterated_bayes, maximize
+from assocpriv.server.maximum_likelihood import CoarseChannel, coarse_channel, iterated_bayes, maximize, smoothed
 from assocpriv.server.smoothing import smooth_shares
 from assocpriv.server.supports import normal_quantile
 
@@ -407,8 +407,10 @@ def _estimate(counts: NDArray[np.float64], channel: CoarseChannel, method: str) 
         shares = channel.merged(iterated_bayes(counts, channel.column))  # type: ignore[arg-type]
     elif chosen == "smooth" and posterior is not None:
         shares = posterior.shares
+    elif chosen == "ems" and row:
+        shares = smoothed(counts, channel)
     else:
-        shares = maximize(bins, matrix, smooth=chosen == "ems", ordered=row)
+        shares = maximize(bins, matrix)
     return Estimate(chosen, shares, posterior)
 
 

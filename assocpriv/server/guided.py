@@ -1,36 +1,47 @@
 """Guided perturbation at the miner: from released tuples to the guidance that asks for the next ones.
 
-The miner keeps no tuple: of w columns in all it keeps w² sums for each class (equation 4), and the guidance that may
-still be answered. Guidance is published again once per batch of tuples, so that nobody can take a single person's
-tuple out of the difference of two. Tuples of the start, random ones or of people who do not mind, stay among the sums.
+The miner keeps no tuple, but what is known of each class's shares of values. Guidance is published again once per batch
+of tuples, so that nobody can take a single person's tuple out of the difference of two.
 
-**Sums** of r'r over released tuples are an unbiased estimate also where the plan mixes in chance. A plan without a
-promise releases R(t) itself. Under a promise kept by ``tuple`` a report is R(u), of a uniformly random tuple u, with
-probability q, so that E[r'r] = (1 − q)·E[R(t)'R(t)] + q·U with U = E[R(u)'R(u)], which the guidance alone decides.
-Under one kept by ``bits`` each bit is that of R(t) with probability 1 − λ, else a fair coin's: (r_j − λ/2)/(1 − λ) is
-unbiased for R(t)_j, independently for every bit, and its square is not needed, as a bit is its own square.
+**Reading.** With u the tuple of uniform shares (1/s of each value of an attribute of s), t = u + d, and P = V Vᵀ,
+E[R_j] = (t P_j)². Over people whose attributes are independent that is, for small d,
 
-**Where the classes differ** is in the eigen decomposition of the sums. With A_c the sum of R'R over the released tuples
-of class c, two classes differ in A = A_0 − A_1 = V Σ V'. The paper takes the k* eigenvectors of its largest
-eigenvalues; ordered by value, what class 1 has more of is left out, so that |σ| is the order by default. More than two
-classes differ in Σ_c (A_c − Ā)², Ā the mean of the A_c, and σ is the square root of its eigenvalues: for two classes
-Σ_c (A_c − Ā)² = A²/2, the same vectors, in the order of |σ|.
+    E[R_j] = f_j + Σ_v J_jv E[d_v],   f_j = b_j² + Σ_v D_jv²/s_v,   J_jv = 2 b_j D_jv + D_jv² − its attribute's mean,
+
+b_j = u P_j, D_jv = P_jv less its attribute's mean. So what comes back is linear in E[d], the shares less the uniform
+ones, as long as b is not 0: V holds c, the direction of u, which is the same for everybody and tells nothing. (Without
+it E[R_j] is a square, and shows only what was asked for.) With S the covariance of R at uniform shares, W = Jᵀ S⁻¹,
+each class adds n·W J to its precision and W·Σ(r − f) to its weighted sum, and their quotient estimates E[d]. A prior
+precision of 4 stands for nobody. What a promise mixes in is taken out of r first: r = (r' − q·x)/(1 − q), x = ½ of
+coins, f of tuples.
+
+**Exploring.** The directions after c are those in which the classes' shares differ, of shares *drawn* from what is
+known (Thompson sampling): as long as little is known they are nearly random, later they are where classes do differ.
+More than two classes differ in the singular vectors of their shares around their mean; a level with room for some of
+these asks for others each time, drawn by how much the classes differ there. One direction alone is (c ± v)/√2, with the
+sign changing from guidance to guidance, so that what is quadratic in d cancels.
+
+**A start of known tuples** adds to what is known, and shows in which pairs of values the classes differ, which
+released tuples do not: further directions are eigenvectors of the differences of the classes' covariances.
+
+**What a level is worth** is the accuracy of naive Bayes once as many people again have answered: shares are drawn from
+what is known, and a classifier from what would be; people's scores under both are nearly normal. Their variance is that
+of independent attributes, times by how much released tuples show it to be larger in the directions that tell classes
+apart. Other dependence is not seen, and makes the estimate too high.
 
 **Classifiers** of scikit-learn's are fitted on released tuples, and need no knowledge of the plan: every estimator
-takes X and y as they are. Under a promise they hold what the plan mixes in as well, and a classifier learns through it.
-Naive Bayes uses shares of single bits alone, of which that can be taken out again.
+takes X and y as they are. Naive Bayes uses shares alone, and so what is known of them.
 
 **At rest** the state is one JSON object with a digest of itself, replaced whole (docs/formats/miner-state.md).
 
 Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, section 4.1; of
-classifiers sections 3 and 6.
+classifiers sections 3 and 6. Thompson, Biometrika 25, 1933. Reading and exploring are our own.
 """
 
 import hashlib
 import io
 import json
 import logging
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -44,9 +55,9 @@ from numpy.typing import NDArray
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.files.plans import write_guidance
 from assocpriv.files.reports import MESSAGE_ENDING, Reports, read_messages, read_reports
-from assocpriv.plans.guidance import WEIGHT_TOTAL, Guidance, bit_weights, coin_of, mixing, ratio_of, weight_bounds
+from assocpriv.plans.guidance import UNIT, Guidance, coin_of, mixing, ratio_of, weight_bounds
 from assocpriv.plans.guided import GuidedPlan, TupleMix
-from assocpriv.promise.errors import EstimateError, FileError, PlanError, WireError, counted
+from assocpriv.promise.errors import EstimateError, FileError, GuidanceError, PlanError, WireError, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,13 +65,15 @@ if TYPE_CHECKING:
     from assocpriv.server.spark import SparkReports
 
 
-_TUPLES = 1 << 12  # of which U is a mean: all of them where there are no more
-BY_VALUE = "value"
-_DIGITS = 9
-RECENT = 32  # guidances that may still be answered: 3,200 tuples at the usual batch
+RECENT = 128  # guidances that may still be answered: 2,560 tuples at the usual batch
+_PRIOR = 4.0  # precision of a share around the uniform one
+_LEVELS = (1, 2, 3, 4, 6, 8)  # whose worth is told
+_DRAWS, _SCORES = 20, 500
+_JITTER = 1e-6  # of a variance: attributes asked for whole have bits that sum to one
+_LEAST_SHARE = 1e-3
 _AT_ONCE = 1 << 16
 _LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
-CLASSIFIERS = ("tree", "naive-bayes", "logistic")
+CLASSIFIERS = ("naive-bayes", "tree", "logistic")
 
 
 # ---- sums
@@ -78,115 +91,70 @@ def class_sums(
     return counts, sums
 
 
-def corrected(
-    counts: NDArray[np.int64], sums: NDArray[np.int64], plan: GuidedPlan, guidance: Guidance
-) -> NDArray[np.float64]:
-    """Return what the classes' sums of R(t)'R(t) are estimated to be, float64 (classes, w, w), without bias.
-
-    Args:
-        counts: tuples of each class that answered the guidance, int64 (classes,).
-        sums: their sums of r'r, int64 (classes, w, w).
-        plan: the published plan.
-        guidance: what they answered.
-    """
-    return _CORRECTIONS[plan.keep](counts, sums.astype(np.float64), plan, guidance)
-
-
-def _as_they_are(
-    _counts: NDArray[np.int64], sums: NDArray[np.float64], _plan: GuidedPlan, _guidance: Guidance
-) -> NDArray[np.float64]:
-    return sums
-
-
-def _without_tuples(
-    counts: NDArray[np.int64], sums: NDArray[np.float64], plan: GuidedPlan, guidance: Guidance
-) -> NDArray[np.float64]:
-    share = float(mixing(plan, guidance))
-    expected = counts[:, None, None] * share * random_products(plan, guidance)
-    return (sums - expected) / (1 - share)
-
-
-def _without_coins(
-    counts: NDArray[np.int64], sums: NDArray[np.float64], plan: GuidedPlan, guidance: Guidance
-) -> NDArray[np.float64]:
-    share = float(mixing(plan, guidance))
-    if share == 1:  # nothing but coins: they say nothing of anybody
-        return np.zeros_like(sums)
-    ones, n = np.diagonal(sums, axis1=1, axis2=2), counts[:, None]
-    off = sums - share / 2 * (ones[:, :, None] + ones[:, None, :]) + n[:, :, None] * share**2 / 4
-    off /= (1 - share) ** 2
-    places = np.arange(sums.shape[1])
-    off[:, places, places] = (ones - n * share / 2) / (1 - share)
-    return off
-
-
-_CORRECTIONS = {None: _as_they_are, "tuple": _without_tuples, "bits": _without_coins}
-
-
-def random_products(plan: GuidedPlan, guidance: Guidance) -> NDArray[np.float64]:
-    """Return U = E[R(u)'R(u)], float64 (w, w), of uniformly random tuples u.
-
-    It is the mean over all tuples of the plan, or, where there are more than 4,096, over so many random ones, other
-    ones for each guidance and the same ones each time: without bias, and with the error of so many reports at most.
-    """
-    sizes = np.array(plan.sizes)
-    if math.prod(plan.sizes) <= _TUPLES:
-        positions = np.stack(np.unravel_index(np.arange(math.prod(plan.sizes)), plan.sizes), axis=1)
-    else:
-        rng = np.random.default_rng([int(guidance.plan_id, 16), guidance.serial])
-        positions = rng.integers(0, sizes, (_TUPLES, len(sizes)))
-    shares = bit_weights(guidance, plan, positions) / WEIGHT_TOTAL
-    products: NDArray[np.float64] = shares.T @ shares / len(shares)
-    np.fill_diagonal(products, shares.mean(axis=0))
-    return products
-
-
-# ---- spectra
-
-
 @dataclass(frozen=True, eq=False, slots=True)
-class Spectrum:
-    """Eigenvalues σ, float64 (w,), in the order in which they count, and their vectors, the columns of (w, w)."""
+class Reading:
+    """What answers to one guidance tell of shares.
 
-    values: NDArray[np.float64]
-    vectors: NDArray[np.float64]
-
-    def level(self, share: Fraction) -> int:
-        """Return k*, the least k ≥ 1 with σ_{k+1} ≤ μ σ_1 in the order at hand (equation 6), w where there is none.
-
-        >>> spectrum(np.array([np.diag([9.0, 1, 0]), np.diag([0.0, 0, 4])]), "magnitude").level(Fraction(15, 100))
-        2
-        """
-        small = self.values[1:] <= float(share) * self.values[0]
-        return int(np.argmax(small)) + 1 if small.any() else len(self.values)
-
-
-def spectrum(sums: NDArray[np.float64], order: str) -> Spectrum:
-    """Decompose the difference of the classes' sums, float64 (classes, w, w).
-
-    ``order`` is ``"magnitude"``, by |σ| and of equal ones the positive first, or ``"value"``, of two classes alone. The
-    largest entry of a vector, the first of several, is positive. What agrees to nine digits counts as equal, so that
-    another machine's last digit decides neither. By magnitude ``values`` are |σ|.
+    Attributes:
+        expected: f, the expected bits at uniform shares, float64 (w,).
+        slopes: J, float64 (w, w).
+        weights: W, float64 (w, w).
+        mixed: q, the share of chance in a report.
+        of_chance: x, the expected bits of chance, float64 (w,).
     """
-    values, vectors = np.linalg.eigh(_difference(sums))
-    if len(sums) > 2:
-        values = np.sqrt(np.clip(values, 0, None))
-    key = values if order == BY_VALUE else np.abs(values)
-    scale = np.abs(values).max() or 1.0
-    places = np.lexsort((-values, -np.round(key / scale, _DIGITS)))
-    vectors = vectors[:, places]
-    largest = np.round(np.abs(vectors), _DIGITS).argmax(axis=0)
-    signs = np.where(vectors[largest, np.arange(len(values))] < 0, -1.0, 1.0)
-    return Spectrum(key[places], vectors * signs)
+
+    expected: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    mixed: float
+    of_chance: NDArray[np.float64]
+
+    @property
+    def precision(self) -> NDArray[np.float64]:
+        """What one tuple adds to the precision of its class's shares, float64 (w, w)."""
+        product: NDArray[np.float64] = self.weights @ self.slopes
+        return (product + product.T) / 2  # as it is at rest, to the last digit
+
+    def weighted(self, count: int, ones: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return what so many tuples, of which so many have each bit, int64 (w,), add to the weighted sum."""
+        released = (ones - count * self.mixed * self.of_chance) / (1 - self.mixed)
+        told: NDArray[np.float64] = self.weights @ (released - count * self.expected)
+        return told
 
 
-def _difference(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    if len(sums) == 2:
-        difference: NDArray[np.float64] = sums[0] - sums[1]
-        return difference
-    apart = sums - sums.mean(axis=0)
-    total: NDArray[np.float64] = (apart @ apart).sum(axis=0)
-    return total
+def reading_of(guidance: Guidance, plan: GuidedPlan) -> Reading:
+    """Return how answers to guidance are read; see the module's text."""
+    of = plan.attribute_of
+    sizes = np.array(plan.sizes)[of]
+    projection = guidance.projection / float(UNIT**2)
+    means = _attribute_means(projection, plan)
+    apart = projection - means
+    base = (means / sizes).sum(axis=1)
+    squares = apart**2
+    expected = base**2 + (squares / sizes).sum(axis=1)
+    slopes = 2 * base[:, None] * apart + squares - _attribute_means(squares, plan)
+    share = float(mixing(plan, guidance))
+    of_chance = np.full(plan.width, 0.5) if plan.keep == "bits" else expected
+    if share == 1:  # nothing but coins: they say nothing of anybody
+        return Reading(expected, slopes, np.zeros_like(slopes), 0.0, of_chance)
+    rates = np.clip((1 - share) * expected + share * of_chance, 0, 1)
+    covariance = (slopes / sizes) @ slopes.T
+    noise = np.maximum(rates * (1 - rates) / (1 - share) ** 2, np.diagonal(covariance))
+    np.fill_diagonal(covariance, noise + _JITTER)
+    return Reading(expected, slopes, np.linalg.solve(covariance, slopes).T, share, of_chance)
+
+
+def _attribute_means(rows: NDArray[np.float64], plan: GuidedPlan) -> NDArray[np.float64]:
+    """Return each entry's mean over the values of its attribute, along the last axis."""
+    means: NDArray[np.float64] = np.add.reduceat(rows, plan.offsets, axis=-1) / np.array(plan.sizes)
+    return means[..., plan.attribute_of]
+
+
+def _independent(shares: NDArray[np.float64], plan: GuidedPlan) -> NDArray[np.float64]:
+    """Return the covariance of tuples of independent attributes with these shares, float64 (w,), as (w, w)."""
+    same = plan.attribute_of[:, None] == plan.attribute_of
+    covariance: NDArray[np.float64] = np.diag(shares) - np.where(same, np.outer(shares, shares), 0.0)
+    return covariance
 
 
 # ---- state
@@ -198,10 +166,14 @@ class MinerState:
 
     Attributes:
         plan: the published plan.
-        started: tuples of each class at the start, int64 (classes,).
+        seed: of the draws that guidance is made of.
+        started: tuples of each class known at the start, int64 (classes,).
         start_sums: of t't over these, int64 (classes, w, w).
         received: tuples of each class that were collected since, int64 (classes,).
-        sums: of r'r over these, corrected for what the plan mixes in, float64 (classes, w, w).
+        precision: of each class's shares, without the prior, float64 (classes, w, w).
+        weighted: the precision times the shares less the uniform ones, as they were read, float64 (classes, w).
+        spread: variance in the directions that tell classes apart, as released tuples show it, and of independent
+            attributes, float64 (2,), summed over tuples.
         guidances: the last published ones, the current one last.
         published_at: how many tuples had been received when that was made.
         collected: SHA-256 of each file collected.
@@ -217,10 +189,13 @@ class MinerState:
     """
 
     plan: GuidedPlan
+    seed: int
     started: NDArray[np.int64]
     start_sums: NDArray[np.int64]
     received: NDArray[np.int64]
-    sums: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    weighted: NDArray[np.float64]
+    spread: NDArray[np.float64]
     guidances: tuple[Guidance, ...] = ()
     published_at: int = 0
     collected: tuple[str, ...] = ()
@@ -255,13 +230,32 @@ class MinerState:
         return ratio_of(low, high, coin_of(self.guidance, self.plan))
 
     @property
-    def spectrum(self) -> Spectrum:
-        """Where the classes differ, as far as is known."""
-        return spectrum(self.start_sums + self.sums, self.plan.order)
+    def uniform(self) -> NDArray[np.float64]:
+        """Uniform shares, float64 (w,)."""
+        return 1 / np.array(self.plan.sizes)[self.plan.attribute_of]
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Each class's estimated shares of values, float64 (classes, w); of so few tuples some may be below 0."""
+        known = np.linalg.solve(self._posterior, self.weighted[:, :, None])[:, :, 0]
+        return self.uniform + known
+
+    @property
+    def _posterior(self) -> NDArray[np.float64]:
+        return self.precision + _PRIOR * np.eye(self.plan.width)
+
+    def deviations(self, rng: np.random.Generator, more: NDArray[np.float64] | float = 0.0) -> NDArray[np.float64]:
+        """Draw errors of the shares, float64 (classes, w), as large as they are with so much more precision."""
+        lower = np.linalg.cholesky(self._posterior + more)
+        drawn = rng.standard_normal((len(lower), self.plan.width, 1))
+        errors = np.linalg.solve(np.swapaxes(lower, 1, 2), drawn)[:, :, 0].astype(np.float64)
+        return errors - _attribute_means(errors, self.plan)
 
 
-def start(plan: GuidedPlan, classes: NDArray[np.integer], bits: NDArray[np.uint8]) -> MinerState:
-    """Begin with tuples in the plan's form, uint8 (n, w), of the classes at positions (n,).
+def start(
+    plan: GuidedPlan, classes: NDArray[np.integer], bits: NDArray[np.uint8], seed: int | None = None
+) -> MinerState:
+    """Begin with known tuples in the plan's form, uint8 (n, w), of the classes at positions (n,).
 
     Raises:
         EstimateError: fewer tuples of a class than the plan has attributes.
@@ -271,32 +265,145 @@ def start(plan: GuidedPlan, classes: NDArray[np.integer], bits: NDArray[np.uint8
     if few:
         raise EstimateError(
             f"class {plan.labels[few[0]]} has {counted(int(counts[few[0]]), 'tuple')} to start with, but needs "
-            f"{len(plan.attributes)}, one for each attribute; give more, or start with random ones"
+            f"{len(plan.attributes)}, one for each attribute; give more, or start from nobody"
         )
-    return MinerState(plan, counts, sums, np.zeros_like(counts), np.zeros(sums.shape))
+    state = explore(plan, seed)
+    sizes = np.array(plan.sizes)[plan.attribute_of]
+    one = np.eye(plan.width) * sizes
+    ones = np.diagonal(sums, axis1=1, axis2=2)
+    return replace(
+        state,
+        started=counts,
+        start_sums=sums,
+        precision=counts[:, None, None] * (one - _attribute_means(one, plan)),
+        weighted=(sizes * ones - counts[:, None]).astype(np.float64),
+    )
 
 
-def random_start(plan: GuidedPlan, seed: int | None = None) -> MinerState:
-    """Begin with uniformly random tuples, of each class as many as there are attributes.
+def explore(plan: GuidedPlan, seed: int | None = None) -> MinerState:
+    """Begin with nobody. ``seed`` makes the guidance repeatable."""
+    n, w = len(plan.labels), plan.width
+    drawn = int(np.random.default_rng(seed).integers(1 << 53))
+    nobody = np.zeros(n, dtype=np.int64)
+    return MinerState(
+        plan, drawn, nobody, np.zeros((n, w, w), dtype=np.int64), nobody, np.zeros((n, w, w)), np.zeros((n, w)),
+        np.zeros(2),
+    )  # fmt: skip
 
-    They are nobody's, and need no entropy of the system's. ``seed`` makes them repeatable.
+
+# ---- directions
+
+
+def differences(state: MinerState, shares: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return in which directions classes differ, the columns of float64 (w, m), and how much, float64 (m,), falling.
+
+    They are classes − 1 for the shares given, float64 (classes, w), and w more if there are known tuples.
     """
-    rng = np.random.default_rng(seed)
-    classes = np.repeat(np.arange(len(plan.labels)), len(plan.sizes))
-    positions = rng.integers(0, np.array(plan.sizes), (len(classes), len(plan.sizes)))
-    return start(plan, classes, plan.to_bits(positions))
+    counts = state.started + state.received + 1
+    weights = (counts / counts.sum())[:, None]
+    _, values, rows = np.linalg.svd(np.sqrt(weights) * (shares - (weights * shares).sum(axis=0)), full_matrices=False)
+    # of t't, the squares of which guidance releases, these shares are a part as large as u
+    values, vectors = values[:-1] * np.linalg.norm(state.uniform), rows[:-1].T
+    if state.started.any():
+        n = state.started[:, None]
+        means = np.diagonal(state.start_sums, axis1=1, axis2=2) / n
+        within = state.start_sums / n[:, :, None] - means[:, :, None] * means[:, None, :]
+        apart = within - (weights[:, :, None] * within).sum(axis=0)
+        squares, pairs = np.linalg.eigh((weights[:, :, None] * (apart @ apart)).sum(axis=0))
+        values, vectors = np.append(values, np.sqrt(np.clip(squares, 0, None))), np.hstack([vectors, pairs])
+    order = np.argsort(-values, kind="stable")
+    return values[order], vectors[:, order]
+
+
+def directions(state: MinerState, level: int | None, serial: int) -> NDArray[np.float64]:
+    """Return V, float64 (w, level), of the guidance with a serial number; by default of the level that μ needs."""
+    rng = np.random.default_rng([state.seed, serial])
+    values, vectors = differences(state, state.shares + state.deviations(rng))
+    wanted = level_for(values, state.plan) if level is None else level
+    if not 1 <= wanted <= state.plan.width:
+        raise GuidanceError(f"the level must be in 1..{state.plan.width}, the number of bits, got {wanted}")
+    if not state.started.any() and wanted - 1 < len(values):
+        vectors = vectors[:, rng.choice(len(values), len(values), replace=False, p=values**2 / (values**2).sum())]
+    common = state.uniform / np.linalg.norm(state.uniform)
+    if wanted == 1:
+        alone: NDArray[np.float64] = (common + (-1) ** serial * vectors[:, 0])[:, None] / np.sqrt(2)
+        return alone
+    found = [common[:, None], vectors]
+    while sum(part.shape[1] for part in found) < wanted:
+        found.append(differences(state, state.shares + state.deviations(rng))[1])
+    orthonormal: NDArray[np.float64] = np.linalg.qr(np.hstack([*found, np.eye(state.plan.width)]))[0]
+    return orthonormal[:, :wanted]
+
+
+def level_for(values: NDArray[np.float64], plan: GuidedPlan) -> int:
+    """Return k*: c, and the directions in which classes differ by more than μ of the largest (equation 6)."""
+    return min(1 + max(1, int((values > float(plan.mu) * values[0]).sum())), plan.width)
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """The estimated accuracy of naive Bayes on raw tuples, a share, and its standard error; 0 is the level of now."""
+
+    level: int
+    accuracy: float
+    std_error: float
+
+
+def worth(state: MinerState, levels: Iterable[int] = ()) -> list[Worth]:
+    """Estimate what is told now, and what would be once as many people again have answered guidance of each level.
+
+    It is nothing but what released tuples tell; see the module's text. Empty before anybody answered.
+
+    Args:
+        state: with answers collected.
+        levels: from 1 to the number of bits; by default some up to 8.
+
+    >>> import pandas as pd
+    >>> import assocpriv as ap
+    >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 500, "ill": ["no", "yes"] * 500})
+    >>> state = ap.guided.publish(ap.guided.start(table, "ill", seed=1))
+    >>> state = ap.guided.collect(state, ap.randomize(table, state.plan, guidance=state.guidance))
+    >>> [(each.level, round(each.accuracy, 1)) for each in ap.guided.worth(state, [1, 2])]
+    [(0, 1.0), (1, 1.0), (2, 1.0)]
+    """
+    if not state.tuples:
+        return []
+    wanted = tuple(levels) or tuple(level for level in _LEVELS if level <= state.plan.width)
+    found = [_worth(state, 0, np.zeros_like(state.precision))]
+    for level in wanted:
+        asked = Guidance.of_vectors(state.plan, 1, directions(state, level, 1))
+        more = state.received[:, None, None] * reading_of(asked, state.plan).precision
+        found.append(_worth(state, level, more))
+    return found
+
+
+def _worth(state: MinerState, level: int, more: NDArray[np.float64]) -> Worth:
+    rng = np.random.default_rng(state.seed)
+    classes = (state.received + 1) / (state.received + 1).sum()
+    larger = max(1.0, state.spread[0] / state.spread[1]) if state.spread[1] > 0 else 1.0
+    right = []
+    for _ in range(_DRAWS):
+        truth = state.shares + state.deviations(rng)
+        known = state.shares if level == 0 else truth + state.deviations(rng, more)
+        clipped = np.clip(known, _LEAST_SHARE, 1 - _LEAST_SHARE)
+        weights, base = np.log(clipped / (1 - clipped)), np.log(1 - clipped).sum(axis=1) + np.log(classes)
+        right.append(0.0)
+        for place, share in enumerate(classes):
+            spread = larger * weights @ _independent(clipped[place], state.plan) @ weights.T
+            scores = rng.multivariate_normal(weights @ truth[place] + base, spread, _SCORES, "ignore")
+            right[-1] += float(share * (scores.argmax(axis=1) == place).mean())
+    return Worth(level, float(np.mean(right)), float(np.std(right)))
 
 
 def publish(state: MinerState, level: int | None = None) -> MinerState:
     """Return the state with guidance to publish as its last: a new one if a batch has come in, else the one it has.
 
-    ``level`` asks for so many eigenvectors instead of those that the plan's μ needs.
+    ``level`` asks for so many directions instead of those that the plan's μ needs.
 
     Raises:
-        EstimateError: a class without tuples.
-        GuidanceError: a level below 1.
+        GuidanceError: a level below 1, or above the number of bits.
 
-    Source: ZWZ05, section 4.1, equations (4) to (6).
+    Source: ZWZ05, section 4.1, equation (6); how directions are found is our own.
 
     >>> import pandas as pd
     >>> import assocpriv as ap
@@ -307,15 +414,8 @@ def publish(state: MinerState, level: int | None = None) -> MinerState:
     """
     if not state.is_due:
         return state
-    absent = [name for name, n in zip(state.plan.labels, state.started + state.received, strict=True) if not n]
-    if absent:
-        raise EstimateError(
-            f"class {absent[0]} has no tuple so far, so nothing is known of how it differs; collect more"
-        )
-    found = state.spectrum
-    wanted = found.level(state.plan.mu) if level is None else level
     serial = state.guidances[-1].serial + 1 if state.guidances else 1
-    made = Guidance.of_vectors(state.plan, serial, found.vectors[:, :wanted])
+    made = Guidance.of_vectors(state.plan, serial, directions(state, level, serial))
     return replace(state, guidances=(*state.guidances[1 - RECENT :], made), published_at=state.tuples)
 
 
@@ -354,25 +454,61 @@ def collect(
         )
     digests = _new_digests(state, reports.paths if files is None else files)
     count = partial(_sums_by_guidance, state, leave_out)
-    n_classes, n_cells = len(state.plan.labels), state.sums[0].size
+    n_classes, n_cells = len(state.plan.labels), state.plan.width**2
     n_sums = len(state.guidances) * n_classes * (1 + n_cells)
     found = count(0, reports) if isinstance(reports, Reports) else reports.add_up(count, n_sums)
-    received, sums = state.received.copy(), state.sums.copy()
+    received, precision, weighted = state.received.copy(), state.precision.copy(), state.weighted.copy()
+    spread = state.spread.copy()
     for guidance, each in zip(state.guidances, found.reshape(-1, n_classes, 1 + n_cells), strict=True):
-        received += each[:, 0]
-        sums += corrected(each[:, 0], each[:, 1:].reshape(sums.shape), state.plan, guidance)
+        counts, sums = each[:, 0], each[:, 1:].reshape(n_classes, state.plan.width, -1)
+        if counts.any():
+            read = reading_of(guidance, state.plan)
+            received += counts
+            precision += counts[:, None, None] * read.precision
+            weighted += [read.weighted(n, np.diagonal(of)) for n, of in zip(counts, sums, strict=True)]
+            spread += _spread(state, read, counts, sums)
     if left := len(reports) - int((received - state.received).sum()):
         _LOG.info(
             "%s left out: not of the last %d guidances that this state has published", counted(left, "report"), RECENT
         )
-    return replace(state, received=received, sums=sums, collected=(*state.collected, *digests))
+    return replace(
+        state,
+        received=received,
+        precision=precision,
+        weighted=weighted,
+        spread=spread,
+        collected=(*state.collected, *digests),
+    )
+
+
+def _spread(
+    state: MinerState, read: Reading, counts: NDArray[np.int64], sums: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return variance in the directions that told classes apart before, measured and of independent attributes.
+
+    Bits are drawn one by one, so that their covariances, and not their variances, are those of tuples.
+    """
+    total = np.zeros(2)
+    if state.plan.keep == "tuple":  # of whose tuples it would be
+        return total
+    shares = np.clip(state.shares, 0, 1)
+    along = (shares - shares.mean(axis=0)) @ read.weights
+    for n, products, each in zip(counts.tolist(), sums, shares, strict=True):
+        if n > 1:
+            ones = np.diagonal(products) / n
+            measured = (products / n - np.outer(ones, ones)) * n / (n - 1) / (1 - read.mixed) ** 2
+            expected = read.slopes @ _independent(each, state.plan) @ read.slopes.T
+            for place, covariance in enumerate((measured, expected)):
+                np.fill_diagonal(covariance, 0)
+                total[place] += n * ((along @ covariance) * along).sum()
+    return total
 
 
 def _sums_by_guidance(state: MinerState, leave_out: bool, _first: int, reports: Reports) -> NDArray[np.int64]:
     """Return what reports add up to, int64: by guidance and class the tuples' number, and their sums of r'r."""
     places = {guidance.serial: place for place, guidance in enumerate(state.guidances)}
     n_classes = len(state.plan.labels)
-    found = np.zeros((len(places), n_classes, 1 + state.sums[0].size), dtype=np.int64)
+    found = np.zeros((len(places), n_classes, 1 + state.plan.width**2), dtype=np.int64)
     for packed in reports.batches(_AT_ONCE):
         for guidance, classes, bits in _by_guidance(state, packed, leave_out):
             counts, added = class_sums(classes, bits, n_classes)
@@ -523,9 +659,9 @@ def released_tuples(reports: Reports) -> "tuple[pd.DataFrame, NDArray[Any]]":
 
 
 def naive_bayes(state: MinerState, alpha: float = 1.0) -> Any:
-    """Return scikit-learn's BernoulliNB of the corrected shares of bits by class, of what was received.
+    """Return scikit-learn's BernoulliNB of each class's shares of values as they are known.
 
-    The diagonals of the sums are the expected number of each bit; a share outside [0, 1] is moved to its end.
+    A share outside [0, 1] is moved to its end.
 
     Args:
         state: with reports of each class collected.
@@ -542,23 +678,22 @@ def naive_bayes(state: MinerState, alpha: float = 1.0) -> Any:
     >>> state = ap.guided.publish(ap.guided.start(table, "ill", promise=ap.Breach("5%", "50%"), known=True))
     >>> reports = ap.randomize(table, state.plan, guidance=state.guidance)
     >>> ap.guided.naive_bayes(ap.guided.collect(state, reports)).class_count_.tolist()
-    [10.0, 10.0]
+    [20.0, 20.0]
     """
     from sklearn.naive_bayes import BernoulliNB
 
-    plan, counts = state.plan, state.received
+    counts = state.started + state.received
     if not counts.all():
         raise EstimateError("a class has no tuples so far, so nothing can be learned of it; collect more")
-    shares = np.clip(np.diagonal(state.sums, axis1=1, axis2=2) / counts[:, None], 0, 1)
     return BernoulliNB(alpha=alpha, binarize=None).fit(
-        bit_frame(shares, plan), np.array(plan.labels), sample_weight=counts
+        bit_frame(np.clip(state.shares, 0, 1), state.plan), np.array(state.plan.labels), sample_weight=counts
     )
 
 
-FORMAT, VERSION = "assocpriv-miner-state", 1
+FORMAT, VERSION = "assocpriv-miner-state", 2
 _FIELDS = {
-    "format", "version", "plan", "started", "start_sums", "received", "sums", "guidances", "published_at", "collected",
-    "digest",
+    "format", "version", "plan", "seed", "started", "start_sums", "received", "precision", "weighted", "spread",
+    "guidances", "published_at", "collected", "digest",
 }  # fmt: skip
 _LARGEST_FILE = 1 << 30
 
@@ -649,30 +784,29 @@ def _to_json(state: MinerState) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "plan": state.plan.to_json(),
+        "seed": state.seed,
         "started": state.started.tolist(),
         "start_sums": [each[lower].tolist() for each in state.start_sums],
         "received": state.received.tolist(),
-        "sums": [_short(each[lower]) for each in state.sums],
+        "precision": [each[lower].tolist() for each in state.precision],
+        "weighted": state.weighted.tolist(),
+        "spread": state.spread.tolist(),
         "guidances": [guidance.to_json() for guidance in state.guidances],
         "published_at": state.published_at,
         "collected": list(state.collected),
     }
 
 
-def _short(sums: NDArray[np.float64]) -> list[int | float]:
-    """Return sums as JSON writes them shortest and reads them to the last bit: whole ones without a fraction."""
-    return [int(value) if value.is_integer() else value for value in sums.tolist()]
-
-
 def _from_json(fields: dict[str, Any]) -> MinerState:
     plan = GuidedPlan.from_json(fields["plan"])
-    start_sums, sums = (_whole(fields[name], plan) for name in ("start_sums", "sums"))
+    start_sums, precision = (_whole(fields[name], plan) for name in ("start_sums", "precision"))
     started, received = (np.array(fields[name], dtype=np.int64) for name in ("started", "received"))
+    weighted, spread = (np.array(fields[name], dtype=np.float64) for name in ("weighted", "spread"))
     guidances = tuple(Guidance.from_json(content) for content in fields["guidances"])
     for guidance in guidances:
         guidance.check(plan)
-    at, collected = fields["published_at"], tuple(fields["collected"])
-    return MinerState(plan, started, start_sums.astype(np.int64), received, sums, guidances, at, collected)
+    known = (started, start_sums.astype(np.int64), received, precision, weighted, spread)
+    return MinerState(plan, fields["seed"], *known, guidances, fields["published_at"], tuple(fields["collected"]))
 
 
 def _whole(triangles: list[list[float]], plan: GuidedPlan) -> NDArray[np.float64]:
@@ -685,18 +819,20 @@ def _whole(triangles: list[list[float]], plan: GuidedPlan) -> NDArray[np.float64
     return sums
 
 
-def publish_file(state: str | Path, output: str | Path, *, force: bool = False) -> tuple[MinerState, bool]:
+def publish_file(
+    state: str | Path, output: str | Path, *, level: int | None = None, force: bool = False
+) -> tuple[MinerState, bool]:
     """Write the guidance that people are to answer now; the state file keeps it.
 
-    A new one is made when a batch of tuples has come in since the last; otherwise that is written again. The state is
-    written first: guidance that was published is never forgotten.
+    A new one is made when a batch of tuples has come in since the last; otherwise that is written again. ``level``
+    is that of :func:`publish`. The state is written first: guidance that was published is never forgotten.
 
     Returns:
         The state, and whether its guidance is a new one.
 
     Raises:
         FileError: a state that was cut or changed, or an output that exists without ``force`` or cannot be written.
-        EstimateError: a class without tuples.
+        GuidanceError: a level below 1, or above the number of bits.
 
     >>> from tempfile import mkdtemp
     >>> import pandas as pd
@@ -711,7 +847,7 @@ def publish_file(state: str | Path, output: str | Path, *, force: bool = False) 
 
     check_writable(output, force=force, inputs=[Path(state)])
     before = read_state(state)
-    after = publish(before)
+    after = publish(before, level)
     if after is not before:
         replace_state(before, after, state)
     assert after.guidance is not None

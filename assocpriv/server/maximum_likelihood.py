@@ -15,8 +15,13 @@ and Aggarwal, PODS 2001). Steps are extrapolated as in SQUAREM (Varadhan and Rol
 2008, scheme S3); an extrapolation that lowers the likelihood is dropped. The steps end where the likelihood is certain
 to be near its maximum: as it is concave, no distribution has a log-likelihood higher by more than N·(max_i g_i − 1).
 
-With smoothing each step of EM is followed by an average of neighbours with weights 1, 2, 1, until the log-likelihood
+With smoothing each step of EM is followed by S, an average of neighbours with weights 1, 2, 1, until the log-likelihood
 changes by less than 1/1000. EMS: Silverman, Jones, Wilson and Nychka, JRSS B 1990; Li et al., SIGMOD 2020, section 5.5.
+How far it smooths is a matter of the grid: on a hundred intervals S is so wide that peaks are lost, on a thousand cells
+noise stays. So EMS runs on several grids, each interval being cut into more parts, and the one is taken that foretells
+other reports best by Akaike's criterion: the log-likelihood less Σ_y n_y ∂ log (A f)_y / ∂n_y, where at the fixed point
+
+    (I − S J) ∂f/∂n = S diag(f) Aᵀ diag(1/Af) / N,     J = diag(g) − diag(f) Aᵀ diag(n / (N (Af)²)) A
 
 **Iterated Bayes** is the reconstruction of AS00, section 3, on interval midpoints, with their rule for stopping early:
 
@@ -28,7 +33,7 @@ estimates is below 1% of the threshold of its test. What is no additive noise ha
 chances of whole intervals take its place.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +48,7 @@ _NEAR = 1e-3  # of the maximum of the log-likelihood; a standard error away it i
 _MOST_ROUNDS = 2000  # of two steps and an extrapolation
 _EMS_CHANGE = 1e-3  # Li et al., section 6.1
 _EMS_STEPS = 10_000  # Li et al., in their program
+_FINEST, _EMS_BINS = 1000, 300  # inputs and bins of EMS
 _LEAST = 1e-300  # so that a share that reaches 0 does not divide 0 by 0
 _STOP_LEVEL, _STOP_PART = 0.95, 0.01  # of the χ² test; of its threshold (AS00, sections 3.2 and 5.1)
 _STOP_STEPS = 10_000
@@ -76,6 +82,11 @@ class CoarseChannel:
     def ordered(self) -> int:
         """Number of inputs that lie in a row: the intervals of a number."""
         return 0 if self.edges is None else self.n_values
+
+    @property
+    def cells(self) -> int:
+        """How many cells an interval of the plan has."""
+        return self.column.inputs // self.column.intervals if isinstance(self.column, NumberColumn) else 1
 
     @property
     def places(self) -> "NDArray[np.float64] | tuple[str, ...]":
@@ -113,11 +124,14 @@ class CoarseChannel:
 
 def coarse_channel(column: Column, most_intervals: int = _MOST_INTERVALS, most_bins: int = MOST_BINS) -> CoarseChannel:
     """Return a column's channel on at most so many intervals and about so many bins."""
-    fine = transition(column)
     if not isinstance(column, NumberColumn):
-        return CoarseChannel(column, fine, np.arange(column.codes), None, 1)
-    group = -(-column.intervals // most_intervals)
-    width = -(-column.law.outputs // most_bins)
+        return CoarseChannel(column, transition(column), np.arange(column.codes), None, 1)
+    return _grouped(column, -(-column.intervals // most_intervals), most_bins)
+
+
+def _grouped(column: NumberColumn, group: int, most_bins: int) -> CoarseChannel:
+    """Return a column's channel on intervals so many of which are merged."""
+    fine, width = transition(column), -(-column.law.outputs // most_bins)
     starts = np.arange(0, column.intervals, group)
     sizes = np.diff(starts, append=column.intervals)
     merged = np.add.reduceat(fine[:, : column.intervals], starts, axis=1) / sizes
@@ -216,30 +230,81 @@ def average_neighbours(shares: NDArray[np.float64], ordered: int) -> NDArray[np.
     return np.concatenate([smooth * (row.sum() / smooth.sum()), shares[ordered:]])
 
 
+def smoothed(counts: NDArray[np.int64] | NDArray[np.float64], channel: CoarseChannel) -> NDArray[np.float64]:
+    """Return the shares of a channel's intervals, and of a missing value if there may be one, by EMS on the best grid.
+
+    ``counts`` are those of the column's codes, (codes,), not all zero.
+    """
+    best, shares = -np.inf, np.empty(0)
+    for fine in _grids(channel):
+        bins, row, parts = fine.bin_counts(counts), fine.ordered, channel.group * channel.cells // fine.group
+        found = maximize(bins, fine.matrix, smooth=True, ordered=row)
+        score = _foretold(bins, fine.matrix, found, row)
+        if score > best:
+            best, shares = score, np.append(np.add.reduceat(found[:row], np.arange(0, row, parts)), found[row:])
+    return shares
+
+
+def _grids(channel: CoarseChannel) -> list[CoarseChannel]:
+    """Return channels whose intervals are equal parts of those given, each of twice as many or more."""
+    column, cells = channel.column, channel.group * channel.cells
+    assert isinstance(column, NumberColumn)
+    widths = [cells]
+    for width in range(cells // 2, 0, -1):
+        if cells % width == 0 and 2 * width <= widths[-1] and column.inputs <= _FINEST * width:
+            widths.append(width)
+    return [_grouped(replace(column, intervals=column.inputs), width, _EMS_BINS) for width in widths]
+
+
+def _foretold(counts: NDArray[np.float64], matrix: NDArray[np.float64], shares: NDArray[np.float64], row: int) -> float:
+    """Return Akaike's criterion of shares by EMS: the log-likelihood, less what they owe to these very counts."""
+    seen: NDArray[np.bool_] = counts > 0
+    counts, matrix = counts[seen], matrix[seen]
+    n, expected = counts.sum(), np.maximum(matrix @ shares, _LEAST)
+    gain = (counts / expected) @ matrix / n
+    curved = matrix.T @ (matrix * (counts / expected**2 / n)[:, None])
+    step = np.diag(gain) - shares[:, None] * curved
+    moved = shares[:, None] * (matrix / (n * expected)[:, None]).T
+    average = np.column_stack([average_neighbours(each, row) for each in np.eye(len(shares))])
+    change = np.linalg.solve((1 + _SAME) * np.eye(len(shares)) - average @ step, average @ moved)
+    change -= np.outer(shares, change.sum(axis=0))  # shares stay shares
+    owed = float(np.einsum("y,yi,iy->", counts / expected, matrix, change, optimize=True))
+    return float(counts @ np.log(expected)) - owed
+
+
 # ---- iterated Bayes
 
 
-def stopped_early(counts: NDArray[np.int64] | NDArray[np.float64], chances: NDArray[np.float64]) -> NDArray[np.float64]:
+def stopped_early(
+    counts: NDArray[np.int64] | NDArray[np.float64],
+    chances: NDArray[np.float64],
+    inside: NDArray[np.bool_] | None = None,
+) -> NDArray[np.float64]:
     """Return the shares at which χ² between successive steps of EM falls below 1% of a threshold.
 
-    Stopping early keeps the reconstruction smooth: few steps from even shares, where there are few records.
-    ``chances``, float64 (codes, inputs), need not add up to 1; counts where all are 0 belong to no input.
+    Stopping early keeps the reconstruction smooth: few steps from even shares, where there are few records. Of counts
+    of several boxes, (boxes, codes), each row is told by itself, over the inputs that are ``inside``, bool (boxes,
+    inputs). ``chances``, float64 (codes, inputs), need not add up to 1; counts where all are 0 belong to no input.
     Source: AS00, section 3.2.
     """
     from scipy.special import chdtri
 
-    seen: NDArray[np.bool_] = counts > 0
-    step = _Step(counts[seen] / counts.sum(), np.ascontiguousarray(chances[seen]), float(counts.sum()))
-    shares = np.full(chances.shape[1], 1 / chances.shape[1])
-    enough = _STOP_PART * float(chdtri(max(1, len(shares) - 1), 1 - _STOP_LEVEL)) / step.n
+    rows: NDArray[np.bool_] = np.ones((1, chances.shape[1]), dtype=np.bool_) if inside is None else inside
+    seen = np.flatnonzero(counts.reshape(len(rows), -1).any(axis=0))
+    found, matrix = counts.reshape(len(rows), -1)[:, seen], np.ascontiguousarray(chances[seen])
+    shares: NDArray[np.float64] = rows / rows.sum(axis=1, keepdims=True)
+    n = np.maximum(found.sum(axis=1), _LEAST)
+    enough = _STOP_PART * chdtri(np.maximum(1, rows.sum(axis=1) - 1), 1 - _STOP_LEVEL) / n
+    going = np.flatnonzero(found.any(axis=1))
     for _ in range(_STOP_STEPS):
-        following = step(shares)[0]
-        following /= following.sum()
-        moved = float(((following - shares) ** 2 / np.maximum(shares, _LEAST)).sum())
-        shares = following
-        if moved < enough:
+        before = shares[going]
+        after = before * ((found[going] / np.maximum(before @ matrix.T, _LEAST)) @ matrix)
+        after /= after.sum(axis=1, keepdims=True)
+        shares[going] = after
+        going = going[((after - before) ** 2 / np.maximum(before, _LEAST)).sum(axis=1) >= enough[going]]
+        if not len(going):
             break
-    return shares
+    return shares if inside is not None else shares.ravel()
 
 
 def iterated_bayes(counts: NDArray[np.float64], column: NumberColumn) -> NDArray[np.float64]:

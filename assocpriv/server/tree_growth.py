@@ -17,17 +17,8 @@ positions so that each gets its share of them, with as little change as possible
 
 Random order is numpy's with a seed: the reports are what they are, nobody's privacy depends on it.
 
-**Evidence.** How much of the difference between classes, in one column, do the released codes bear out? A distribution
-that is reconstructed for each class by itself fits that class's noise. A column with many values, few answers or a
-strong promise then tells classes apart that do not differ, and a tree splits by it first. The released codes say how
-much of that can be true: with n_ky codes y in class k, and e_ky what there would be if classes did not differ, χ² = Σ
-(n_ky − e_ky)²/e_ky has the mean d = (classes − 1)(codes seen − 1) where they do not. So the shares f_k of a class
-become f + λ(f_k − f), f those of all classes together, with
-
-    λ = 1 − d/χ² where χ² is above the quantile of LEVEL, else 0,
-
-the rule of James and Stein (1961) for how far estimates are moved to a common mean. Where noise is small against what
-classes differ by, λ is near 1, and nothing changes.
+**By class.** Noise is taken off each class alone, as in AS00. A column under a promise is taken by what classes have in
+common, and what they are sure to differ by (class_distributions.py).
 
 **Growth** over positions is scikit-learn's, by class counts at every node. *Global* reconstructs each column once over
 all records, *by-class* once for each class, *local* for each class at every node on the way. Which split is best is
@@ -46,6 +37,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assocpriv.plans.columns import CategoryColumn, Clear, NumberColumn, Window, transition
 from assocpriv.plans.tree_model import CategoryInput, Input, NumberInput
+from assocpriv.server.class_distributions import ClassDistributions, class_distributions
 from assocpriv.server.histograms import release_grid
 from assocpriv.server.maximum_likelihood import maximize, stopped_early
 
@@ -53,12 +45,10 @@ if TYPE_CHECKING:
     from assocpriv.plans.tables import TablePlan
 
 Codes = NDArray[np.unsignedinteger]
-METHODS = ("by-class", "global", "local", "randomized")
+METHODS = ("by-class", "global", "local", "joint", "randomized")
 _LEAST_RECONSTRUCTED = 300  # records of a class; of 300, 1,000, 3,000 and 10,000 best on F2 and F3 at 100% privacy
 EVERY = 1 << 20  # above all positions: a split by which all values but missing ones go left
 Positions = NDArray[np.float32]
-LEVEL = 0.9  # of the χ² test; one column in ten that tells nothing passes, most of those moved half the way
-MOST_BINS = 8  # of codes; neighbours in a row are joined, for noise is wide and few records bear out few bins
 
 
 # ---- channels
@@ -83,6 +73,49 @@ class Channel:
     unasked_code: int | None = None
     is_wave: bool = False
     ranks: NDArray[np.float32] | None = None
+
+    @property
+    def transition(self) -> NDArray[np.float64]:
+        """P(code | position), float64 (codes, inputs), where codes taken at their word are positions, missing last."""
+        if self.matrix is not None:
+            return self.matrix
+        return np.eye(self.n_positions + (self.missing_code is not None))
+
+    @property
+    def readable(self) -> NDArray[np.int64]:
+        """The row of ``transition`` that a released code is, int64 (codes,); one more for who was not asked."""
+        n = len(self.transition)
+        rows = np.arange(n + 1) if self.matrix is not None else np.append(self.positions, [n, n])
+        if self.matrix is None and self.missing_code is not None:
+            rows[self.missing_code] = self.n_positions
+        if self.unasked_code is not None:
+            rows[self.unasked_code] = n
+        return rows
+
+    @property
+    def is_promised(self) -> bool:
+        """Whether a promise lies on it: a square wave or randomized response."""
+        return self.matrix is not None and (self.is_wave or self.edges is None)
+
+    @property
+    def contrast(self) -> float:
+        """How much of a correlation with the value a code keeps, 0 … 1: the channel's second singular value."""
+        if self.matrix is None:
+            return 1.0
+        chances = self.matrix[:, : self.n_positions] / self.n_positions
+        scaled = chances / np.sqrt(np.maximum(chances.sum(axis=1, keepdims=True), 1e-300) / self.n_positions)
+        return float(np.sort(np.linalg.svd(scaled, compute_uv=False))[-2:][0])
+
+    @property
+    def ordered(self) -> int:
+        """How many inputs are intervals in a row: none of a category."""
+        return 0 if self.edges is None else self.n_positions
+
+    def by_class(
+        self, counts: NDArray[np.int64], inverse: NDArray[np.float64], of_classes: NDArray[np.float64]
+    ) -> ClassDistributions:
+        """Return the column's distributions by class; see :func:`class_distributions`."""
+        return class_distributions(counts, self.transition, self.ordered, inverse, of_classes)
 
     @property
     def n_positions(self) -> int:
@@ -198,7 +231,8 @@ def reconstruct(counts: NDArray[np.int64], channel: Channel) -> NDArray[np.float
     Noise: EM with the stopping rule of AS00. A square wave: EM with smoothing. Categories: the likeliest shares, which
     invert the randomized response within 0 … 1.
     """
-    assert channel.matrix is not None
+    if channel.matrix is None:
+        return np.asarray(counts / counts.sum(), dtype=np.float64)
     if channel.edges is None:
         return maximize(counts, channel.matrix)
     if channel.is_wave:
@@ -241,64 +275,29 @@ def _fewest_moves(codes: Codes, shares: NDArray[np.float64], rng: np.random.Gene
     return positions
 
 
-# ---- evidence
+def counts_by_class(codes: Codes, labels: NDArray[np.int64], channel: Channel, n_classes: int) -> NDArray[np.int64]:
+    """Return how often each code was released with each class, int64 (codes, classes), of who was asked."""
+    n = len(channel.transition)
+    seen = channel.readable[codes]
+    found = np.bincount(seen * n_classes + labels, minlength=(n + 1) * n_classes)
+    return found[: n * n_classes].reshape(n, n_classes)
 
 
 def class_shares(codes: Codes, labels: NDArray[np.int64], channel: Channel) -> dict[int, NDArray[np.float64]]:
-    """Return the reconstructed shares of each class, float64 (inputs,), moved to those of all by what is borne out.
+    """Return the shares of the positions in each released class, float64 (inputs,); none if nobody was asked.
 
-    ``codes`` are of one column, (n,), ``labels`` the classes, int64 (n,). A class that nobody of was asked has those of
-    all; if nobody was asked at all, there are none.
+    ``codes`` are of one column, (n,), ``labels`` the classes, int64 (n,).
     """
-    assert channel.matrix is not None
-    counts = codes_by_class(codes, labels, channel)
-    every = sum(counts.values(), np.zeros(len(channel.matrix), dtype=np.int64))
-    if not every.any():
+    classes = np.unique(labels)
+    counts = counts_by_class(codes, np.searchsorted(classes, labels), channel, len(classes))
+    if not counts.any():
         return {}
-    weight = borne_out(np.array(list(counts.values())), in_a_row=channel.edges is not None)
-    together = reconstruct(every, channel)
-    return {
-        k: together + weight * (reconstruct(found, channel) - together) if weight and found.any() else together
-        for k, found in counts.items()
-    }
-
-
-def codes_by_class(codes: Codes, labels: NDArray[np.int64], channel: Channel) -> dict[int, NDArray[np.int64]]:
-    """Return how often each code was released in each class, int64 (codes,), of who was asked."""
-    assert channel.matrix is not None
-    n = len(channel.matrix)
-    found = {k: np.bincount(codes[labels == k], minlength=n) for k in np.unique(labels).tolist()}
-    return {k: counts[:n] for k, counts in found.items()}
-
-
-def borne_out(counts: NDArray[np.int64], *, in_a_row: bool) -> float:
-    """Return λ of counts of codes by class, int64 (classes, codes).
-
-    >>> borne_out(np.array([[50, 52], [49, 50]]), in_a_row=False)
-    0.0
-    >>> round(borne_out(np.array([[500, 100], [100, 500]]), in_a_row=False), 3)
-    0.998
-    """
-    from scipy.special import chdtri
-
-    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
-    if in_a_row and counts.shape[1] > MOST_BINS:
-        counts = _in_bins(counts)
-    freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
-    if freedom == 0:
-        return 0.0
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
-    distance = float(((counts - expected) ** 2 / expected).sum())
-    return 1 - freedom / distance if distance > chdtri(freedom, 1 - LEVEL) else 0.0
-
-
-def _in_bins(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return counts with neighbours joined into bins of about equally many records."""
-    so_far = np.cumsum(counts.sum(axis=0))
-    bins = np.minimum((so_far - 1) * MOST_BINS // so_far[-1], MOST_BINS - 1)
-    starts = np.flatnonzero(np.diff(bins, prepend=-1))
-    joined: NDArray[np.int64] = np.add.reduceat(counts, starts, axis=1)
-    return joined
+    if not channel.is_promised and counts.any(axis=0).all():
+        found = [reconstruct(each, channel) for each in counts.T]
+    else:
+        of_classes = np.bincount(np.searchsorted(classes, labels)) / len(labels)
+        found = list(channel.by_class(counts, np.eye(len(classes)), of_classes).shares)
+    return dict(zip(classes.tolist(), found, strict=True))
 
 
 def _correct_classes(
@@ -430,7 +429,7 @@ class LocalGrowth:
         parts = [
             self.grow(rows[side], positions[side], used | {root.feature}, limits.below()) for side in (left, ~left)
         ]
-        return _joined(root, *parts)
+        return joined(root, *parts)
 
     def _again(
         self, rows: NDArray[np.int64], labels: NDArray[np.int64], positions: Positions, places: set[int]
@@ -441,7 +440,7 @@ class LocalGrowth:
         return found
 
 
-def _joined(root: Branch, left: Tree, right: Tree) -> Tree:
+def joined(root: Branch, left: Tree, right: Tree) -> Tree:
     """Return the tree of a node and the trees below it."""
     return [replace(root, right=1 + len(left)), *_moved(left, 1), *_moved(right, 1 + len(left))]
 

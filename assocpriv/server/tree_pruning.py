@@ -1,14 +1,9 @@
 """Pruning of decision trees, from the leaves up: what their records do not bear out becomes a leaf.
 
-A node stays split where that is the cheaper description of its records.
-
-* By description length, as AS00 does it (Mehta, Agrawal, Rissanen, SLIQ, EDBT 1996, section 4.2): a leaf costs 1 for
-  being one, and 1 for each record that is not of its class; a split costs 1 for being one, its test, and its two parts.
-  A test of a number costs 1, a test of a category ln n, where n tests of the tree ask for this column.
-* By cost complexity (Breiman and others 1984, chapter 3): a leaf costs its share of the records times its gini index,
-  and α; a split costs its two parts. This is the smallest of the subtrees that are best for α, as in scikit-learn.
-
-Equal costs are for the leaf.
+A node stays split where that is the cheaper description of its records (Mehta, Agrawal, Rissanen, SLIQ, EDBT 1996,
+section 4.2; AS00): a leaf costs 1 for being one, and 1 for each record that is not of its class; a split costs 1 for
+being one, its test, and its two parts. A test of a number costs 1, a test of a category ln n, where n tests of the tree
+ask for this column. Equal costs are for the leaf.
 
 **Recount.** How many records of each class lie in the boxes of a grown tree is found by EM over its leaves. Growth
 gives every record one position in each column by its own code alone, so a box of several columns holds records that do
@@ -21,20 +16,11 @@ the likelihood of a record in leaf ℓ is, but for a factor of its own,
 over the columns u that lead to ℓ. A step of EM is p_ℓ ← p_ℓ · mean over records of L_ℓ / Σ_m p_m L_m. It starts from
 independent columns, p_ℓ = Π_u P(box_u), and is stopped early, as the reconstruction of columns is in AS00: what is
 likeliest of all fits noise. A column that nobody answers with another leaves the start as it is.
-
-**Held-out records.** Whether a tree tells more than the commonest class does is asked of records that it was not grown
-on. A tree under a strong promise fits noise, and by its own records it seems sure all the same. So records are divided
-in two halves at random. On each half a tree is grown, and its leaves are recounted from the other half: noise that one
-half has and the other has not makes splits there no better than none. The recount takes columns that nobody answered
-together as independent within a class; where they are not it promises too much, so a gain counts from LEAST_GAIN on.
-
-Costs two trees of half the records. It is asked only where there is doubt: where what the column of the first split
-says of classes is borne out by the released codes for less than SURE.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,31 +28,29 @@ from numpy.typing import NDArray
 
 from assocpriv.server import tree_growth
 
-PRUNINGS = ("description-length", "cost-complexity", "none")
+PRUNINGS = ("description-length", "none")
 STEPS = 15  # of 5, 15 and 60; chosen on 50,000 records of F2 and F3 at 100% privacy
 MOST_RECORDS = 50_000  # of a class, chosen at random: what bounds time and memory
 _LEAST = 1e-9  # records in a leaf, so that shares can be taken of it
-_Allowed = dict[int, NDArray[np.bool_]]  # by column, which of its inputs a leaf takes
-LEAST_GAIN = 0.05  # of the errors that the commonest class makes; .1 does as well on Adult at ε = 1 and 1.5
-SURE = 0.9  # of a difference between classes
-GrowOn = Callable[[Sequence[tree_growth.Codes], NDArray[np.int64]], tuple[tree_growth.Tree, list[tree_growth.Channel]]]
+Allowed = dict[int, NDArray[np.bool_]]  # by column, which of its inputs a leaf takes
 
 
 # ---- pruning
 
 
-def prune(
-    tree: tree_growth.Tree,
-    leaf_cost: Callable[[tree_growth.Branch], float],
-    test_cost: Callable[[tree_growth.Branch], float],
-) -> tree_growth.Tree:
-    """Return the cheapest of the trees that are left when nodes become leaves."""
+def prune_by_description(tree: tree_growth.Tree, categories: Collection[int]) -> tree_growth.Tree:
+    """Return the cheapest of the trees that are left when nodes become leaves.
+
+    ``categories`` are the columns of named values.
+    """
+    asked = Counter(branch.feature for branch in tree)
     costs, sizes, stays = [0.0] * len(tree), [1] * len(tree), [False] * len(tree)
     for place in reversed(range(len(tree))):
         branch = tree[place]
-        costs[place] = leaf_cost(branch)
+        costs[place] = 1 + sum(branch.counts) - max(branch.counts)
         if branch.feature >= 0:
-            split = test_cost(branch) + costs[place + 1] + costs[branch.right]
+            test = math.log(asked[branch.feature]) if branch.feature in categories else 1
+            split = 1 + test + costs[place + 1] + costs[branch.right]
             stays[place] = split < costs[place]
         if stays[place]:
             costs[place], sizes[place] = split, 1 + sizes[place + 1] + sizes[branch.right]
@@ -81,27 +65,6 @@ def prune(
         else:
             kept.append(tree_growth.Branch(branch.counts))
     return kept
-
-
-def prune_by_description(tree: tree_growth.Tree, categories: Collection[int]) -> tree_growth.Tree:
-    """Prune by description length; ``categories`` are the columns of named values."""
-    asked = Counter(branch.feature for branch in tree)
-    return prune(
-        tree,
-        lambda branch: 1 + sum(branch.counts) - max(branch.counts),
-        lambda branch: 1 + (math.log(asked[branch.feature]) if branch.feature in categories else 1),
-    )
-
-
-def prune_by_complexity(tree: tree_growth.Tree, alpha: float) -> tree_growth.Tree:
-    """Prune by cost complexity."""
-    n = sum(tree[0].counts)
-
-    def cost(branch: tree_growth.Branch) -> float:
-        here = sum(branch.counts)
-        return (here - sum(count**2 for count in branch.counts) / here) / n + alpha
-
-    return prune(tree, cost, lambda _: 0.0)
 
 
 # ---- recount
@@ -143,7 +106,7 @@ def recount(
     rng: np.random.Generator,
 ) -> tree_growth.Tree:
     """Return the tree with the counts that each class's leaves have by EM; ``ranks`` of channels say how it splits."""
-    leaves = _leaves(tree, channels)
+    leaves = leaf_inputs(tree, channels)
     counts = {leaf: np.full(len(tree[0].counts), _LEAST) for leaf in leaves}
     known = {
         place: tree_growth.class_shares(codes[place], labels, channels[place])
@@ -169,7 +132,7 @@ def recount(
 def _leaf_shares(
     codes: Sequence[tree_growth.Codes],
     channels: Sequence[tree_growth.Channel],
-    leaves: dict[int, _Allowed],
+    leaves: dict[int, Allowed],
     inputs: Mapping[int, NDArray[np.float64]],
 ) -> NDArray[np.float64]:
     """Return which share of one class's records each leaf has, float64 (leaves,); codes are a column's each, (n,).
@@ -198,9 +161,9 @@ def _leaf_shares(
     return shares
 
 
-def _leaves(tree: tree_growth.Tree, channels: Sequence[tree_growth.Channel]) -> dict[int, _Allowed]:
+def leaf_inputs(tree: tree_growth.Tree, channels: Sequence[tree_growth.Channel]) -> dict[int, Allowed]:
     """Return what every leaf takes of the columns that lead to it, bool (positions + 1,), missing values last."""
-    reached: dict[int, _Allowed] = {0: {}}
+    reached: dict[int, Allowed] = {0: {}}
     for place, branch in enumerate(tree):
         if branch.feature >= 0:
             above, channel = reached.pop(place), channels[branch.feature]
@@ -211,43 +174,3 @@ def _leaves(tree: tree_growth.Tree, channels: Sequence[tree_growth.Channel]) -> 
             reached[place + 1] = {**above, branch.feature: so_far & left}
             reached[branch.right] = {**above, branch.feature: so_far & ~left}
     return reached
-
-
-# ---- held-out records
-
-
-def in_doubt(
-    tree: tree_growth.Tree,
-    codes: Sequence[tree_growth.Codes],
-    labels: NDArray[np.int64],
-    channels: Sequence[tree_growth.Channel],
-) -> bool:
-    """Say whether what a tree splits on first may be noise; a first split that is borne out tells of the class."""
-    first = tree[0].feature
-    channel = channels[first]
-    if first < 0 or channel.matrix is None:
-        return False
-    counts = np.array(list(tree_growth.codes_by_class(codes[first], labels, channel).values()))
-    return tree_growth.borne_out(counts, in_a_row=channel.edges is not None) < SURE
-
-
-def held_out_gain(
-    codes: Sequence[tree_growth.Codes], labels: NDArray[np.int64], grow_on: GrowOn, rng: np.random.Generator
-) -> float:
-    """Return how many more records trees get right than the commonest class does, as a share of all records.
-
-    ``codes`` are a column's each, (n,); ``labels`` the released classes, int64 (n,). Means of both halves, 0 for a half
-    with records of one class only.
-    """
-    halves = rng.permutation(len(labels)) % 2
-    gains = [0.0, 0.0]
-    for side in (0, 1):
-        own, other = np.flatnonzero(halves == side), np.flatnonzero(halves != side)
-        if len(np.unique(labels[own])) < 2 or len(np.unique(labels[other])) < 2:
-            continue
-        tree, ranked = grow_on([column[own] for column in codes], labels[own])
-        again = recount(tree, [column[other] for column in codes], labels[other], ranked, rng)
-        leaves = [(told, seen) for told, seen in zip(tree, again, strict=True) if told.feature < 0]
-        right = sum(seen.counts[int(np.argmax(told.counts))] for told, seen in leaves)
-        gains[side] = (right - int(np.bincount(labels[other]).max())) / len(other)
-    return sum(gains) / 2

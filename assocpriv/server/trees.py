@@ -1,7 +1,10 @@
 """Decision trees from the reports of a table: grown on released values, applied to raw ones.
 
 From codes and classes to a finished tree there are positions and growth (tree_growth.py), pruning (tree_pruning.py),
-and the shares of the true classes. The trees are a scikit-learn estimator, too.
+and the shares of the true classes; or growth on distributions (tree_boxes.py, tree_joint.py). Columns count one by one
+where pairs of answers tell of two of them no more than _LEAST_PAIRS people asked directly would: N·c_u²·c_v²·c², with N
+reports that answer both, c_u and c_v the channels' second singular values and c the class's contrast. The trees are a
+scikit-learn estimator, too.
 
 **A protected class.** Symmetric randomized response of K classes turns the share p of a class, in any part of the
 table, into l + (h − l)·p, where h and l are the probabilities of releasing the own class and each other one. Every gini
@@ -13,6 +16,7 @@ afterwards.
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +35,7 @@ try:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
 
-    from assocpriv.server import tree_growth, tree_pruning
+    from assocpriv.server import tree_boxes, tree_growth, tree_joint, tree_pruning
 except ModuleNotFoundError as error:
     if (error.name or "").split(".")[0] != "sklearn":
         raise
@@ -41,6 +45,12 @@ if TYPE_CHECKING:
     from assocpriv.files.reports import Reports
 
 _LARGEST_LEAST_LEAF = 100  # records; the points that an interval has on average in AS00, section 4.2
+_LEAST_PAIRS = 1000  # people, by whom two columns have to be told together; fewer, and columns count one by one
+_MOST_PAIRED = 8  # columns, the best told ones
+_BY_CLASS = ("by-class", "local", "joint")
+_TINY = 1e-300
+_LEAST_JOINT, _LEAST_JOINT_GAIN = 100, 1e-4  # records of a leaf; gain of a split, a record
+_LEAST_BOX, _LEAST_BOX_GAIN = 0.002, 1e-5  # of the people: those of a leaf; those that a split parts by gini
 ASKED = " asked"  # ends the name of released_frame's column that says whether a column was asked
 
 
@@ -60,7 +70,6 @@ class TreeRequest:
     min_samples_split: int = 2
     min_samples_leaf: int | None = None
     pruning: str = "description-length"
-    ccp_alpha: float = 0.0
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -71,10 +80,6 @@ class TreeRequest:
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | np.integer) and value >= least):
                 raise EstimateError(f"{name} must be a whole number of at least {least}")
-        if not 0 <= self.ccp_alpha < np.inf:
-            raise EstimateError("ccp_alpha must be a number of at least 0")
-        if self.ccp_alpha and self.pruning != "cost-complexity":
-            raise EstimateError('ccp_alpha goes with pruning="cost-complexity"')
 
     def limits(self, n_records: int) -> tree_growth.Limits:
         """Return the limits of growth on so many records."""
@@ -99,6 +104,12 @@ class ClassColumn:
     def contrast(self) -> float:
         """How much more often a class is released by who has it than by who has another: 1 without noise."""
         return 1.0 if self.law is None else (self.law.high - self.law.low) / self.law.total(optional=False)
+
+    @property
+    def transition(self) -> NDArray[np.float64]:
+        """P(released class | true class), float64 (classes, classes)."""
+        n = len(self.values)
+        return self.contrast * np.eye(n) + (1 - self.contrast) / n
 
     def true_shares(self, counts: Sequence[float]) -> tuple[float, ...]:
         """Return the shares of the true classes, of counts of released ones: inverted, and clipped to 0 … 1."""
@@ -126,10 +137,10 @@ def grow_tree(
         reports: of a table plan: released records, a file of them, a folder, or a list of files.
         class_column: a label or a category; the plan's only label by default. A protected one is learned from, too: the
             shares of the tree's nodes are inverted.
-        method: ``"by-class"``, ``"global"`` or ``"local"``: over which records columns are reconstructed (AS00, section
-            4.2); ``"randomized"`` corrects nothing, for comparison.
+        method: ``"by-class"``, ``"global"``, ``"local"`` or ``"joint"``: over which records columns are reconstructed
+            (AS00, section 4.2; tree_joint.py); ``"randomized"`` corrects nothing, for comparison.
         growth: by name, as :class:`ReleasedTreeClassifier` takes them: ``max_depth``, ``min_samples_split``,
-            ``min_samples_leaf``, ``pruning``, ``ccp_alpha``; and ``seed``, there ``random_state``.
+            ``min_samples_leaf``, ``pruning``; and ``seed``, there ``random_state``.
 
     Reports without a class, or that did not answer it, are left out.
 
@@ -211,65 +222,130 @@ def build(
         EstimateError: no records, records of one class only, no columns, or more intervals than records.
     """
     _check(labels, channels, target)
-    rng = np.random.default_rng(request.seed)
-    growth = _Growth(channels, len(target.values), request, rng)
-    grown, pruned, places = growth.on(codes, labels)
-    undecidable = growth.can_doubt and len(pruned) > 1 and tree_pruning.in_doubt(pruned, codes, labels, channels)
-    if undecidable:
-        gain = tree_pruning.held_out_gain(codes, labels, growth.halves, rng) / target.contrast
-        undecidable = gain < tree_pruning.LEAST_GAIN * (1 - max(target.true_shares(pruned[0].counts)))
-    if undecidable:
-        pruned = [tree_growth.Branch(pruned[0].counts)]
-    nodes = tuple(node_of(branch, channels, places, target) for branch in pruned)
+    given = _Given(codes, labels, channels, target, request)
+    apart = request.method in _BY_CLASS and _pairs_told(given) < _LEAST_PAIRS
+    grow = _from_distributions if apart else _from_mixture if request.method == "joint" else _from_records
+    grown, pruned, places, accuracy = grow(given)
+    shown = replace(target, law=None) if apart else target
+    nodes = tuple(node_of(branch, channels, places, shown) for branch in pruned)
     leaves = sum(branch.feature < 0 for branch in grown)
     columns = tuple(channel.column for channel in channels)
-    return tree_model.TreeModel(
-        target.name, target.values, columns, nodes, request.method, leaves, plan_id, undecidable
-    )
+    return tree_model.TreeModel(target.name, target.values, columns, nodes, request.method, leaves, plan_id, accuracy)
 
 
-@dataclass(frozen=True)
-class _Growth:
-    """Growth and pruning as asked for, on whatever records of the same columns."""
+_Orders = dict[int, NDArray[np.int64]]  # of the values of categories, by column
+_Grown = tuple[tree_growth.Tree, tree_growth.Tree, _Orders, tuple[float, float] | None]  # as grown, as pruned
 
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Given:
+    """Records, a released code of each column and a class, and what is asked for."""
+
+    codes: Sequence[tree_growth.Codes]
+    labels: NDArray[np.int64]
     channels: Sequence[tree_growth.Channel]
-    n_classes: int
+    target: ClassColumn
     request: TreeRequest
-    rng: np.random.Generator
 
-    @property
-    def can_doubt(self) -> bool:
-        """Whether a tree that tells nothing is replaced: not where somebody asked for one as it grows."""
-        return self.request.method in ("by-class", "local") and self.request.pruning == "description-length"
 
-    def on(
-        self, codes: Sequence[tree_growth.Codes], labels: NDArray[np.int64]
-    ) -> tuple[tree_growth.Tree, tree_growth.Tree, dict[int, NDArray[np.int64]]]:
-        """Return the tree as grown, as pruned, and the orders of categories."""
-        channels, request, rng = self.channels, self.request, self.rng
-        method = "by-class" if request.method == "local" else request.method
-        positions = tree_growth.corrected_positions(codes, labels, channels, method, rng)
-        places = _category_orders(positions, labels, channels)
-        for place, order in places.items():
-            positions[:, place] = _ranks(order)[np.nan_to_num(positions[:, place], nan=len(order)).astype(np.int64)]
-        limits = request.limits(len(labels))
-        ranked = _all_ranked(channels, places)
-        if request.method == "local" and _any_together(codes, channels):
-            growth = tree_growth.LocalGrowth(codes, labels, ranked, self.n_classes, rng)
-            grown = growth.grow(np.arange(len(labels)), positions, frozenset(), limits)
-        else:
-            grown = tree_growth.grow(positions, labels, self.n_classes, limits)
-        pruned = _pruned(grown, request, set(places))
-        if _needs_recount(pruned, channels, request):
-            pruned = _pruned(tree_pruning.recount(pruned, codes, labels, ranked, rng), request, set(places))
-        return grown, pruned, places
+def _pairs_told(given: _Given) -> float:
+    """Return how many people, asked directly, would tell as much of the two columns that are best told together.
 
-    def halves(
-        self, codes: Sequence[tree_growth.Codes], labels: NDArray[np.int64]
-    ) -> tuple[tree_growth.Tree, list[tree_growth.Channel]]:
-        """Return the pruned tree, and the channels in the orders that it splits by."""
-        _, pruned, places = self.on(codes, labels)
-        return pruned, _all_ranked(self.channels, places)
+    Without a column under a promise there is no end to them.
+    """
+    if not any(channel.is_promised for channel in given.channels):
+        return np.inf
+    told = []
+    for column, channel in zip(given.codes, given.channels, strict=True):
+        asked = np.ones(len(column), dtype=np.bool_) if channel.unasked_code is None else column != channel.unasked_code
+        told.append((channel.contrast**2, asked))
+    told = sorted(told, key=lambda each: each[0] * np.count_nonzero(each[1]))[-_MOST_PAIRED:]
+    pairs = (one[0] * two[0] * np.count_nonzero(one[1] & two[1]) for one, two in combinations(told, 2))
+    return given.target.contrast**2 * max(pairs, default=0.0)
+
+
+def _from_distributions(given: _Given) -> _Grown:
+    """Grow on what each column's answers tell of each class, as naive Bayes; says how sure the tree is."""
+    codes, labels, channels, request = given.codes, given.labels, given.channels, given.request
+    n_classes, limits = len(given.target.values), request.limits(len(labels))
+    inverse: NDArray[np.float64] = np.linalg.inv(given.target.transition).astype(np.float64)
+    released = np.bincount(labels, minlength=n_classes) / len(labels)
+    shares = np.maximum(inverse @ released, 0)
+    shares /= shares.sum()
+    errors = np.sqrt(np.maximum(inverse**2 @ released - shares**2, 0) / len(labels))
+    told = [
+        channel.by_class(tree_growth.counts_by_class(column, labels, channel, n_classes), inverse, shares)
+        for column, channel in zip(codes, channels, strict=True)
+    ]
+    orders, _, columns = _in_order([each.shares for each in told], shares, channels)
+    least = max(_LEAST_BOX, limits.min_samples_leaf / len(labels))
+    bounds = tree_boxes.Bounds(tree_boxes.MOST_LEAVES, least, _LEAST_BOX_GAIN, request.max_depth)
+    root = tree_boxes.Box(shares, columns)
+    tree_boxes.grow_boxes(root, [channel.n_positions for channel in channels], bounds)
+    grown = tree_boxes.as_tree(root, len(labels))
+    pruned = _pruned(grown, request, set(orders))
+    inside = tree_pruning.leaf_inputs(pruned, _all_ranked(channels, orders))
+    says = {leaf: int(np.argmax(pruned[leaf].counts)) for leaf in inside}
+    return grown, pruned, orders, tree_boxes.tell_accuracy(inside, says, told, (shares, errors))
+
+
+def _in_order(
+    told: Sequence[NDArray[np.float64]], shares: NDArray[np.float64], channels: Sequence[tree_growth.Channel]
+) -> tuple[_Orders, list[NDArray[np.int64]], list[NDArray[np.float64]]]:
+    """Return orders of categories, by rising share of the commonest class, of all inputs, and distributions in them.
+
+    ``told`` are those of each column by class, (classes, inputs), ``shares`` those of the classes.
+    """
+    orders, ways, columns = {}, [], []
+    for place, (each, channel) in enumerate(zip(told, channels, strict=True)):
+        order = np.arange(each.shape[1])
+        if channel.edges is None:
+            joint = shares[:, None] * each[:, : channel.n_positions]
+            orders[place] = np.argsort(joint[shares.argmax()] / np.maximum(joint.sum(axis=0), _TINY), kind="stable")
+            order[: channel.n_positions] = orders[place]
+        ways.append(order)
+        columns.append(each[:, order])
+    return orders, ways, columns
+
+
+def _from_mixture(given: _Given) -> _Grown:
+    """Grow on distributions that are told anew inside every leaf."""
+    codes, labels, channels, request = given.codes, given.labels, given.channels, given.request
+    counts = np.bincount(labels, minlength=len(given.target.values)).astype(np.float64)
+    told = []
+    for column, channel in zip(codes, channels, strict=True):
+        by_class, even = tree_growth.class_shares(column, labels, channel), np.ones(channel.transition.shape[1])
+        told.append(np.array([by_class.get(k, even / len(even)) for k in range(len(counts))]))
+    orders, ways, columns = _in_order(told, counts / counts.sum(), channels)
+    mixture = tree_joint.Mixture(codes, labels, channels, ways, np.random.default_rng(request.seed))
+    least = max(request.limits(len(labels)).min_samples_leaf, _LEAST_JOINT)
+    bounds = tree_boxes.Bounds(tree_joint.MOST_LEAVES, least, _LEAST_JOINT_GAIN * len(labels), request.max_depth)
+    root = tree_boxes.Box(counts, columns)
+    tree_boxes.grow_boxes(root, [channel.n_positions for channel in channels], bounds, mixture.refit)
+    grown = tree_boxes.as_tree(root, 1)
+    return grown, _pruned(grown, request, set(orders)), orders, None
+
+
+def _from_records(given: _Given) -> _Grown:
+    """Grow on records, each with a corrected position in every column."""
+    codes, labels, channels, request = given.codes, given.labels, given.channels, given.request
+    rng = np.random.default_rng(request.seed)
+    method = "by-class" if request.method == "local" else request.method
+    positions = tree_growth.corrected_positions(codes, labels, channels, method, rng)
+    places = _category_orders(positions, labels, channels)
+    for place, order in places.items():
+        positions[:, place] = _ranks(order)[np.nan_to_num(positions[:, place], nan=len(order)).astype(np.int64)]
+    limits, n_classes = request.limits(len(labels)), len(given.target.values)
+    ranked = _all_ranked(channels, places)
+    if request.method == "local":
+        growth = tree_growth.LocalGrowth(codes, labels, ranked, n_classes, rng)
+        grown = growth.grow(np.arange(len(labels)), positions, frozenset(), limits)
+    else:
+        grown = tree_growth.grow(positions, labels, n_classes, limits)
+    pruned = _pruned(grown, request, set(places))
+    if _needs_recount(pruned, channels, request):
+        pruned = _pruned(tree_pruning.recount(pruned, codes, labels, ranked, rng), request, set(places))
+    return grown, pruned, places, None
 
 
 def _check(labels: NDArray[np.int64], channels: Sequence[tree_growth.Channel], target: ClassColumn) -> None:
@@ -319,14 +395,6 @@ def _ranked(channel: tree_growth.Channel, order: NDArray[np.int64] | None) -> tr
     return replace(channel, ranks=_ranks(order)[:-1])
 
 
-def _any_together(codes: Sequence[tree_growth.Codes], channels: Sequence[tree_growth.Channel]) -> bool:
-    """Say whether anybody answered two columns; else a node's records tell of other columns what all of a class do."""
-    answers = np.zeros(len(codes[0]), dtype=np.int64)
-    for column, channel in zip(codes, channels, strict=True):
-        answers += 1 if channel.unasked_code is None else column != channel.unasked_code
-    return bool((answers > 1).any())
-
-
 def _all_ranked(
     channels: Sequence[tree_growth.Channel], places: dict[int, NDArray[np.int64]]
 ) -> list[tree_growth.Channel]:
@@ -340,9 +408,7 @@ def _needs_recount(tree: tree_growth.Tree, channels: Sequence[tree_growth.Channe
 
 
 def _pruned(tree: tree_growth.Tree, request: TreeRequest, categories: set[int]) -> tree_growth.Tree:
-    if request.pruning == "description-length":
-        return tree_pruning.prune_by_description(tree, categories)
-    return tree_pruning.prune_by_complexity(tree, request.ccp_alpha) if request.ccp_alpha else tree
+    return tree_pruning.prune_by_description(tree, categories) if request.pruning != "none" else tree
 
 
 def node_of(
@@ -376,11 +442,11 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             equal intervals: one for each 100 records, from 10 to 100.
         label: the plan's column that is the class; its only label by default.
         method: ``"by-class"`` and ``"global"`` reconstruct each column once, for each class or over all; ``"local"``
-            for each class at every node; ``"randomized"`` takes released values at their word, for comparison.
+            for each class at every node, ``"joint"`` in every leaf; ``"randomized"`` takes released values at their
+            word, for comparison.
         max_depth, min_samples_split, min_samples_leaf: limits of growth, as scikit-learn's; the last is by default one
             in a thousand records, 1 at least and 100 at most.
-        pruning: ``"description-length"`` as in AS00, ``"cost-complexity"`` with ``ccp_alpha``, or ``"none"``.
-        ccp_alpha: price of a leaf, for ``"cost-complexity"``.
+        pruning: ``"description-length"`` as in AS00, or ``"none"``.
         random_state: seed of the order in which equal values are taken, and of scikit-learn's.
 
     ``fit`` takes X with the plan's columns but for the label: a frame as ``released_frame`` gives, by name, or an array
@@ -413,7 +479,6 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         min_samples_split: int = 2,
         min_samples_leaf: int | None = None,
         pruning: str = "description-length",
-        ccp_alpha: float = 0.0,
         random_state: int = 0,
     ) -> None:
         self.plan = plan
@@ -423,7 +488,6 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.pruning = pruning
-        self.ccp_alpha = ccp_alpha
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike) -> "ReleasedTreeClassifier":

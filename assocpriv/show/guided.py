@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 from assocpriv.show.figures import fields, plain
 from assocpriv.show.promises import promise_content, promise_facts
 from assocpriv.show.record import Column, Facts, Part, Record, Say, Section, Table
-from assocpriv.simulation.guided import Measured, PopulationTrial, Trial
+from assocpriv.simulation.guided import Measured, Trial
 
 if TYPE_CHECKING:
     from assocpriv.client.waiting import AnswerCounts
     from assocpriv.planning.tables import GuidedFacts
     from assocpriv.plans.guided import GuidedPlan
-    from assocpriv.server.guided import MinerState
+    from assocpriv.server.guided import MinerState, Worth
 
 _LEGEND = (
     "disclosure: share of the squared norm of tuples that is released",
     "information: share of what a tuple tells that its release tells, or bounds of it",
-    "error: the largest, over values and pairs, of the difference between classes",
-    "bound: what the paper states for disclosure and for error; both can fail",
+    "bound: what the paper states for disclosure; it can fail",
+    "estimate: of naive Bayes' accuracy, by the miner, from released tuples alone",
 )
 
 
@@ -32,7 +32,7 @@ _LEGEND = (
 def plan(facts: "GuidedFacts") -> Record:
     """Return what a plan promises."""
     made, share = facts.plan, facts.random_share
-    content = promise_content(made) | fields(made, "keep width batch order") | fields(facts, "reports guidances") | {
+    content = promise_content(made) | fields(made, "keep width batch") | fields(facts, "reports guidances") | {
         "random_share": None if share is None else float(share),
         "mu": float(made.mu),
         "class": {"name": made.label.name, "labels": list(made.labels)},
@@ -41,13 +41,12 @@ def plan(facts: "GuidedFacts") -> Record:
     kept = "by coins in every bit, as many as the guidance needs"
     if share is not None:
         kept = "{random_share:least_up} of reports answer for a random tuple"
-    order = "magnitude" if made.order == "magnitude" else "value, as the paper prints it"
     rows = [
         *[("kept", [kept])] * (made.promise is not None),
         ("attributes", ["{names:some}; {width:#bit} in all"]),
         ("in clear", ["the class {class[name]}: {class[labels]:some}"]),
         ("guidance", [
-            f"of eigenvalues above {{mu:given}} of the largest, by {order}",
+            "in directions in which classes differ by more than {mu:given} of the most",
             "new after every {batch:#report}, {guidances:#time} in {reports:#report}",
         ]),
     ]  # fmt: skip
@@ -69,7 +68,7 @@ def started(state: "MinerState", output: Path, path: Path) -> Record:
     }
     rows = [
         ("columns", ["{attributes:#attribute}, {width:#column} of bits"]),
-        ("tuples", ["to start with, {classes:each}"]),
+        ("tuples", ["to start with, {classes:each}" if state.started.any() else "none to start with"]),
         *promise_facts(content).rows,
         ("plan", ["{output}"]),
         ("state", ["{path}"]),
@@ -77,12 +76,13 @@ def started(state: "MinerState", output: Path, path: Path) -> Record:
     return Record(content, [Facts(rows, {"output": output, "path": path})])
 
 
-def published(state: "MinerState", new: bool, output: Path) -> Record:
-    """Return the current guidance."""
+def published(state: "MinerState", worth: "list[Worth]", new: bool, output: Path) -> Record:
+    """Return the current guidance, and what levels are worth."""
     guidance = state.guidance
     assert guidance is not None
     content = fields(state.plan, "plan_id width batch") | fields(guidance, "serial level")
     content |= {"new": new, "received": state.tuples, "amplification": plain(state.ratio)}
+    content["worth"] = [fields(each) for each in worth]
     rows = [
         ("guidance", ["{serial}" + ", as before: {batch:#tuple} make a batch" * (not new)]),
         ("level", ["{level} of {width}"]),
@@ -90,7 +90,12 @@ def published(state: "MinerState", new: bool, output: Path) -> Record:
         ("received", ["{received:#tuple}"]),
         ("written", ["{output}"]),
     ]
-    return Record(content, [Facts(rows, {"output": output})])
+    told = [
+        f"level {each.level} {each.accuracy:.1%} ± {each.std_error:.1%}" if each.level
+        else f"now {each.accuracy:.1%} ± {each.std_error:.1%}" for each in worth
+    ]  # fmt: skip
+    said = "accuracy of naive Bayes, estimated; of levels, once as many people again have answered"
+    return Record(content, [Facts(rows, {"output": output}), *([Section(said, told)] if told else [])])
 
 
 def collected(state: "MinerState") -> Record:
@@ -134,20 +139,14 @@ def waiting(count: int, plan: "GuidedPlan", folder: Path, reason: str) -> Record
 # ---- trials
 
 
-def simulated(done: Trial | PopulationTrial, _plan: "GuidedPlan", _top: int) -> Record:
-    """Return a trial of every level, or of people of mixed caution."""
-    return _trial(done) if isinstance(done, Trial) else _population(done)
-
-
-def _trial(trial: Trial) -> Record:
+def simulated(trial: Trial, _plan: "GuidedPlan", _top: int) -> Record:
+    """Return a trial of every level."""
     levels, wanted = trial.levels, [each.level for each in trial.levels if each.share <= trial.plan.mu]
     content = fields(trial.plan, "plan_id width") | fields(trial, "request people held_back original_accuracy majority")
     content |= {
         "mu": float(trial.plan.mu),
         "wanted_level": wanted[0] if wanted else trial.plan.width,
-        "levels": [
-            fields(each) | {"error": max(each.error_of_values.mean, each.error_of_pairs.mean)} for each in levels
-        ],
+        "levels": [fields(each) for each in levels],
     }
     whole = next((place for place, each in enumerate(levels, 1) if each.disclosure == Measured(1, 0)), len(levels))
     told = "{information[low]:.1%}"
@@ -158,7 +157,7 @@ def _trial(trial: Trial) -> Record:
         Column("disclosure", "{disclosure[mean]:.1%} ± {disclosure[std_error]:.1%}"),
         Column("bound", "{disclosure_bound:.1%}"), Column("information", told),
         Column("accuracy", "{accuracy[mean]:.1%} ± {accuracy[std_error]:.1%}"),
-        Column("error", "{error:.3f}"), Column("bound", "{error_bound:.3f}"),
+        Column("estimate", "{estimate[mean]:.1%}"),
     ]  # fmt: skip
     higher: list[Part] = ["higher levels disclose everything, too"] if whole < len(levels) else []
     parts: list[Part] = [
@@ -171,19 +170,3 @@ def _trial(trial: Trial) -> Record:
         Section("", _LEGEND),
     ]
     return Record(content, parts)
-
-
-def _population(found: PopulationTrial) -> Record:
-    content = fields(found.plan, "plan_id width") | fields(found, "groups moments")
-    groups = [
-        Column("level", "{group[most_level]}"), Column("people", "{people:,}"), Column("at once", "{at_once:,}"),
-        Column("waited", "{waited:,}"), Column("mean wait", "{mean_wait:,.0f}"), Column("longest", "{longest_wait:,}"),
-        Column("never", "{never:,}"),
-    ]  # fmt: skip
-    moments = [
-        Column("came", "{came:,}"), Column("received", "{received:,}"), Column("level", "{level}"),
-        Column("accuracy", "{accuracy:.1%}"),
-    ]  # fmt: skip
-    said = "level: the largest that a group accepts; waits are in people who came meanwhile"
-    tested = [each for each in content["moments"] if each["accuracy"] is not None]
-    return Record(content, [Table(groups, content["groups"]), said, Section("", [Table(moments, tested)])])

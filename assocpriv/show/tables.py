@@ -75,7 +75,8 @@ def _answer_parts(made: "TablePlan", content: Mapping[str, Any]) -> list[Part]:
     costs = sorted(content["answer_costs"], key=lambda each: (each["cost"], each["answered"]))
     rows = [row for place, row in enumerate(costs) if place < _MOST_COSTS or row["answered"] == content["answered"]]
     columns = [Column("answers", "{answered}"), Column("reports", "{cost:.3g}")]
-    caption = "Reports that are worth one direct answer, on average, by how many columns each answers:"
+    caption = "Reports that are worth one direct answer, on average, by how many columns each answers "
+    caption += "(all answers share one promise, so that fewer are surer):"
     return [Section("Answers", [Facts([("a report", lines)]), Table(columns, rows, caption)])]
 
 
@@ -342,23 +343,26 @@ def tree(model: "TreeModel", output: Path | None = None, rows: int = 30) -> Reco
     """Return a decision tree as lines of text, and what it was grown on; the file has the tree itself."""
     root = model.nodes[0]
     content = {
-        **fields(model, "plan_id method depth grown_leaves undecidable"),
+        **fields(model, "plan_id method depth grown_leaves"),
         "class": model.class_name,
         "classes": dict(zip(model.classes, root.shares, strict=True)),
         "columns": [column.name for column in model.columns],
         "records": root.records,
         "leaves": model.n_leaves,
+        "accuracy": model.accuracy and dict(zip(("low", "high"), model.accuracy, strict=True)),
         **({"output": str(output)} if output else {}),
     }
     what, lines = "report" if model.plan_id else "record", list(islice(tree_lines(model), rows))
     shares = [{"name": name, "share": share} for name, share in content["classes"].items()]
     answer = f"{{records:#{what}}} tell {{class:name}} by a tree of {{leaves:#answer}}, of depth {{depth}}."
-    if model.undecidable:
-        answer = (
-            f"From {{records:#{what}}} nothing can be told of {{class:name}}: by reports that it was not grown on, no "
-            "tree was clearly better than the commonest class. Gather more reports, or choose fewer columns or a "
-            "weaker promise."
-        )
+    if model.accuracy is not None:
+        answer += " Pairs of answers tell too little, so columns count one by one, as naive Bayes has it."
+        answer += " It says the class of {accuracy[low]:.1%} to {accuracy[high]:.1%} of the people rightly, with 95%."
+        if model.accuracy[0] <= max(root.shares):
+            answer += (
+                " That is not surely more than the commonest class alone: gather more reports, or choose fewer columns "
+                "or a weaker promise."
+            )
     parts: list[Part] = [
         Say(answer, kind="answer"),
         Say("{tree}", {"tree": "\n".join(lines)}, "pre"),

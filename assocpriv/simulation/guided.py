@@ -5,27 +5,21 @@ ten values is cut at its quartiles, every other one has its values as categories
 gives the paper's columns of bits.
 
 With T the raw tuples, a row of bits each, n attributes, m tuples and T_R what was released of them, what is disclosed
-and what error that brings is measured beside the bounds that were published for both:
+is measured beside the bound that was published for it:
 
     disclosure   1 − ‖T − T_R‖²/‖T‖², a share of squared norm; bound (29): Σ_{j≤k} ρ_j²/(mn), ρ_j singular values of T
-    error        l_e(h), the largest error over sets of h attributes of P(C_0, ·) − P(C_1, ·); bound (12): 2 μ σ_1/m,
-                 where the share μ that leads to level k is σ_{k+1}/σ_1
     information  I(t; R(t))/H(t), which definition 2 calls disclosure, for people who are as likely as they are frequent
 
-Neither bound holds for every guidance and table (docs/privacy.md), so each stands beside the measured value.
+The bound does not hold for every guidance and table (docs/privacy.md).
 
 A part of the records is held back, raw, to test on. The others are people, who answer one batch after the other: the
-miner publishes guidance of a fixed level, the shipping client answers, the miner adds it up and goes on. A classifier
-is fitted on what arrived. It is done several times with other people held back, so that every figure has an error.
-
-Or people are of mixed caution: who answers at once, who waits and for how long, and what is learned meanwhile. They
-come one after the other and ask for the level k*. Who accepts it answers; who does not, waits, and asks again whenever
-guidance is published anew. As guidance comes once per batch of answers, a group that never accepts can stop nothing but
-itself.
+miner, who begins with nobody, publishes guidance of a fixed level, the shipping client answers, the miner adds it up
+and goes on. A classifier is fitted on what arrived, and its accuracy stands beside what the miner, who has no raw
+tuple, estimates that of naive Bayes to be. It is done several times with other people held back, so that every figure
+has an error.
 
 Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005: section 5 for the bounds,
-section 6 for columns and levels; for mixed caution sections 2.2 and 3, where 17% of people are fundamentalists, 56%
-pragmatists and 27% marginally concerned (Cranor, Reagle, Ackerman 1999).
+section 6 for columns and levels.
 """
 
 import itertools
@@ -35,7 +29,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import combinations
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -44,11 +37,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from assocpriv.client.guided import randomize_tuples
+from assocpriv.client.guided import TupleRandomizer
 from assocpriv.files.reports import Reports
 from assocpriv.plans.guidance import MIXED_TOTAL, Guidance, bit_weights, coin_of, mixed, mixing
-from assocpriv.plans.guided import GuidedPlan, category, class_label, number, plan_guided
-from assocpriv.promise.breaches import Breach, parse_probability, parse_share
+from assocpriv.plans.guided import BATCH, GuidedPlan, category, class_label, number, plan_guided
+from assocpriv.promise.breaches import Breach, parse_probability
 from assocpriv.promise.errors import RecordError, counted, options_of
 from assocpriv.records.columns import open_table
 from assocpriv.records.sources import Budget, named_after
@@ -67,8 +60,7 @@ _QUARTILES = (0.25, 0.5, 0.75)
 _MISSING = ("", "nan", "None", "<NA>")
 _MOST_TERMS = 1 << 22  # of a sum over all reports and all tuples that there are
 _HELD_BACK = 3  # one in so many people, to test on
-_ANY = "any"  # level, of a group that accepts all
-_MOMENTS = 20  # at which a classifier is tested, at most
+_LEVELS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)  # that are tried, and all bits
 _LONG_SECONDS = 20.0  # in all, which is said after the first step
 
 Bits = NDArray[np.uint8]
@@ -236,26 +228,6 @@ def disclosure_bound(raw_bits: Bits, level: int) -> float:
     return min(1.0, float(squares[:level].sum() / squares.sum()))
 
 
-def errors(
-    raw_sums: Floats, released_sums: Floats, tuples: int, attribute_of: NDArray[np.int64]
-) -> tuple[float, float]:
-    """Return l_e(1) and l_e(2), the largest over pairs of classes.
-
-    Args:
-        raw_sums: of t't for each class, float64 (classes, w, w).
-        released_sums: of what they are estimated to be.
-        tuples: m.
-        attribute_of: the attribute of every bit, int64 (w,).
-    """
-    worst = [0.0, 0.0]
-    other = attribute_of[:, None] != attribute_of[None, :]
-    for first, second in combinations(range(len(raw_sums)), 2):
-        off = np.abs(raw_sums[first] - raw_sums[second] - released_sums[first] + released_sums[second]) / tuples
-        worst[0] = max(worst[0], float(np.diagonal(off).max()))
-        worst[1] = max(worst[1], float(off[other].max(initial=0)))
-    return worst[0], worst[1]
-
-
 @dataclass(frozen=True, slots=True)
 class Information:
     """I(t; R(t))/H(t): between two bounds, equal where it was computed."""
@@ -318,11 +290,11 @@ class TrialRequest:
         classifier: a name of ``server.guided.CLASSIFIERS``.
         rounds: how often, each time with other people held back.
         people: so many at most, who are then a random sample.
-        unconcerned: people whose raw tuples the miner starts with; 0 for random tuples instead.
+        unconcerned: people whose raw tuples the miner starts with; 0 to start from nobody.
         seed: of all draws; None for new ones.
     """
 
-    classifier: str = "tree"
+    classifier: str = "naive-bayes"
     rounds: int = 5
     people: int = 5000
     unconcerned: int = 0
@@ -345,9 +317,10 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What one level came to: measured values beside the published bounds, all shares.
+    """What one level came to, all shares.
 
-    ``share`` is the μ from which on the miner, knowing all raw tuples, would ask for no more than this level.
+    ``share`` is the μ from which on the miner, knowing all raw tuples, would ask for no more than this level, and
+    ``estimate`` the accuracy that it estimates from released tuples alone.
     """
 
     level: int
@@ -356,9 +329,7 @@ class Level:
     disclosure_bound: float
     information: Information
     accuracy: Measured
-    error_of_values: Measured
-    error_of_pairs: Measured
-    error_bound: float | None
+    estimate: Measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,8 +372,9 @@ def _split_people(people: People, rng: np.random.Generator, request: TrialReques
 def begin(plan: GuidedPlan, split: Split, rng: np.random.Generator) -> guided.MinerState:
     """Return the miner's state before anybody answers."""
     if not len(split.unconcerned):
-        return guided.random_start(plan, int(rng.integers(1 << 62)))
-    return guided.start(plan, split.unconcerned.classes, plan.to_bits(split.unconcerned.raw_positions))
+        return guided.explore(plan, int(rng.integers(1 << 62)))
+    bits = plan.to_bits(split.unconcerned.raw_positions)
+    return guided.start(plan, split.unconcerned.classes, bits, int(rng.integers(1 << 62)))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -420,7 +392,10 @@ def answer_all(plan: GuidedPlan, split: Split, level: int, rng: np.random.Genera
     for first in range(0, len(split.answering), plan.batch):
         state = guided.publish(state, level)
         batch = split.answering[first : first + plan.batch]
-        packed.append(randomize_tuples(batch.raw_positions, batch.classes, plan, state.guidances[-1], entropy=entropy))
+        asked = state.guidances[-1]
+        answers = TupleRandomizer(plan, asked)  # a thread for each of so many small batches would take longer than it
+        bits, _ = answers.randomize(batch.raw_positions, entropy.words(len(batch) * answers.words), entropy)
+        packed.append(plan.pack(asked.serial, batch.classes, bits))
         state = guided.collect(state, Reports(plan, packed[-1]))
     return Collected(state, Reports(plan, np.concatenate(packed)))
 
@@ -438,12 +413,15 @@ def run_trial(
     levels: Sequence[int] = (),
     progress: Progress | None = None,
 ) -> Trial:
-    """Try levels, by default 1 to w, on people.
+    """Try levels, by default some of 1 to w, on people.
 
     Raises:
         RecordError: too few people of a class to learn from and to hold back.
     """
-    wanted, tell = tuple(levels) or tuple(range(1, plan.width + 1)), progress or (lambda *_: None)
+    wanted, tell = (
+        tuple(levels) or (*(level for level in _LEVELS if level < plan.width), plan.width),
+        progress or (lambda *_: None),
+    )
     rng = np.random.default_rng(request.seed)
     splits = [_split_people(people, rng, request) for _ in range(request.rounds)]
     found = []
@@ -481,27 +459,17 @@ def _level(
     models = [guided.train(each.state, each.reports, request.classifier) for each in answers]
     right = [accuracy(model, split.held_back, plan) for model, split in zip(models, splits, strict=True)]
     raw_bits = [plan.to_bits(split.answering.raw_positions) for split in splits]
-    sums = [
-        guided.class_sums(split.answering.classes, bits, len(plan.labels))[1]
-        for split, bits in zip(splits, raw_bits, strict=True)
-    ]
     told = [disclosure(bits, plan.unpack(each.reports.packed)[2]) for bits, each in zip(raw_bits, answers, strict=True)]
-    wrong = [
-        errors(raw.astype(np.float64), each.state.sums, len(bits), plan.attribute_of)
-        for raw, each, bits in zip(sums, answers, raw_bits, strict=True)
-    ]
-    known = guided.spectrum(sums[0].astype(np.float64), plan.order).values
-    following = max(float(known[level]), 0.0) if level < len(known) else 0.0
+    known = guided.start(plan, splits[0].answering.classes, raw_bits[0])
+    values = guided.differences(known, known.shares)[0]
     return Level(
         level=level,
-        share=following / float(known[0]),
+        share=float(values[level - 1] / values[0]) if level <= len(values) else 0.0,
         disclosure=Measured.of(told),
         disclosure_bound=disclosure_bound(raw_bits[0], level),
         information=_information(answers[0].state.guidances[-1], plan, splits[0].answering),
         accuracy=Measured.of(right),
-        error_of_values=Measured.of([value for value, _ in wrong]),
-        error_of_pairs=Measured.of([pair for _, pair in wrong]),
-        error_bound=2 * following / len(raw_bits[0]) if len(plan.labels) == 2 else None,
+        estimate=Measured.of([guided.worth(each.state, [level])[0].accuracy for each in answers]),
     )
 
 
@@ -517,164 +485,6 @@ def _information(guidance: Guidance, plan: GuidedPlan, people: People) -> Inform
     return Information(0.0, found.high * float(1 - mixing(plan, guidance)))
 
 
-# ---- people of mixed caution
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A share of the people, and the largest level that they accept, as many as there are bits for any."""
-
-    share: Fraction
-    most_level: int
-
-
-def parse_groups(text: str, width: int) -> tuple[Group, ...]:
-    """Read groups as ``17%:2,56%:8,27%:any``.
-
-    Raises:
-        RecordError: not so written, or shares that do not sum to one.
-
-    >>> [group.most_level for group in parse_groups("17%:2,83%:any", 32)]
-    [2, 32]
-    """
-    groups = []
-    for part in text.split(","):
-        share, _, level = part.strip().partition(":")
-        most = width if level == _ANY else int(level) if level.isascii() and level.isdigit() else None
-        if most is None or not 1 <= most <= width:
-            raise RecordError(f"groups are written as 17%:2,56%:8,27%:{_ANY}, with levels from 1 to {width}")
-        groups.append(Group(parse_share(share, "a group's share"), most))
-    if sum(group.share for group in groups) != 1:
-        raise RecordError("the shares of the groups must sum to 100%")
-    return tuple(groups)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupOutcome:
-    """What became of a group; waits are counted in people who came meanwhile."""
-
-    group: Group
-    people: int
-    at_once: int
-    waited: int
-    never: int
-    mean_wait: float
-    longest_wait: int
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """After a batch: how many came and answered, the level they answered, and the accuracy of what can be learned."""
-
-    came: int
-    received: int
-    level: int
-    accuracy: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class PopulationTrial:
-    """What one collection came to."""
-
-    plan: GuidedPlan
-    groups: tuple[GroupOutcome, ...]
-    moments: tuple[Moment, ...]
-
-
-def run_population(
-    people: People,
-    plan: GuidedPlan,
-    request: TrialRequest,
-    groups: Sequence[Group],
-    progress: Progress | None = None,
-) -> PopulationTrial:
-    """Let people of several groups come in random order, and collect from who accepts.
-
-    Raises:
-        RecordError: too few people of a class.
-    """
-    rng = np.random.default_rng(request.seed)
-    split = _split_people(people, rng, request)
-    n = len(split.answering)
-    member = rng.choice(len(groups), n, p=[float(group.share) for group in groups])
-    queue = _Queue(np.array([group.most_level for group in groups])[member], plan.batch)
-    moments = _collect_all(plan, split, request, queue, rng, progress)
-    outcomes = [_outcome(group, queue.waits[member == place]) for place, group in enumerate(groups)]
-    return PopulationTrial(plan, tuple(outcomes), tuple(moments))
-
-
-class _Queue:
-    """Who came, who waits, and how long each who answered had waited: −1 for who has not answered."""
-
-    def __init__(self, most_levels: NDArray[np.int64], batch: int) -> None:
-        self._most, self._batch = most_levels, batch
-        self._waiting: list[int] = []
-        self.came = 0
-        self.waits = np.full(len(most_levels), -1)
-
-    def next_batch(self, level: int) -> list[int]:
-        """Return who answers guidance of a level, a batch at most: who waits first, then who comes."""
-        chosen: list[int] = []
-        still: list[int] = []
-        for place in self._waiting:
-            accepts = self._most[place] >= level and len(chosen) < self._batch
-            (chosen if accepts else still).append(place)
-        self.waits[chosen] = self.came - np.array(chosen, dtype=np.int64)
-        while len(chosen) < self._batch and self.came < len(self._most):
-            accepts = self._most[self.came] >= level
-            (chosen if accepts else still).append(self.came)
-            self.waits[self.came] = 0 if accepts else -1
-            self.came += 1
-        self._waiting = still
-        return chosen
-
-
-def _collect_all(
-    plan: GuidedPlan,
-    split: Split,
-    request: TrialRequest,
-    queue: _Queue,
-    rng: np.random.Generator,
-    progress: Progress | None,
-) -> list[Moment]:
-    entropy = SeededEntropy(int(rng.integers(1 << 62)))
-    state, packed, moments = guided.publish(begin(plan, split, rng)), [], []
-    apart = max(1, len(split.answering) // plan.batch // _MOMENTS)
-    began = perf_counter()
-    while chosen := queue.next_batch(state.guidances[-1].level):
-        asked = state.guidances[-1]
-        batch = split.answering[chosen]
-        packed.append(randomize_tuples(batch.raw_positions, batch.classes, plan, asked, entropy=entropy))
-        state = guided.collect(state, Reports(plan, packed[-1]))
-        tested = len(packed) % apart == 0 and state.received.all()
-        found = _tested(state, packed, split, request) if tested else None
-        if len(packed) == apart:
-            _say_if_long(perf_counter() - began, len(split.answering) / queue.came, "people")
-        moments.append(Moment(queue.came, state.tuples, asked.level, found))
-        state = guided.publish(state)
-        if progress:
-            progress("answering", queue.came, len(split.answering))
-    return moments
-
-
-def _tested(state: guided.MinerState, packed: list[NDArray[np.uint8]], split: Split, request: TrialRequest) -> float:
-    model = guided.train(state, Reports(state.plan, np.concatenate(packed)), request.classifier)
-    return accuracy(model, split.held_back, state.plan)
-
-
-def _outcome(group: Group, waits: NDArray[np.int64]) -> GroupOutcome:
-    waited = waits[waits > 0]
-    return GroupOutcome(
-        group,
-        len(waits),
-        int((waits == 0).sum()),
-        len(waited),
-        int((waits < 0).sum()),
-        float(waited.mean()) if len(waited) else 0.0,
-        int(waited.max(initial=0)),
-    )
-
-
 # ---- what people call
 
 
@@ -685,8 +495,7 @@ def start(
     promise: Breach | None = None,
     keep: str = "bits",
     mu: str | float | Fraction = "15%",
-    batch: int = 100,
-    order: str = "magnitude",
+    batch: int = BATCH,
     known: bool = False,
     separator: str | None = None,
     missing: str | Sequence[str] = (),
@@ -701,13 +510,12 @@ def start(
         promise: what every report is to keep; without one none does, whoever publishes the guidance.
         keep: how a promise is kept: ``"bits"`` mixes every bit with a coin, ``"tuple"`` mixes whole
             tuples.
-        mu: μ, how small an eigenvalue may be against the largest to be left out.
+        mu: μ, how small a difference of classes may be against the largest to be left out.
         batch: tuples after which guidance is published anew.
-        order: of eigenvalues, ``"magnitude"`` or, for two classes, ``"value"`` as in the paper.
-        known: start with the table's own tuples; otherwise with random ones.
+        known: start with the table's own tuples; otherwise from nobody.
         separator: of the cells of a CSV file; found out by default.
         missing: a word, or several, for missing values; empty cells are such anyway.
-        seed: makes a random start repeatable.
+        seed: makes the guidance repeatable.
 
     Raises:
         RecordError: a table that cannot be read, no such column, or fewer than two classes.
@@ -723,34 +531,30 @@ def start(
     """
 
     options = TableOptions(separator, missing)
-    settings = {"promise": promise, "keep": keep, "mu": parse_probability(mu, "mu"), "batch": batch, "order": order}
+    settings = {"promise": promise, "keep": keep, "mu": parse_probability(mu, "mu"), "batch": batch}
     plan = plan_of(read_cells(table, options), class_column, **settings)
     if not known:
-        return guided.random_start(plan, seed)
+        return guided.explore(plan, seed)
     people = read_people(table, plan, options, seed)
-    return guided.start(plan, people.classes, plan.to_bits(people.raw_positions))
+    return guided.start(plan, people.classes, plan.to_bits(people.raw_positions), seed)
 
 
 def simulate_guided(
     table: Any,
     plan: GuidedPlan,
     *,
-    population: str | None = None,
     separator: str | None = None,
     missing: str | Sequence[str] = (),
     progress: Progress | None = None,
     **trial: Any,
-) -> Trial | PopulationTrial:
-    """Try a plan on a table at hand, every level or one collection; :func:`assocpriv.simulate` says what comes back.
+) -> Trial:
+    """Try every level of a plan on a table at hand; :func:`assocpriv.simulate` says what comes back.
 
     ``trial`` is a :class:`TrialRequest` by name.
 
-    Source: ZWZ05, sections 5 and 6; of a population sections 2.2 and 3.
+    Source: ZWZ05, sections 5 and 6.
     """
     request = options_of(TrialRequest, trial)
-    groups = None if population is None else parse_groups(population, plan.width)
     reading = None if progress is None else partial(progress, "reading")
     people = read_people(table, plan, TableOptions(separator, missing, progress=reading), request.seed)
-    if groups is None:
-        return run_trial(people, plan, request, progress=progress)
-    return run_population(people, plan, request, groups, progress)
+    return run_trial(people, plan, request, progress=progress)

@@ -1,9 +1,10 @@
-"""Guided perturbation: figures 3, 4 and 5 of ZWZ05, and what a promise leaves of it.
+"""Guided perturbation: figures 3 and 4 of ZWZ05, guidance from nobody, and what a promise leaves of it.
 
     python -m bench guided [--quick] [--seeds 3]
 
 *votes* are the congressional voting records, 435 of 16 questions; *functions* the records of the 1992 generator, cut as
-in the paper into columns of bits, 100,000 to learn from and 5,000 others, raw, to test on.
+in the paper into columns of bits, 100,000 to learn from and 5,000 others, raw, to test on; *hidden* classes are made
+here, of 24 questions of which some tell the class.
 
 Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, section 6.
 """
@@ -11,9 +12,7 @@ Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classificatio
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from fractions import Fraction
-from itertools import product
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -23,13 +22,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from assocpriv.plans.guided import GuidedPlan
+from assocpriv.plans.guided import GuidedPlan, category, class_label, plan_guided
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.tables import TableOptions
 from assocpriv.server.guided import bit_frame, new_classifier, train
 from assocpriv.simulation.guided import (
-    Group,
+    People,
     Split,
+    Trial,
     TrialRequest,
     accuracy,
     answer_all,
@@ -37,7 +37,6 @@ from assocpriv.simulation.guided import (
     plan_of,
     read_cells,
     read_people,
-    run_population,
     run_trial,
 )
 from assocpriv.simulation.synthetic import CLASSES, LABEL, AgrawalSettings, generate_agrawal
@@ -49,6 +48,9 @@ NINE_LEVELS = (1, 2, 3, 4, 6, 8, 10, 12, 16)
 MISSING = TableOptions(missing=("?",))
 LIMITS = {4: ("20%", "50%"), 19: ("5%", "50%"), 99: ("1%", "50%"), 9801: ("1%", "99%")}
 TOLD = 0.25  # of a tuple in figure 3
+UNCONCERNED = 2_000  # people of figure 3 whose raw tuples the miner has; of a survey's 27% (section 2.2)
+BATCH = 1_000  # of many thousand people
+HIDDEN = ((2, 0.9), (2, 0.8), (2, 0.7), (4, 0.9))  # classes, and how often a question that tells a class does so
 
 
 def votes(data: Path) -> pd.DataFrame:
@@ -58,33 +60,58 @@ def votes(data: Path) -> pd.DataFrame:
 
 
 def figure_4(data: Path, repeats: int) -> Iterator[Row]:
-    """Yield accuracy of naive Bayes and disclosure at nine levels, with bounds of both theorems, by order and batch."""
-    table = votes(data)
-    for order in ("magnitude", "value"):
-        for batch in (10, 100):
-            plan = plan_of(read_cells(table, MISSING), "party", order=order, batch=batch)
-            people = read_people(table, plan, MISSING, 0)
-            trial = run_trial(people, plan, TrialRequest("naive-bayes", repeats, seed=1), NINE_LEVELS)
-            shared = {"order": order, "batch": batch, "original": trial.original_accuracy.mean}
-            for level in trial.levels:
-                flat = {f"{name}_{part}": value for name, each in asdict(level).items() if isinstance(each, dict)
-                        for part, value in each.items()}  # fmt: skip
-                plain = {name: value for name, value in asdict(level).items() if not isinstance(value, dict)}
-                yield shared | plain | flat
+    """Yield accuracy of naive Bayes and disclosure of votes at nine levels, by batch, from nobody."""
+    for batch in (10, 20, 100):
+        plan = plan_of(read_cells(votes(data), MISSING), "party", batch=batch)
+        people = read_people(votes(data), plan, MISSING, 0)
+        for row in _flat(run_trial(people, plan, TrialRequest(rounds=repeats, seed=11), NINE_LEVELS)):
+            yield {"batch": batch} | row
 
 
-def figure_5(data: Path, seeds: int) -> Iterator[Row]:
-    """Yield the level k* after each batch of ten voting records, from random tuples or from 64 of the records."""
-    table = votes(data)
-    groups = [Group(Fraction(1), 2 * (table.shape[1] - 1))]
-    for share, order in product((Fraction(1, 40), Fraction(3, 20)), ("magnitude", "value")):
-        plan = plan_of(read_cells(table, MISSING), "party", order=order, batch=10, mu=share)
-        for known, seed in product((0, 64), range(seeds)):
-            people = read_people(table, plan, MISSING, seed)
-            request = TrialRequest("naive-bayes", unconcerned=known, seed=seed)
-            for moment in run_population(people, plan, request, groups).moments:
-                row = {"mu": float(share), "order": order, "known": known, "seed": seed}
-                yield row | {"received": (moment.received - 1) // 10 * 10, "level": moment.level}
+def hidden(seeds: int) -> Iterator[Row]:
+    """Yield the same of classes hidden in 24 questions, for 3,334 people, from nobody."""
+    for classes, share in HIDDEN:
+        for seed in range(seeds):
+            rng = np.random.default_rng([classes, seed])
+            label = class_label("class", [str(place) for place in range(classes)])
+            plan = plan_guided([category(f"v{place}", ("n", "y")) for place in range(24)], label)
+            people = hidden_people(rng, 5_000, classes, share)
+            for row in _flat(run_trial(people, plan, TrialRequest(rounds=2, seed=seed), (1, 2, 3, 4, 6))):
+                yield {"classes": classes, "telling": share, "seed": seed} | row
+
+
+def hidden_people(rng: np.random.Generator, n: int, classes: int, share: float) -> People:
+    """Return people who say yes or no; nine questions a class tell it with this share, the same nine of two classes."""
+    of = rng.integers(0, classes, n)
+    chances = np.full((classes, 24), 0.5)
+    for place in range(classes):
+        chances[place, rng.permutation(24)[:9]] = rng.choice([share, 1 - share], 9)
+    if classes == 2:
+        chances[1] = 1 - chances[0]
+    return People((rng.random((n, 24)) < chances[of]).astype(np.int32), of)
+
+
+def _flat(trial: Trial) -> Iterator[Row]:
+    for level in trial.levels:
+        fields = asdict(level).items()
+        flat = {f"{name}_{part}": value for name, each in fields if isinstance(each, dict)
+                for part, value in each.items()}  # fmt: skip
+        original = {"original": trial.original_accuracy.mean}
+        yield original | {name: value for name, value in fields if not isinstance(value, dict)} | flat
+
+
+def caution(data: Path, repeats: int) -> Iterator[Row]:
+    """Yield what naive Bayes learns of votes where 17% of people answer up to level 2, 56% up to 8, 27% any."""
+    plan = plan_of(read_cells(votes(data), MISSING), "party")
+    for seed in range(repeats):
+        rng = np.random.default_rng(seed)
+        people = read_people(votes(data), plan, MISSING, seed)[rng.permutation(435)]
+        most = rng.choice([2, 8, plan.width], 290, p=[0.17, 0.56, 0.27])
+        for level in (2, 8, plan.width):
+            split = Split(people[:0], people[:290][most >= level], people[290:])
+            done = answer_all(plan, split, level, rng)
+            right = accuracy(train(done.state, done.reports, "naive-bayes"), split.held_back, plan)
+            yield {"level": level, "answer": float((most >= level).mean()), "accuracy": right}
 
 
 # ---- the generator's functions
@@ -100,28 +127,28 @@ class Function:
     test: pd.DataFrame
 
 
-def function_records(number: int, seed: int, records: int, **settings: Any) -> Function:
+def function_records(number: int, seed: int, records: int, unconcerned: int = 0, **settings: Any) -> Function:
     """Return records of a function of the generator."""
     train_table, test_table = (
         generate_agrawal(AgrawalSettings(function=number, n_records=n, seed=2 * seed + part))
         for part, n in enumerate((records, 5_000))
     )
     options = TableOptions()
-    plan = plan_of(read_cells(train_table, options), LABEL, **settings)
+    plan = plan_of(read_cells(train_table, options), LABEL, batch=BATCH, **settings)
     known, test = (read_people(table, plan, options, seed) for table in (train_table, test_table))
-    start = len(plan.attributes) * 10
-    return Function(plan, Split(known[:start], known[start:], test), train_table, test_table)
+    return Function(plan, Split(known[:unconcerned], known[unconcerned:], test), train_table, test_table)
 
 
 def figure_3(seed: int, records: int, functions: Sequence[int]) -> Iterator[Row]:
     """Yield the accuracy of trees at an expected disclosure of 25%, of guided perturbation and of ByClass.
 
-    Guided: people are of two groups, who accept the levels next below and above 25% of squared norm, in the proportion
-    that makes 25% on average. ByClass: Gaussian noise that leaves on average 25% of the information on the quartile.
+    Guided: some people's raw tuples say what to ask for, of others the levels next below and above 25% of squared norm,
+    in the proportion that makes 25% on average. ByClass: Gaussian noise that leaves on average 25% of the information
+    on the quartile.
     """
     percent = noise_percent(TOLD)
     for number in functions:
-        found = function_records(number, seed, records)
+        found = function_records(number, seed, records, min(UNCONCERNED, records // 4))
         shared = {"function": number, "seed": seed, "records": records}
         yield shared | {"method": "original", "disclosure": 1.0, "accuracy": _raw_accuracy(found, "tree")}
         yield shared | {"method": "guided"} | guided_at(found, TOLD, seed)
@@ -134,34 +161,29 @@ def guided_at(found: Function, told: float, seed: int) -> Row:
     """Return disclosure and accuracy of trees where levels are mixed so that a share of squared norm is disclosed."""
     rng = np.random.default_rng(seed)
     plan, split = found.plan, found.split
-    small = Split(split.unconcerned, split.answering[:25_000], split.held_back)
     below, above = 1, plan.width  # more directions disclose more
-    reached = {level: _disclosed(plan, small, level, rng) for level in (below, above)}
+    reached = {1: 0.0, plan.width: 1.0}
     while above - below > 1:
         middle = (below + above) // 2
-        reached[middle] = _disclosed(plan, small, middle, rng)
+        reached[middle] = _released(plan, replace(split, answering=split.answering[:25_000]), middle, rng)[0]
         below, above = (below, middle) if reached[middle] >= told else (middle, above)
     share = (told - reached[below]) / (reached[above] - reached[below])
     cut = round(len(split.answering) * (1 - share))
     parts = [(below, split.answering[:cut]), (above, split.answering[cut:])]
-    bits, released, classes = [], [], []
-    for level, people in parts:
-        done = answer_all(plan, Split(split.unconcerned, people, split.held_back), level, rng)
-        bits.append(plan.to_bits(people.raw_positions))
-        released.append(plan.unpack(done.reports.packed)[2])
-        classes.append(people.classes)
-    X, y = bit_frame(np.concatenate(released), plan), np.array(plan.labels)[np.concatenate(classes)]
-    model = new_classifier("tree", len(y)).fit(X, y)
+    released = np.concatenate([_released(plan, replace(split, answering=one), level, rng)[1] for level, one in parts])
+    y = np.array(plan.labels)[split.answering.classes]
+    model = new_classifier("tree", len(y)).fit(bit_frame(released, plan), y)
     return {
-        "disclosure": disclosure(np.concatenate(bits), np.concatenate(released)),
+        "disclosure": disclosure(plan.to_bits(split.answering.raw_positions), released),
         "accuracy": accuracy(model, split.held_back, plan),
         "level": above,
     }
 
 
-def _disclosed(plan: GuidedPlan, split: Split, level: int, rng: np.random.Generator) -> float:
-    done = answer_all(plan, split, level, rng)
-    return disclosure(plan.to_bits(split.answering.raw_positions), plan.unpack(done.reports.packed)[2])
+def _released(plan: GuidedPlan, split: Split, level: int, rng: np.random.Generator) -> tuple[float, NDArray[np.uint8]]:
+    """Return how much is disclosed, and the released bits."""
+    bits = plan.unpack(answer_all(plan, split, level, rng).reports.packed)[2]
+    return disclosure(plan.to_bits(split.answering.raw_positions), bits), bits
 
 
 def noise_percent(told: float) -> int:
@@ -203,7 +225,7 @@ def equal_promise(seed: int, records: int, functions: Sequence[int], levels: Seq
             promise = Breach(*beliefs)
             row = shared | {"gamma": gamma}
             for keep in ("bits", "tuple"):
-                found = function_records(number, seed, records, promise=promise, keep=keep, batch=1000)
+                found = function_records(number, seed, records, promise=promise, keep=keep)
                 for level in levels:
                     done = answer_all(found.plan, found.split, level, rng)
                     model = train(done.state, done.reports, "naive-bayes")

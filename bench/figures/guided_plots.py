@@ -11,7 +11,11 @@ from bench.tables import table
 
 Row = dict[str, Any]
 BLUE, GREEN, RED, GREY = "#00558c", "#007a5a", "#c24e00", "#a3a3a3"
-ORDERS = {"magnitude": svg.Style(BLUE, 1.8, "dot"), "value": svg.Style(RED, 1.8, "triangle")}
+BATCHES = {
+    "10": svg.Style(BLUE, 1.8, "dot"),
+    "20": svg.Style(GREEN, 1.8, "square"),
+    "100": svg.Style(RED, 1.8, "triangle"),
+}
 ORIGINAL = {"original": svg.Style(GREY, 4.5, "circle")}
 METHODS = ORIGINAL | {"guided": svg.Style(BLUE, 1.8, "dot"), "by-class": svg.Style(GREEN, 1.8, "square")}
 EQUAL = {
@@ -23,6 +27,7 @@ EQUAL = {
 FUNCTIONS = (1, 2, 3, 4, 5)
 COMPARED = (1, 2, 3)
 LEVELS = (2, 8, 32, 41)
+GUIDED = ("accuracy_mean", "estimate_mean", "disclosure_mean")
 
 
 def means(rows: Iterable[Row], keys: Sequence[str], values: Sequence[str]) -> list[Row]:
@@ -49,10 +54,12 @@ def compute(folder: Path, data: Path, *, seeds: int, quick: bool) -> dict[str, A
     third = [row for seed in range(seeds) for row in guided.figure_3(seed, records, functions)]
     equal = [row for seed in range(seeds) for row in guided.equal_promise(seed, fewer, compared, LEVELS)]
     found: dict[str, Any] = {"set": "guided", "functions": summed_3(third), "promise": summed_equal(equal)}
+    hidden = list(guided.hidden(2 if quick else 10))
+    found["hidden"] = means(hidden, ("classes", "telling", "level"), ("original", *GUIDED))
     if (data / guided.VOTES_FILE).is_file():
-        found["levels"] = list(guided.figure_4(data, 2 if quick else 10))
-        fifth = guided.figure_5(data, 2 if quick else 10)
-        found["growth"] = means(fifth, ("mu", "order", "known", "received"), ("level",))
+        repeats = 2 if quick else 20
+        found["levels"] = list(guided.figure_4(data, repeats))
+        found["caution"] = means(guided.caution(data, repeats), ("level",), ("answer", "accuracy"))
     if not quick:
         write(found, folder)
     return found
@@ -70,11 +77,12 @@ def summed_equal(rows: Iterable[Row]) -> list[Row]:
 
 def write(found: Mapping[str, Any], folder: Path) -> None:
     """Write CSV files and pictures."""
-    pictures = {"functions": picture_3, "promise": picture_equal, "levels": picture_4, "growth": picture_5}
-    for name, picture in pictures.items():
-        if name in found:
-            (folder / f"{name}.csv").write_text(run.as_csv(found[name]), encoding="utf-8", newline="\n")
-            (folder / f"{name}.svg").write_text(picture(found[name]), encoding="utf-8", newline="\n")
+    pictures = {"functions": picture_3, "promise": picture_equal, "levels": picture_4}
+    for name in found.keys() - {"set"}:
+        (folder / f"{name}.csv").write_text(run.as_csv(found[name]), encoding="utf-8", newline="\n")
+        if name in pictures:
+            picture = pictures[name](found[name])
+            (folder / f"{name}.svg").write_text(picture, encoding="utf-8", newline="\n")
 
 
 def picture_3(rows: Sequence[Row]) -> str:
@@ -88,42 +96,17 @@ def picture_3(rows: Sequence[Row]) -> str:
 
 
 def picture_4(rows: Sequence[Row]) -> str:
-    """Return figure 4: accuracy against disclosure, a panel a batch."""
+    """Return figure 4: accuracy against disclosure, a line a batch."""
     across = svg.Axis("disclosure, %", 0, 100, {value: str(value) for value in range(0, 101, 20)}, False)
-    panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    for batch in (10, 100):
-        mine = [row for row in rows if row["batch"] == batch]
-        original = 100 * fmean(row["original"] for row in mine)
-        panels[f"guidance after {batch} people"] = {"original": [(0, original), (100, original)]} | {
-            order: sorted(
-                (max(0.0, 100 * row["disclosure_mean"]), 100 * row["accuracy_mean"])
-                for row in mine
-                if row["order"] == order
-            )
-            for order in ORDERS
-        }
-    title = "Naive Bayes on released votes, nine levels"
-    return svg.plot(title, across, _percent(30), panels, ORIGINAL | ORDERS)
-
-
-def picture_5(rows: Sequence[Row]) -> str:
-    """Return figure 5: the level against tuples received."""
-    most = max(row["received"] for row in rows)
-    across = svg.Axis("tuples received", 0, most, {value: str(value) for value in range(0, most + 1, 50)}, False)
-    panels = {
-        f"μ = {100 * mu:g}%, {'64 records' if known else 'random tuples'} to start with": {
-            order: [
-                (row["received"], row["level"])
-                for row in rows
-                if (row["mu"], row["order"], row["known"]) == (mu, order, known)
-            ]
-            for order in ORDERS
-        }
-        for mu in sorted({row["mu"] for row in rows})
-        for known in (0, 64)
+    original = 100 * fmean(row["original"] for row in rows)
+    lines = {"original": [(0.0, original), (100.0, original)]} | {
+        batch: sorted(
+            (100 * row["disclosure_mean"], 100 * row["accuracy_mean"]) for row in rows if str(row["batch"]) == batch
+        )
+        for batch in BATCHES
     }
-    upward = svg.Axis("k*", 0, 20, {value: str(value) for value in range(0, 21, 5)}, False)
-    return svg.plot("Level asked for while votes come in", across, upward, panels, ORDERS)
+    title = "Naive Bayes on released votes, nine levels, from nobody"
+    return svg.plot(title, across, _percent(50), {"guidance after so many people": lines}, ORIGINAL | BATCHES)
 
 
 def picture_equal(rows: Sequence[Row]) -> str:
@@ -152,7 +135,7 @@ def _percent(low: int) -> svg.Axis:
 def markdown(found: Mapping[str, Any]) -> str:
     """Return the figures as tables."""
     parts = ["# Guided perturbation\n"]
-    for name in ("functions", "promise", "levels", "growth"):
+    for name in ("functions", "promise", "hidden", "levels", "caution"):
         if name in found:
             columns = list(found[name][0])
             parts += [f"## {name}\n", table(dict(zip(columns, columns, strict=True)), found[name])]

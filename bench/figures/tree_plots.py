@@ -1,21 +1,22 @@
 """Figures of trees as CSV and pictures: means over seeds, a panel for each noise and privacy, function or table."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 from bench.figures import run, svg
-from bench.figures.public_trees import noise_rows, promise_rows
+from bench.figures.public_trees import promise_rows
 from bench.figures.reconstruction import NOISE_NAMES
-from bench.figures.tree_oracles import oracle_rows
 from bench.figures.trees import FIGURE_5, FIGURE_6, FUNCTIONS_6, METHODS, NOISES, Row, generated_rows
 from bench.tables import table
 
 STYLES = {
     "original": svg.Style("#a3a3a3", 4.5, "circle"),
     "local": svg.Style("#007a5a", 1.8, "square"),
+    "joint": svg.Style("#b8860b", 1.8, "square"),
     "by-class": svg.Style("#00558c", 1.8, "dot"),
     "global": svg.Style("#c24e00", 1.8, "triangle"),
     "randomized": svg.Style("#8a2be2", 1.2, "dot"),
@@ -27,10 +28,9 @@ BOTH = {
     "randomized, Gaussian": svg.Style("#8a2be2", 1.2, "dot"),
     "randomized, uniform": svg.Style("#c24e00", 1.2, "triangle"),
 }
-PROTECTED = ("by-class", "local", "global", "randomized")
+PROTECTED = ("by-class", "by-class, class protected", "global", "randomized")
 AGAINST = {
     "scikit-learn, raw records": svg.Style("#a3a3a3", 4.5, "circle"),
-    "diffprivlib's forest, raw records": svg.Style("#c24e00", 1.2, "triangle"),
     "always the commonest class": svg.Style("#444444", 1.2, "dot"),
 }
 Panels = dict[str, dict[str, list[tuple[float, float]]]]
@@ -44,9 +44,13 @@ def means(rows: Iterable[Row], keys: Sequence[str]) -> list[Row]:
     return [
         dict(zip(keys, group, strict=True))
         | {name: fmean(row[name] for row in same) for name in ("accuracy", "leaves") if name in same[0]}
-        | {"seeds": len(same)}
+        | {"seeds": len(same), "std_error": _std_error([row["accuracy"] for row in same])}
         for group, same in groups.items()
     ]
+
+
+def _std_error(each: Sequence[float]) -> float | None:
+    return stdev(each) / math.sqrt(len(each)) if len(each) > 1 else None
 
 
 def write_generated(rows: Sequence[Row], folder: Path) -> None:
@@ -56,12 +60,14 @@ def write_generated(rows: Sequence[Row], folder: Path) -> None:
     sixth = [row for row in every if row["method"] in ("original", "by-class", "randomized")]
     sixth = [row for row in sixth if row["function"] in FUNCTIONS_6]
     found = {(r["function"], r["noise"], r["privacy"], r["method"]): r["accuracy"] for r in every}
+
+    def at(method: str, noise: str, privacy: int) -> tuple[str, int]:
+        return ("none", 0) if method == "original" else (noise, privacy)
+
     functions = svg.Axis("function", 1, 5, {place: f"F{place}" for place in range(1, 6)}, False)
     panels: Panels = {
         f"{NOISE_NAMES[noise]} noise, privacy {privacy}%": {
-            method: [
-                (f, found[f, *(("none", 0) if method == "original" else (noise, privacy)), method]) for f in range(1, 6)
-            ]
+            method: [(f, found[key]) for f in range(1, 6) if (key := (f, *at(method, noise, privacy), method)) in found]
             for method in METHODS
         }
         for noise in NOISES
@@ -87,28 +93,10 @@ def write_generated(rows: Sequence[Row], folder: Path) -> None:
     _write(folder, "by-privacy", sixth, svg.plot(title, levels, _accuracy(30), curves, BOTH))
 
 
-def write_oracles(rows: Sequence[Row], folder: Path) -> None:
-    """Write what trees would reach if distributions, or splits, were known."""
-    every = means(rows, ("function", "noise", "privacy", "method"))
-    (folder / "oracles.csv").write_text(run.as_csv(every), encoding="utf-8", newline="\n")
-
-
-def write_public(noise: Sequence[Row], promise: Sequence[Row], folder: Path) -> None:
-    """Write the figures of public tables."""
-    every = means(noise, ("table", "noise", "privacy", "method"))
-    found = {(r["table"], r["noise"], r["privacy"], r["method"]): r["accuracy"] for r in every}
-    across = svg.Axis("privacy, % of the range", 25, 100, {p: str(p) for p in FIGURE_5}, False)
-    panels: Panels = {
-        f"{table.capitalize()}, {NOISE_NAMES[kind]} noise": {
-            method: [(p, found[table, *(("none", 0) if method == "original" else (kind, p)), method]) for p in FIGURE_5]
-            for method in METHODS
-        }
-        for table in ("adult", "credit")
-        for kind in NOISES
-    }
-    title = "Accuracy on the numbers of Adult and of credit approvals, with noise"
-    _write(folder, "public", every, svg.plot(title, across, _accuracy(50), panels, STYLES))
+def write_promise(promise: Sequence[Row], folder: Path) -> None:
+    """Write the figure of a public table."""
     ticks = {1: "1", 2: "2", 4: "4", 6: "6", 8: "8"}
+    promise = means(promise, ("epsilon", "answered", "method"))
     curves = {method: [(r["epsilon"], r["accuracy"]) for r in promise if r["method"] == method] for method in PROTECTED}
     beside = {name: [(r["epsilon"], r["accuracy"]) for r in promise if r["method"] == name] for name in AGAINST}
     lines: Panels = {
@@ -130,17 +118,16 @@ def _write(folder: Path, name: str, rows: Sequence[Mapping[str, Any]], picture: 
     (folder / f"{name}.svg").write_text(picture, encoding="utf-8", newline="\n")
 
 
-def compute(folder: Path, data: Path, *, seeds: int, quick: bool, forest_python: str | None) -> dict[str, Any]:
-    """Compute all figures of trees, write them to a folder, those of public tables if these are there; return rows."""
+def compute(folder: Path, data: Path, *, seeds: int, quick: bool) -> dict[str, Any]:
+    """Compute all figures of trees, write them to a folder, that of a public table if it is there; return rows."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [row for seed in range(seeds) for row in generated_rows(seed, quick=quick)]
     found: dict[str, Any] = {"set": "trees", "generated": rows}
     if not quick:
         write_generated(rows, folder)
-        write_oracles([row for seed in range(seeds) for row in oracle_rows(seed)], folder)
     if (data / "adult.data").is_file() and not quick:
-        found |= {"noise": list(noise_rows(data)), "promise": list(promise_rows(data, forest_python))}
-        write_public(found["noise"], found["promise"], folder)
+        found["promise"] = list(promise_rows(data))
+        write_promise(found["promise"], folder)
     return found
 
 

@@ -30,7 +30,7 @@ from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.synthetic import ATTRIBUTES, CLASSES, LABEL, AgrawalSettings, generate_agrawal
 
 NOISES = {"gaussian": design_gaussian, "uniform": design_uniform}
-METHODS = ("original", "local", "by-class", "global", "randomized")
+METHODS = ("original", "local", "by-class", "joint", "global", "randomized")
 CONFIDENCE = Fraction(95, 100)
 CELLS = 10  # of an interval of continuous values
 FIGURE_5, FIGURE_6 = (25, 50, 100), (10, 25, 50, 100, 150, 200)

@@ -11,6 +11,7 @@ from bench.figures import run
 
 KEPT = Path(run.__file__).parents[1] / "results" / "trees"
 NOISES, CLOSE = ("gaussian", "uniform"), 2.5
+METHODS = ("by-class", "local", "joint")
 
 
 @pytest.fixture(scope="module")
@@ -66,39 +67,17 @@ def test_correction_matters_more_the_more_noise(found):
     assert raw["uniform"] < raw["gaussian"] - 10
 
 
-def test_the_ceiling_of_by_class_on_f2():
-    """With true distributions by-class loses 14 to 15 points on F2, mean of both noises; true splits lose 8 at most."""
-    with (KEPT / "oracles.csv").open(newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    with (KEPT / "by-function.csv").open(newline="") as stream:
-        raw = {int(row["function"]): float(row["accuracy"]) for row in csv.DictReader(stream) if row["noise"] == "none"}
-    of = {(int(r["function"]), r["noise"], r["method"]): float(r["accuracy"]) for r in rows}
-    ceiling = fmean(raw[2] - of[2, noise, "by-class, true distributions"] for noise in NOISES)
-    assert 14 <= ceiling <= 15
-    assert fmean(raw[2] - of[2, noise, "by-class"] for noise in NOISES) > ceiling + 3
-    assert all(raw[f] - of[f, noise, "true splits"] <= 8 for f in range(1, 6) for noise in NOISES)
-
-
-def test_public_tables_agree():
-    """At 100% privacy by-class is above global, and global above uncorrected; on credit approvals by-class may tie.
-
-    Means of ten splits of 653 records have a standard error of 1.6 points there.
-    """
-    with (KEPT / "public.csv").open(newline="") as stream:
-        rows = {
-            (r["table"], r["noise"], int(r["privacy"]), r["method"]): float(r["accuracy"])
-            for r in csv.DictReader(stream)
-        }
-    for table in ("adult", "credit"):
-        for noise in NOISES:
-            best, middle, least = (rows[table, noise, 100, m] for m in ("by-class", "global", "randomized"))
-            assert best + (1.6 if table == "credit" else 0) > middle > least
-
-
 def test_promises_cost_what_they_cost():
-    """On Adult from ε = 2 on by-class is above the commonest class and below scikit-learn on raw records."""
+    """On Adult by-class is nowhere below the commonest class, 3 points above from ε = 2 on, and below raw records."""
     with (KEPT / "by-epsilon.csv").open(newline="") as stream:
         rows = {(float(row["epsilon"]), row["method"]): float(row["accuracy"]) for row in csv.DictReader(stream)}
-    for epsilon in (2, 2.944, 4, 6, 8):
-        assert rows[epsilon, "always the commonest class"] + 2 < rows[epsilon, "by-class"]
-        assert rows[epsilon, "by-class"] < rows[epsilon, "scikit-learn, raw records"]
+    for epsilon in (1, 2, 2.944, 4, 6, 8):
+        least = rows[epsilon, "always the commonest class"]
+        assert least + 3 * (epsilon > 1) < rows[epsilon, "by-class"] < rows[epsilon, "scikit-learn, raw records"]
+
+
+def test_joint_growth_is_for_pairs_of_columns(found):
+    """At 100% it is ahead of by-class and local on F2, mean of both noises, and behind on F1 and F4."""
+    mean = {m: [fmean(found[noise, 100, m][f] for noise in NOISES) for f in range(5)] for m in METHODS}
+    assert mean["joint"][1] > max(mean["by-class"][1], mean["local"][1]) + 2
+    assert all(mean["joint"][f] < mean["by-class"][f] for f in (0, 3))

@@ -246,7 +246,6 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
         "simulate", *released_and_plan(out)
     ],
     "assocpriv simulate of levels": lambda home, out: trying(out),
-    "assocpriv simulate of people": lambda home, out: [*trying(out), "--population", "40%:1,60%:any"],
     "assocpriv audit": lambda home, out: [
         "audit", home / "plan.json", "--trials", 1000, "--confidence", "99.9999%"
     ],

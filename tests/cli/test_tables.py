@@ -367,7 +367,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("method", ["by-class", "global", "local"])
+@pytest.mark.parametrize("method", ["by-class", "global", "local", "joint"])
 def test_a_tree_finds_the_function(home: Path, tmp_path: Path, method: str) -> None:
     """From reports to predictions: the age tells F1 at 25% privacy, and nine in ten raw records get their class."""
     grown = run("tree", home / "r.parquet", "--class", "class", "--method", method, "-o", tmp_path / "m.json")

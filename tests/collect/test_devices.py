@@ -13,7 +13,7 @@ from assocpriv import collect, guided
 from assocpriv.collect import make_service, send_report, send_unsent
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import Breach
-from assocpriv.server.guided import random_start
+from assocpriv.server.guided import explore
 
 BASKETS = replace(fixed_plan(2, 1, 1, 1, shares=[2, 6]), promise=Breach("5%", "50%"))
 GUIDED = guided.plan_guided(
@@ -44,7 +44,7 @@ def test_devices_answer_plans(tmp_path: Path) -> None:
     with listening(BASKETS, tmp_path / "baskets") as url:
         assert send_report(["1"], url, ledger=tmp_path / "l", occasion="w").state == "sent"
         assert send_report([], url, ledger=tmp_path / "l", occasion="w").state == "sent before"
-    guided.write_state(random_start(GUIDED, 1), tmp_path / "state.json")
+    guided.write_state(explore(GUIDED, 1), tmp_path / "state.json")
     guided.publish_file(tmp_path / "state.json", tmp_path / "guidance.json")
     with listening(GUIDED, tmp_path / "guided") as url:
         (tmp_path / "guidance.json").rename(tmp_path / "guided" / "guidance.json")

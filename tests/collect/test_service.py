@@ -35,7 +35,7 @@ from assocpriv.collect.store import StoreFullError
 from assocpriv.files.plans import write_plan
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import WireError
-from assocpriv.server.guided import MinerState, random_start
+from assocpriv.server.guided import MinerState, explore
 from assocpriv.simulation.enumeration import SeededEntropy
 
 MARK = "CANARY-7qz3"
@@ -252,7 +252,7 @@ def send(visitor: Visitor, packed: np.ndarray) -> None:
 
 def begin(folder: Path) -> Path:
     """Write the first state of a miner and return its file."""
-    guided.write_state(random_start(GUIDED_PLAN, 1), folder / "state.json")
+    guided.write_state(explore(GUIDED_PLAN, 1), folder / "state.json")
     return folder / "state.json"
 
 

@@ -21,7 +21,7 @@ NODES = (
     Node(3, (0.25, 0.75)),
     Node(3, (0.5, 0.5)),
 )
-MODEL = TreeModel("risk", ("high", "low"), COLUMNS, NODES, "local", 7, "ab12")
+MODEL = TreeModel("risk", ("high", "low"), COLUMNS, NODES, "local", 7, "ab12", (0.625, 0.75))
 
 
 def test_a_tree_is_read_again(tmp_path: Path) -> None:
@@ -104,8 +104,9 @@ BAD = {
     "values equal": _set("columns", 1, "values", ["a", "a"]),
     "optional a number": _set("columns", 1, "optional", 1),
     "column a list": _set("columns", 0, []),
-    "undecidable a number": _set("undecidable", 0),
-    "undecidable with splits": _set("undecidable", True),
+    "accuracy a number": _set("accuracy", 0.5),
+    "accuracy of three ends": _set("accuracy", [0.1, 0.2, 0.3]),
+    "accuracy reversed": _set("accuracy", [0.8, 0.7]),
 }
 
 

@@ -88,8 +88,6 @@ _VOTE = {"name": "vote", "kind": "category", "values": ["n", "y"]}
         ({"label": {"name": "party", "values": ["l"]}}, "list of 2 to"),
         ({"mu": "1/1"}, "between 0 and 1"),
         ({"batch": 0}, "batch must be in"),
-        ({"order": "size"}, "magnitude"),
-        ({"order": "value", "label": {"name": "party", "values": ["l", "m", "r"]}}, "two classes"),
         ({"safeguard": {"kind": "tuple", "honest": 1}}, "if and only if"),
         ({"promise": {"prior": "1/20", "posterior": "1/2"}}, "if and only if"),
         ({"safeguard": {"kind": "coins"}}, "tuple or bits"),

@@ -1,10 +1,14 @@
 """The maximum of the likelihood: cases solved by hand, another solver, and what no order or label may change."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
-from assocpriv.server.maximum_likelihood import average_neighbours, maximize
+from assocpriv.plans.columns import NumberColumn, Window, transition
+from assocpriv.server.maximum_likelihood import average_neighbours, coarse_channel, maximize, smoothed
 
 ONE_OF_THREE = np.full((3, 3), 0.2) + 0.4 * np.eye(3)
 
@@ -70,3 +74,21 @@ def test_smoothing_stays_within_the_intervals() -> None:
     counts = np.array([400, 100, 400])
     rough, smooth = maximize(counts, ONE_OF_THREE), maximize(counts, ONE_OF_THREE, smooth=True)
     assert np.ptp(smooth) < np.ptp(rough)
+
+
+def test_the_grid_suits_the_shape(rng) -> None:
+    """EMS keeps a spike that smoothing on the plan's intervals spreads, and adds no noise to what is even.
+
+    200,000 reports under a square wave of γ 3. The spike's distribution function errs by .0221 on average, with a
+    standard deviation of .0007 (on the plan's intervals .070). Even shares range by .0015, on the finest grid by .0085;
+    one collection in twelve ranges by more than .006, so that 10 of 19 do with a chance of 6e-7.
+    """
+    column = NumberColumn("x", Window(200, 101, 3, 1), False, Fraction(0), Fraction(1), 20)
+    channel, fine = coarse_channel(column), transition(column)
+    spike, even = 0.6 * (np.arange(20) == 4) + 0.4 / 20, np.full(20, 0.05)
+    with threadpool_limits(1):
+        found = smoothed(rng.multinomial(200_000, fine @ spike), channel)
+        ranges = [np.ptp(smoothed(rng.multinomial(200_000, fine @ even), channel)) for _ in range(19)]
+    assert found.sum() == pytest.approx(1)
+    assert abs(np.cumsum(found - spike)).mean() < 0.026
+    assert np.median(ranges) < 0.006

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from fit import rejects
-from naive_shares import naive_shares
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -41,11 +40,10 @@ from assocpriv.server.tree_growth import (
     as_released,
     channel_of,
     correct,
-    grow,
     quotas,
     reconstruct,
 )
-from assocpriv.server.tree_pruning import prune_by_complexity, prune_by_description
+from assocpriv.server.tree_pruning import prune_by_description
 from assocpriv.server.trees import ClassColumn, TreeRequest
 
 FREE = {"pruning": "none", "min_samples_leaf": 1}
@@ -167,20 +165,6 @@ def test_without_noise_the_tree_is_scikit_learns(rng: np.random.Generator, metho
     assert np.allclose(mine.predict_proba(fresh), theirs.predict_proba(np.floor(fresh * 50)), atol=1e-12)
 
 
-def test_cost_complexity_is_scikit_learns(rng: np.random.Generator) -> None:
-    """Pruning with α leaves the tree that scikit-learn leaves, for every α of its path."""
-    X = rng.integers(0, 12, (800, 3)).astype(np.float32)
-    y = ((X[:, 0] + X[:, 1] > 11) ^ (rng.random(800) < 0.2)).astype(np.int64)
-    limits = Limits(6, 2, 1, 0)
-    grown = grow(X, y, 2, limits)
-    path = DecisionTreeClassifier(max_depth=6, random_state=0).cost_complexity_pruning_path(X, y)
-    for low, high in itertools.pairwise(np.unique(path.ccp_alphas.round(9))):  # those that rounding parts are one
-        alpha = (low + high) / 2
-        theirs = DecisionTreeClassifier(max_depth=6, random_state=0, ccp_alpha=alpha).fit(X, y).tree_
-        mine = prune_by_complexity(grown, alpha)
-        assert [branch.feature if branch.feature >= 0 else -2 for branch in mine] == theirs.feature.tolist()
-
-
 def test_description_lengths_by_hand() -> None:
     """Costs worked by hand: 12 records, 5 errors as a leaf cost 6; split 1 + 1 + (1 + 1) + (1 + 0) = 5 is cheaper."""
     keep: Tree = [Branch((7, 5), 0, 3, False, 2), Branch((7, 1)), Branch((0, 4))]
@@ -236,11 +220,10 @@ def naive_local(codes, labels, channels, rows, positions, used, depth, rng, leas
     if min(counts) >= least and len(used) < len(channels):
         positions = positions.copy()
         for place in range(len(channels)):
-            shares = naive_shares(codes[place][rows], labels[rows], channels[place])
             for k in (0, 1):
                 if place not in used:
                     mine = labels[rows] == k
-                    positions[mine, place] = correct(codes[place][rows[mine]], channels[place], rng, shares[k])
+                    positions[mine, place] = correct(codes[place][rows[mine]], channels[place], rng)
     gain, column, at = naive_gini_split(positions, labels[rows], 2)
     if gain <= 0:
         return counts
@@ -377,7 +360,7 @@ def test_clone_pipeline_and_exports(rng: np.random.Generator) -> None:
     assert tree_from_text(tree_to_text(made.model_)) == made.model_
 
 
-@pytest.mark.parametrize("method", ["by-class", "local"])
+@pytest.mark.parametrize("method", ["by-class", "local", "joint"])
 def test_the_same_seed_gives_the_same_tree(rng: np.random.Generator, method: str) -> None:
     """Growth is a function of reports and seed; other seeds take equal values in another order."""
     plan = table_plan(UniformNoise(10, 3), Window(3, 1, 3, 1))
@@ -428,8 +411,6 @@ def test_classes_that_are_none(rng: np.random.Generator) -> None:
         grow_tree(reports, "z")
     with pytest.raises(EstimateError, match="method must be one of"):
         grow_tree(reports, method="best")
-    with pytest.raises(EstimateError, match="goes with"):
-        grow_tree(reports, ccp_alpha=0.1)
     assert grow_tree(reports, "colour").class_name == "colour"
     with pytest.raises(EstimateError, match="no report of the plan holds"):
         ReleasedTreeClassifier(plan).fit([[9.0, 0.1, "red"]] * 20, ["yes", "no"] * 10)

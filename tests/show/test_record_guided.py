@@ -39,9 +39,15 @@ def test_a_plan_and_its_miner(keep: str, tmp_path: Path) -> None:
     check(room.started(state, OUT, OUT))
     guided.write_state(state, tmp_path / "s.json")
     done, new = guided.publish_file(tmp_path / "s.json", tmp_path / "g.json")
-    assert ("γ           infinite" in check(room.published(done, new, OUT))) == (keep == "none")
-    assert "as before: 20 tuples make a batch" in check(room.published(done, False, OUT))
+    assert ("γ           infinite" in check(room.published(done, [], new, OUT))) == (keep == "none")
+    assert "as before: 20 tuples make a batch" in check(room.published(done, [], False, OUT))
     assert "new guidance after 20 further tuples" in check(room.collected(done))
+    if keep != "tuple":
+        reports = ap.randomize(people(), done.plan, guidance=done.guidance)
+        state = guided.collect(done, reports)
+        said = check(room.published(state, guided.worth(state, [1, 2]), False, OUT))
+        assert "now " in said
+        assert "level 2 " in said
 
 
 def test_answers_say_what_was_made_of_values() -> None:
@@ -56,11 +62,9 @@ def test_answers_say_what_was_made_of_values() -> None:
 
 
 def test_trials_are_tables() -> None:
-    """A row a level; people of mixed caution are accounted for."""
+    """A row a level."""
     plan = guided.start(people(), class_column="party", batch=20).plan
     trial = ap.simulate(people(), plan, seed=1, rounds=2, classifier="naive-bayes")
     said = check(room.simulated(trial, plan, 9))
     assert said.count("100.0% ± 0.0%") <= 1
     assert max(map(len, said.splitlines())) <= 80
-    found = ap.simulate(people(), plan, seed=1, population="40%:1,60%:any")
-    assert "never" in check(room.simulated(found, plan, 9))

@@ -154,14 +154,17 @@ def test_a_tree_is_shown_as_it_is_read(reports: Any, plan: TablePlan) -> None:
     assert not any(tag in page for tag in ("<img", "<b>", "<script"))
 
 
-def test_a_tree_that_tells_nothing_is_said_to_be_undecidable() -> None:
-    """The text says what was found and what to do, JSON has it as a field."""
-    model = TreeModel("risk", ("a", "b"), (NumberInput("age", 0, 1),), (Node(9, (0.5, 0.5)),), "by-class", 7, "", True)
+@pytest.mark.parametrize(("low", "doubted"), [(0.5, True), (0.7, False)])
+def test_a_tree_says_how_sure_it_is(low: float, doubted: bool) -> None:
+    """The interval stands in the text; one that reaches down to the commonest class is said to, with what to do."""
+    model = TreeModel(
+        "risk", ("a", "b"), (NumberInput("age", 0, 1),), (Node(9, (0.6, 0.4)),), "by-class", 7, "", (low, 0.8)
+    )
     record = tables.tree(model)
     said = check(record)
-    assert "From 9 records nothing can be told of risk" in said
-    assert "Gather more reports" in said
-    assert record.to_json()["undecidable"] is True
+    assert f"the class of {low:.1%} to 80.0% of the people rightly" in said
+    assert ("gather more reports" in said) is doubted
+    assert record.to_json()["accuracy"] == {"low": low, "high": 0.8}
 
 
 def test_a_simulation_stands_beside_the_truth(plan: TablePlan) -> None:

@@ -1,8 +1,8 @@
 """Tests of guided perturbation tried on a table.
 
-Tests of both sides on people at hand: levels, orders of eigenvalues, promises, and people who wait.
+Tests of both sides on people at hand: levels and promises.
 
-Tests of disclosure, error and information, and of the two published bounds that fail.
+Tests of disclosure and information, and of the two published bounds that fail.
 """
 
 import json
@@ -15,21 +15,15 @@ from guided_tables import random_people, small_plan, votes_plan
 from assocpriv.promise.errors import RecordError
 from assocpriv.records.tables import TableOptions
 from assocpriv.simulation.guided import (
-    Group,
-    GroupOutcome,
     People,
     TrialRequest,
-    _Queue,
     attribute_values,
     disclosure,
     disclosure_bound,
-    errors,
     information,
-    parse_groups,
     plan_of,
     read_cells,
     read_people,
-    run_population,
     run_trial,
 )
 
@@ -42,15 +36,14 @@ def apart(rng, n_people=600, n=24, differing=9):
     return People((rng.random((n_people, n)) < share).astype(np.int64), classes)
 
 
-def test_order_by_value_leaves_one_class_out(rng):
-    """By magnitude two directions tell both classes; by value only one of them is released."""
-    people = apart(rng)
-    request = TrialRequest("naive-bayes", 3, 10**6, 100, 1)
-    found = {}
-    for order in ("magnitude", "value"):
-        found[order] = run_trial(people, votes_plan(order=order), request, [2]).levels[0]
-    assert found["magnitude"].accuracy.mean > 0.93
-    assert found["value"].accuracy.mean < 0.8
+@pytest.mark.parametrize("level", [1, 2])
+def test_little_is_disclosed_and_nearly_all_learned(rng, level):
+    """From nobody naive Bayes is within 5% of raw tuples where 15% of the norm is disclosed, and the miner knows it."""
+    found = run_trial(apart(rng, 3000), votes_plan(), TrialRequest(rounds=2, seed=1), [level])
+    one = found.levels[0]
+    assert one.accuracy.mean > 0.95 * found.original_accuracy.mean
+    assert one.disclosure.mean < 0.2
+    assert abs(one.estimate.mean - one.accuracy.mean) < 0.03
 
 
 def test_the_last_level_releases_everything(rng):
@@ -58,13 +51,12 @@ def test_the_last_level_releases_everything(rng):
     plan = small_plan(batch=60)
     positions, _ = random_people(plan, 300, rng)
     people = People(positions, (positions[:, 0] ^ (rng.random(300) < 0.2)).astype(np.int64))
-    trial = run_trial(people, plan, TrialRequest("tree", 3, seed=1))
+    trial = run_trial(people, plan, TrialRequest("tree", 3, seed=1), [1, 2, 3, 4, 5])
     last = trial.levels[-1]
     assert [each.level for each in trial.levels] == [1, 2, 3, 4, 5]
     assert last.disclosure.mean == last.disclosure_bound == 1
     assert last.accuracy == trial.original_accuracy
     assert last.information.low == last.information.high == pytest.approx(1)
-    assert (last.error_of_values.mean, last.error_of_pairs.mean, last.error_bound) == (0, 0, 0)
     assert trial.levels[0].disclosure.mean < 1
     assert (trial.people, trial.held_back) == (200, 100)
 
@@ -97,43 +89,6 @@ def test_too_few_people_are_refused(rng):
     people = People(np.zeros((20, 2), np.int32), np.array([0] * 19 + [1]))
     with pytest.raises(RecordError, match="too few people of some class"):
         run_trial(people, small_plan(), TrialRequest(seed=1))
-
-
-def test_who_waits_answers_later():
-    """Who accepts a level answers in order of arrival; who does not waits, and is asked again with each guidance."""
-    queue = _Queue(np.array([1, 9, 9, 1, 9, 2]), 2)
-    assert queue.next_batch(5) == [1, 2]
-    assert queue.came == 3
-    assert queue.next_batch(2) == [4, 5]
-    assert queue.next_batch(1) == [0, 3]
-    assert queue.waits.tolist() == [6, 0, 0, 3, 0, 0]
-    assert queue.next_batch(1) == []
-
-
-def test_a_population_is_accounted_for(rng):
-    """Everybody answered at once, waited, or never did; nobody answers above the own level; levels fall with time."""
-    people = apart(rng, 900, 12, 5)
-    groups = parse_groups("50%:1,20%:4,30%:any", 24)
-    found = run_population(
-        people, votes_plan(12, batch=50), TrialRequest("naive-bayes", unconcerned=40, seed=3), groups
-    )
-    assert sum(each.people for each in found.groups) == 600 - 40
-    assert all(each.at_once + each.waited + each.never == each.people for each in found.groups)
-    unconcerned = found.groups[2]
-    assert unconcerned == GroupOutcome(groups[2], unconcerned.people, unconcerned.people, 0, 0, 0.0, 0)
-    assert found.groups[0].never > 0
-    assert found.moments[0].level >= found.moments[-1].level
-    assert found.moments[-1].received == 560 - sum(each.never for each in found.groups)
-
-
-@pytest.mark.parametrize(
-    "text", ["50%:2", "50%:0,50%:any", "50%:any,50%", "a:2,50%:any", "50%:33,50%:any", "50%:²,50%:1"]
-)
-def test_groups_that_are_none(text):
-    """Shares that do not sum to one, and levels that there are not, are refused."""
-    with pytest.raises(ValueError, match="group"):
-        parse_groups(text, 32)
-    assert parse_groups("1/3:2, 2/3:any", 32)[1] == Group(parse_groups("100%:any", 32)[0].share * 2 / 3, 32)
 
 
 def test_columns_become_attributes(tmp_path):
@@ -244,13 +199,16 @@ def projected(votes, order):
     """Return l_e of tuples projected, without rounding, on the eigenvectors that μ = 2.5% takes, and the bound."""
     raw, democrat = votes
     sums = np.array([raw[~democrat].T.astype(float) @ raw[~democrat], raw[democrat].T.astype(float) @ raw[democrat]])
-    values, vectors = np.linalg.eigh(sums[0] - sums[1])
+    difference = sums[0] - sums[1]
+    values, vectors = np.linalg.eigh(difference)
     key = values if order == "value" else np.abs(values)
     places = np.argsort(-key)
     level = int(np.argmax(key[places][1:] <= 0.025 * key[places][0])) + 1
     projector = vectors[:, places[:level]] @ vectors[:, places[:level]].T
-    after = projector @ sums @ projector
-    return max(errors(sums, after, len(raw), np.repeat(np.arange(16), 2))), 2 * 0.025 * key[places][0] / len(raw)
+    off = np.abs(difference - projector @ difference @ projector) / len(raw)
+    attribute = np.repeat(np.arange(16), 2)
+    of_values_and_pairs = (attribute[:, None] != attribute) | np.eye(32, dtype=bool)
+    return off[of_values_and_pairs].max(), 2 * 0.025 * key[places][0] / len(raw)
 
 
 def test_bound_on_error_fails_by_value_and_holds_by_magnitude(votes):
@@ -267,13 +225,3 @@ def test_disclosure_counts_wrong_bits(rng):
     assert disclosure(raw, raw) == 1
     assert disclosure(raw, np.zeros_like(raw)) == 0
     assert disclosure(raw, 1 - raw) == -3
-
-
-def test_errors_are_the_largest_of_shares():
-    """l_e(1) looks at single values, l_e(2) at pairs of values of different attributes alone."""
-    raw = np.zeros((2, 4, 4))
-    after = raw.copy()
-    after[0, 0, 0], after[1, 2, 2] = 3, -4
-    after[0, 1, 2] = after[0, 2, 1] = 5
-    after[0, 0, 1] = after[0, 1, 0] = 9  # two values of one attribute
-    assert errors(raw, after, 10, np.array([0, 0, 1, 1])) == (0.4, 0.5)

@@ -20,7 +20,7 @@ def load(text: str) -> dict[str, Any]:
         demand(len(dict(pairs)) == len(pairs))
         return dict(pairs)
 
-    names = ["format", "version", "kind", "attributes", "label", "mu", "batch", "order", "safeguard", "promise"]
+    names = ["format", "version", "kind", "attributes", "label", "mu", "batch", "safeguard", "promise"]
     plan = fields(json.loads(text, object_pairs_hook=once), [*names, "reports_per_person"])
     demand((plan["format"], plan["kind"]) == ("assocpriv-plan", "guided") and whole(plan["version"], 1) == 1)
     demand(type(plan["attributes"]) is list and 1 <= len(plan["attributes"]) <= 1000)
@@ -34,7 +34,6 @@ def load(text: str) -> dict[str, Any]:
     demand(plan["width"] <= 2048)
     demand(0 < fraction(plan["mu"], 25) < 1)
     whole(plan["batch"], 1, 1 << 20)
-    demand(plan["order"] == "magnitude" or (plan["order"] == "value" and len(plan["label"]["values"]) == 2))
     repeats = whole(plan["reports_per_person"], 1, 1000)
     demand((plan["safeguard"] is None) == (plan["promise"] is None))
     if plan["safeguard"] is not None:

@@ -27,7 +27,7 @@ def plan(safeguard: Any = None, **other: Any) -> dict[str, Any]:
     """Return a plan as JSON content, written out here rather than by the package."""
     envelope = {"format": "assocpriv-plan", "version": 1, "kind": "guided", "reports_per_person": 1}
     content = {"attributes": [_VOTE, _AGE, _CAR], "label": {"name": "party", "values": ["left", "right"]}}
-    settings = {"mu": "3/20", "batch": 100, "order": "magnitude", "safeguard": safeguard}
+    settings = {"mu": "3/20", "batch": 100, "safeguard": safeguard}
     return envelope | content | settings | {"promise": safeguard and _PROMISE} | other
 
 
@@ -35,7 +35,7 @@ def good_plans() -> dict[str, Any]:
     """Return plans by name."""
     many = {"name": "place", "values": [f"p{each}" for each in range(300)]}
     return {
-        "plain": plan(order="value"),
+        "plain": plan(),
         "tuple": plan({"kind": "tuple", "honest": 1 << 31}, promise=_PROMISE | {"posterior": "3/5"}),
         "bits": plan({"kind": "bits", "amplification": "1245183/65536"}),
         "bits-twice": plan({"kind": "bits", "amplification": "4/1"}, reports_per_person=2, label=many),
@@ -61,8 +61,6 @@ def bad_plans() -> list[dict[str, Any]]:
         "one label": {"label": {"name": "party", "values": ["left"]}},
         "μ of 1": {"mu": "1/1"},
         "no batch": {"batch": 0},
-        "an unknown order": {"order": "size"},
-        "by value of three": {"order": "value", "label": {"name": "party", "values": ["l", "m", "r"]}},
         "a promise that nothing keeps": {"promise": _PROMISE},
         "no promise": {"safeguard": bits, "promise": None},
         "γ at its limit": {"safeguard": bits | {"amplification": "19/1"}, "promise": _PROMISE},

@@ -34,7 +34,7 @@ from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import BasketError, EstimateError, FileError, PlanError, SparkError, WireError
 from assocpriv.server import spark as server
 from assocpriv.server.counting import LocalBackend, Part
-from assocpriv.server.guided import collect, publish, random_start
+from assocpriv.server.guided import collect, explore, publish
 from assocpriv.server.spark import SparkReports
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.spark import connect, mine, randomize, read_reports, reports_of, session
@@ -155,7 +155,7 @@ def test_numbers_are_counted_the_same(spark: Any, tmp_path: Path) -> None:
 def test_tuples_are_summed_the_same(spark: Any, tmp_path: Path) -> None:
     """The miner's sums of guided tuples, of two guidances: the same state, whoever read the files."""
     plan = small_plan(batch=50)
-    rng, state = np.random.default_rng(3), publish(random_start(plan, 1))
+    rng, state = np.random.default_rng(3), publish(explore(plan, 1))
     for number in range(2):
         positions, classes = random_people(plan, 80, rng)
         packed = randomize_tuples(positions, classes, plan, state.guidance, entropy=SeededEntropy(number))
@@ -163,7 +163,7 @@ def test_tuples_are_summed_the_same(spark: Any, tmp_path: Path) -> None:
         before, state = state, publish(collect(state, Reports(plan, packed)))
     there, here = collect(before, read_reports(tmp_path, spark)), collect(before, ap.read_reports(tmp_path))
     assert (there.received == here.received).all()
-    assert (there.sums == here.sums).all()
+    assert np.allclose(there.shares, here.shares)
     assert there.collected == here.collected
 
 

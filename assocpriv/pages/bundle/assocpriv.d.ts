@@ -1698,7 +1698,6 @@ declare module "assocpriv/guided/plan" {
         width: any;
         mu: any;
         batch: number;
-        order: any;
         labelBytes: number;
         safeguard: {
             kind: any;
@@ -1729,7 +1728,6 @@ declare module "assocpriv/guided/plan" {
             };
             mu: any;
             batch: number;
-            order: any;
             safeguard: any;
             promise: {
                 prior: any;

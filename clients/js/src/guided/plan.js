@@ -65,7 +65,7 @@ class Cut {
 
 /** A plan of the kind `guided`. */
 export class GuidedPlan extends Plan {
-  static fieldNames = ["attributes", "label", "mu", "batch", "order", "safeguard", "promise"];
+  static fieldNames = ["attributes", "label", "mu", "batch", "safeguard", "promise"];
 
   /** @param {Record<string, any>} fields */
   constructor(fields) {
@@ -89,7 +89,6 @@ export class GuidedPlan extends Plan {
     if (above >= below) throw new PlanError("plan field mu must lie between 0 and 1");
     this.mu = fields.mu;
     this.batch = wholeIn(fields.batch, "batch", 1, MOST_BATCH);
-    this.order = oneOf(fields.order, "order", this.label.inputs === 2 ? ["magnitude", "value"] : ["magnitude"]);
     this.#readPromise(fields);
     this.labelBytes = this.label.inputs <= 256 ? 1 : 2;
     this.reportBytes = SERIAL_BYTES + this.labelBytes + Math.ceil(this.width / 8);
@@ -116,7 +115,6 @@ export class GuidedPlan extends Plan {
       label: { name: this.label.name, values: this.label.values },
       mu: this.mu,
       batch: this.batch,
-      order: this.order,
       safeguard: this.safeguard && this.safeguard.fields,
       promise: this.promise && this.promise.fields,
     };
