@@ -90,6 +90,5 @@ def _suppressed(folder: Path, files: dict[str, Path], table: pd.DataFrame) -> No
         ("items", "baskets.csv", "items.toml", ("--layout", "lines")),
     ):
         out = folder / f"{name}-released.csv"
-        run(
-            "suppress", folder / source, "--templates", folder / templates, "-o", out, "--report", files[name], *options
-        )
+        said = run("suppress", folder / source, "--templates", folder / templates, "-o", out, "--json", *options)
+        files[name].write_text(said.stdout)

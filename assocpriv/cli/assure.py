@@ -89,7 +89,7 @@ def inspect(
     """Say what PATH is (a plan, reports, itemsets or a tree), what it promises and what can be learned from it.
 
     With --html it makes a page of a file of itemsets (mine -o), distributions (reconstruct -o found.json), a tree (tree
-    -o) or the report of a suppression (suppress --report). A page is one file, loads nothing from elsewhere, and holds
+    -o) or the report of a suppression (suppress --json). A page is one file, loads nothing from elsewhere, and holds
     no report, no basket and no record.
 
     \b

@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+
 from assocpriv.kernels.compiling import kernel
 from assocpriv.kernels.words import Ints
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
+GONE = -2  # a cell that is left out, with the separator before or after it
 
 
 @kernel
@@ -50,39 +53,67 @@ def replace_cells(
     """Write whole lines of CSV, uint8 (n,), with some of their cells replaced; a record is a line, blank ones are none.
 
     ``columns`` (k,) are places of cells in a line, rising. Of record i the cell in column j becomes word
-    ``choices[i, j]``, the bytes ``words[starts[c]:starts[c + 1]]``; it stays where that is negative. Quotes count at
-    the beginning of a cell alone, as Arrow reads them. ``replaced`` has room for the text and all words chosen.
+    ``choices[i, j]``, the bytes ``words[starts[c]:starts[c + 1]]``; it stays where that is −1 and goes where it is
+    GONE; blank lines go. Quotes count at the beginning of a cell alone, as Arrow reads them. ``replaced`` has room for
+    the text and all words chosen.
 
     Returns (bytes written, records); the last line must end with a newline.
     """
-    place = written = record = cell = chosen = 0
+    place = written = record = cell = chosen = kept = 0
     while place < text.shape[0]:
-        end = place
-        if text[end] == _QUOTE:
-            end += 1
-            while text[end] != _NEWLINE and (text[end] != _QUOTE or text[end + 1] == _QUOTE):
-                end += 1 + int(text[end] == _QUOTE)
-        while text[end] != separator and text[end] != _NEWLINE:
-            end += 1
+        end = _end_of_cell(text, place, separator)
         stop = end
         if text[end] == _NEWLINE and end > place and text[end - 1] == _RETURN:
             stop -= 1
         is_blank = cell == 0 and stop == place and text[end] == _NEWLINE
-        word = -1
+        word = GONE if is_blank else -1
         if not is_blank and record < choices.shape[0] and chosen < columns.shape[0] and columns[chosen] == cell:
             word = choices[record, chosen]
             chosen += 1
-        if word >= 0:
-            for at in range(starts[word], starts[word + 1]):
-                replaced[written] = words[at]
+        if word != GONE:
+            if kept:
+                replaced[written] = separator
                 written += 1
-            place = stop
-        while place <= end:
-            replaced[written] = text[place]
-            written += 1
-            place += 1
+            kept += 1
+            if word >= 0:
+                written = _copy(words, starts[word], starts[word + 1], replaced, written)
+            else:
+                written = _copy(text, place, stop, replaced, written)
         cell += 1
         if text[end] == _NEWLINE:
-            record += int(not is_blank)
-            cell = chosen = 0
+            if not is_blank:
+                written = _copy(text, stop, end + 1, replaced, written)
+                record += 1
+            cell = chosen = kept = 0
+        place = end + 1
     return written, record
+
+
+@kernel
+def _end_of_cell(text: Any, place: int, separator: int) -> Any:
+    """Return where the separator or the newline after a cell stands."""
+    end = place
+    if text[end] == _QUOTE:
+        end += 1
+        while text[end] != _NEWLINE and (text[end] != _QUOTE or text[end + 1] == _QUOTE):
+            end += 1 + int(text[end] == _QUOTE)
+    while text[end] != separator and text[end] != _NEWLINE:
+        end += 1
+    return end
+
+
+@kernel
+def _copy(text: Any, start: int, stop: int, copied: Any, written: int) -> Any:
+    """Write a piece of text behind what is written; return how much that is then."""
+    low, to = np.uint64(start), np.uint64(written)  # unsigned, so that the loop becomes one of many bytes at a time
+    for at in range(np.uint64(stop - start)):
+        copied[to + np.uint64(at)] = text[low + np.uint64(at)]
+    return written + stop - start
+
+
+@kernel
+def gather_lines(text: Any, starts: Ints, order: Ints, gathered: Any) -> None:
+    """Write lines, uint8 (n,), in another order; line i is ``text[starts[i]:starts[i + 1]]``."""
+    written = 0
+    for line in order:
+        written = _copy(text, starts[line], starts[line + 1], gathered, written)

@@ -221,10 +221,10 @@ def _without_blanks(text: bytes, separator: str) -> bytes | None:
 
 
 class LineNumbers:
-    """Says in which line a row of some lines, of which ``n_lines`` there are, stands; blank lines are no rows."""
+    """Says in which line a row of ``n_lines`` lines, of ``n_bytes``, stands; blank lines are no rows."""
 
     def __init__(self, text: bytes, before: int) -> None:
-        self._text, self._before, self.n_lines = text, before, text.count(b"\n")
+        self._text, self._before, self.n_lines, self.n_bytes = text, before, text.count(b"\n"), len(text)
 
     def __call__(self, row: int) -> int:
         """Return the number of a row's line."""

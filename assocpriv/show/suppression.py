@@ -1,7 +1,6 @@
-"""Suppression as records: what data tell above their bounds, and what was withheld so that they do not.
+"""Suppression as records: what data tell above their bounds, and what was hidden so that they do not.
 
-Each is made of the JSON content that ``assocpriv.suppress`` gives, of a table with its values or of baskets with their
-items, which is also what the file of a report holds.
+Each is made of the JSON content that ``assocpriv.suppress`` gives, which is also what the file of a report holds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,11 +12,18 @@ from assocpriv.show.record import Column, Facts, Page, Part, Record, Say, Sectio
 _ROWS = 50  # of a table
 _CONFIDENCE, _MOST = Column("confidence", "{confidence:above}"), Column("at most", "{bound:given}")
 _INFERENCE = Column("inference", "{inference:text}", "name")
-_OWN = "This page names what is withheld. It stays with the owner of the table and is not published."
+_OWN = "This page counts what is hidden. It stays with the owner of the table and is not published."
 _PUBLIC = (
-    "The released file may be published as far as these bounds go: they are all that was promised, and bind only "
-    "inferences of this form from this file alone. This page, and the report that it was made of, may not."
+    "The released file may be published as far as these bounds go. Even who knows this program, the templates and "
+    "everybody's channel cannot become more sure than they say, if people looked alike to them before. This page, the "
+    "report and the key may not be published."
 )
+_MODES = {
+    "local": "single cells, by tests with randomized refusals",
+    "free": "single cells, only what needs no test",
+    "global": "whole items, by tests with randomized refusals: this layout cannot say that a cell is hidden",
+    "paper": "whole values, as Wang, Fung and Yu (2005)",
+}
 
 
 def check(content: Mapping[str, Any]) -> Record:
@@ -27,14 +33,24 @@ def check(content: Mapping[str, Any]) -> Record:
     columns = [_CONFIDENCE, _MOST, Column(things, "{support:,}"), _INFERENCE]
     found = _table("above", columns, rows, _ROWS, "Inferences above the highest confidence allowed:")
     passed: list[Part] = ["no inference is above its bound"]
-    return Record(content, [f"{{{things}:#{things[:-1]}}}", *_bins(content), *(found if rows else passed)])
+    released = (
+        "a release, counted over all columns of channels; a file cannot show that coins decided, that rows were "
+        "shuffled, or that there is no other release"
+    )
+    notes = [released] if content["is_release"] else []
+    return Record(content, [f"{{{things}:#{things[:-1]}}}", *_bins(content), *(found if rows else passed)], notes=notes)
 
 
 def release(content: Mapping[str, Any], output: Path) -> Record:
-    """Return what was withheld and why, and what the written file tells at most."""
-    note = "cells written anew, as the file has quotes or writes a value in several ways: {respelled:some}"
+    """Return what was hidden and what that took, and what the written file tells at most."""
+    notes = ["records are in a random order; the bytes of the file are not the input's"]
+    notes += [
+        "columns written anew, as the file has quotes or writes a value in several ways: {respelled:some}"
+    ] * bool(content["respelled"])
+    notes += ["release {release} of these data: together they may tell more"] * (content["release"] > 1)
+    notes += [f"warning: {content['warning']}"] * bool(content["warning"])
     written = Section("", [Say("written to {output}", {"output": output})])
-    return Record(content, [*_released(content, _ROWS), written], notes=[note] if content.get("respelled") else [])
+    return Record(content, [*_released(content, _ROWS), written], notes=notes)
 
 
 def page(content: Mapping[str, Any], title: str = "What is withheld", rows: int = 500) -> Record:
@@ -46,22 +62,29 @@ def page(content: Mapping[str, Any], title: str = "What is withheld", rows: int 
 
 def _released(content: Mapping[str, Any], rows: int) -> list[Part]:
     things, cells = _things(content), content["cells"]
-    what, withheld = ("value", content["suppressed"]) if "suppressed" in content else ("item", content["dropped"])
-    given = {"withheld": len(withheld), "places": sum(cells.values()) if isinstance(cells, Mapping) else cells}
+    given = {"places": sum(cells.values()), "how": _MODES[content["mode"]]}
     of_all = f"{{{things}:#{things[:-1]}}}; all bounds hold in the file."
-    answer = f"{{withheld:#{what}}} withheld in {{places:#place}} of {of_all}"
+    answer = f"{{shown:.1%}} of the cells of channels shown, {{places:#cell}} hidden, of {of_all}"
     bounds = [Column("before", "{before:.1%}"), Column("after", "{after:.1%}"), _MOST, _INFERENCE]
-    reasons = [
-        Column("places", "{cells:,}"), _CONFIDENCE, Column(things, "{support:,}"), _MOST,
-        Column("would tell", "{inference:text}", "text"), Column("withheld", "{name:text}", "name"),
-    ]  # fmt: skip
-    implied = ["{redundant:#bound} implied by others"] * bool(content.get("redundant"))
     caption = "Highest confidence of each inference, before and after:"
-    told = [*_table("bounds", bounds, list(map(_row, content["bounds"])), rows, caption), *implied]
-    why = _table("withheld", reasons, list(map(_reason, withheld)), rows)
+    took: list[Part] = [Say("{how:text}", given)]
+    if content["mode"] != "paper":
+        took += [
+            "{groups:#group} of records that cannot be told apart, the smallest of {smallest:#record}",
+            "{tested:#test}, {refused:,} refused; ε of {spent:.2f} spent in a group at most, of {cap:.2f} allowed",
+        ]
+    took.append("not covered: a reader {not_covered:some}")
+    hidden = [{"name": name, "cells": count} for name, count in cells.items()]
+    columns = [
+        Column("cells hidden", "{cells:,}"),
+        Column("column" if things == "records" else "item", "{name:text}", "name"),
+    ]
+    told = _table("bounds", bounds, list(map(_row, content["bounds"])), rows, caption)
     return [
-        Say(answer, given, "answer"), *_bins(content), Section("What may nobody infer?", told),
-        Section("What is withheld, and what would it tell?", why), Section("What is left?", _left(content)),
+        Say(answer, given, "answer"), *_bins(content),
+        Section("What may nobody infer?", told),
+        Section("How was it decided?", took),
+        Section("What is hidden?", _table("hidden", columns, hidden, rows)),
     ]  # fmt: skip
 
 
@@ -83,41 +106,10 @@ def _table(
 
 def _row(told: Mapping[str, Any]) -> dict[str, Any]:
     """Return an inference, or a bound of one, with what is inferred from what in words."""
-    without = [f"no {item}" for item in told.get("without", ())]
-    about = f"{told['column']} = {told['value']}" if "column" in told else _side(told["sensitive"])
-    words = f"{_side(told.get('channel', told.get('with')), *without)} → {about}"
-    return {"bound": told["confidence"], **told, "inference": words}
-
-
-def _side(side: Any, *more: str) -> str:
-    """Write a side of an inference: columns, columns with values, or items."""
-    names = [f"{name} = {_value(value)}" for name, value in side.items()] if isinstance(side, Mapping) else side
-    return ", ".join(map(str, [*names, *more])) or "(any basket)"
-
-
-def _value(value: str | None) -> str:
-    return "(missing)" if value is None else value
-
-
-def _reason(withheld: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is withheld, in how many places, and what showing it would tell."""
-    name = f"{withheld['column']} = {_value(withheld['value'])}" if "column" in withheld else withheld["item"]
-    told = withheld["inference"]
-    nothing = {"confidence": None, "support": None, "bound": None, "inference": "nothing"}
-    return (nothing if told is None else _row(told)) | {"cells": withheld["cells"], "name": name}
-
-
-def _left(content: Mapping[str, Any]) -> list[Part]:
-    """Return what is left of the information of each column, or of all items."""
-    if "information" not in content:
-        total = sum(content["entropy_bits"].values())
-        return [Say("{kept_bits:.4f} of {total:.4f} bits of the items in channels", {"total": total})]
-    rows = [
-        {"name": name, "cells": content["cells"].get(name, 0), **bits} for name, bits in content["information"].items()
-    ]
-    columns = [
-        Column("cells withheld", "{cells:,}"), Column("before", "{before:.4g}"), Column("after", "{after:.4g}"),
-        Column("column", "{name:text}", "name"),
-    ]  # fmt: skip
-    about = Say("Bits of information about {class:text}:") if content["class"] else "Bits of information:"
-    return [about, Table(columns, rows, bars=("", "after", "before"))]
+    channel = told["channel"]
+    side = (
+        [f"{name} = {'(missing)' if value is None else value}" for name, value in channel.items()]
+        if isinstance(channel, Mapping)
+        else channel
+    )
+    return {"bound": told["confidence"], **told, "inference": f"{', '.join(side)} → {told['column']} = {told['value']}"}

@@ -11,7 +11,7 @@ import csv
 import gzip
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from assocpriv.suppress.templates import Bound
 
 _MOST = 1 << 62
-_YES = ("1", "1.0", "true", "t", "yes", "y", "x")
-_PlainBound = tuple[Sequence[str], Sequence[str], int, int]  # channel, sensitive itemset, the limit's two numbers
 
 
 # ---- tables
@@ -205,103 +203,86 @@ def _step(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 # ---- baskets
 
+_Row = tuple[Set[str], Set[str]]  # items that a basket holds, and items that are hidden in it
 
-def count_violations(baskets: Iterable[frozenset[str]], bounds: Sequence[_PlainBound]) -> tuple[int, list[int]]:
-    """Return the number of baskets, and of each bound in how many patterns of its channel it is exceeded.
 
-    >>> bounds = [(["a"], ["b"], 1, 2), (["a"], ["b"], 1, 3)]
-    >>> count_violations([frozenset("ab"), frozenset("a"), frozenset("b")], bounds)
-    (3, [1, 2])
+def count_baskets(rows: Iterable[_Row], bounds: "Sequence[Bound]", n_baskets: int) -> tuple[Checked, ...]:
+    """Count all bounds, of one channel, in baskets; those that are not seen, as in the long layout, are empty.
+
+    Raises:
+        FileError: a bound is violated, or there are more baskets than came in.
     """
-    totals: list[Counter[tuple[bool, ...]]] = [Counter() for _ in bounds]
-    hits: list[Counter[tuple[bool, ...]]] = [Counter() for _ in bounds]
-    n = 0
-    for basket in baskets:
-        n += 1
-        for (channel, sensitive, _, _), total, hit in zip(bounds, totals, hits, strict=True):
-            pattern = tuple([item in basket for item in channel])
-            total[pattern] += 1
-            if basket.issuperset(sensitive):
-                hit[pattern] += 1
-    wrong = [
-        sum(count * den > total[pattern] * num for pattern, count in hit.items())
-        for (_, _, num, den), total, hit in zip(bounds, totals, hits, strict=True)
-    ]
-    return n, wrong
+    totals: Counter[tuple[bool | None, ...]] = Counter()
+    hits: list[Counter[tuple[bool | None, ...]]] = [Counter() for _ in bounds]
+    sets = [frozenset(bound.column.split(", ")) for bound in bounds]
+    seen = 0
+    for basket, hidden in rows:
+        seen += 1
+        pattern = tuple([None if item in hidden else item in basket for item in bounds[0].channel])
+        totals[pattern] += 1
+        for items, hit in zip(sets, hits, strict=True):
+            hit[pattern] += basket >= items
+    if seen < n_baskets:
+        totals[tuple([False for _ in bounds[0].channel])] += n_baskets - seen
+    patterns = list(totals)
+    support = np.array([totals[pattern] for pattern in patterns])
+    found = [_highest(bound, support, np.array([hit[pattern] for pattern in patterns]))
+             for bound, hit in zip(bounds, hits, strict=True)]  # fmt: skip
+    if seen > n_baskets or any(each.violated for each in found):
+        raise FileError(
+            f"the check of the released baskets failed: {seen:,} of {n_baskets:,} baskets; nothing was released; "
+            "this is a fault of the program, please report it"
+        )
+    return tuple(each.highest for each in found)
 
 
-def read_again(
-    path: Path, kind: str, *, packed: bool, separator: str, skip: int, places: Sequence[int], columns: Sequence[str]
-) -> Iterator[frozenset[str]]:
-    """Yield the baskets of a file, told how it lies on disk: in words, as of ``BasketLayout``."""
-    if columns:
-        yield from _parquet(path, kind, columns)
-        return
-    with (gzip.open if packed else open)(path, "rb") as raw, _text_of(raw) as text:
-        lines = (line.rstrip("\r\n") for line in text)
-        header = [next(lines, "") for _ in range(skip)]
-        if kind == "dat":
-            yield from (frozenset(map(_number, line.split())) for line in lines)
-            return
-        rows = (_row(line, separator) for line in lines)
-        if kind == "lines":
-            yield from (_names(cell for at, cell in enumerate(row) if at not in places) for row in rows)
-        elif kind == "long":
-            cut = (next(csv.reader([line], delimiter=separator)) for line in lines if line)  # quotes at a cell's start
-            yield from _grouped((row[places[0]].strip(), row[places[1]]) for row in cut)
+def rows_of_text(path: Path, kind: str, separator: str, *, packed: bool) -> Iterator[_Row]:
+    """Yield the baskets of a file of text, told how it lies on disk: in words, as of ``BasketLayout``."""
+    with (gzip.open if packed else open)(path, "rb") as raw, io.TextIOWrapper(raw, "utf-8", newline="\n") as text:
+        rows = csv.reader(text, delimiter=separator)
+        if kind == "long":
+            next(rows)
+            yield from _grouped(rows)
+        elif kind == "one-hot":
+            names = next(rows)
+            for row in rows:
+                cells = list(zip(names, row, strict=True))
+                yield {name for name, cell in cells if cell == "1"}, {name for name, cell in cells if cell == "*"}
         else:
-            names = _row(header[-1], separator)
-            yield from (_flagged(names, row, places) for row in rows)
+            yield from ((set(row) - {""}, set()) for row in rows)
 
 
-def _number(text: str) -> str:
-    return text if text[0] != "0" else str(int(text))
-
-
-def _text_of(raw: Any) -> io.TextIOWrapper:
-    return io.TextIOWrapper(raw, encoding="utf-8-sig", newline="\n")
-
-
-def _row(line: str, separator: str) -> list[str]:
-    if separator == " ":
-        return line.split() if '"' not in line else next(csv.reader([line.replace("\t", " ")], delimiter=" "))
-    return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
-
-
-def _names(cells: Iterable[str]) -> frozenset[str]:
-    return frozenset(name for cell in cells if (name := cell.strip()))
-
-
-def _grouped(pairs: Iterable[tuple[Any, Any]]) -> Iterator[frozenset[str]]:
+def _grouped(pairs: Iterable[Sequence[Any]]) -> Iterator[_Row]:
     found: dict[Any, set[str]] = {}
     for transaction, item in pairs:
-        found.setdefault(transaction, set()).add(str(item).strip())
-    yield from map(frozenset, found.values())
+        found.setdefault(transaction, set()).add(str(item))
+    yield from ((items, set()) for items in found.values())
 
 
-def _flagged(names: Sequence[str], row: Sequence[str], places: Sequence[int]) -> frozenset[str]:
-    return frozenset(
-        name.strip()
-        for at, (name, flag) in enumerate(zip(names, row, strict=False))
-        if at not in places and flag.strip().lower() in _YES
-    )
+def rows_of_parquet(path: Path, kind: str) -> Iterator[_Row]:
+    """Yield the baskets of a Parquet file."""
+    batches = pq.ParquetFile(path).iter_batches()
+    names = pq.read_schema(path).names
+    columns = (row for batch in batches for row in zip(*(each.to_pylist() for each in batch.columns), strict=True))
+    yield from _rows(columns, kind, names)
 
 
-def _parquet(path: Path, kind: str, columns: Sequence[str]) -> Iterator[frozenset[str]]:
-    present = [name for name in columns if name in pq.read_schema(path).names]
-    batches = pq.ParquetFile(path).iter_batches(columns=present)
-    rows = (row for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
-    yield from of_rows(rows, kind, present)
+def rows_of_frame(frame: Any, kind: str) -> Iterator[_Row]:
+    """Yield the baskets of a pandas, polars or pyarrow table."""
+    import narwhals as nw
+
+    table = nw.from_native(frame, eager_only=True)
+    rows = zip(*(table.get_column(name).to_list() for name in table.columns), strict=True)
+    yield from _rows(rows, kind, table.columns)
 
 
-def of_rows(rows: Iterable[tuple[Any, ...]], kind: str, columns: Sequence[str]) -> Iterator[frozenset[str]]:
-    """Yield the baskets of a table's rows: of all items, of transactions and items, or of lists, by kind."""
+def _rows(rows: Iterable[tuple[Any, ...]], kind: str, names: Sequence[str]) -> Iterator[_Row]:
     if kind == "long":
-        yield from _grouped((row[0], row[1]) for row in rows)
+        yield from _grouped(rows)
     elif kind == "list":
-        yield from (_names(map(str, row[0] if row[0] is not None else ())) for row in rows)
+        yield from ((set(held), set(hidden)) for held, hidden in rows)
     else:
-        yield from (
-            frozenset(name.strip() for name, flag in zip(columns, row, strict=True) if flag is not None and flag == 1)
-            for row in rows
-        )
+        for row in rows:
+            cells = list(zip(names, row, strict=True))
+            hidden = {name for name, cell in cells if cell is None or cell != cell}  # noqa: PLR0124 -- not a number
+            yield {name for name, cell in cells if name not in hidden and cell}, hidden

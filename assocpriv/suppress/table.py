@@ -5,8 +5,8 @@ text without the blanks around it; a missing cell is a value of its own. A table
 ("x" and " x", in quotes or not); such columns are respelled when the table is released, because the difference would
 tell more than the values that were counted.
 
-Of what an Arrow table says beside its cells a release has only what is needed to read the cells as they are: nobody
-checks metadata, and they may hold raw values: levels of a factor, notes, ``attrs`` of pandas.
+Of what a table says beside its cells a release has nothing: nobody checks metadata, and they may hold raw values:
+levels of a factor, notes, ``attrs`` of pandas. An index of pandas is a column.
 
 Columns of numbers become intervals, so that they may stand in a channel: of equal frequency, or by class entropy.
 Source of the latter: Fayyad and Irani, Multi-Interval Discretization of Continuous-Valued Attributes for
@@ -15,10 +15,9 @@ Bins decide what is released, and are counted as any other value; no promise res
 """
 
 import contextlib
-import json
 import math
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import pa
+from assocpriv.files.arrow import pa, pc
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.promise.errors import RecordError, TemplateError, counted
 from assocpriv.records import sources
@@ -44,13 +43,10 @@ from assocpriv.records.columns import (
 if TYPE_CHECKING:
     from assocpriv.records.tables import TableOptions
 
-_PANDAS = b"pandas"
-_OF_PANDAS = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")
-_EXTENSION = b"ARROW:extension:"
-_OF_TEXT = ("unicode", "object")  # without metadata of their own
-_TEXT_TYPE = {"pandas_type": "unicode", "numpy_type": "object", "metadata": None}
 
-ENTROPY = "entropy"
+_RECORD_BYTES = 48  # of a record while groups are found and rows shuffled, beside two a column
+_WIDE_BYTES = 32  # of a cell of Parquet, about, while rows are shuffled
+ENTROPY, CATEGORY, DROP = "entropy", "category", "drop"
 _MOST_BINS = 1000
 Method = int | str
 
@@ -70,6 +66,11 @@ class CodedColumn:
     name: str
     values: tuple[str | None, ...]
     codes: NDArray[np.unsignedinteger]
+
+    def has(self, value: str | None) -> NDArray[np.bool_]:
+        """Say of each record whether it has a value."""
+        found: NDArray[np.bool_] = np.array([each == value for each in self.values])[self.codes]
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,24 +119,17 @@ def code_cells(columns: Mapping[str, Sequence[str | None]]) -> CodedTable:
     return CodedTable(tuple(coded), max((len(column.codes) for column in coded), default=0))
 
 
-def mark_suppressed(table: CodedTable, suppressed: Mapping[str, Sequence[str | None]], mark: str) -> CodedTable:
-    """Return the table with all cells that hold a suppressed value of their column replaced by the mark.
+def hide(column: CodedColumn, hidden: NDArray[np.bool_], mark: str) -> CodedColumn:
+    """Return a column with the mark, a value of its own, in the place of hidden cells.
 
-    >>> table = mark_suppressed(code_cells({"Job": ["Cook", "Clerk", "Cook"]}), {"Job": ["Cook"]}, "*")
-    >>> [table.column("Job").values[code] for code in table.column("Job").codes]
-    ['*', 'Clerk', '*']
+    >>> shown = hide(code_cells({"Job": ["Cook", "Clerk", "Cook"]}).columns[0], np.array([True, False, False]), "*")
+    >>> [shown.values[code] for code in shown.codes]
+    ['*', 'Clerk', 'Cook']
     """
-    columns = []
-    for column in table.columns:
-        hidden = set(suppressed.get(column.name, ()))
-        if hidden:
-            values = (*column.values, mark)  # a code of its own, also beside a value of the same text
-            places = [len(column.values) if value in hidden else code for code, value in enumerate(column.values)]
-            codes = np.array(places, dtype=_smallest_unsigned(len(values)))[column.codes]
-            columns.append(CodedColumn(column.name, values, codes))
-        else:
-            columns.append(column)
-    return CodedTable(tuple(columns), table.n_records)
+    values = (*column.values, mark)
+    codes = column.codes.astype(_smallest_unsigned(len(values)))
+    codes[hidden] = len(column.values)
+    return CodedColumn(column.name, values, codes)
 
 
 # ---- the owner's table
@@ -151,6 +145,7 @@ class _Layout:
         header_lines: of text: lines up to the header.
         chunk_rows: of text: records in each of the pieces that it is read in.
         stamp: size and time of the file, for a second reading to find it as the first did.
+        n_bytes: of its rows in memory.
     """
 
     names: tuple[str, ...]
@@ -158,6 +153,7 @@ class _Layout:
     header_lines: int = 0
     chunk_rows: tuple[int, ...] = ()
     stamp: tuple[int, int] = (0, 0)
+    n_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +166,7 @@ class SourceTable:
         respelled: columns that write a value in several ways.
         numbers: columns whose values are all numbers, and more than two, with these as float64 by code.
         times: columns of dates or times of day.
+        naming: columns that nobody named whose values are all different, so that they name the row.
     """
 
     coded: CodedTable
@@ -178,10 +175,13 @@ class SourceTable:
     respelled: frozenset[str]
     numbers: dict[str, NDArray[np.float64]]
     times: frozenset[str] = frozenset()
+    naming: tuple[str, ...] = ()
 
 
-def read_source(source: Any, wanted: Collection[str], options: "TableOptions") -> SourceTable:
+def read_source(source: Any, wanted: Collection[str], dropped: Collection[str], options: "TableOptions") -> SourceTable:
     """Read those columns of a table, a file's name or a pandas, polars or pyarrow table, that are wanted.
+
+    Columns that are neither wanted nor ``dropped`` are looked at until a value occurs twice.
 
     Raises:
         RecordError: a file that cannot be read, a column that the table lacks or has twice, or no record.
@@ -189,8 +189,8 @@ def read_source(source: Any, wanted: Collection[str], options: "TableOptions") -
     """
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return sources.named_after(path, lambda: _read_file(path, wanted, options), RecordError)
-    return _read_frame(source, wanted, options)
+        return sources.named_after(path, lambda: _read_file(path, wanted, dropped, options), RecordError)
+    return _read_frame(source, wanted, dropped, options)
 
 
 def file_stamp(path: Path) -> tuple[int, int]:
@@ -199,31 +199,81 @@ def file_stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-def _read_file(path: Path, wanted: Collection[str], options: "TableOptions") -> SourceTable:
+def _read_file(path: Path, wanted: Collection[str], dropped: Collection[str], options: "TableOptions") -> SourceTable:
     if path.is_dir():
         raise RecordError("this is a folder; name a file")
     if path.exists() and not path.is_file():
         raise RecordError("a table is read twice, and this is no regular file; save it as one")
     budget = sources.Budget.within(options.memory_bytes)
+    with open_table(path, wanted, options.separator) as table:  # the first piece, to see which columns may name rows
+        names = [name.strip() for name in table.names]
+        places = _places(names, wanted, dropped, table.where)
+        others = _Others(place for place, name in enumerate(names) if place not in places and name not in dropped)
+        others.look(next(table.map(lambda part: part.columns, others.places, budget), []) if others.places else [])
+    reading = _Reading(places, _Others(others.naming()), budget, options.cells.missing, file_stamp(path))
     with open_table(path, wanted, options.separator, options.progress) as table:
-        if isinstance(table, CsvTable):
-            return _read_csv(table, wanted, options, budget, file_stamp(path))
-        return _read_parquet(table, wanted, options, budget, file_stamp(path))
+        return _read_csv(table, reading) if isinstance(table, CsvTable) else _read_parquet(table, reading)
 
 
-def _places(names: Sequence[str], wanted: Collection[str], where: str) -> list[int]:
+def _places(names: Sequence[str], wanted: Collection[str], dropped: Collection[str], where: str) -> list[int]:
     """Return the places of the wanted columns, rising. A name of the table's own is never shown: it may be a value."""
-    lacking = [name for name in wanted if name not in names]
+    lacking = [name for name in (*wanted, *dropped) if name not in names]
     if lacking:
         raise RecordError(
             f"{where} lacks {'column' if len(lacking) == 1 else 'columns'} {', '.join(lacking)}; it must name its "
             "columns as the templates and class_column do, letter for letter, and has "
             f"{counted(len(names), 'name')}"
         )
-    twice = [name for name in wanted if names.count(name) > 1]
+    twice = [name for name in (*wanted, *dropped) if names.count(name) > 1]
     if twice:
         raise RecordError(f"{where} has column {twice[0]} twice; names must differ")
     return sorted(names.index(name) for name in wanted)
+
+
+class _Others:
+    """Columns that nobody named, and which of them have had no value twice in any piece that was read."""
+
+    def __init__(self, places: Iterable[int]) -> None:
+        self.places = list(places)
+        self._differ = [True] * len(self.places)
+
+    def look(self, columns: Sequence[Any]) -> None:
+        """Look at a piece of all of them."""
+        for place, values in enumerate(columns):
+            self._differ[place] = self._differ[place] and _all_differ(values)
+
+    def naming(self) -> list[int]:
+        """Return the places of those whose values are all different."""
+        return [place for place, differs in zip(self.places, self._differ, strict=True) if differs]
+
+
+def _all_differ(values: Any) -> bool:
+    values = whole_array(values)
+    codes = values.indices if pa.types.is_dictionary(values.type) else values
+    if len(values) < 2 or codes.type.num_fields:
+        return False
+    with contextlib.suppress(pa.ArrowException):
+        return len(pc.unique(codes)) == len(values)
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a file is read: places of the columns that are coded, the others, and what that may take."""
+
+    places: list[int]
+    others: _Others
+    budget: sources.Budget
+    missing: frozenset[str]
+    stamp: tuple[int, int]
+
+    def check_memory(self, rows: int) -> None:
+        """Refuse more records than the memory allowed holds in codes."""
+        allowed = self.budget.memory_bytes
+        if allowed is not None and rows * (_RECORD_BYTES + 2 * len(self.places)) > allowed:
+            raise RecordError(
+                f"the first {rows:,} records take more than the {allowed >> 20:,} MiB allowed; raise memory_bytes"
+            )
 
 
 # ---- coding
@@ -289,7 +339,7 @@ class _Coder:
         return CodedColumn(self.name, tuple(values), codes), [self.spellings[place] for place in order]
 
 
-def _source(coders: list[_Coder], layout: _Layout, quoted: bool = False) -> SourceTable:
+def _source(coders: list[_Coder], layout: _Layout, others: _Others, quoted: bool = False) -> SourceTable:
     columns, spellings = [], {}
     for coder in coders:
         column, spellings[coder.name] = coder.column()
@@ -304,6 +354,7 @@ def _source(coders: list[_Coder], layout: _Layout, quoted: bool = False) -> Sour
         frozenset(coder.name for coder in coders if coder.respelled or quoted),
         numbers,
         frozenset(coder.name for coder in coders if coder.kind is not None and pa.types.is_temporal(coder.kind)),
+        tuple(layout.names[place] for place in others.naming()),
     )
 
 
@@ -328,41 +379,41 @@ def value_numbers(values: Sequence[str | None]) -> NDArray[np.float64] | None:
 # ---- CSV
 
 
-def _read_csv(
-    table: CsvTable, wanted: Collection[str], options: "TableOptions", budget: sources.Budget, stamp: tuple[int, int]
-) -> SourceTable:
+def _read_csv(table: CsvTable, reading: "_Reading") -> SourceTable:
     if table.text.is_converted:
         raise RecordError("only UTF-8 text and Parquet are released as they are written; save the table as “CSV UTF-8”")
-    places = _places(table.names, wanted, table.where)
-    coders = [_Coder(table.names[place], options.cells.missing) for place in places]
-    quoted = False
-    rows = []
-    for part in table.map(lambda part: part, places, budget):
+    others, places = reading.others, reading.places
+    coders = [_Coder(table.names[place], reading.missing) for place in places]
+    quoted, rows, n_bytes = False, list[int](), 0
+    for part in table.map(lambda part: part, [*places, *others.places], reading.budget):
         quoted |= part.has_quotes
         rows.append(len(part.columns[0]))
-        for coder, column in zip(coders, part.columns, strict=True):
+        n_bytes += part.line.n_bytes  # type: ignore[attr-defined]
+        others.look(part.columns[len(places) :])
+        for coder, column in zip(coders, part.columns, strict=False):
             coder.add(column)
-    return _source(coders, _Layout(table.names, table.separator, table.skip, tuple(rows), stamp), quoted)
+        reading.check_memory(sum(rows))
+    layout = _Layout(table.names, table.separator, table.skip, tuple(rows), reading.stamp, n_bytes)
+    return _source(coders, layout, others, quoted)
 
 
 # ---- Parquet
 
 
-def _read_parquet(
-    table: ParquetTable,
-    wanted: Collection[str],
-    options: "TableOptions",
-    budget: sources.Budget,
-    stamp: tuple[int, int],
-) -> SourceTable:
+def _read_parquet(table: ParquetTable, reading: "_Reading") -> SourceTable:
     names = [name.strip() for name in table.names]
-    places = _places(names, wanted, table.where)
-    coders = [_Coder(names[place], options.cells.missing) for place in places]
+    others, places = reading.others, reading.places
+    coders = [_Coder(names[place], reading.missing) for place in places]
     for coder, place in zip(coders, places, strict=True):
         coder.kind = table.schema.field(table.names[place]).type
-    for part in table.map(lambda part: part, places, budget):
-        _add_batch(coders, part.columns, budget.workers)
-    return _source(coders, _Layout(tuple(names), stamp=stamp))
+    rows = 0
+    for part in table.map(lambda part: part, [*places, *others.places], reading.budget):
+        rows += len(part.columns[0])
+        others.look(part.columns[len(places) :])
+        _add_batch(coders, part.columns[: len(places)], reading.budget.workers)
+        reading.check_memory(rows)
+    n_bytes = _WIDE_BYTES * len(names) * rows
+    return _source(coders, _Layout(tuple(names), stamp=reading.stamp, n_bytes=n_bytes), others)
 
 
 def _add_batch(coders: list[_Coder], columns: list[Any], workers: int | None = None) -> None:
@@ -389,178 +440,143 @@ def _encoded(values: Any, coder: _Coder) -> Any:
 # ---- frames
 
 
-def _read_frame(frame: Any, wanted: Collection[str], options: "TableOptions") -> SourceTable:
+def _read_frame(frame: Any, wanted: Collection[str], dropped: Collection[str], options: "TableOptions") -> SourceTable:
     columns = frame_columns(frame)
     names = [str(column.name).strip() for column in columns]
-    places = _places(names, wanted, "the table")
+    places = _places(names, wanted, dropped, "the table")
     coders = [_Coder(names[place], options.cells.missing) for place in places]
     arrays = [series_to_arrow(columns[place], names[place]) for place in places]
     for coder, values in zip(coders, arrays, strict=True):
         coder.kind = values.type
     _add_batch(coders, arrays)
-    return _source(coders, _Layout(tuple(names)))
+    others = _Others(place for place, name in enumerate(names) if place not in places and name not in dropped)
+    others.look([columns[place].to_arrow() for place in others.places])
+    return _source(coders, _Layout(tuple(names)), others)
 
 
 # ---- metadata of a release
 
 
-def released_schema(schema: Any, changed: Collection[str] = ()) -> Any:
-    """Return a schema without metadata, but for extension types, and what pandas needs to read index and dtypes.
-
-    Columns that were ``changed`` hold text now, and are described as such.
-    """
-    fields = []
-    for column in schema:
-        known = {} if column.name in changed else column.metadata or {}
-        kept = {key: value for key, value in known.items() if key.startswith(_EXTENSION)}
-        fields.append(column.with_metadata(kept or None))
-    said = _of_pandas((schema.metadata or {}).get(_PANDAS), changed)
-    return pa.schema(fields, None if said is None else {_PANDAS: json.dumps(said).encode()})
-
-
-def released_frame(frame: Any, changed: Collection[str] = ()) -> Any:
-    """Return a pandas, polars or pyarrow table without metadata, as :func:`released_schema`."""
-    if hasattr(frame, "attrs"):
-        frame = frame.copy(deep=False)
-        frame.attrs = {}
-    return frame.cast(released_schema(frame.schema, changed)) if hasattr(frame, "replace_schema_metadata") else frame
-
-
-def _of_pandas(text: bytes | None, changed: Collection[str]) -> dict[str, Any] | None:
-    if text is None:
-        return None
-    with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # nobody says that pandas wrote it
-        kept = {key: value for key, value in json.loads(text).items() if key in _OF_PANDAS}
-        return kept | {
-            "index_columns": kept["index_columns"],
-            "columns": [
-                one | _TEXT_TYPE if one["field_name"] in changed and one["pandas_type"] not in _OF_TEXT else one
-                for one in kept["columns"]
-            ],
-        }
-    return None
+def plain_schema(fields: Iterable[Any]) -> Any:
+    """Return a schema of Arrow fields without metadata, which nobody checks."""
+    return pa.schema([field.remove_metadata() for field in fields])
 
 
 # ---- intervals
 
 
 @dataclass(frozen=True, slots=True)
-class Binning:
-    """Which columns of numbers become intervals: all of ``everywhere``'s method, or some by name; or stay categories.
+class Handling:
+    """What becomes of columns: a method of binning everywhere, and by name a method, ``category`` or ``drop``.
 
     A method is a number of intervals of about equally many records, or ``entropy``.
     """
 
     everywhere: Method | None = None
-    columns: Mapping[str, Method] | None = None
-    categories: frozenset[str] = frozenset()
+    columns: Mapping[str, Method] = field(default_factory=dict)
 
     def method(self, column: str) -> Method | None:
         """Return how a column is binned, None if it is not."""
-        named = (self.columns or {}).get(column)
-        return named if named is not None or column in self.categories else self.everywhere
+        said = self.columns.get(column, self.everywhere)
+        return None if said in (CATEGORY, DROP) else said
 
     @property
-    def named(self) -> set[str]:
-        """All columns that are named."""
-        return {*(self.columns or {}), *self.categories}
+    def dropped(self) -> frozenset[str]:
+        """Columns that are not released."""
+        return frozenset(name for name, said in self.columns.items() if said == DROP)
 
 
-def read_binning(bins: Any, categories: str | Collection[str] = ()) -> Binning:
-    """Return what is meant by a number or ``entropy``, a mapping of these by column, or texts as ``5`` and ``age=5``.
+def read_handling(columns: Any) -> Handling:
+    """Return what is meant by a number or ``entropy``, a mapping by column, or texts as ``5``, ``age=5``, ``id=drop``.
 
     Raises:
-        TemplateError: it is neither, or a column is binned and a category.
+        TemplateError: it is neither.
 
-    >>> read_binning(["entropy", "age=4"]).method("age"), read_binning(3).method("age")
+    >>> read_handling(["entropy", "age=4"]).method("age"), read_handling(3).method("age")
     (4, 3)
     """
-    kept = frozenset([categories] if isinstance(categories, str) else categories)
-    if bins is None:
-        return Binning(categories=kept)
-    if isinstance(bins, Mapping):
-        pairs: list[tuple[str | None, Any]] = [(str(column), method) for column, method in bins.items()]
+    if columns is None:
+        return Handling()
+    if isinstance(columns, Mapping):
+        pairs: list[tuple[str | None, Any]] = [(str(column), said) for column, said in columns.items()]
     else:
-        words = bins if isinstance(bins, list | tuple) else [bins]
+        words = columns if isinstance(columns, list | tuple) else [columns]
         pairs = [_pair(word) for word in words]
-    everywhere = [_method(method) for column, method in pairs if column is None]
+    everywhere = [_method(said) for column, said in pairs if column is None]
     if len(everywhere) > 1:
-        raise TemplateError("bins: one number of intervals, or entropy, for all columns; others by name, as age=5")
-    columns = {column: _method(method) for column, method in pairs if column is not None}
-    if both := kept & set(columns):
-        raise TemplateError(f"column {min(both)} is to be binned and to be a category; choose one")
-    return Binning(everywhere[0] if everywhere else None, columns, kept)
+        raise TemplateError("columns: one number of intervals, or entropy, for all; others by name, as age=5")
+    if len({column for column, _ in pairs}) < len(pairs):
+        raise TemplateError("columns: a column is named twice; say one thing of it")
+    named = {column: _method(said, (CATEGORY, DROP)) for column, said in pairs if column is not None}
+    return Handling(everywhere[0] if everywhere else None, named)
 
 
 def _pair(word: Any) -> tuple[str | None, Any]:
     if not isinstance(word, str):
         return None, word
-    column, mark, method = word.rpartition("=")
-    return (column.strip() if mark else None), method.strip()
+    column, mark, said = word.rpartition("=")
+    return (column.strip() if mark else None), said.strip()
 
 
-def _method(method: Any) -> Method:
-    if method == ENTROPY:
-        return ENTROPY
+def _method(method: Any, more: Collection[str] = ()) -> Method:
+    if isinstance(method, str) and method in (ENTROPY, *more):
+        return method
     if isinstance(method, str) and method.isascii() and method.isdigit() and len(method) < 6:
         method = int(method)
     if isinstance(method, bool) or not isinstance(method, int) or not 1 < method <= _MOST_BINS:
         raise TemplateError(
-            f"bins must be a number of intervals from 2 to {_MOST_BINS:,}, or entropy, as 8 or age=entropy"
+            f"columns: say a number of intervals from 2 to {_MOST_BINS:,}, entropy, category or drop, as 8, "
+            "age=entropy or id=drop"
         )
     return method
 
 
 def bin_columns(
-    source: SourceTable, channels: Sequence[str], masking: Collection[str], binning: Binning, class_column: str | None
-) -> tuple[SourceTable, dict[str, tuple[str, ...]]]:
+    source: SourceTable, channels: Collection[str], masking: Collection[str], handling: Handling,
+    class_column: str | None,
+) -> tuple[SourceTable, dict[str, tuple[str, ...]]]:  # fmt: skip
     """Return the table with its columns of numbers binned as asked, and the intervals by column.
 
     Args:
         source: the table.
         channels: columns that stand in a channel.
         masking: those of them that may be suppressed: only these are binned.
-        binning: what is asked for.
+        handling: what is asked for.
         class_column: whose entropy decides.
 
     Raises:
         TemplateError: a column of numbers or times in a channel that nothing is said of, or one that cannot be binned.
     """
-    for name in sorted(binning.named - set(channels)):
-        raise TemplateError(f"column {name} stands in no channel; take it out of bins= or category=")
+    for name in sorted(set(handling.columns) - set(channels) - handling.dropped):
+        raise TemplateError(f"column {name} stands in no channel; take it out of columns=")
     columns, labels = [], {}
     for column in source.coded.columns:
-        method = binning.method(column.name) if column.name in masking and column.name in source.numbers else None
+        method = handling.method(column.name) if column.name in masking and column.name in source.numbers else None
         if column.name in channels and method is None:
-            _check_category(source, column.name, binning, column.name in masking)
+            _check_category(source, column.name, handling, column.name in masking)
         if method is not None:
             binned, labels[column.name] = _binned(source, column, method, class_column)
         columns.append(column if method is None else binned)
-    if binning.everywhere is not None and not set(labels) - set(binning.columns or {}):
+    if handling.everywhere is not None and not set(labels) - set(handling.columns):
         raise TemplateError(
-            f"bins={binning.everywhere} is of no use: no further column of a channel holds numbers to be "
+            f"columns={handling.everywhere} is of no use: no further column of a channel holds numbers to be "
             "binned; leave it out"
         )
     coded = CodedTable(tuple(columns), source.coded.n_records)
     return replace(source, coded=coded, respelled=source.respelled | set(labels)), labels
 
 
-def _check_category(source: SourceTable, name: str, binning: Binning, is_masking: bool) -> None:
-    if name in (binning.columns or {}):
+def _check_category(source: SourceTable, name: str, handling: Handling, is_masking: bool) -> None:
+    if handling.columns.get(name, CATEGORY) != CATEGORY:
         why = "it holds no three numbers and nothing else" if is_masking else "it is sensitive in another template"
         raise TemplateError(
             f"column {name} cannot be binned: {why}; if a word stands for missing values, name it with missing="
         )
-    if name in binning.categories or (name not in source.numbers and name not in source.times):
+    if name in handling.columns or (name not in source.numbers and name not in source.times):
         return
     what = "numbers" if name in source.numbers else "times"
-    category = f"category={name} takes each of them as a category"
-    bins = (
-        "pass bins= (a number of intervals, or entropy) to release intervals; "
-        if what == "numbers" and is_masking
-        else ""
-    )
-    raise TemplateError(f"column {name} of a channel holds {what}; {bins}{category}")
+    bins = "say how many intervals of them are released, or entropy; " * (what == "numbers" and is_masking)
+    raise TemplateError(f"column {name} of a channel holds {what}; {bins}{name}=category takes each as a category")
 
 
 def _binned(
@@ -571,7 +587,7 @@ def _binned(
     distinct, places = np.unique(numbers[written], return_inverse=True)
     if method == ENTROPY:
         if class_column is None:
-            raise TemplateError("bins='entropy' needs a class (class_column); or pass a number of intervals")
+            raise TemplateError("entropy needs a class (class_column); or say a number of intervals")
         starts = entropy_starts(
             _class_counts(column, source.coded.column(class_column), written, places, len(distinct))
         )

@@ -15,7 +15,7 @@ import contextlib
 import json
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -33,7 +33,7 @@ _FORM = '{"channel": ["Job"], "sensitive": {"Bankruptcy": ["Discharged"]}, "conf
 _ITEM_FORM = '{"channel": ["beer", "diapers"], "sensitive": ["test"], "confidence": "50%"}'
 Confidence = str | float | Decimal | Fraction
 _Template = TypeVar("_Template", "Template", "ItemTemplate")
-_Bound = TypeVar("_Bound", "Bound", "ItemBound")
+HELD, LACKED = "yes", "no"  # values of an item's column, and of an itemset's
 
 
 # ---- templates over columns
@@ -66,7 +66,7 @@ class Template:
         if not isinstance(sensitive, Mapping) or not sensitive:
             raise TemplateError(
                 'sensitive must map columns to lists of values, as {"Bankruptcy": ["Discharged"]}; templates over '
-                "items go with baskets (suppress_items)"
+                "items go with baskets"
             )
         columns = _read_names(channel, "channel", "columns")
         values = {
@@ -171,7 +171,7 @@ class ItemTemplate:
         if isinstance(sensitive, str | Mapping) or not isinstance(sensitive, Sequence) or not sensitive:
             raise TemplateError(
                 f"sensitive must be a list of items, or of lists of items, as {_ITEM_FORM}; templates over columns "
-                "go with tables (suppress)"
+                "go with tables"
             )
         sets = [_read_itemset(entry) for entry in sensitive]
         own = sorted(set(items).intersection(*[set().union(*sets)]))
@@ -185,18 +185,6 @@ class ItemTemplate:
 def _read_itemset(entry: str | Sequence[str]) -> tuple[str, ...]:
     listed = entry if isinstance(entry, Sequence) and not isinstance(entry, str) else [entry]
     return tuple(sorted(_read_names(listed, "a sensitive itemset", "items")))
-
-
-@dataclass(frozen=True, slots=True)
-class ItemBound:
-    """One sensitive itemset of a template: no pattern of the channel may tell it above the confidence."""
-
-    channel: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    confidence: Fraction
-
-    def __str__(self) -> str:
-        return f"{', '.join(self.channel)} -> {', '.join(self.sensitive)}"
 
 
 def are_of_items(source: "str | PathLike[str] | Iterable[Any]") -> bool:
@@ -225,32 +213,31 @@ def read_item_templates(
     return _read(source, ItemTemplate)
 
 
-def item_bounds(templates: Iterable[ItemTemplate]) -> tuple[ItemBound, ...]:
-    """Return one bound for each sensitive itemset of each template, in their order."""
+def item_bounds(templates: Iterable[ItemTemplate]) -> tuple[Bound, ...]:
+    """Return one bound for each sensitive itemset of each template, in their order: of columns of yes and no."""
     return tuple(
-        ItemBound(template.channel, itemset, template.confidence)
+        Bound(template.channel, ", ".join(itemset), HELD, template.confidence)
         for template in templates
         for itemset in template.sensitive
     )
 
 
-def check_spellings(bounds: Iterable[ItemBound], items: Iterable[str]) -> None:
-    """Refuse a sensitive item that the data also write otherwise: who reads Test has learned what test means."""
-    named = {item for bound in bounds for item in bound.sensitive}
-    plain = {plain_spelling(item): item for item in named}
-    for item in items:
-        if item not in named and (alike := plain.get(plain_spelling(item))) is not None:
+def check_spellings(named: Collection[str], written: Iterable[str | None], where: str) -> None:
+    """Refuse what is sensitive and also written otherwise: who reads Test or 1.0 has learned what test or 1 means."""
+    plain = {plain_spelling(each): each for each in named}
+    for each in written:
+        if each is not None and each not in named and (alike := plain.get(plain_spelling(each))) is not None:
             raise TemplateError(
-                f"item {alike} is also written in another way, as Test and test are one item; write it in one way, or "
-                "name each of them as sensitive, which bounds it on its own"
+                f"{where} {alike} in another way, as 1 and 1.0 or yes and Yes are one; write it in one way, or name "
+                "each of them as sensitive, which bounds it on its own"
             )
 
 
 # ---- redundant bounds
 
 
-def irredundant(bounds: Sequence[_Bound]) -> tuple[_Bound, ...]:
-    """Return the bounds that no other one implies: of the same value or itemset, a larger channel, a lower confidence.
+def irredundant(bounds: Sequence[Bound]) -> tuple[Bound, ...]:
+    """Return the bounds that no other one implies: of the same value, a larger channel, a lower confidence.
 
     Of equal ones the first stays. Source: WFY05, lemma 3.1: what satisfies one of a larger channel and a lower
     confidence satisfies the other.
@@ -258,15 +245,11 @@ def irredundant(bounds: Sequence[_Bound]) -> tuple[_Bound, ...]:
     >>> wide, narrow = Bound(("a", "b"), "c", "x", Fraction(1, 2)), Bound(("a",), "c", "x", Fraction(1, 2))
     >>> irredundant([narrow, wide]) == (wide,)
     True
-    >>> wide, narrow = (ItemBound(channel, ("c",), Fraction(1, 2)) for channel in (("a", "b"), ("a",)))
-    >>> irredundant([narrow, wide]) == (wide,)
-    True
     """
-    alike: dict[tuple[str, ...], list[tuple[int, frozenset[str], Fraction]]] = {}
+    alike: dict[tuple[str, str], list[tuple[int, frozenset[str], Fraction]]] = {}
     for place, bound in enumerate(bounds):
         each = (place, frozenset(bound.channel), bound.confidence)
-        told = (bound.column, bound.value) if isinstance(bound, Bound) else bound.sensitive
-        alike.setdefault(told, []).append(each)
+        alike.setdefault((bound.column, bound.value), []).append(each)
     kept = [one[0] for group in alike.values() for one in group if not any(_implies(other, one) for other in group)]
     return tuple(bounds[place] for place in sorted(kept))
 

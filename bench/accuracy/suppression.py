@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any
 
 from assocpriv.promise.errors import TemplateError
-from assocpriv.suppress import suppress
+from assocpriv.suppress.decide import LOCAL, PAPER, Wishes
 from bench.accuracy.suppression_tables import (
     CLASS,
     PERCENTS,
@@ -27,9 +27,10 @@ from bench.accuracy.suppression_tables import (
     inference_count,
     load,
     ranking,
+    release_in_order,
     templates,
 )
-from bench.accuracy.suppression_trees import errors, resplit, without
+from bench.accuracy.suppression_trees import ENTROPY, entropy_error, errors, resplit, without
 
 Row = dict[str, Any]
 READINGS = {"crx": (100,), "adult": (100, 10)}  # sensitive values are had by at most so many percent of the records
@@ -58,11 +59,11 @@ def _errors(
     found = told | {"inferences": inference_count(both, template[0], told["threshold"])}
     found["values"] = sum(both[name].nunique() for name in template[0]["channel"])
     try:
-        released, done = suppress(both, template, CLASS)
+        released, outcome = release_in_order(both, template, Wishes(PAPER), CLASS)
     except TemplateError:
         released, suppressed = None, None
     else:
-        suppressed = sum(map(len, done.suppression.suppressed.values()))
+        suppressed = sum(both[name][hidden].nunique() for name, hidden in outcome.hidden.items())
     after = {} if released is None else errors(resplit(released, split))
     for classifier in shared["base"]:
         each = {name: by_classifier[classifier] for name, by_classifier in shared.items()}
@@ -82,3 +83,45 @@ def means(found: Sequence[Mapping[str, Any]]) -> list[Row]:
         | {"thresholds": len(same)}
         for group, same in sorted(groups.items())
     ]
+
+
+SETTINGS = (
+    ("crx", 1, 70, 100), ("crx", 1, 90, 100), ("crx", 4, 50, 100), ("crx", 4, 70, 100), ("crx", 4, 90, 100),
+    ("adult", 1, 10, 10), ("adult", 1, 50, 100), ("adult", 4, 50, 100), ("adult", 4, 70, 100), ("adult", 4, 90, 100),
+)  # fmt: skip
+SEEDS = 5
+METHODS: dict[str, tuple[Wishes, str | None, int]] = {  # wishes, class and seeds
+    "paper": (Wishes(PAPER), CLASS, 1),
+    "local": (Wishes(LOCAL, least=1), None, SEEDS),
+    "local, least 2": (Wishes(LOCAL), None, SEEDS),
+    "local, least 5": (Wishes(LOCAL, least=5), None, SEEDS),
+    "local, class": (Wishes(LOCAL, least=1), CLASS, SEEDS),
+}
+
+
+def cells(folder: Path) -> Iterator[Row]:
+    """Yield the share of shown cells of the channel, and the error of the entropy tree, by mode; means over seeds."""
+    for name, top, percent, most in SETTINGS:
+        split = load(name, folder)
+        template = templates(split.both, ranking(split.train)[:top], percent, most)
+        for method, (wishes, known, seeds) in METHODS.items():
+            told = {"table": name, "top": top, "threshold": percent, "method": method}
+            try:
+                made = [release_in_order(split.both, template, wishes, known, seed) for seed in range(seeds)]
+            except TemplateError:  # a bound fails in one class alone
+                yield told | {"shown_percent": None, ENTROPY: None, "alpha_percent": None}
+                continue
+            shown = fmean(100 * float((each[template[0]["channel"]] != "*").to_numpy().mean()) for each, _ in made)
+            error = fmean(entropy_error(resplit(each, split)) for each, _ in made)
+            yield told | {
+                "shown_percent": shown,
+                ENTROPY: error,
+                "alpha_percent": 100 * _alpha(made[0][0], template[0]),
+            }
+
+
+def _alpha(table: Any, template: Mapping[str, Any]) -> float:
+    """Return the highest share of a sensitive value in a group, as pycanon counts it: of all values alike."""
+    from pycanon.anonymity import alpha_k_anonymity
+
+    return float(max(alpha_k_anonymity(table, template["channel"], [name])[0] for name in template["sensitive"]))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.suppress.progressive import disclose
+from assocpriv.suppress.paper import disclose
 from assocpriv.suppress.table import code_cells
 from assocpriv.suppress.templates import Bound
 
@@ -90,16 +90,21 @@ def one(rng: np.random.Generator, shape: str, records: int, percent: int) -> Row
     if best is None or best.cells in (0, cells):
         return None
     table = code_cells({name: [str(value) for value in cells] for name, cells in columns.items()})
-    for_class, for_cells = (disclose(table, [bound], name) for name in ("class", None))
-    kept = sum(after for _, after in for_class.information.values())
+    for_class, for_cells = (disclose(table, [bound], name)[0] for name in ("class", None))
+    hidden = [
+        {name: np.isin(columns[name].astype(str), values) for name, values in found.items()}
+        for found in (for_class, for_cells)
+    ]
+    good = columns["class"] == "good"
+    kept = sum(information(np.where(hidden[0][name], columns[name].max() + 1, columns[name]), good) for name in CHANNEL)
     return {
         "shape": shape,
         "records": records,
         "threshold": percent,
         "cells": cells,
         "least_cells": best.cells,
-        "cells_with_class": sum(for_class.cells.values()),
-        "cells_without_class": sum(for_cells.cells.values()),
+        "cells_with_class": sum(int(each.sum()) for each in hidden[0].values()),
+        "cells_without_class": sum(int(each.sum()) for each in hidden[1].values()),
         "most_information": best.information,
         "information_with_class": kept,
     }

@@ -15,8 +15,8 @@ from typing import Any
 
 import pandas as pd
 
-from assocpriv.suppress import suppress
-from bench.accuracy.suppression_tables import CLASS, Split, load, ranking
+from assocpriv.suppress.decide import PAPER, Wishes
+from bench.accuracy.suppression_tables import CLASS, Split, load, ranking, release_in_order
 from bench.accuracy.suppression_trees import ENTROPY, J48, errors, resplit
 
 Row = dict[str, Any]
@@ -64,7 +64,7 @@ def _ours(table: pd.DataFrame, channel: list[str], sensitive: str, percent: int)
     values = sorted(table[sensitive].unique())
     template = {"channel": channel, "sensitive": {sensitive: values}, "confidence": f"{percent}%"}
     start = perf_counter()
-    released, _ = suppress(table, [template], CLASS)
+    released, _ = release_in_order(table, [template], Wishes(PAPER), CLASS)
     return perf_counter() - start, released
 
 

@@ -15,6 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from assocpriv.suppress.coins import Coins
+from assocpriv.suppress.decide import Outcome, Wishes, decide
+from assocpriv.suppress.table import code_cells
+from assocpriv.suppress.templates import bounds, read_templates
 from bench.figures.public_trees import adult, credit
 
 CLASS = "class"
@@ -101,3 +105,16 @@ def inference_count(table: pd.DataFrame, template: dict[str, Any], percent: int)
             hits = (table[name] == value).groupby(keys, sort=False).sum()
             found += int((100 * hits > percent * totals).sum())
     return found
+
+
+def release_in_order(
+    table: pd.DataFrame, template: list[dict[str, Any]], wishes: Wishes, class_column: str | None = None, seed: int = 0
+) -> tuple[pd.DataFrame, Outcome]:
+    """Return a table as it is released but for the order, so that it can be split as it was, and what that took.
+
+    The key is of a seed: who releases a table takes one that nobody knows.
+    """
+    coded = code_cells({name: table[name].tolist() for name in table.columns})
+    coins = Coins(seed.to_bytes(32, "big"), b"bench")
+    outcome = decide(coded, bounds(read_templates(template)), class_column, wishes, coins)
+    return table.assign(**{name: table[name].where(~hidden, "*") for name, hidden in outcome.hidden.items()}), outcome

@@ -57,10 +57,11 @@ def compute(folder: Path, data: Path, *, quick: bool, anjana_python: str | None)
     if (data / "crx.data").is_file():
         found["errors"] = list(suppression.rows(data, quick=quick))
         found["means"] = suppression.means(found["errors"])
+        found["cells"] = [] if quick else list(suppression.cells(data))
         found["peers"] = list(suppression_peers.rows(data, anjana_python)) if anjana_python else []
     if not quick:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("errors", "means", "peers", "gap"):
+        for name in ("errors", "means", "cells", "peers", "gap"):
             if found.get(name):
                 (folder / f"{name}.csv").write_text(run.as_csv(found[name]), encoding="utf-8", newline="\n")
         for name in TITLES if "means" in found else ():
@@ -71,7 +72,12 @@ def compute(folder: Path, data: Path, *, quick: bool, anjana_python: str | None)
 def markdown(found: Mapping[str, Any]) -> str:
     """Return mean errors, the gaps and the peers."""
     parts = ["# Suppression by templates\n"]
-    for title, name in (("Errors of trees, %", "means"), ("Gap to the best suppression", "gap"), ("Beside", "peers")):
+    for title, name in (
+        ("Errors of trees, %", "means"),
+        ("Gap to the best suppression", "gap"),
+        ("Cells shown", "cells"),
+        ("Beside", "peers"),
+    ):
         rows = found.get(name)
         if rows:
             parts.append(f"## {title}\n\n" + table({key: key for key in rows[-1]}, rows))

@@ -151,10 +151,10 @@ def tree_model(folder: Path) -> Path:
 
 
 def templates_of_table(folder: Path) -> list[Any]:
-    """Return a table, the option that names its templates and its class, made in a folder."""
+    """Return a table and the option that names its templates, made in a folder."""
     (folder / "jobs.csv").write_text("job,ill,rating\ncook,no,good\nclerk,yes,bad\ncook,yes,bad\ncook,no,good\n")
     (folder / "templates.json").write_text('[{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]')
-    return [folder / "jobs.csv", "--templates", folder / "templates.json", "--class", "rating"]
+    return [folder / "jobs.csv", "--templates", folder / "templates.json"]
 
 
 def votes(folder: Path) -> list[Any]:

@@ -122,13 +122,14 @@ def some_table(rng):
     return pd.DataFrame({name: words[codes] for name, codes in columns.items()} | {"class": words[first // 2]})
 
 
-def test_alpha_of_pycanon_is_the_highest_confidence(rng):
+@pytest.mark.parametrize("mode", ["local", "paper"])
+def test_alpha_of_pycanon_is_the_highest_confidence(rng, mode):
     """With all values of a column bounded, alpha is the stated highest confidence, before and after, and at most h."""
     channel, lowered = ["a", "b", "c"], 0
     for percent in (60, 70, 80, 90):
         table = some_table(rng)
         template = [{"channel": channel, "sensitive": {"state": ["x", "y", "z"]}, "confidence": f"{percent}%"}]
-        released, done = suppress(table, template, "class")
+        released, done = suppress(table, template, mode=mode)
         before, after = (pycanon.alpha_k_anonymity(each, channel, ["state"])[0] for each in (table, released))
         assert Fraction(after).limit_denominator(40) == max(each.confidence for each in done.checked)
         assert after <= percent / 100

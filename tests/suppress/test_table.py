@@ -1,5 +1,6 @@
 """Tests of intervals of numbers, against short definitions."""
 
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from assocpriv import suppress
 from assocpriv.promise.errors import TemplateError
-from assocpriv.suppress.table import bin_labels, entropy_starts, equal_starts, read_binning, value_numbers
+from assocpriv.suppress.table import bin_labels, entropy_starts, equal_starts, read_handling, value_numbers
 
 
 def entropy(labels):
@@ -68,15 +69,14 @@ def test_intervals_stand_in_the_release():
     numbers = [3.5, -2, 10, 10, 7, None, 0, 1, 2, 3]
     frame = pd.DataFrame({"x": numbers, "ill": ["yes", "no"] * 5})
     templates = [{"channel": ["x"], "sensitive": {"ill": ["yes"]}, "confidence": "99%"}]
-    released, done = suppress.suppress(frame, templates, bins={"x": 3})
+    released, done = suppress.suppress(frame, templates, columns={"x": 3})
     labels = done.bins["x"]
     assert labels == ("<2", "2 to <7", ">=7")
-    shown = released["x"].tolist()
-    for number, label in zip(numbers, shown, strict=True):
-        if label == "*" or number is None:
-            continue
-        assert label == labels[(number >= 2) + (number >= 7)]
-    assert {label for label in shown if isinstance(label, str)} & set(labels)
+    wanted = Counter(labels[(number >= 2) + (number >= 7)] for number in numbers if number is not None)
+    shown = Counter(label for label in released["x"] if isinstance(label, str))
+    assert set(shown) - {"*"}
+    assert all(shown[label] <= count for label, count in wanted.items())
+    assert shown.total() in (9, 10)
 
 
 def test_a_csv_of_numbers(tmp_path):
@@ -85,8 +85,8 @@ def test_a_csv_of_numbers(tmp_path):
     (tmp_path / "t.csv").write_text("x,ill\n" + lines + "?,no\n")
     templates = [{"channel": ["x"], "sensitive": {"ill": ["yes"]}, "confidence": "30%"}]
     with pytest.raises(TemplateError, match=r"column x cannot be binned: it holds no three numbers .* missing="):
-        suppress.check(tmp_path / "t.csv", templates, bins={"x": 2})
-    found = suppress.check(tmp_path / "t.csv", templates, bins=5, missing="?")
+        suppress.check(tmp_path / "t.csv", templates, columns={"x": 2})
+    found = suppress.check(tmp_path / "t.csv", templates, columns=5, missing="?")
     assert found.bins == {"x": ("<4", "4 to <8", "8 to <12", "12 to <16", ">=16")}
     assert found.passed
 
@@ -104,16 +104,17 @@ def test_what_are_numbers(values, wanted):
 @pytest.mark.parametrize("bins", ["x", 1, 1001, True, 2.5, ["3", "4"], "age=", {"age": "many"}])
 def test_bins_that_make_no_sense(bins):
     """Other words and numbers are refused."""
-    with pytest.raises(TemplateError, match="bins"):
-        read_binning(bins)
+    with pytest.raises(TemplateError, match="columns"):
+        read_handling(bins)
 
 
 def test_a_column_is_binned_or_a_category():
     """A column cannot be both; a named column's own method wins over that of all."""
-    with pytest.raises(TemplateError, match="column age is to be binned and to be a category"):
-        read_binning("age=3", "age")
-    binning = read_binning(["5", "age=entropy"], ["zip"])
-    assert [binning.method(name) for name in ("age", "zip", "pay")] == ["entropy", None, 5]
+    with pytest.raises(TemplateError, match="a column is named twice"):
+        read_handling(["age=3", "age=category"])
+    handling = read_handling(["5", "age=entropy", "zip=category", "id=drop"])
+    assert [handling.method(name) for name in ("age", "zip", "pay", "id")] == ["entropy", None, 5, None]
+    assert handling.dropped == {"id"}
 
 
 def test_labels():
@@ -126,9 +127,9 @@ def test_bins_that_nothing_is_cut_by_are_refused():
     """Intervals for all columns, where no column of a channel holds numbers, or each is named, are an error."""
     frame = pd.DataFrame({"job": ["cook", "clerk"] * 4, "x": list(range(8)), "ill": ["no", "yes"] * 4})
     templates = [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
-    with pytest.raises(TemplateError, match=r"bins=3 is of no use"):
-        suppress.check(frame, templates, bins=3)
+    with pytest.raises(TemplateError, match=r"columns=3 is of no use"):
+        suppress.check(frame, templates, columns=3)
     both = [{"channel": ["job", "x"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
     with pytest.raises(TemplateError, match="is of no use"):
-        suppress.check(frame, both, bins=["3", "x=2"])
-    assert suppress.check(frame, both, bins=["3"]).bins["x"]
+        suppress.check(frame, both, columns=["3", "x=2"])
+    assert suppress.check(frame, both, columns=["3"]).bins["x"]

@@ -231,7 +231,7 @@ SYSTEM = {
     "auditing/exact_draws.py", "client/connection.py", "client/ledger.py", "client/spark.py",
     "collect/gateway.py", "collect/keys.py", "collect/postgres.py", "collect/relaying.py", "collect/sealing.py",
     "collect/sqlite.py", "files/atomic.py", "files/oblivious.py", "files/unsealed.py", "pages/operator.py",
-    "promise/entropy.py",
+    "promise/entropy.py", "suppress/coins.py",
 }  # fmt: skip
 _MODULE = "assocpriv.promise.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}

@@ -1,0 +1,224 @@
+"""Which cells of a coded table are hidden, in each mode, and what the owner is told of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.promise.errors import TemplateError, counted
+from assocpriv.suppress import paper
+from assocpriv.suppress.coins import KEEP, OF, Coins
+from assocpriv.suppress.inferences import group_records, masking_columns
+from assocpriv.suppress.local import limits_of, search_cells, search_columns
+from assocpriv.suppress.table import CodedColumn, CodedTable
+from assocpriv.suppress.templates import Bound, check_spellings
+
+LOCAL, FREE, PAPER, GLOBAL = "local", "free", "paper", "global"
+_MOST_RECORDS = 2**31 - 1  # products of two counts fit 64 bits
+_MOST_SAID = 5  # bounds in one error
+_UNIT = log(OF / KEEP)
+MARKS = ("*", "**", "***", "(hidden)", "(withheld)")
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How cells are chosen: the mode, records of a group at least, and ε that refusals may cost a group at most."""
+
+    mode: str = LOCAL
+    least: int = 2
+    cap: float = 3.0
+
+    def __post_init__(self) -> None:
+        if self.least < 1:
+            raise TemplateError(f"least must be 1 or more, got {self.least}")
+        if not 0 < self.cap <= 10:
+            raise TemplateError(f"cap must be above 0 and at most 10, got {self.cap}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """Which cells are hidden, bool (n,) by column, what is checked of the release, and what that took.
+
+    Attributes:
+        hidden: of each column that may be hidden.
+        promised: bounds as the release is checked for: over all that a reader knows of it.
+        before: of each bound asked for the highest share in the table as it is.
+        groups, smallest: of records that cannot be told apart, how many there are, and the records of the smallest.
+        tested, refused, charged: as of ``Groups``, the last as ε.
+    """
+
+    hidden: Mapping[str, NDArray[np.bool_]]
+    promised: tuple[Bound, ...]
+    before: tuple[Fraction, ...]
+    groups: int
+    smallest: int
+    tested: int = 0
+    refused: int = 0
+    charged: float = 0.0
+
+
+def check_columns(table: CodedTable, bounds: Sequence[Bound], class_column: str | None) -> None:
+    """Refuse bounds that do not fit a table; TemplateError says which and why."""
+    for bound in bounds:
+        for name in (*bound.channel, bound.column):
+            table.column(name)
+            if name == class_column:
+                raise TemplateError(f"{name} is the class; it can neither be sensitive nor stand in a channel")
+        if bound.value not in table.column(bound.column).values:
+            raise TemplateError(f"no record has {bound.value!r} in column {bound.column}; correct the template")
+    for name in dict.fromkeys(bound.column for bound in bounds):
+        named = {bound.value for bound in bounds if bound.column == name}
+        check_spellings(named, table.column(name).values, f"column {name} also writes")
+    if class_column is not None:
+        table.column(class_column)
+    if table.n_records > _MOST_RECORDS:
+        raise TemplateError(f"the table has {table.n_records:,} records; {_MOST_RECORDS:,} is the most")
+
+
+def choose_mark(table: CodedTable, bounds: Sequence[Bound], missing: frozenset[str]) -> str:
+    """Return a text for hidden cells that no column in question holds and that stands for no missing value."""
+    values = {value for name in masking_columns(bounds) for value in table.column(name).values}
+    for mark in MARKS:
+        if mark not in values and mark not in missing:
+            return mark
+    raise TemplateError(f"the columns of channels hold all of {', '.join(MARKS)} as values; rename one of them")
+
+
+def decide(
+    table: CodedTable, bounds: Sequence[Bound], class_column: str | None, wishes: Wishes, coins: Coins
+) -> Outcome:
+    """Return which cells of a table are hidden.
+
+    Raises:
+        TemplateError: bounds that do not fit the table, or that it violates whatever is hidden.
+    """
+    check_columns(table, bounds, class_column)
+    if wishes.mode == PAPER:
+        return _progressive(table, bounds, class_column)
+    channel = tuple(dict.fromkeys(name for bound in bounds for name in bound.channel))
+    both = [bound.column for bound in bounds if bound.column in channel]
+    if both:
+        raise TemplateError(
+            f"column {both[0]} is sensitive and stands in the channel of another template: a reader who knows the "
+            "channels knows it; take it out of one of them"
+        )
+    known = [] if class_column is None else [class_column]
+    lowest: dict[tuple[str, str], Fraction] = {}
+    for bound in bounds:
+        told = bound.column, bound.value
+        lowest[told] = min(bound.confidence, lowest.get(told, bound.confidence))
+    promised = tuple(Bound((*channel, *known), *told, confidence) for told, confidence in lowest.items())
+    columns = [table.column(name) for name in channel]
+    groups, patterns = group_records(columns, table.n_records)
+    weights = _weights(table, promised, groups, patterns.shape[1], class_column)
+    _check_possible(weights, promised)
+    codes = np.empty(patterns.shape[::-1], dtype=np.int32)
+    for place, start in enumerate(np.cumsum([0, *(len(column.values) for column in columns[:-1])]).tolist()):
+        codes[:, place] = patterns[place] + start
+    cap = int(wishes.cap / _UNIT) if wishes.mode != FREE else 0
+    limits = limits_of([bound.confidence for bound in promised], cap, table.n_records)
+    search = search_columns if wishes.mode == GLOBAL else search_cells
+    found = search(codes, weights, limits, None if wishes.mode == FREE else coins.refuses, wishes.least)
+    sizes = np.bincount(found.groups, weights[:, :: 1 + len(promised)].sum(1))
+    hidden = {name: ~found.shown[groups, place] for place, name in enumerate(channel)}
+    before = tuple(_highest(bound, channel, columns, patterns, weights, promised) for bound in bounds)
+    return Outcome(
+        hidden, promised, before, len(sizes), int(sizes.min()), found.tested, found.refused, found.charged * _UNIT
+    )
+
+
+def _weights(
+    table: CodedTable, bounds: Sequence[Bound], groups: NDArray[np.int64], n_groups: int, class_column: str | None
+) -> NDArray[np.int64]:
+    """Return records and hits by kind of record, a block of columns for each class."""
+    strata = 1 if class_column is None else len(table.column(class_column).values)
+    weights = np.empty((n_groups, strata * (1 + len(bounds))), dtype=np.int64)
+    cells = groups if class_column is None else groups * strata + table.column(class_column).codes
+    counted_cells = [cells, *(cells[table.column(bound.column).has(bound.value)] for bound in bounds)]
+    for place, each in enumerate(counted_cells):
+        counts = np.bincount(each, minlength=n_groups * strata).reshape(n_groups, strata)
+        weights[:, place :: 1 + len(bounds)] = counts
+    return weights
+
+
+def _check_possible(weights: NDArray[np.int64], bounds: Sequence[Bound]) -> None:
+    """Refuse bounds that the table exceeds as a whole, or in a class that the reader knows."""
+    sums, said = weights.sum(0).tolist(), list[str]()
+    for start in range(0, len(sums), 1 + len(bounds)):
+        total = sums[start]
+        for bound, hits in zip(bounds, sums[start + 1 :], strict=False):
+            if not bound.allows(hits, total):
+                where = "" if len(sums) == 1 + len(bounds) else " of a class"
+                said.append(
+                    f"{bound.column} = {bound.value} is in {hits / total:.2%} of {counted(total, 'record')}{where}, "
+                    f"{float(bound.confidence):.2%} allowed"
+                )
+    if said:
+        raise TemplateError(
+            "no suppression meets the templates: a table with all their channels suppressed still violates "
+            f"{counted(len(said), 'bound')}: {'; '.join(said[:_MOST_SAID])}{'; …' * (len(said) > _MOST_SAID)}; "
+            "ask for a higher confidence" + ", or leave the class out" * (len(sums) > 1 + len(bounds))
+        )
+
+
+def _highest(
+    bound: Bound, channel: Sequence[str], columns: Sequence[CodedColumn], patterns: NDArray[np.int64],
+    weights: NDArray[np.int64], promised: Sequence[Bound],
+) -> Fraction:  # fmt: skip
+    """Return the highest share of a bound's value among records that agree on its own channel."""
+    chosen = [
+        replace(columns[place], codes=patterns[place].astype(np.uint32))
+        for place, name in enumerate(channel)
+        if name in bound.channel
+    ]
+    parts, _ = group_records(chosen, patterns.shape[1])
+    at = next(place for place, each in enumerate(promised) if (each.column, each.value) == (bound.column, bound.value))
+    width = 1 + len(promised)
+    totals, hits = (np.bincount(parts, weights[:, place::width].sum(1)).astype(np.int64) for place in (0, at + 1))
+    return max_share(hits, totals)
+
+
+def max_share(hits: NDArray[np.int64], totals: NDArray[np.int64]) -> Fraction:
+    """Return the highest share of all, exactly; totals are above 0.
+
+    >>> max_share(np.array([1, 2, 0]), np.array([3, 4, 1]))
+    Fraction(1, 2)
+    """
+    shares = hits / totals
+    near = np.flatnonzero(shares >= shares.max() * (1 - 1e-12))  # only what cannot be the highest is left out
+    return max(Fraction(*pair) for pair in np.unique(np.stack((hits[near], totals[near]), 1), axis=0).tolist())
+
+
+def _progressive(table: CodedTable, bounds: Sequence[Bound], class_column: str | None) -> Outcome:
+    """Return what the algorithm of the paper hides: whole values."""
+    suppressed, _ = paper.disclose(table, bounds, class_column)
+    hidden = {
+        name: np.array([value in set(values) for value in table.column(name).values])[table.column(name).codes]
+        for name, values in suppressed.items()
+    }
+    before = []
+    for bound in bounds:
+        groups, _ = group_records([table.column(name) for name in bound.channel], table.n_records)
+        hits = np.bincount(groups[table.column(bound.column).has(bound.value)], minlength=int(groups.max()) + 1)
+        before.append(max_share(hits, np.bincount(groups)))
+    return Outcome(hidden, tuple(bounds), tuple(before), 0, 0)
+
+
+def facts(outcome: Outcome, table: CodedTable, wishes: Wishes) -> dict[str, Any]:
+    """Return what a report says of the choice."""
+    return {
+        "mode": wishes.mode,
+        "least": wishes.least,
+        "cap": wishes.cap,
+        "cells": {name: int(hidden.sum()) for name, hidden in outcome.hidden.items()},
+        "shown": 1 - sum(int(each.sum()) for each in outcome.hidden.values()) / (len(outcome.hidden) * table.n_records),
+        "groups": outcome.groups,
+        "smallest": outcome.smallest,
+        "tested": outcome.tested,
+        "refused": outcome.refused,
+        "spent": outcome.charged,
+    }

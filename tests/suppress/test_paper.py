@@ -1,0 +1,133 @@
+"""Progressive disclosure, the mode of the paper, against its running example and a naive twin."""
+
+import random
+from fractions import Fraction
+
+import bank_customers
+import naive_suppression as naive
+import pytest
+
+from assocpriv.promise.errors import TemplateError
+from assocpriv.suppress.coins import Coins
+from assocpriv.suppress.decide import PAPER, Wishes, decide
+from assocpriv.suppress.inferences import inferences
+from assocpriv.suppress.paper import disclose
+from assocpriv.suppress.table import CodedTable, code_cells, hide
+from assocpriv.suppress.templates import Bound, irredundant
+
+JOB_COUNTRY, JOB_CHILD = ["Job", "Country"], ["Job", "Child"]
+EXAMPLE_2 = (*bank_customers.template(JOB_COUNTRY, "50%"), *bank_customers.template(JOB_CHILD, "50%"))
+
+
+def random_case(rng: random.Random) -> tuple[dict[str, list[str | None]], list[Bound], str | None]:
+    """Return a small table, bounds on it (also redundant ones, also with fixed columns), and a class or none."""
+    n_records = rng.randint(2, 10)
+    cells: dict[str, list[str | None]] = {}
+    for name in "abcstk":
+        texts = [None, "x", "y", "z", "w"][rng.randint(0, 1) : rng.choice([2, 3, 3, 4, 5])]
+        cells[name] = [rng.choice(texts) for _ in range(n_records)]
+    bounds = []
+    for _ in range(rng.randint(1, 4)):
+        column = rng.choice("st")
+        channel = rng.sample(sorted(set("abcst") - {column}), rng.randint(1, 3))
+        confidence = Fraction(rng.randint(4, 9), 10)
+        bounds += [Bound(tuple(channel), column, value, confidence) for value in cells[column][:1] if value]
+    return cells, bounds, rng.choice(["k", None])
+
+
+def compare(cells: dict[str, list[str | None]], bounds: list[Bound], klass: str | None) -> bool:
+    """Compare a disclosure with the naive one in all that it says; return whether the bounds can be met."""
+    rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+    expected = naive.disclose(rows, irredundant(bounds), klass)
+    if expected is None:
+        with pytest.raises(TemplateError, match="no suppression meets the templates"):
+            disclose(code_cells(cells), bounds, klass)
+        return False
+    hidden, steps = expected
+    suppressed, found = disclose(code_cells(cells), bounds, klass)
+    assert {(name, value) for name, values in suppressed.items() for value in values} == hidden
+    assert [(step.column, step.value) for step in found] == [(step.column, step.value) for step in steps]
+    for step, twin in zip(found, steps, strict=True):
+        assert (step.gain, step.loss, step.score) == pytest.approx(twin[2:], abs=1e-9)
+    outcome = decide(code_cells(cells), bounds, klass, Wishes(PAPER), Coins(bytes(32), b""))
+    assert list(outcome.before) == [naive.highest_confidence(rows, bound, set()) for bound in bounds]
+    return True
+
+
+def released(table: CodedTable, bounds: tuple[Bound, ...], klass: str | None) -> CodedTable:
+    """Return a table as it is released."""
+    hidden = decide(table, bounds, klass, Wishes(PAPER), Coins(bytes(32), b"")).hidden
+    columns = [hide(each, hidden[each.name], "*") if each.name in hidden else each for each in table.columns]
+    return CodedTable(tuple(columns), table.n_records)
+
+
+def test_table_2() -> None:
+    """Examples 1 and 2: the released table has the five kinds of records of the paper's table 2, with their counts."""
+    table = bank_customers.table()
+    suppressed, _ = disclose(table, EXAMPLE_2, "Rating")
+    assert suppressed == {"Job": ("Clerk", "Trader"), "Country": ("Canada", "UK"), "Child": ()}
+    bound = Bound(("Job", "Country", "Child"), "Bankruptcy", "Discharged", Fraction(1, 2))
+    found = inferences(released(table, EXAMPLE_2, "Rating"), bound)
+    assert sorted((each.values, each.support, each.hits) for each in found) == [
+        (("*", "*", "No"), 10, 5),
+        (("Artist", "France", "No"), 4, 0),
+        (("Cook", "US", "No"), 4, 0),
+        (("Doctor", "US", "Yes"), 6, 0),
+    ]
+
+
+def test_naive_twin() -> None:
+    """On random small tables steps, suppressed values and confidences are those of the naive algorithm."""
+    rng = random.Random("naive twin")
+    cases = [random_case(rng) for _ in range(600)]
+    met = [compare(*case) for case in cases if case[1]]
+    assert met.count(True) > 75
+    assert met.count(False) > 75
+
+
+def test_most_suppressed_table_violates() -> None:
+    """Where the table with all suppressed violates a bound, the error names the bound, its rate and what is allowed."""
+    bounds = bank_customers.template(JOB_COUNTRY, "20%")
+    with pytest.raises(TemplateError, match="no suppression meets the templates"):
+        disclose(bank_customers.table(), bounds, "Rating")
+    for klass in (None, "Rating"):
+        with pytest.raises(TemplateError, match=r"Bankruptcy = Discharged is in \d+\.\d+% of \d+ records.* allowed"):
+            decide(bank_customers.table(), bounds, klass, Wishes(), Coins(bytes(32), b""))
+
+
+def test_bound_that_is_just_met() -> None:
+    """A confidence equal to the bound is allowed, one part in 10^20 less is not: integers decide, not floats."""
+    table = code_cells({"a": ["x", "x", "x", "y"], "s": ["1", "0", "0", "0"]})
+    third = Fraction(1, 3)
+    assert disclose(table, [Bound(("a",), "s", "1", third)], None)[0] == {"a": ()}
+    less = Bound(("a",), "s", "1", third - Fraction(1, 10**20))
+    assert disclose(table, [less], None)[0] == {"a": ("x", "y")}
+
+
+@pytest.mark.parametrize(
+    ("bound", "klass", "said"),
+    [
+        (Bound(("Jobs",), "Bankruptcy", "Discharged", Fraction(1, 2)), "Rating", "the table has no column Jobs"),
+        (Bound(("Job",), "Bankruptcy", "discharged", Fraction(1, 2)), "Rating", "no record has 'discharged'"),
+        (Bound(("Job",), "Rating", "Good", Fraction(1, 2)), "Rating", "Rating is the class"),
+        (Bound(("Rating",), "Bankruptcy", "Discharged", Fraction(1, 2)), "Rating", "Rating is the class"),
+        (Bound(("Job",), "Bankruptcy", "Discharged", Fraction(1, 2)), "Score", "the table has no column Score"),
+    ],
+)
+def test_bounds_that_do_not_fit(bound: Bound, klass: str, said: str) -> None:
+    """Unknown columns, values that nobody has and the class in a template are refused by name."""
+    with pytest.raises(TemplateError, match=said):
+        decide(bank_customers.table(), [bound], klass, Wishes(), Coins(bytes(32), b""))
+
+
+def test_many_columns() -> None:
+    """Channels of more combinations than 64 bits can count give what a naive count gives."""
+    rng = random.Random("many columns")
+    cells = {f"c{place}": [str(rng.randrange(40)) for _ in range(60)] for place in range(15)}
+    cells["c3"] = [cell if row % 2 else "0" for row, cell in enumerate(cells["c3"])]
+    twice = {name: [*each, *each] for name, each in cells.items()}
+    table = code_cells({**twice, "s": ["1"] * 20 + ["0"] * 100})
+    bound = Bound(tuple(cells), "s", "1", Fraction(9, 10))
+    found = inferences(table, bound)
+    assert max(each.confidence for each in found) == Fraction(1, 2)
+    assert len(found) == 60
