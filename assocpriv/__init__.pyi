@@ -51,10 +51,12 @@ from .server.itemsets import (
     read_itemsets as read_itemsets, to_efficient_apriori as to_efficient_apriori, write_fimi as write_fimi,
     write_itemsets as write_itemsets, write_spmf as write_spmf,
 )
+from .server.compare import Comparison as Comparison, write_comparison as write_comparison
 from .server.rules import to_arules as to_arules, write_rules as write_rules
 from .server.selection import ItemsetFilter as ItemsetFilter
 from .api import (
-    answer as answer, ask as ask, ask_rules as ask_rules, association_rules as association_rules, draws as draws,
+    answer as answer, ask as ask, ask_rules as ask_rules, association_rules as association_rules,
+    compare as compare, draws as draws,
     mine as mine, reconstruct as reconstruct, to_frame as to_frame,
 )
 

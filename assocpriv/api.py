@@ -13,13 +13,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.files.reports import Reports, as_collections, as_reports
+from assocpriv.files.reports import Reports, as_collections, as_reports, days_of
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.kind import knows, load_for
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.promise.breaches import Breach
+from assocpriv.promise.breaches import Breach, compose, epsilon
 from assocpriv.promise.entropy import SystemEntropy
-from assocpriv.promise.errors import FileError, PlanError, check_names
+from assocpriv.promise.errors import EstimateError, FileError, PlanError, check_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from assocpriv.plans.catalogue import Catalogue
     from assocpriv.records.baskets import Baskets
     from assocpriv.server.ask import AskOutcome
+    from assocpriv.server.compare import Comparison
     from assocpriv.server.counting import CountingBackend
     from assocpriv.server.distributions import Distributions
     from assocpriv.server.selection import ItemsetFilter
@@ -649,6 +650,101 @@ def answer(
     from assocpriv.server.intervals import ErrorOptions
 
     return run(_backends(reports, memory_bytes, progress), itemsets, rules, ErrorOptions(confidence_level))
+
+
+# ---- several collections
+
+
+def compare(
+    *sides: Any,
+    names: Sequence[str] | None = None,
+    at_least: float | str = 0.0,
+    certain: float | str | None = None,
+    min_confidence: float | str = "50%",
+    confidence_level: float | str = 0.95,
+    memory_bytes: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> "Comparison":
+    """Tell what differs between stores, regions or seasons, with how sure that is; of three or more, their trend.
+
+    The people of each side are taken to be others than those of the rest: somebody in two of them makes errors smaller
+    or larger than what is said, and gave away what both reports tell together.
+
+    Args:
+        sides: two or more, in their order: tables as :func:`mine` returned them, or files of these; or reports, report
+            files, folders of them or lists of files, which are read for the same itemsets. Plans may differ. A folder
+            alone stands for its days, by the dates of its files.
+        names: of the sides; by default those of their files, else A, B, C …
+        at_least: the difference that matters, as 0.01 or ``"1%"`` of baskets; 0 asks which way supports changed.
+        certain: also test which differences are larger than ``at_least``, such that among those called certain the
+            expected share of false ones is at most 1 less this, whatever the differences of the others.
+        min_confidence: of rules, which are compared where they have it on some side.
+        confidence_level, memory_bytes, progress: as for :func:`mine`.
+
+    Returns:
+        ``itemsets`` and ``rules``, light tables whose ``to_pandas()`` makes data frames: the last side less the first
+        (of more than two, the change along a straight line) as ``difference``, with ``ci_low`` … ``ci_high``,
+        ``probability`` (to be larger than ``at_least`` that way) and ``listed``, the surest first.
+
+    Raises:
+        EstimateError: fewer than two sides, tables of different meaning, or a number out of range.
+        WireError: files that are damaged.
+
+    Source: docs/why-it-works.md.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["ice", "tea"], ap.Breach("5%", "50%"), mean_size=1)
+    >>> summer, winter = (ap.randomize([{name}] * 20_000, made) for name in ("ice", "tea"))
+    >>> told = ap.compare(summer, winter, names=["summer", "winter"])
+    >>> [(sorted(row["itemsets"]), row["difference"] > 0) for row in told.itemsets.to_dict()[:2]]
+    [(['ice'], False), (['tea'], True)]
+    """
+    from assocpriv.server.compare import CompareRequest, Side, read_sides
+    from assocpriv.server.compare import compare as run
+    from assocpriv.server.intervals import ErrorOptions
+
+    request = CompareRequest(at_least, certain, min_confidence, ErrorOptions(confidence_level))
+    if len(sides) == 1 and isinstance(sides[0], str | PathLike) and Path(sides[0]).is_dir():
+        days = days_of(Path(sides[0]))
+        sides, names = tuple(days.values()), list(days) if names is None else names
+    called = _names_of(sides) if names is None else [str(name) for name in names]
+    if len(called) != len(sides) or len(set(called)) < len(sides):
+        raise EstimateError(f"names must be {len(sides)} different ones, one a side, got {called}")
+    given = {name: _opened(side) for name, side in zip(called, sides, strict=True)}
+    tables = {name: each for name, each in given.items() if not isinstance(each, list)}
+    collections = {name: each for name, each in given.items() if isinstance(each, list)}
+    backends = {
+        name: [_backend(reports, memory_bytes, progress) for reports in each] for name, each in collections.items()
+    }
+    read = tables | read_sides(backends, tables, request.errors)
+    told = run([Side.of(name, read[name]) for name in called], request)
+    plans = [reports.plan for each in collections.values() for reports in each]
+    factors = [plan.amplification for plan in plans for _ in range(plan.reports_per_person)]
+    known = not tables and all(factors)
+    told.facts["epsilon_in_all"] = epsilon(compose(filter(None, factors))) if known else None
+    return told
+
+
+def _names_of(sides: Sequence[Any]) -> list[str]:
+    """Return the names of files without their endings where these tell all apart, else letters."""
+    paths = [Path(side) if isinstance(side, str | PathLike) else None for side in sides]
+    stems = [path.name.partition(".")[0] if path else "" for path in paths]
+    if all(stems) and len(set(stems)) == len(stems):
+        return stems
+    whole = [str(path) for path in paths if path]
+    return whole if len(set(whole)) == len(sides) else [chr(ord("A") + place) for place in range(len(sides))]
+
+
+def _opened(side: Any) -> Any:
+    """Return a mined table, or a list of collections."""
+    from assocpriv.files.reports import holds_reports
+    from assocpriv.server.itemsets import read_table
+
+    if hasattr(side, "columns"):
+        return side
+    if isinstance(side, str | PathLike) and not Path(side).is_dir() and not holds_reports(Path(side)):
+        return read_table(Path(side))
+    return as_collections(side)
 
 
 # ---- both sides, and the promise

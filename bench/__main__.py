@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import tables
-from bench.accuracy import additive_noise, central, choices, liars, lists, numeric, planted, sizes
+from bench.accuracy import additive_noise, central, choices, compared, liars, lists, numeric, planted, sizes
 from bench.accuracy import run as accuracy
 from bench.figures import guided_plots, tree_plots
 from bench.figures import run as figures
@@ -79,7 +79,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "subject",
         nargs="?",
-        choices=["baskets", "numeric", "sizes", "choices", "lists", "central"],
+        choices=["baskets", "numeric", "sizes", "choices", "lists", "compared", "central"],
         default="baskets",
         help="accuracy: of what",
     )
@@ -253,6 +253,16 @@ def compare_central(options: argparse.Namespace) -> None:
     show(found, found, text, "accuracy-central", options)
 
 
+def compare_changes(options: argparse.Namespace) -> None:
+    """Run the bench of planted changes and print or save it."""
+    about = {"set": "accuracy compared", "machine": machine(), "versions": versions()}
+    half = "tuning" if options.half == "tuning" else "held-out"
+    people, unchanged = (compared.PEOPLE[:1], 1) if options.quick else (compared.PEOPLE, compared.UNCHANGED)
+    found = about | compared.run(half, options.seeds, people, unchanged)
+    text = tables.heading(found, "Changes that two collections show") + compared.markdown(found)
+    show(found, found, text, "accuracy-compared", options)
+
+
 def compare_sizes(options: argparse.Namespace) -> None:
     """Run the bench of the law of baskets' sizes and print or save it."""
     about = {"set": "accuracy sizes", "machine": machine(), "versions": versions()}
@@ -297,7 +307,7 @@ def main() -> None:
         return
     if options.set == "accuracy":
         subjects = {"baskets": compare, "numeric": compare_numbers, "sizes": compare_sizes, "choices": compare_choices}
-        subjects |= {"lists": compare_lists, "central": compare_central}
+        subjects |= {"lists": compare_lists, "compared": compare_changes, "central": compare_central}
         subjects[options.subject](options)
         return
     quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed", "js", "pages")]

@@ -18,6 +18,7 @@ from assocpriv.files.itemsets import LightFrame, as_column
 from assocpriv.pages.operator import AdminPage
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.errors import AssocprivError
+from assocpriv.show import comparisons
 from assocpriv.simulation.enumeration import SeededEntropy
 
 TOKEN = "a-token-of-the-operator-of-this-collection"
@@ -93,7 +94,7 @@ class Commands:
         if arguments[0] == self.failing:
             raise AssocprivError("no <b>reports</b> to read")
         answers = {"inspect": self.inspect, "mine": self.mine}
-        answers |= {"reconstruct": self.numeric, "guide": self.guide}
+        answers |= {"reconstruct": self.numeric, "guide": self.guide, "compare": self.compare}
         return json.dumps(answers[arguments[0]](list(arguments))).encode()
 
     def inspect(self, arguments: list[str]) -> dict[str, Any]:
@@ -110,6 +111,14 @@ class Commands:
         columns = frame.columns | {"itemsets": as_column(renamed), "listed": frame["listed"] & self.listed}
         ap.write_itemsets(LightFrame(columns, frame.attrs), arguments[arguments.index("-o") + 1])
         return {}
+
+    def compare(self, arguments: list[str]) -> dict[str, Any]:
+        """Compare two days: the first item is in fewer baskets on the second."""
+        days = [reports(), ap.Reports(PLAN, reports().packed[::2])]
+        told = ap.compare(*days, names=["monday", "tuesday"])
+        told.itemsets.columns["itemsets"][0] = frozenset(self.names[:1])
+        told.itemsets.columns["listed"][0] = True
+        return comparisons.compared(told).to_json()
 
     def numeric(self, arguments: list[str]) -> dict[str, Any]:
         """Return what columns were reconstructed to."""

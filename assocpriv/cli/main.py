@@ -26,7 +26,7 @@ _ROOMS = {
     "clients": ("randomize", "report"),
     "collect": ("collector", "gather", "relay", "serve"),
     "guided": ("guide",),
-    "mine": ("ask", "mine", "rules"),
+    "mine": ("ask", "compare", "mine", "rules"),
     "plan": ("catalogue", "plan", "refine"),
     "simulate": ("demo", "generate", "simulate"),
     "suppress": ("suppress",),
@@ -36,7 +36,7 @@ _READERS = {  # who types them
     "Planning": ("plan", "catalogue", "privacy", "refine"),
     "On the device": ("randomize", "report", "predict"),
     "Collecting": ("serve", "relay", "gather", "collector", "guide"),
-    "At the server": ("mine", "rules", "ask", "reconstruct", "tree"),
+    "At the server": ("mine", "rules", "ask", "compare", "reconstruct", "tree"),
     "Trying out and checking": ("demo", "simulate", "generate", "inspect", "audit"),
     "Publishing a table": ("suppress",),
 }

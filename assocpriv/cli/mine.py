@@ -1,6 +1,7 @@
-"""The server's side of baskets: the commands mine, rules, ask.
+"""The server's side of baskets: the commands mine, rules, ask, compare.
 
 mine: itemsets from reports alone. rules: association rules from mined itemsets. ask: chosen itemsets and rules.
+compare: what differs between collections.
 """
 
 import csv
@@ -97,7 +98,6 @@ def rules(itemsets: Path, output: Path | None, top: int, everything: bool, force
 @click.option("--itemset", "itemsets", multiple=True, metavar="NAMES", help='Names with commas, as "milk,bread".')
 @click.option("--rule", "rules", multiple=True, metavar="RULE", help='Two itemsets, as "milk,bread => eggs".')
 @opt.level_option
-@opt.memory_option
 @opt.spark_option
 def ask(
     reports: tuple[Path, ...], itemsets: tuple[str, ...], rules: tuple[str, ...], spark: str | None, **options: Any
@@ -115,6 +115,46 @@ def ask(
     collections = opt.open_collections(reports, spark)
     answers = ap.answer(collections, *questions, progress=opt.Progress(), **options)
     opt.show(ap.show.itemsets.answers(answers))
+
+
+@opt.command()
+@click.argument("sides", type=opt.PATH, nargs=-1, required=True)
+@opt.usual("--at-least", metavar="D", default="0%", help="Difference that matters, as 1% of baskets.")
+@click.option("--certain", metavar="C", help="Mark what differs for sure, as 95%: on average at most 5% false.")
+@opt.top_option
+@opt.table_output_option
+@click.option("--html", type=opt.PAGE, help="Page to write (.html): what differs, for a browser.")
+def compare(
+    sides: tuple[Path, ...], output: Path | None, html: Path | None, top: int, force: bool, **options: Any
+) -> None:
+    """Tell what differs between SIDES, as two stores or seasons; of three or more, in their order, the trend.
+
+    Each is a file of reports, a folder of them, several of these with commas between, or a table that mine wrote. A
+    folder alone stands for its days. Of reports the same itemsets are read on all sides, so these tell more than
+    tables. Plans may differ.
+
+    \b
+    Example:
+      assocpriv compare summer.parquet winter.parquet
+      assocpriv compare north south --at-least 1% --certain 95%
+      assocpriv compare may.parquet june.parquet july.parquet --html trend.html
+    """
+    given = [_side(path) for path in sides]
+    for path in (output, html):
+        opt.check_output(path, force, [each for side in given for each in side])
+    told = ap.compare(*(side[0] if len(side) == 1 else side for side in given), progress=opt.Progress(), **options)
+    if output is not None:
+        ap.write_comparison(told, output, force=force)
+        opt.say_written(output)
+    if html is not None:
+        ap.write_page(told, html, force=force)
+        opt.say_written(html, "page")
+    opt.show(ap.show.comparisons.compared(told, top))
+
+
+def _side(path: Path) -> list[Path]:
+    """Return the files of a side: commas part them, where no file has a name with commas."""
+    return [path] if path.exists() else [Path(each) for each in str(path).split(",")]
 
 
 def _names(text: str, option: str) -> list[str]:

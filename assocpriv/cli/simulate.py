@@ -21,7 +21,6 @@ _ROWS = 15
 @opt.usual("--items", default=1_000, help="Number of items to generate.")
 @opt.min_support_option
 @opt.seed_option
-@opt.layout_option
 @opt.usual("-o", "--output", default=Path("assocpriv-demo"), help="Folder.", type=opt.OUTPUT)
 def demo(output: Path, force: bool, **options: Any) -> None:
     """Show the whole way on baskets made here (or your own), beside the truth only a demo may know.
@@ -33,8 +32,8 @@ def demo(output: Path, force: bool, **options: Any) -> None:
       assocpriv demo
       assocpriv demo --baskets baskets.csv --min-support 5%
     """
-    layout, path = options.pop("layout"), options.pop("baskets")
-    baskets = None if path is None else (path, layout)
+    path = options.pop("baskets")
+    baskets = None if path is None else (path, None)
     settings = ap.DemoSettings(baskets=baskets, promise=ap.Breach("5%", "50%"), **options)
     progress = opt.Progress()
     start = ap.start_demo(settings, output, force=force, progress=progress)
@@ -46,7 +45,7 @@ def demo(output: Path, force: bool, **options: Any) -> None:
     opt.show(ap.show.audits.demo(done, _ROWS))
 
 
-_MAKES = {"quest": ("items", "mean_size"), "agrawal": ("function", "schema")}
+_MAKES = {"quest": ("items", "mean_size"), "agrawal": ("schema",)}
 
 
 @opt.command()
@@ -54,7 +53,6 @@ _MAKES = {"quest": ("items", "mean_size"), "agrawal": ("function", "schema")}
 @opt.usual("--people", default=100_000, help="Number of baskets or records.", type=opt.WholeRange(2))
 @opt.usual("--items", default=1_000, help="quest: number of items.")
 @opt.usual("--mean-size", default=5.0, help="quest: mean size of a basket.", type=opt.NUMBER)
-@opt.usual("--function", default=1, help="agrawal: which function says the class.", type=opt.WholeRange(1, 5))
 @click.option("--schema", type=opt.OUTPUT, help="agrawal: also write a schema for plan --schema (TOML).")
 @opt.usual("--seed", default=0, help="Same seed, same data.", type=opt.WholeRange(0))
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="File: .dat or .csv; agrawal: .csv or .parquet.")
@@ -67,7 +65,7 @@ def generate(kind: str, output: Path, force: bool, **options: Any) -> None:
     \b
     Example:
       assocpriv generate quest --people 100000 --items 1000 -o baskets.dat
-      assocpriv generate agrawal --function 2 -o table.csv
+      assocpriv generate agrawal -o table.csv
     """
     make = _generate_baskets if kind == "quest" else _generate_records
     make(output, force=force, progress=opt.Progress().stage("generating"), **opt.of_kind(options, kind, _MAKES))
@@ -80,10 +78,10 @@ def _generate_baskets(output: Path, people: int, items: int, mean_size: float, s
     opt.show(opt.Record(content, ["{baskets:#basket} over {items:#item} written to {output}"]))
 
 
-def _generate_records(output: Path, people: int, function: int, seed: int, schema: Path | None, **writing: Any) -> None:
-    chosen = ap.AgrawalSettings(n_records=people, function=function, seed=seed)
+def _generate_records(output: Path, people: int, seed: int, schema: Path | None, **writing: Any) -> None:
+    chosen = ap.AgrawalSettings(n_records=people, seed=seed)
     count = ap.generate_agrawal_file(chosen, output, schema=schema, **writing)
-    content = {"records": count, "function": function, "seed": seed, "output": str(output)}
+    content = {"records": count, "function": chosen.function, "seed": seed, "output": str(output)}
     content |= {} if schema is None else {"schema": str(schema)}
     written = ["schema written to {schema}"] * (schema is not None)
     opt.show(opt.Record(content, ["{records:#record} of function {function} written to {output}", *written]))

@@ -58,7 +58,6 @@ def reconstruct(reports: tuple[Path, ...], spark: str | None, output: Path | Non
     "Reconstruct columns by class, over all, at nodes, or in leaves.",
 )
 @click.option("--max-depth", type=opt.WholeRange(1), help="Splits that a record meets at most.")
-@click.option("--min-samples-leaf", type=opt.WholeRange(1), help="Records of a leaf.  [default: .1%, 1 to 100]")
 @opt.choice("--pruning", ["description-length", "none"], "How the tree is pruned.")
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Model file to write (JSON).")
 def tree(reports: tuple[Path, ...], class_column: str, output: Path, force: bool, **growth: Any) -> None:
@@ -79,11 +78,10 @@ def tree(reports: tuple[Path, ...], class_column: str, output: Path, force: bool
 @click.argument("model", type=opt.PATH)
 @click.argument("table", type=opt.PATH)
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Table to write: .csv or .parquet.")
-@opt.usual("--column", metavar="NAME", default="predicted", help="Name of the column to add; TABLE must not have it.")
 @opt.missing_option
 @opt.layout_option
 def predict(model: Path, table: Path, output: Path, force: bool, **reading: Any) -> None:
-    """Apply a tree, the file MODEL, to raw records, the file TABLE; adds a column, their class.
+    """Apply a tree, the file MODEL, to raw records, the file TABLE; adds a column predicted, their class.
 
     Runs where the records lie, without scikit-learn; nothing leaves. TABLE is CSV with a header line, or Parquet.
 

@@ -17,6 +17,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from shlex import quote
@@ -307,6 +308,17 @@ def by_plan(paths: str | Path | Iterable[str | Path]) -> list[list[Path]]:
     for path in listed:
         groups.setdefault(_plan_at(path).plan_id, []).append(path)
     return list(groups.values())
+
+
+def days_of(folder: str | Path) -> dict[str, list[Path]]:
+    """Return the days that report files in a folder are of, by their dates, from the first on, each with its files.
+
+    A collector gives the files that it seals the date of the day, in UTC.
+    """
+    days: dict[str, list[Path]] = {}
+    for path in sorted(Path(folder).glob("[!.]*.parquet")):
+        days.setdefault(datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat(), []).append(path)
+    return dict(sorted(days.items()))
 
 
 def _listed(paths: str | Path | Iterable[str | Path]) -> list[Path]:

@@ -53,6 +53,7 @@ from starlette.routing import Route
 
 from assocpriv.collect.metrics import Rate
 from assocpriv.collect.store import TooFewError
+from assocpriv.files.reports import days_of
 from assocpriv.planning.discovery import foresee, reports_to_discover
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.kind import knows, load_for
@@ -61,7 +62,7 @@ from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import AssocprivError, FileError, counted
 from assocpriv.server.itemsets import read_table
 from assocpriv.server.rules import derive_rules
-from assocpriv.show import audits, itemsets, tables
+from assocpriv.show import audits, comparisons, itemsets, tables
 from assocpriv.show.figures import finite, pace, size_name, span
 from assocpriv.show.html import environment, fragment
 from assocpriv.show.promises import promise_sentences
@@ -379,7 +380,8 @@ def _arrived(counts: _Counts, rate: tuple[float, float] | None) -> list[Part]:
 
 def _basket_commands(folder: Path, wishes: Wishes) -> _Commands:
     mine = ("mine", str(folder), "--min-support", wishes.support, "-o", "{made}/itemsets.parquet")
-    return mine, ("inspect", str(folder), "--check-crafted", "--json")
+    compare = (("compare", str(folder), "--json"),) if len(days_of(folder)) > 1 else ()
+    return mine, ("inspect", str(folder), "--check-crafted", "--json"), *compare
 
 
 def _baskets_found(plan: PublishedPlan, wishes: Wishes, results: Results) -> Found:
@@ -387,7 +389,15 @@ def _baskets_found(plan: PublishedPlan, wishes: Wishes, results: Results) -> Fou
         return _failed(plan, error, _crafted(results))
     table = read_table(results.made / "itemsets.parquet")
     derived = derive_rules(table, wishes.confidence)
-    return _rendered(itemsets.page(table, plan.as_a(Plan), derived, rows=_ROWS), _crafted(results))
+    return _rendered(itemsets.page(table, plan.as_a(Plan), derived, rows=_ROWS), _crafted(results), *_changes(results))
+
+
+def _changes(results: Results) -> list[Part]:
+    """Return what changed from day to day, where there are several."""
+    if error := results.errors.get("compare"):
+        return [Section(comparisons.CHANGED, [_wrong(error)], "changed")]
+    said = results.said.get("compare")
+    return [] if said is None else [comparisons.section(json.loads(said))]
 
 
 def _crafted(results: Results) -> Section:

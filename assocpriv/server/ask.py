@@ -16,9 +16,10 @@ from assocpriv.files.itemsets import LightFrame
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting import CountingBackend
 from assocpriv.server.itemsets import ATTRIBUTE, COLUMNS, MiningFacts, itemset_frame
-from assocpriv.server.mining import MiningRequest, check_max_itemset, facts_of, searched
+from assocpriv.server.mining import MiningRequest, check_max_itemset, facts_of, kept_rows, searched
 from assocpriv.server.posterior import Level, Reading
 from assocpriv.server.rules import asked_rules, empty_rules
+from assocpriv.server.search import Found
 from assocpriv.server.waves import Waves, longest_first, united
 
 if TYPE_CHECKING:
@@ -63,40 +64,65 @@ def ask(
     wanted = [_items(each, plan, catalogue, f"itemset {n}") for n, each in enumerate(_listed(itemsets, "itemsets"), 1)]
     sides = [_sides(rule, plan, catalogue, f"rule {n}") for n, rule in enumerate(_listed(rules, "rules"), 1)]
     whole = [tuple(sorted(left + right)) for left, right in sides]
-    largest = max(request.largest(each) for each in plans)
-    waves = Waves.of(backends, max([largest, *map(len, wanted), *map(len, whole)]))
-    reading = Reading(waves)
-    found, least = searched(reading, request, largest, backends[0].most_candidates)
-    levels = reading.read_again(_with_asked(found.levels, [*wanted, *whole]), found.levels)
-    facts = facts_of(backends, waves, request, least, found)
-    closed = {subset for each in (*wanted, *whole) for subset in _subsets(each)}
-    rows = [_rows_of(level, [each for each in closed if len(each) == k]) for k, level in enumerate(levels, 1)]
-    kept = [place for place, chosen in enumerate(rows) if len(chosen)]
-    table = itemset_frame(
-        [levels[k] for k in kept], [rows[k] for k in kept], waves.catalogue, facts, [{} for _ in kept]
-    )
-    content = facts.to_json() | {"format": ANSWERS}
+    reader = Reader.of(backends, request, max(map(len, [*wanted, *whole]), default=0))
+    table = reader.table([*wanted, *whole])
+    content = reader.facts.to_json() | {"format": ANSWERS}
     places = {itemset: row for row, itemset in enumerate(table["itemsets"].tolist())}
 
     def rows_of(asked: Iterable[Items]) -> NDArray[np.int64]:
-        return np.array([places[frozenset(waves.catalogue[i] for i in each)] for each in asked], dtype=np.int64)
+        return np.array([places[frozenset(catalogue[i] for i in each)] for each in asked], dtype=np.int64)
 
     told = LightFrame({name: table[name][rows_of(wanted)] for name in COLUMNS if name not in _NOT_OF_ASKED})
     answers = empty_rules()
     if sides:
         both = np.array([rows_of(each) for each in zip(*sides, strict=True)])
-        answers = asked_rules(table, both, rows_of(whole), facts.confidence_level)
+        answers = asked_rules(table, both, rows_of(whole), reader.facts.confidence_level)
     answers = LightFrame({name: each for name, each in answers.columns.items() if name not in {*_NOT_OF_ASKED, "sure"}})
-    return AskOutcome(replace(told, attrs={ATTRIBUTE: content}), replace(answers, attrs={ATTRIBUTE: content}), facts)
+    return AskOutcome(
+        replace(told, attrs={ATTRIBUTE: content}), replace(answers, attrs={ATTRIBUTE: content}), reader.facts
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Collections that were searched as mining does, of which any itemsets may be asked."""
+
+    reading: Reading
+    found: Found
+    facts: MiningFacts
+    catalogue: "Catalogue"
+
+    @classmethod
+    def of(cls, backends: Sequence[CountingBackend], request: MiningRequest, largest: int = 0) -> "Reader":
+        """Search them; itemsets of up to ``largest`` items are to be asked, or of as many as their plans answer for."""
+        usual = max(request.largest(backend.plan) for backend in backends)
+        waves = Waves.of(backends, max(largest, usual))
+        reading = Reading(waves)
+        found, least = searched(reading, request, usual, backends[0].most_candidates)
+        return cls(reading, found, facts_of(backends, waves, request, least, found), waves.catalogue)
+
+    def mined(self, request: MiningRequest) -> set[frozenset[str]]:
+        """Return the itemsets that a mined table has."""
+        chosen = kept_rows(self.found.levels, self.facts.min_support, request, self.catalogue)
+        ids = (level.itemsets[rows].tolist() for level, rows in zip(self.found.levels, chosen, strict=True))
+        return {frozenset(self.catalogue[item] for item in each) for level in ids for each in level}
+
+    def table(self, itemsets: Iterable[Items]) -> LightFrame:
+        """Return what is told of itemsets and all their subsets, as a table; nothing in it is listed."""
+        closed = {subset for each in itemsets for subset in _subsets(each)}
+        levels = self.reading.read_again(_with_asked(self.found.levels, closed), self.found.levels)
+        rows = [_rows_of(level, [each for each in closed if len(each) == k]) for k, level in enumerate(levels, 1)]
+        kept = [place for place, chosen in enumerate(rows) if len(chosen)]
+        shown = [levels[k] for k in kept], [rows[k] for k in kept]
+        return itemset_frame(*shown, self.catalogue, self.facts, [{} for _ in kept])
 
 
 def _subsets(itemset: Items) -> Iterable[Items]:
     return (each for k in range(1, len(itemset) + 1) for each in combinations(itemset, k))
 
 
-def _with_asked(levels: Sequence[Level], asked: Iterable[Items]) -> list[NDArray[np.int64]]:
-    """Return all itemsets by size, with those asked for and their subsets, in lexicographic order."""
-    closed = {subset for each in asked for subset in _subsets(each)}
+def _with_asked(levels: Sequence[Level], closed: Collection[Items]) -> list[NDArray[np.int64]]:
+    """Return all itemsets by size, with those asked for, which have all their subsets, in lexicographic order."""
     sizes = max([len(levels), *map(len, closed)])
     by_size = []
     for k in range(1, sizes + 1):

@@ -4,7 +4,8 @@ A table has mlxtend's columns ``support`` and ``itemsets`` and is closed under t
 of the posterior (posterior.py), ``std_error`` its standard deviation, ``ci_low`` … ``ci_high`` its central interval.
 ``probability`` is that of a support of at least the minimum. What rules need beside these are ``common_error``, the
 share of the error that all itemsets of the size have in common, and ``posterior``: for each node of the bound on the
-support (mixtures.py) weight, mean and standard deviation of a normal law, in a row with blanks between.
+support (mixtures.py) weight, mean and standard deviation of a normal law, in a row with blanks between. ``undoing`` and
+``undoing_error`` are what the sampling was undone by and the share of ``unbiased_error`` that comes of it (compare.py).
 
 Facts say which plans and reports the itemsets come from, what was asked for, and what was counted. A table carries them
 as JSON content in ``attrs["assocpriv"]``, which pandas copies wherever the table goes, and its files carry the same
@@ -40,12 +41,12 @@ if TYPE_CHECKING:
     from assocpriv.server.posterior import Level
 
 
-VERSION = 4
+VERSION = 5
 ATTRIBUTE = "assocpriv"
 _OF_FILES = ("format", "version", "meaning")  # beside facts
 _NUMBERS = [
     "std_error", "ci_low", "ci_high", "length", "probability", "listed", "unbiased", "unbiased_error", "sampled",
-    "sampled_error", "common_error",
+    "sampled_error", "common_error", "undoing", "undoing_error",
 ]  # fmt: skip
 COLUMNS = ["support", "itemsets", *_NUMBERS, "posterior"]
 CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
@@ -258,6 +259,8 @@ def posterior_columns(
         "sampled": level.sampled[rows],
         "sampled_error": level.sampled_error[rows],
         "common_error": level.common[rows],
+        "undoing": level.undoing[rows],
+        "undoing_error": level.undoing_error[rows],
         "posterior": as_column([" ".join(map(repr, row)) for row in numbers.tolist()]),
     }
 

@@ -152,7 +152,7 @@ def _mine_split(given: list[CountingBackend], request: MiningRequest, largest: i
     """Let some reports choose the itemsets and the others tell of them."""
     selecting, testing = Waves.of(given, largest, Part.SELECTING), Waves.of(given, largest, Part.TESTING)
     found, least = searched(Reading(selecting), request, largest, given[0].most_candidates)
-    chosen = _kept_rows(found.levels, least, request, selecting.catalogue)
+    chosen = kept_rows(found.levels, least, request, selecting.catalogue)
     itemsets = [level.itemsets[rows] for level, rows in zip(found.levels, chosen, strict=True)]
     levels = Reading(testing).read_again(itemsets, [])
     facts = facts_of(given, testing, request, least, found)
@@ -196,7 +196,7 @@ def _among(levels: Sequence[Level], wanted: ItemsetFilter, catalogue: "Catalogue
     return [level.support[np.isin(level.itemsets, ids).sum(axis=1) == len(ids)] for level in sized]
 
 
-def _kept_rows(levels: Sequence[Level], least: float, request: MiningRequest, catalogue: "Catalogue") -> list[Rows]:
+def kept_rows(levels: Sequence[Level], least: float, request: MiningRequest, catalogue: "Catalogue") -> list[Rows]:
     """Return the rows of each size that a table has.
 
     Those of mean S or more, or of the largest means. Where neither was given also smaller ones, as rules of rare
@@ -238,7 +238,7 @@ def _table(
     items: Rows | None = None,
 ) -> "LightFrame":
     """Put together what is shown; ``items`` are the only ones of them all that others chose, where others did."""
-    rows = _kept_rows(levels, facts.min_support, request, waves.catalogue)
+    rows = kept_rows(levels, facts.min_support, request, waves.catalogue)
     if items is not None:
         rows = [items, *(np.arange(len(level)) for level in levels[1:])]
     rows = [chosen for chosen in rows if len(chosen)]

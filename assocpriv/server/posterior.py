@@ -53,6 +53,7 @@ class Level:
         told: posteriors; ``support`` and ``error`` are their means and standard deviations.
         unbiased, noise: estimates before any prior, in whole baskets, and their standard errors.
         common: the relative error that they share with all others of their size.
+        undoing, undoing_error: F, which undoes the sampling, and the part of ``noise`` that its error is.
         sampled, sampled_error: unbiased estimates within sampled items, of the first wave, and their standard errors.
     """
 
@@ -66,6 +67,8 @@ class Level:
     unbiased: Floats
     noise: Floats
     common: Floats
+    undoing: Floats
+    undoing_error: Floats
     sampled: Floats
     sampled_error: Floats
 
@@ -91,12 +94,14 @@ class _Shown:
 class _Evidence:
     """Estimates in whole baskets, before any prior: values, variances, and the error that is common to all.
 
-    ``factors`` and ``errors`` are of each wave F, and the standard error within sampled items.
+    ``factors`` and ``errors`` are of each wave F, and the standard error within sampled items; ``undoing`` is F of all
+    waves together, and the part of the standard error that is its own.
     """
 
     x: Floats
     variance: Floats
     common: Floats
+    undoing: tuple[Floats, Floats]
     factors: list[Floats]
     errors: list[Floats]
 
@@ -123,7 +128,7 @@ class Reading:
     def _evidence(self, shown: _Shown, means: Floats) -> _Evidence:
         """Return estimates in whole baskets, the sampling undone and errors had at these supports."""
         k, zero = shown.itemsets.shape[1], np.zeros(len(means))
-        values, precisions, commons, all_factors, errors = zero, zero, zero, [], []
+        values, precisions, commons, undoing, unsures, all_factors, errors = zero, zero, zero, zero, zero, [], []
         for number, (wave, seen) in enumerate(zip(self.waves, shown.seen, strict=True)):
             if wave.itemset_size < k:
                 all_factors.append(zero + 1.0)
@@ -138,10 +143,13 @@ class Reading:
             values = values + precision * factors * seen.support
             precisions = precisions + precision
             commons = commons + (precision * curve.error) ** 2
+            undoing, unsures = undoing + precision * factors, unsures + (precision * unsure * means) ** 2
             all_factors.append(factors)
             errors.append(np.where(seen.asked, np.sqrt(variance), np.inf))
         precisions = np.maximum(precisions, _LEAST_PRECISION)
-        return _Evidence(values / precisions, 1 / precisions, np.sqrt(commons) / precisions, all_factors, errors)
+        together = undoing / precisions, np.sqrt(unsures) / precisions
+        common = np.sqrt(commons) / precisions
+        return _Evidence(values / precisions, 1 / precisions, common, together, all_factors, errors)
 
     def _shown(self, itemsets: Ints, parents: Ints, sums: list[Ints], smaller: list[Floats]) -> _Shown:
         subsets = [add_subsets(each, parents) for each in smaller]
@@ -329,7 +337,7 @@ def _level(shown: _Shown, evidence: _Evidence, told: Mixtures, support: Floats) 
     ]
     return Level(
         shown.itemsets, shown.parents, shown.sums, within, told, support, np.sqrt(told.variance), evidence.x,
-        np.sqrt(evidence.variance), evidence.common, shown.seen[0].support, evidence.errors[0],
+        np.sqrt(evidence.variance), evidence.common, *evidence.undoing, shown.seen[0].support, evidence.errors[0],
     )  # fmt: skip
 
 

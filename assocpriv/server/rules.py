@@ -285,15 +285,28 @@ def _rule_metrics(b: Floats, a: Floats, c: Floats, confidence: Floats) -> dict[s
 
 def asked_rules(frame: LightFrame, sides: Rows, whole: Rows, level: float) -> LightFrame:
     """Return rules that were asked for, by the rows of their sides, int64 (2, rules), and of their wholes."""
+    table, rules = _asked(frame, sides, whole)
+    sets = frame["itemsets"]
+    named = {side: as_column([sets[row] for row in each]) for side, each in zip(SIDES, sides.tolist(), strict=True)}
+    return LightFrame(named | rule_columns(rules, table, level))
+
+
+def asked_confidences(
+    frame: LightFrame, sides: Rows, whole: Rows, level: float, least: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return of such rules P(confidence ≥ the least), the mean confidence and its interval, float64 (rules,) each."""
+    rules = _asked(frame, sides, whole)[1]
+    return rules.above(least), rules.mean(), rules.quantile((1 - level) / 2), rules.quantile((1 + level) / 2)
+
+
+def _asked(frame: LightFrame, sides: Rows, whole: Rows) -> tuple[_Table, _Rules]:
     table, sets = _Table.of(frame), frame["itemsets"].tolist()
     rows = {itemset: row for row, itemset in enumerate(sets)}
     least = [
         min((rows[sets[row] - {name}] for name in sorted(sets[row])), key=lambda each: table.support[each])
         for row in whole.tolist()
     ]
-    rules = _Rules.of(table, sides, whole, sides[0] == np.array(least, dtype=np.int64))
-    named = {side: as_column([sets[row] for row in each]) for side, each in zip(SIDES, sides.tolist(), strict=True)}
-    return LightFrame(named | rule_columns(rules, table, level))
+    return table, _Rules.of(table, sides, whole, sides[0] == np.array(least, dtype=np.int64))
 
 
 def rule_records(rules: AnyFrame) -> list[dict[str, Any]]:

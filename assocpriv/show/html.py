@@ -7,14 +7,14 @@ filters, is allowed by its hash. Where names are long it shows fewer rows.
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assocpriv.show.figures import listed
-from assocpriv.show.record import Record, Table, Writer, drawn_rows, filled, write
+from assocpriv.show.record import Record, Table, Writer, drawn_lines, drawn_rows, filled, write
 
 _MOST_BYTES = 300_000  # of a page
 _BAR = 160  # units of a bar
@@ -47,10 +47,21 @@ def _sentence(template: str, content: Mapping[str, Any]) -> Markup:
 
 def _bars(table: Table) -> list[str]:
     """Return the path of each row's interval, and of the estimate in it: no policy of a page forbids it."""
+    if table.lines:
+        return [_line(row) for row in drawn_lines(table)]
     if table.bars is None:
         return []
     drawn = [[round(_BAR * each) for each in row] for row in drawn_rows(table)]
     return [f"M{low} 8h{max(high - low, 1)}M{middle} 3v10" for low, middle, high in drawn]
+
+
+def _line(triples: Sequence[tuple[float, float, float]]) -> str:
+    """Return the path of a line through estimates, each with its interval upright; 16 units are the scale's whole."""
+    step = _BAR / max(len(triples), 1)
+    places = [round(step * (place + 0.5)) for place in range(len(triples))]
+    points = [[round(15 - 14 * each, 1) for each in row] for row in triples]
+    upright = "".join(f"M{x} {low:g}V{high:g}" for x, (low, _, high) in zip(places, points, strict=True))
+    return upright + "M" + "L".join(f"{x} {middle:g}" for x, (_, middle, _) in zip(places, points, strict=True))
 
 
 def environment(*packages: str) -> Environment:

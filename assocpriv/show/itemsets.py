@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assocpriv.server.ask import AskOutcome
 
 MOST_RULES = 250  # on a page
-_INTERNAL = ("posterior", "common_error")  # of a table: what rules and draws need
+_INTERNAL = ("posterior", "common_error", "undoing", "undoing_error")  # of a table: what rules, draws, comparisons need
 _SURE = "Itemsets are called sure as long as at most one in twenty of them is expected to be below the minimum support."
 STRIPS = "Each mark is an itemset by its support; pale ones are less sure. Dashed: the minimum support."
 _REFINE = (

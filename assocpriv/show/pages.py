@@ -17,16 +17,17 @@ from assocpriv.plans.baskets import Plan
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.tree_model import TreeModel
 from assocpriv.promise.errors import EstimateError, PlanError, counted
+from assocpriv.server.compare import Comparison
 from assocpriv.server.distributions import Distributions
 from assocpriv.server.itemsets import mining_facts, read_table
 from assocpriv.server.rules import check_rules, derive_rules, rule_records
 from assocpriv.server.selection import EVERYTHING, rows_to_show
-from assocpriv.show import charts, html, itemsets, promises, suppression, tables
+from assocpriv.show import charts, comparisons, html, itemsets, promises, suppression, tables
 from assocpriv.show.figures import percent_as_given
 from assocpriv.show.record import Picture, Record, Writer
 
 if TYPE_CHECKING:
-    Shown = AnyFrame | Distributions | TreeModel | PublishedPlan | dict[str, Any] | str | Path
+    Shown = AnyFrame | Comparison | Distributions | TreeModel | PublishedPlan | dict[str, Any] | str | Path
 
 _INTERVALS, _RULES = 30, 250  # drawn in a chart
 
@@ -43,12 +44,12 @@ def page(
     It leads with what was found and how sure that is; then what could not be seen, the promise, and whether all this
     may be published. It holds no report, no basket and no record. Of a mined table it also shows rules; of a
     reconstruction how the values of each column are spread; of a tree what it asks; of a suppression what was withheld
-    (that page stays with the owner); of a plan what it promises, to be signed.
+    (that page stays with the owner); of a comparison what differs; of a plan what it promises, to be signed.
 
     Args:
-        found: a table as :func:`assocpriv.mine` returned it, what :func:`assocpriv.reconstruct` or
-            :func:`assocpriv.numeric.grow_tree` returned, a plan, or a file of one of them, or of a suppression's report
-            (JSON).
+        found: a table as :func:`assocpriv.mine` returned it, what :func:`assocpriv.reconstruct`,
+            :func:`assocpriv.compare` or :func:`assocpriv.numeric.grow_tree` returned, a plan, or a file of one of
+            them but a comparison, or of a suppression's report (JSON).
         plan: the plan that it was found with, or a file of it, for its promise to be said.
         min_confidence: of the rules shown.
         title: the page's heading.
@@ -69,6 +70,8 @@ def page(
         thing = thing.record()
     if isinstance(thing, dict):
         return _record_page(thing, known, title, str(found) if isinstance(found, str | Path) else "it")
+    if isinstance(thing, Comparison):
+        return html.page(lambda rows: comparisons.page(thing, title or "What differs", rows))
     if isinstance(thing, PublishedPlan):
         return html.page(lambda _: promises.to_sign(thing))
     if isinstance(thing, TreeModel):

@@ -16,6 +16,7 @@ from assocpriv.planning.shortlist import short_catalogue
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.kind import load_for
 from assocpriv.promise.breaches import Breach, epsilon
+from assocpriv.server.compare import least_difference
 from assocpriv.show.figures import fields, finite, plain
 from assocpriv.show.promises import LEVEL, promise_content, promise_facts
 from assocpriv.show.record import Column, Facts, Part, Record, Say, Table, write
@@ -197,6 +198,9 @@ def choice(choice: "Choice", found: "Found | None" = None, *, verbose: bool = Fa
         "spent_in_all": told and sum(told.values()),
         "short_catalogue": short and fields(short, _SHORT),
     }
+    content["differences"] = {
+        str(k): least_difference(each.noise, comb(plan.n_items, k)) for k, each in choice.expected.items()
+    }
     parts: list[Part] = []
     if found is not None:
         limit = found.promise.amplification_limit
@@ -244,7 +248,12 @@ def _expected(choice: "Choice", content: Mapping[str, Any]) -> list[Part]:
         Column("by noise", "{noise:.2%}"), Column("by undoing", "{undoing:.2%}"),
         Column("all believed from", "{believed_from:least}"), Column("itemsets", "{name}", "name"),
     ]  # fmt: skip
-    return [Facts([("sizes", said)]), Table(columns, rows, "Expected from {reports:#report}, in whole baskets:")]
+    shown = ", ".join(f"{{differences[{k}]:points}} of {itemsets_of(int(k))}" for k in content["differences"])
+    return [
+        Facts([("sizes", said)]),
+        Table(columns, rows, "Expected from {reports:#report}, in whole baskets:"),
+        Facts([("compare", [f"two such collections show differences from {shown} on, in four of five cases"])]),
+    ]
 
 
 def _short(choice: "Choice", content: Mapping[str, Any]) -> list[Part]:

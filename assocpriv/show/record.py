@@ -119,7 +119,8 @@ class Table:
     """A table; ``rows`` are mappings, which ``columns`` write.
 
     ``bars`` names what is drawn of a row: the ends of an interval (the first is 0 without a name), and the estimate
-    between them. ``pale`` names what says that a row is in doubt. ``name`` is the table's own on a page, where it can
+    between them; ``lines`` names in place of it a list of such triples, which are drawn from the left to the right.
+    ``pale`` names what says that a row is in doubt. ``name`` is the table's own on a page, where it can
     be searched and sorted.
     """
 
@@ -129,6 +130,7 @@ class Table:
     name: str = ""
     bars: tuple[str, str, str] | None = None
     pale: str = ""
+    lines: str = ""
     tag: ClassVar[str] = "table"
 
 
@@ -206,3 +208,13 @@ def drawn_rows(table: Table) -> Iterator[tuple[float, float, float]]:
     for row in table.rows:
         low, middle, high = (min(max(row[each] / most, 0.0), 1.0) if each else 0.0 for each in table.bars)
         yield low, middle, high
+
+
+def drawn_lines(table: Table) -> list[list[tuple[float, float, float]]]:
+    """Return of each row the ends of intervals and the estimates in them, as shares of the largest end of the row."""
+    drawn = []
+    for row in table.rows:
+        most = max(high for _, _, high in row[table.lines]) or 1.0
+        shares = ([min(max(each / most, 0.0), 1.0) for each in triple] for triple in row[table.lines])
+        drawn.append([(low, middle, high) for low, middle, high in shares])
+    return drawn

@@ -12,12 +12,26 @@ from collections.abc import Iterator, Sequence
 from shutil import get_terminal_size
 from typing import IO, TYPE_CHECKING, Any
 
-from assocpriv.show.record import Column, Facts, Page, Part, Picture, Record, Say, Section, Table, Writer, drawn_rows
+from assocpriv.show.record import (
+    Column,
+    Facts,
+    Page,
+    Part,
+    Picture,
+    Record,
+    Say,
+    Section,
+    Table,
+    Writer,
+    drawn_lines,
+    drawn_rows,
+)
 from assocpriv.show.record import filled as content_of
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+_HEIGHTS = "▁▂▃▄▅▆▇█"
 _LABEL = 12  # columns of the labels of facts
 _LEAST, _MOST, _WITH_LONG_NAMES, _NAMES = 8, 30, 16, 24  # columns of a bar, and of names beside it
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -167,7 +181,9 @@ def _window_table(table: Table, width: int, *, bars: bool) -> "RenderableType":
         return Text(harmless("\n".join(_plain_table(table))), overflow="fold")
     room = min(_MOST, max(free - longest, min(_WITH_LONG_NAMES, free - _NAMES))) - 2
     drawn = [""] * len(table.rows)
-    if bars and table.bars is not None and room >= _LEAST and len(table.rows) > 1:
+    if bars and table.lines:
+        drawn = [line for line in map(drawn_line, drawn_lines(table)) if len(line) <= room] or drawn
+    elif bars and table.bars is not None and room >= _LEAST and len(table.rows) > 1:
         drawn = [drawn_bar(*each, room) for each in drawn_rows(table)]
     for place, column in enumerate(kinds):
         if names[:1] == [place] and any(drawn):
@@ -199,10 +215,21 @@ def drawn_bar(low: float, middle: float, high: float, room: int) -> str:
     return "".join(marks)
 
 
+def drawn_line(triples: Sequence[tuple[float, float, float]]) -> str:
+    """Draw estimates as heights, and half the widest of their intervals, all shares of the scale.
+
+    >>> drawn_line([(0.0, 0.1, 0.2), (0.4, 0.5, 0.6), (0.8, 0.9, 1.0)])
+    '▁▄▇ ±▁'
+    """
+    reach = max(high - low for low, _, high in triples) / 2
+    *heights, error = (_HEIGHTS[min(int(8 * each), 7)] for each in (*(middle for _, middle, _ in triples), reach))
+    return f"{''.join(heights)} ±{error}"
+
+
 def _can_draw(stream: IO[str]) -> bool:
     """Return whether a stream's encoding has what bars are drawn of."""
     try:
-        "─●".encode(getattr(stream, "encoding", None) or "ascii")
+        f"─●{_HEIGHTS}".encode(getattr(stream, "encoding", None) or "ascii")
     except (LookupError, UnicodeEncodeError):
         return False
     return True

@@ -233,6 +233,7 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv mine": lambda home, out: ["mine", home / "r.parquet", "--min-support", "20%"],
     "assocpriv rules": lambda home, out: ["rules", home / "i.parquet", "--min-confidence", "10%"],
     "assocpriv ask": lambda home, out: ["ask", home / "r.parquet", "--itemset", "1,2", "--rule", "1=>2"],
+    "assocpriv compare": lambda home, out: ["compare", home / "r.parquet", home / "i.parquet", "--certain", "95%"],
     "assocpriv refine": lambda home, out: [
         "refine", home / "i.parquet", "--plan", home / "plan.json", "--best", 3, "-o", out / "p.json"
     ],

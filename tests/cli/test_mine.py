@@ -6,7 +6,10 @@ Tests of the command rules: its files, its numbers, and tables that carry too li
 """
 
 import csv
+import io
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,46 @@ import assocpriv as ap
 from assocpriv.planning.baskets import choose_plan, whole_levels
 from assocpriv.planning.expected import Sizes
 from assocpriv.show.record import write
+
+
+def test_sides_are_files_folders_and_tables(home: Path, tmp_path: Path) -> None:
+    """Files with commas between are one side; a folder alone is compared by the days of its files."""
+    days = tmp_path / "days"
+    days.mkdir()
+    for place, name in enumerate(("a", "b", "c")):
+        (days / f"{name}.parquet").write_bytes((home / "r.parquet").read_bytes())
+        os.utime(days / f"{name}.parquet", (place // 2 * 86_400, place // 2 * 86_400))
+    told = run_json("compare", days)
+    assert [(side["name"], side["reports"]) for side in told["sides"]] == [
+        ("1970-01-01", 2 * N_BASKETS), ("1970-01-02", N_BASKETS),
+    ]  # fmt: skip
+    both = f"{days / 'a.parquet'},{days / 'b.parquet'}"
+    files = run_json("compare", both, days / "c.parquet")
+    assert [row["raw"] for row in files["itemsets"]] == [row["raw"] for row in told["itemsets"]]
+    assert "two or more sides" in refused("compare", home / "r.parquet")
+    for ending in ("csv", "json", "parquet"):
+        run("compare", home / "r.parquet", home / "i.csv", "-o", tmp_path / f"told.{ending}")
+    rows = json.loads((tmp_path / "told.json").read_text())["rows"]
+    table = pq.read_table(tmp_path / "told.parquet").to_pylist()
+    assert [row["difference"] for row in rows] == [row["difference"] for row in table]
+    assert {"value r", "holds i", "raw_error"} <= table[0].keys()
+    assert {row["of"] for row in rows} == {"support", "confidence"}
+
+
+def test_a_trend_is_drawn(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal by heights, on a page by a line with an interval for each side."""
+    sides = [home / name for name in ("r.parquet", "others.pq.parquet", "i.csv")]
+    told = ap.compare(*sides, at_least="0%")
+    told.itemsets.columns["listed"][:] = True
+    record = ap.show.comparisons.compared(told, top=3)
+    monkeypatch.setenv("CLICOLOR_FORCE", "1")
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    ap.show.text.show(record, stream)
+    stream.seek(0)
+    assert re.search("[▁▂▃▄▅▆▇█]{3} ±[▁▂▃▄▅▆▇█]", stream.read())
+    ap.write_page(told, tmp_path / "trend.html", title="Three")
+    path = re.findall('<path d="(.*?)"', (tmp_path / "trend.html").read_text())[0]
+    assert re.fullmatch(r"(M[\d.]+ [\d.]+V[\d.]+){3}M[\d.]+ [\d.]+(L[\d.]+ [\d.]+){2}", path)
 
 
 def test_mining_a_folder_adds_up(home: Path, tmp_path: Path) -> None:
@@ -307,7 +350,7 @@ def test_bare_tables_are_told_what_they_lack(tmp_path: Path) -> None:
         pytest.param({"reports": None}, id="no reports"),
         pytest.param({"counted": None}, id="no counts"),
         pytest.param({"plan_ids": None}, id="no plan ids"),
-        pytest.param({"version": 5}, id="version"),
+        pytest.param({"version": 6}, id="version"),
     ],
 )
 def test_tampered_itemsets(home: Path, tmp_path: Path, change: dict[str, Any]) -> None:

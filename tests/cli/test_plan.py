@@ -383,11 +383,10 @@ def test_commands_say_what_was_understood(tmp_path: Path) -> None:
     for question in (
         ["randomize", sales, "--plan", plan, "-o", tmp_path / "r.parquet"],
         ["simulate", sales, "--plan", plan, "--min-support", "20%"],
-        ["demo", "--baskets", sales, "-o", tmp_path / "demo", "--min-support", "20%"],
         ["catalogue", sales],
     ):
         result = run(*question, *columns, "--json")
         assert said in result.stderr
         assert json.loads(result.stdout)
-        assert "as in a table" in refused(*question, "--force" if question[0] in ("randomize", "demo") else "--json")
+        assert "as in a table" in refused(*question, "--force" if question[0] == "randomize" else "--json")
     ap.randomize(sales, ap.read_plan(plan), tmp_path / "q.parquet", layout="long transaction=1 item=sache")

@@ -46,7 +46,7 @@ def test_demo_record(tmp_path: Path) -> None:
 
 def test_demo_with_own_baskets(home: Path, tmp_path: Path) -> None:
     """The demo takes one's own baskets, in any format."""
-    own = ["demo", "--baskets", home / "long.csv", "--layout", "long", "--min-support", "20%", "--seed", 1]
+    own = ["demo", "--baskets", home / "b.csv", "--min-support", "20%", "--seed", 1]
     said = run(*own, "-o", tmp_path / "demo").stdout
     assert said.startswith(f"{N_BASKETS:,} baskets over {N_ITEMS} items")
     assert "1 → 2" in said

@@ -383,9 +383,7 @@ def test_a_tree_finds_the_function(home: Path, tmp_path: Path, method: str) -> N
 def test_json_and_options(home: Path, tmp_path: Path) -> None:
     """JSON says what text says; limits and pruning are those asked for; the same reports give the same file."""
     shared = ["tree", home / "r.parquet", "--class", "class"]
-    small = run_json(
-        *shared, "--max-depth", 2, "--min-samples-leaf", 50, "--pruning", "none", "-o", tmp_path / "a.json"
-    )
+    small = run_json(*shared, "--max-depth", 2, "--pruning", "none", "-o", tmp_path / "a.json")
     assert small["depth"] <= 2
     assert small["leaves"] == small["grown_leaves"] <= 4
     assert small["records"] == 4000

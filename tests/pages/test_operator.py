@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import os
 import re
 import socket
 from pathlib import Path
@@ -313,6 +314,25 @@ def test_files_of_the_collection_alone_are_handed_out(collection: Collection, co
         assert answer.headers["content-disposition"] == 'attachment; filename="0123456789abcdef.parquet"'
         for name in ("plan.json", "admin-token", ".hidden.parquet", "../plan.json", "..%2Fplan.json", "x.parquet"):
             assert visitor.get(f"/admin/files/{name}").status == 404
+
+
+def test_days_are_compared(collection: Collection, commands: Commands) -> None:
+    """Once files of two days are sealed, what changed stands on the page; a failure is told; before, nothing is."""
+    commands.names = HOSTILE[:1]
+    for place, day in enumerate((86_400, 86_400, 2 * 86_400)):
+        path = collection.folder / f"{place}.parquet"
+        path.write_bytes(b"sealed")
+        os.utime(path, (day, day))
+        with logged_in(collection) as visitor:
+            text = visitor.get_computed("/admin").text
+        assert ("Did it change" in text) == (place == 2)
+    assert ["compare", str(collection.folder), "--json"] in commands.ran
+    assert ">Monday" in text
+    assert "&lt;script&gt;" in text
+    assert "<script" not in text
+    commands.failing = "compare"
+    with logged_in(collection) as visitor:
+        assert "No &lt;b&gt;reports&lt;/b&gt; to read." in visitor.get_computed("/admin").text
 
 
 def test_tables_have_pages(tmp_path: Path, commands: Commands) -> None:

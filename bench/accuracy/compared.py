@@ -1,0 +1,171 @@
+"""What a comparison of two collections finds of changes that were planted, beside the naive difference of two tables.
+
+    python -m bench accuracy compared [--half held-out] [--seeds 3] [--save]
+
+A population is a data set; after the change five of its frequent items are in 1, 2, 3, 5 and 10 of a hundred baskets
+more, and five in as many fewer, put into and taken from baskets at random. Each side are so many baskets drawn of its
+population; both have one plan. True differences are those of the populations, so all itemsets without a planted item
+have none. The naive difference is that of two mined tables, called a change beyond 1.96 of its standard errors.
+
+False are claims of a wrong direction, or where nothing changed; found are planted items of the right direction.
+Coverage is that of the 95% intervals of the 50 differences told first: by sureness, or of the naive ones by their size
+in standard errors. Nothing is planted in runs that count how often anything at all is called certain, of the fewest
+people, at the larger ε in turn.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from assocpriv import plan
+from assocpriv.client.bulk import randomize_chunks
+from assocpriv.files.reports import Reports
+from assocpriv.plans.baskets import Plan
+from assocpriv.server.compare import CompareRequest, Comparison, Side, compare, read_sides
+from assocpriv.server.counting import LocalBackend
+from assocpriv.server.intervals import ErrorOptions
+from assocpriv.simulation.enumeration import SeededEntropy
+from bench.accuracy.data import MissingDataError, load, sized
+from bench.accuracy.harness import Row, grouped
+from bench.accuracy.metrics import Itemset
+from bench.accuracy.ours import baskets_of, promise_of
+from bench.accuracy.transactions import Transactions, offsets_of
+from bench.accuracy.truth import exact_supports
+from bench.tables import table
+
+SETS = {"tuning": ("quest-4", "dense-10"), "held-out": ("quest-7", "flat-200")}
+PEOPLE, EPSILONS = (20_000, 100_000, 1_000_000), (1.0, 2.944, 4.0)
+POPULATION, OWN, CERTAIN, UNCHANGED = 1_000_000, 50, "95%", 42  # runs of a set
+POINTS = (0.10, 0.05, 0.03, 0.02, 0.01)
+_COLUMNS = ("coverage", "naive_coverage", "planted")
+_COUNTS = ("listed", "false", "found", "certain", "certain_false", "certain_found", "naive", "naive_false",
+           "naive_found")  # fmt: skip
+
+
+def run(
+    half: str = "held-out", seeds: int = 3, people: Sequence[int] = PEOPLE, unchanged: int = UNCHANGED
+) -> dict[str, Any]:
+    """Return a row for each set, number of people and ε; and of how many runs without a change any claimed one."""
+    runs: list[Row] = []
+    for seed in range(seeds):
+        for name in SETS[half]:
+            for count, epsilon in product(people, EPSILONS):
+                row = judged(name, count, epsilon, seed, changed=True)
+                if row is not None:
+                    runs.append({"set": name, "people": count, "epsilon": epsilon} | row)
+    nothing = [
+        row["certain"] > 0
+        for seed in range(unchanged)
+        for name in SETS[half]
+        if (row := judged(name, people[0], EPSILONS[1 + seed % 2], 1000 + seed, changed=False)) is not None
+    ]
+    rows = [_mean(key, each) for key, each in grouped(runs, ("set", "people", "epsilon")).items()]
+    return {"half": half, "rows": rows, "unchanged": len(nothing), "claimed": int(sum(nothing))}
+
+
+def judged(name: str, people: int, epsilon: float, seed: int, *, changed: bool) -> Row | None:
+    """Return what one comparison is worth; None of a set whose file is missing."""
+    try:
+        before = load(sized(name, POPULATION))
+    except MissingDataError:
+        return None
+    after, items = planted(name, seed) if changed else (before, {})
+    rng = np.random.default_rng((seed, people))
+    made = _plan(before.n_items, epsilon, people)
+    sides = {}
+    for place, population in enumerate((before, after)):
+        drawn = population.take(rng.integers(len(population), size=people))
+        packed = [
+            chunk.packed for chunk in randomize_chunks(baskets_of(drawn), made, entropy=SeededEntropy(2 * seed + place))
+        ]
+        sides["ab"[place]] = [LocalBackend.of(Reports(made, np.concatenate(packed)))]
+    tables = read_sides(sides, {}, ErrorOptions())
+    told = compare([Side.of(side, each) for side, each in tables.items()], CompareRequest(certain=CERTAIN))
+    if not changed:
+        return {"certain": int(told.itemsets["certain"].sum() + told.rules["certain"].sum())}
+    return _figures(told, before, after, items)
+
+
+@lru_cache(maxsize=8)
+def _plan(n_items: int, epsilon: float, people: int) -> Plan:
+    made: Plan = plan(n_items, promise_of(epsilon), reports=people, itemset_size=min(3, n_items))
+    return made
+
+
+@lru_cache(maxsize=3)
+def planted(name: str, seed: int) -> tuple[Transactions, dict[int, float]]:
+    """Return a population with changes planted, and by how much each changed item's support did."""
+    before, rng = load(sized(name, POPULATION)), np.random.default_rng(seed)
+    counts = before.item_counts()
+    baskets, items = np.repeat(np.arange(len(before)), before.sizes), before.items
+    frequent = rng.permutation(np.argsort(-counts)[:50])
+    changes: dict[int, float] = {}
+    for sign in (-1, 1):
+        for points in POINTS:  # of those that fall, the largest falls first take what is frequent enough
+            free = [item for item in frequent.tolist() if item not in changes]
+            fit = [i for i in free if (counts[i] > 1.2 * points * len(before)) or sign > 0]
+            if fit:
+                changes[fit[0]] = sign * points
+    for item, change in changes.items():
+        holders = np.flatnonzero(items == item)
+        number = round(abs(change) * len(before))
+        if change < 0:
+            gone = rng.permutation(holders)[:number]
+            baskets, items = np.delete(baskets, gone), np.delete(items, gone)
+        else:
+            others = np.setdiff1d(np.arange(len(before)), baskets[holders])
+            more = rng.permutation(others)[:number]
+            baskets, items = np.append(baskets, more), np.append(items, np.full(len(more), item))
+    order = np.lexsort((items, baskets))
+    sizes = np.bincount(baskets, minlength=len(before))
+    return Transactions(offsets_of(sizes), items[order], before.n_items, f"{name} changed"), changes
+
+
+def _figures(told: Comparison, before: Transactions, after: Transactions, changes: dict[int, float]) -> Row:
+    frame = told.itemsets
+    named: list[Itemset] = [tuple(sorted(map(int, names))) for names in frame["itemsets"]]
+    first, second = (exact_supports(each, named) for each in (before, after))
+    truth = np.array([second[each] - first[each] for each in named])
+    is_planted = np.array([len(each) == 1 and each[0] in changes for each in named], dtype=np.bool_)
+    low, high = (np.array(frame[name]) for name in ("ci_low", "ci_high"))
+    supports = np.array(frame["supports"].tolist())
+    spans = np.array(frame["highs"].tolist()) - np.array(frame["lows"].tolist())
+    naive, error = supports[:, 1] - supports[:, 0], np.hypot(*spans.T) / 3.92
+    largest = np.argsort(-np.abs(naive / error))[:OWN]
+    right = frame["difference"] * truth > 0
+    figures: Row = {
+        "planted": len(changes),
+        "coverage": float(((low <= truth) & (truth <= high))[:OWN].mean()),
+        "naive_coverage": float((np.abs(naive - truth) <= 1.96 * error)[largest].mean()),
+    }
+    claims = {"": frame["listed"], "certain_": frame["certain"], "naive_": np.abs(naive) > 1.96 * error}
+    for prefix, claimed in claims.items():
+        is_right = right if prefix != "naive_" else naive * truth > 0
+        figures[prefix.rstrip("_") or "listed"] = int(claimed.sum())
+        figures[f"{prefix}false"] = int((claimed & ~is_right).sum())
+        figures[f"{prefix}found"] = int((claimed & is_right & is_planted).sum())
+    return figures
+
+
+def _mean(key: tuple[Any, ...], rows: Sequence[Row]) -> Row:
+    line: Row = dict(zip(("set", "people", "epsilon"), key, strict=True))
+    line |= {name: float(np.mean([row[name] for row in rows])) for name in _COLUMNS}
+    return line | {name: sum(row[name] for row in rows) for name in _COUNTS}
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the table, and what is claimed where nothing changed."""
+    rows = result["rows"]
+    sums = {name: sum(row[name] for row in rows) for name in _COUNTS}
+    said = (
+        f"The {result['half']} half. Mean coverage {np.mean([row['coverage'] for row in rows]):.3f}, least "
+        f"{min(row['coverage'] for row in rows):.3f} (naive {np.mean([row['naive_coverage'] for row in rows]):.3f}). "
+        f"Of {sums['listed']:,} listed {sums['false']:,} are false, of {sums['certain']:,} certain "
+        f"{sums['certain_false']:,}, of {sums['naive']:,} naive ones {sums['naive_false']:,}. Where nothing changed "
+        f"{result['claimed']} of {result['unchanged']} runs called anything certain."
+    )
+    columns = {name: name for name in ("set", "people", "epsilon", *_COLUMNS, *_COUNTS)}
+    return f"{said}\n\n{table(columns, rows)}\n"

@@ -1,0 +1,31 @@
+"""The bench of comparisons: what is planted, and what is said of a comparison."""
+
+import numpy as np
+import pytest
+
+from bench.accuracy import compared
+from bench.accuracy.data import load, sized
+
+
+def test_planted_changes_are_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Supports of changed items differ by so much, to half a basket, and those of all others not at all."""
+    monkeypatch.setattr(compared, "POPULATION", 20_000)
+    before = load(sized("flat-200", 20_000))
+    after, changes = compared.planted("flat-200", 1)
+    moved = (after.item_counts() - before.item_counts()) / len(before)
+    assert len(changes) >= 8
+    assert {abs(points) for points in changes.values()} >= {0.01, 0.02, 0.1}
+    assert moved[list(changes)] == pytest.approx(list(changes.values()), abs=0.5 / 20_000)
+    assert not np.delete(moved, list(changes)).any()
+
+
+def test_a_comparison_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many reports the largest change is found, in the table too; where nothing changed only claims are counted."""
+    monkeypatch.setattr(compared, "POPULATION", 20_000)
+    row = compared.judged("flat-200", 60_000, 4.0, 0, changed=True)
+    assert row is not None
+    assert row["found"] >= 1
+    assert 0.8 <= row["coverage"] <= 1
+    assert compared.judged("flat-200", 5_000, 1.0, 0, changed=False) == {"certain": 0}
+    line = {"set": "flat-200", "people": 60_000, "epsilon": 4.0} | row
+    assert "flat-200" in compared.markdown({"half": "held-out", "rows": [line], "unchanged": 1, "claimed": 0})
