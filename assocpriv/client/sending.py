@@ -117,8 +117,7 @@ def _fetch_plan(collector: Collector, pinned_id: str | None = None) -> "Publishe
         )
     if plan.central is not None and collector.relay is None:
         raise PlanError(
-            "reports of this plan go through a relay only: give relay= (on the command line --relay), somebody else's; "
-            "nothing was made or sent"
+            "reports of this plan go through a relay only: give relay=, somebody else's; nothing was made or sent"
         )
     return plan
 

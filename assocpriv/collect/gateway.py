@@ -13,7 +13,7 @@ import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,9 @@ class GatewayKeys:
 
     def _turn(self) -> None:
         """Make a key if it is time, and let go of those that are too old; the newest stays."""
-        kept = [each for each in self._kept if each.day > self._looked - _KEPT_DAYS] or self._kept[:1]
+        # a key that was made while the clock was ahead is as old as any of today, else it would stay for as long
+        known = [replace(each, day=min(each.day, self._looked)) for each in self._kept]
+        kept = [each for each in known if each.day > self._looked - _KEPT_DAYS] or known[:1]
         if not kept or kept[0].day <= self._looked - _NEW_DAYS:
             number = (kept[0].number + 1) % 256 if kept else secrets.randbelow(256)
             kept = [_Kept(number, secrets.token_hex(32), self._looked), *kept][:256]

@@ -376,7 +376,7 @@ def gather(
     Raises:
         FileError: an output that cannot be written, is in use, is closed, is of another plan or is the inbox; files
             that cannot be removed; or a full disk.
-        PlanError: plans whose reports have the same length.
+        PlanError: plans whose reports have the same length, or one with a central promise.
         TypeError: no plan, or names of another type.
 
     >>> from pathlib import Path
@@ -398,8 +398,11 @@ def gather(
     if not listed or not all(isinstance(source, str | PathLike) and str(source) for source in [*listed, output]):
         raise TypeError("sources and output must be names of files and folders, none of them empty")
     forms, inboxes, refusals = _SingleReports(plans), _inboxes(map(Path, listed)), _Refusals()
-    for each in forms.plans:
-        each.check_central()
+    if any(each.central is not None for each in forms.plans):
+        raise PlanError(
+            "a file has an owner, a date and whoever brought it, beside its report: reports of a plan with a central "
+            "promise come through a relay (serve --oblivious), and are not gathered"
+        )
     places = _places(forms.plans, Path(output), inboxes)
     with for_owner(), ExitStack() as opened:
         collections = {

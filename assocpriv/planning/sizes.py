@@ -107,7 +107,8 @@ def forged_sizes(plan: "Plan", reports: int) -> tuple[Forged, ...]:
         most += step
     return tuple(
         Forged(part, _factors(plan, asked, reports, part), part > 0 and flagged(round(part * reports), _SURE))
-        for part in sorted({0.0, min(most / reports, 1.0), *_FORGED})
+        for part in sorted({0.0, most / reports, *_FORGED})
+        if part < 1  # of so few reports all may be forged unnoticed, and nothing honest is left
     )
 
 

@@ -252,6 +252,8 @@ def explained(explained: baskets.WorkedPromises) -> Record:
             for each in explained.promises
         ],
     }  # fmt: skip
+    if plan and plan.central:
+        content |= {name: said for name, said in promise_content(plan).items() if name in ("central", "promise")}
     several = content["reports_per_person"] > 1
     what = "all {reports_per_person:#report} of a person together" if several else "one report"
     reads = "{promises[0][beliefs][0][highest_posterior]:chance}" if plan else "as the column of 1 in 100 says"
@@ -261,7 +263,7 @@ def explained(explained: baskets.WorkedPromises) -> Record:
             *(Column(f"{chance} becomes", f"{{beliefs[{n}][highest_posterior]:chance}}")
               for n, chance in enumerate(_BECOMES)),
             Column("judged", "{verdict}", "name"),
-        ], content["promises"], "What a belief becomes at most:",
+        ], content["promises"], "What a belief becomes at most" + ", if they do" * ("central" in content) + ":",
     )  # fmt: skip
     parts: list[Part] = [
         f"A promise bounds what {what} can do to a belief about the sender, whatever the data are and whatever else is "
@@ -269,6 +271,7 @@ def explained(explained: baskets.WorkedPromises) -> Record:
         "basket does. ε is ln γ.",
         Section("", [
             *["plan {plan_id:id}"] * (plan is not None),
+            *_central(content),
             shown,
             'Tell those who will report: whoever thinks "1 in 100 that you buy X" thinks, after '
             f"{'all {reports_per_person:#report}' if several else 'your report'}, at most {reads}.",

@@ -1,6 +1,6 @@
 """Which cells of a coded table are hidden, in each mode, and what the owner is told of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log
@@ -33,10 +33,12 @@ class Wishes:
     cap: float = 3.0
 
     def __post_init__(self) -> None:
-        if self.least < 1:
-            raise TemplateError(f"least must be 1 or more, got {self.least}")
-        if not 0 < self.cap <= 10:
-            raise TemplateError(f"cap must be above 0 and at most 10, got {self.cap}")
+        if self.mode not in (LOCAL, FREE, PAPER, GLOBAL):
+            raise TemplateError(f"mode must be {LOCAL}, {FREE} or {PAPER}, got {self.mode!r}")
+        if type(self.least) is not int or self.least < 1:
+            raise TemplateError(f"least must be a whole number, 1 or more, got {self.least!r}")
+        if not isinstance(self.cap, int | float) or not 0 < self.cap <= 10:
+            raise TemplateError(f"cap must be above 0 and at most 10, got {self.cap!r}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,12 +102,7 @@ def decide(
     if wishes.mode == PAPER:
         return _progressive(table, bounds, class_column)
     channel = tuple(dict.fromkeys(name for bound in bounds for name in bound.channel))
-    both = [bound.column for bound in bounds if bound.column in channel]
-    if both:
-        raise TemplateError(
-            f"column {both[0]} is sensitive and stands in the channel of another template: a reader who knows the "
-            "channels knows it; take it out of one of them"
-        )
+    refuse_known(channel, (bound.column for bound in bounds))
     known = [] if class_column is None else [class_column]
     lowest: dict[tuple[str, str], Fraction] = {}
     for bound in bounds:
@@ -129,6 +126,16 @@ def decide(
     return Outcome(
         hidden, promised, before, len(sizes), int(sizes.min()), found.tested, found.refused, found.charged * _UNIT
     )
+
+
+def refuse_known(channel: Collection[str], sensitive: Iterable[str]) -> None:
+    """Refuse what is sensitive, or a part of it, where a reader who knows all channels knows it."""
+    for name in sensitive:
+        if name in channel:
+            raise TemplateError(
+                f"{name} is sensitive and stands in the channel of another template: a reader who knows the channels "
+                "knows it; take it out of one of them"
+            )
 
 
 def _weights(

@@ -23,7 +23,17 @@ from assocpriv.records.tables import TableOptions
 from assocpriv.suppress import baskets
 from assocpriv.suppress.checking import Checked, count_columns, count_file
 from assocpriv.suppress.coins import Coins, Key, key_path, read_key, write_key
-from assocpriv.suppress.decide import MARKS, PAPER, Outcome, Wishes, check_columns, choose_mark, decide, facts
+from assocpriv.suppress.decide import (
+    MARKS,
+    PAPER,
+    Outcome,
+    Wishes,
+    check_columns,
+    choose_mark,
+    decide,
+    facts,
+    refuse_known,
+)
 from assocpriv.suppress.inferences import Inference, inferences, masking_columns
 from assocpriv.suppress.table import CodedTable, Handling, SourceTable, bin_columns, hide, read_handling, read_source
 from assocpriv.suppress.templates import Bound, are_of_items, bounds, item_bounds, read_item_templates, read_templates
@@ -361,6 +371,8 @@ def _suppress_baskets(
     asked = item_bounds(read_item_templates(templates))
     wishes = Wishes(**{name: options[name] for name in ("mode", "least", "cap") if name in options})
     reading = {name: value for name, value in options.items() if name not in ("mode", "least", "cap")}
+    channel = {item for bound in asked for item in bound.channel}
+    refuse_known(channel, (item for bound in asked for item in bound.column.split(", ")))
     source = baskets.read(data, asked, reading)
     wishes = source.wishes(wishes)
     request = Request(asked, None, Handling(), wishes, TableOptions())

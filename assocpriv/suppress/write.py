@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import pa, pq
+from assocpriv.files.arrow import pa, pc, pq
 from assocpriv.kernels.compiling import text_kernels
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.promise.errors import RecordError
@@ -276,7 +276,24 @@ def shuffle_batches(
                 files[number].seek(0)
                 held = list(pa.ipc.open_stream(files[number]))
             table = pa.Table.from_batches(held)
-            write(table.take(pa.array(np.argsort(places[places * parts // n == number]))))
+            write(_with_used_levels(table.take(pa.array(np.argsort(places[places * parts // n == number])))))
+
+
+def _with_used_levels(table: Any) -> Any:
+    """Return a table of Arrow whose categories are those that its rows have, ordered ones in their order.
+
+    Others are of records that are not there; the order of the others may tell that of the records.
+    """
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            column = table.column(place).unify_dictionaries().combine_chunks()
+            used = column.indices.unique().drop_null()
+            used = used.sort() if field.type.ordered else used
+            codes = pc.index_in(column.indices, value_set=used).cast(field.type.index_type)
+            levels = column.dictionary.take(used)
+            made = pa.DictionaryArray.from_arrays(codes, levels, ordered=field.type.ordered)
+            table = table.set_column(place, field, made)
+    return table
 
 
 def _released_type(kind: Any) -> Any:
@@ -318,7 +335,13 @@ def released_table(frame: Any, release: Release) -> Any:
     if table.implementation.is_pandas():  # its index would tell the order
         native = native.reset_index(drop=True)
         native.attrs = {}
-    return native.cast(plain_schema(native.schema)) if table.implementation.is_pyarrow() else native
+        for name, column in native.items():
+            if hasattr(column, "cat"):
+                native[name] = column.cat.remove_unused_categories()
+        return native
+    if table.implementation.is_pyarrow():
+        return _with_used_levels(native.cast(plain_schema(native.schema)))
+    return native
 
 
 def _released(stored: Any, source: SourceTable, change: Rewrite) -> Any:

@@ -236,6 +236,17 @@ def test_keys_follow_one_another(tmp_path: Path) -> None:
     assert (tmp_path / KEYS_FILE).stat().st_mode & 0o777 == 0o600
 
 
+def test_a_key_of_the_future_goes_in_time(tmp_path: Path) -> None:
+    """Made while the clock was years ahead, it is followed a week after that was mended, and gone after two."""
+    day = [30_000]
+    keys = GatewayKeys(tmp_path, lambda: day[0])
+    [first] = decode_key_configs(keys.published())
+    told = []
+    for day[0] in (20_000, 20_006, 20_007, 20_014):
+        told.append([each.key_id - first.key_id & 255 for each in decode_key_configs(keys.published())])
+    assert told == [[0], [0], [1, 0], [2, 1]]
+
+
 def test_a_clock_set_back_changes_nothing(tmp_path: Path) -> None:
     """Keys of the future stay, and one of long ago is followed by another."""
     day = [20_000]

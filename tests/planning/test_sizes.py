@@ -91,6 +91,14 @@ def test_without_forged_answers_the_factors_are_those_of_usual_sizes() -> None:
     assert (honest.share, honest.noticed) == (0, False)
 
 
+@pytest.mark.parametrize("reports", [1, 2])
+def test_of_so_few_reports_all_may_be_forged(reports: int) -> None:
+    """As in a collection that has just begun: shares are told of which honest reports are left."""
+    told = forged_sizes(planned(300, 4, USUAL, reports=10**4, sizes="auto"), reports)
+    assert [each.share for each in told] == [0, 0.001, 0.01]
+    assert all(math.isfinite(factor) for each in told for factor in each.factors.values())
+
+
 @pytest.mark.parametrize("reports", [10**4, 10**5, 10**6])
 def test_forged_answers_raise_supports_and_are_noticed(reports: int) -> None:
     """More forged answers raise supports more, of larger itemsets most; what is noticed is so 998 times in 1,000."""

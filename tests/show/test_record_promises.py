@@ -43,6 +43,7 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "promised": lambda: promises.promised(SEVERAL),
     "explained": lambda: promises.explained(explain_promises()),
     "explained, a plan": lambda: promises.explained(explain_promises(SEVERAL)),
+    "explained, central": lambda: promises.explained(explain_promises(CENTRAL)),
     "privacy": lambda: promises.privacy(describe_privacy(PLAN)),
     "privacy of many": lambda: promises.privacy(describe_privacy(SEVERAL, reports_per_person=52)),
     "privacy, central": lambda: promises.privacy(describe_privacy(CENTRAL)),
@@ -61,6 +62,14 @@ RECORDS: dict[str, Callable[[], Record]] = {
 def test_three_walks_agree(name: str) -> None:
     """Every figure of the text is in the JSON content and in the HTML, with the same value."""
     check(RECORDS[name]())
+
+
+def test_both_promises_are_explained() -> None:
+    """Of a plan with a central promise, and of no other; what beliefs become is if relay and collector collude."""
+    said = check(promises.explained(explain_promises(CENTRAL)))
+    assert "Whoever reads the sealed reports: (3, 0.000001), whatever else is known, as long as relay and" in said
+    assert "What a belief becomes at most, if they do:" in said
+    assert "relay" not in check(promises.explained(explain_promises(SEVERAL)))
 
 
 def test_fake_reports_move_100_points_at_most() -> None:

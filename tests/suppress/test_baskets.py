@@ -206,6 +206,18 @@ def test_mined_tables_are_no_baskets(columns: tuple[str, ...], tmp_path: Path) -
             check(given, [BEER[0] | {"channel": ["beer"], "sensitive": ["milk"]}], layout=f"item={columns[0]}")
 
 
+@pytest.mark.parametrize("sensitive", ["beer", ["beer", "wine"]])
+def test_what_is_sensitive_stands_in_no_channel(sensitive: str | list[str]) -> None:
+    """Nor a part of it: of ten baskets three hold beer and wine, five beer: who knows that is 60% sure."""
+    given = [["beer", "wine", "tea"]] * 3 + [["beer", "milk"]] * 2 + [["tea"]] * 5
+    templates = [
+        {"channel": ["beer"], "sensitive": ["milk"], "confidence": "90%"},
+        {"channel": ["tea"], "sensitive": [sensitive], "confidence": "60%" if sensitive == "beer" else "40%"},
+    ]
+    with pytest.raises(TemplateError, match="beer is sensitive and stands in the channel of another template"):
+        suppress(given, templates)
+
+
 def test_a_sensitive_item_written_in_two_ways_is_refused() -> None:
     """A reader takes both for one item, so that a bound on one alone promises nothing."""
     for act in (check, suppress):

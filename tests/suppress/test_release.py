@@ -321,6 +321,38 @@ def test_metadata_are_not_released(kind, tmp_path):
     assert set(read["Age"]) <= {"<30", "<40", ">=30", ">=40", "*"}
 
 
+@pytest.mark.parametrize("kind", ["file", "pyarrow", "pandas"])
+def test_categories_are_those_of_the_rows(kind, tmp_path):
+    """A category that no record has, as of one that was left out, is not released; ordered ones keep their order."""
+    frame = bank().assign(
+        size=pd.Categorical(["small", "big"] * 12, ["small", "gone", "big"], ordered=True),
+        colour=pd.Categorical([None, "red", "blue"] * 8, ["gone", "red", "blue"]),
+    )
+    given, output = tmp_path / "t.parquet", tmp_path / "o.parquet"
+    if kind == "file":
+        pq.write_table(pa.table(frame), given, row_group_size=5)
+        suppress.suppress_file(given, TEMPLATES, output, "Rating", memory_bytes=1 << 20)
+        released = pq.read_table(output)
+        assert b"gone" not in output.read_bytes()
+    else:
+        released = suppress.suppress(frame if kind == "pandas" else pa.table(frame), TEMPLATES, "Rating")[0]
+    plain = released if kind == "pandas" else released.to_pandas()
+    assert plain["size"].cat.categories.tolist() == ["small", "big"]
+    assert sorted(plain["colour"].cat.categories) == ["blue", "red"]
+    assert [plain[name].value_counts().to_dict() for name in ("size", "colour")] == [
+        {"small": 12, "big": 12}, {"red": 8, "blue": 8},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "wish", [{"mode": "Free"}, {"least": 2.5}, {"least": 0}, {"cap": "3"}, {"cap": float("nan")}, {"cap": 0}]
+)
+def test_wishes_that_cannot_be_are_refused(wish):
+    """In Python, too; what is misspelled is not taken for the default."""
+    with pytest.raises(TemplateError, match=f"{next(iter(wish))} must be"):
+        suppress.suppress(bank(), TEMPLATES, "Rating", **wish)
+
+
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_a_violation_is_not_released(tmp_path, monkeypatch, ending):
     """Where a fault leaves an inference above its bound the check finds it in the file, and nothing is left there."""

@@ -1,5 +1,6 @@
 """Below the reports that a central promise is proved for nothing is sealed, read or shown, by whichever way."""
 
+from contextlib import closing, suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,8 +13,11 @@ from operator_page import TOKEN, basic
 
 import assocpriv as ap
 from assocpriv.client.bulk import randomize_chunks
-from assocpriv.collect.store import EpochSizes, TooFewError
+from assocpriv.collect.folder import open_store
+from assocpriv.collect.store import EpochSizes, TooFewError, seal_all, take_in
+from assocpriv.collect.wire import read_upload
 from assocpriv.files.plans import write_plan
+from assocpriv.files.unsealed import ID_BYTES
 from assocpriv.pages.demo import check_demonstration
 from assocpriv.pages.operator import AdminPage
 from assocpriv.plans.baskets import Plan
@@ -91,21 +95,27 @@ def test_a_simulation_obeys() -> None:
     assert ap.simulate([{"1", "2"}] * LEAST, PLAN, "10%", seed=1).found_count >= 1
 
 
+def collect(folder: Path, packed: np.ndarray) -> None:
+    """Take reports in as the gateway does, and seal them if they are enough."""
+    folder.mkdir(exist_ok=True)
+    with closing(open_store(folder, PLAN, None)) as store, suppress(TooFewError):
+        ids = np.random.default_rng(len(packed)).bytes
+        take_in([read_upload(ids(ID_BYTES) + row.tobytes(), PLAN, apart=True) for row in packed], PLAN, store)
+        seal_all(store)
+
+
 @pytest.fixture(scope="module")
 def waiting(tmp_path_factory: pytest.TempPathFactory, enough: ap.Reports) -> Path:
     """Return a folder with a collection of 1,499 reports; 1,000 would be sealed without a central promise."""
     home = tmp_path_factory.mktemp("waiting")
-    (home / "inbox").mkdir()
-    for place, row in enumerate(enough.packed[1:]):
-        (home / "inbox" / f"{place}.bin").write_bytes(row.tobytes())
     write_plan(PLAN, home / "plan.json")
-    done = ap.gather(home / "inbox", PLAN, home / "collection")
-    assert (done.gathered, done.collections[0].unsealed) == (LEAST - 1, LEAST - 1)
+    collect(home / "collection", enough.packed[1:])
+    assert run_json("collector", "status", home / "collection")["unsealed"] == LEAST - 1
     return home
 
 
 def test_few_are_not_sealed(waiting: Path) -> None:
-    """Not by gathering, nor by the command with --few or --close; the status tells how many it takes."""
+    """Not as they come, nor by the command with --few or --close; the status tells how many it takes."""
     collection = waiting / "collection"
     assert not list(collection.glob("*.parquet"))
     for options in ([], ["--few"], ["--few", "--close"]):
@@ -125,15 +135,9 @@ def test_unsealed_reports_are_not_read(waiting: Path, tmp_path: Path) -> None:
         ap.mine(collection, top=3)
     assert "cannot be read" in refused("mine", collection)
     assert "no reports to check" in refused("inspect", collection, "--check-crafted")
-    copy = tmp_path / "copy"
-    copy.mkdir()
     made = reports(LEAST + 3)
-    for place, row in enumerate(made.packed[:LEAST]):
-        (copy / f"{place}.bin").write_bytes(row.tobytes())
-    ap.gather(copy, PLAN, tmp_path / "sealed")
-    for place, row in enumerate(made.packed[LEAST:]):
-        (copy / f"more-{place}.bin").write_bytes(row.tobytes())
-    ap.gather(copy, PLAN, tmp_path / "sealed")
+    collect(tmp_path / "sealed", made.packed[:LEAST])
+    collect(tmp_path / "sealed", made.packed[LEAST:])
     assert run_json("collector", "status", tmp_path / "sealed")["unsealed"] == 3
     assert len(ap.read_reports(tmp_path / "sealed")) == LEAST
     assert len(ap.mine(tmp_path / "sealed", top=3)) >= 3
@@ -166,7 +170,7 @@ def test_the_page_shows_nothing_of_few(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_plan_that_is_not_proved_is_refused(tmp_path: Path) -> None:
-    """By whoever signs, tells, foresees, serves, gathers, mines, simulates or audits; a device reads it."""
+    """By whoever signs, tells, foresees, serves, mines, simulates or audits; a device reads it."""
     path = tmp_path / "plan.json"
     write_plan(UNPROVED, path)
     assert ap.read_plan(path) == UNPROVED
@@ -174,9 +178,9 @@ def test_a_plan_that_is_not_proved_is_refused(tmp_path: Path) -> None:
     made = reports(LEAST, UNPROVED)
     for use in (
         lambda: promises.to_sign(UNPROVED), lambda: promises.promised(UNPROVED), lambda: ap.privacy(UNPROVED),
-        lambda: ap.foresee(UNPROVED, 5000), lambda: ap.collect.make_service(UNPROVED, tmp_path / "served"),
-        lambda: LocalBackend.of(made), lambda: ap.mine(made, top=3),
-        lambda: ap.simulate([{"1"}] * LEAST, UNPROVED), lambda: ap.gather(tmp_path, UNPROVED, tmp_path / "gathered"),
+        lambda: ap.foresee(UNPROVED, 5000), lambda: LocalBackend.of(made), lambda: ap.mine(made, top=3),
+        lambda: ap.collect.make_service(UNPROVED, tmp_path / "served", oblivious="alone"),
+        lambda: ap.simulate([{"1"}] * LEAST, UNPROVED),
     ):  # fmt: skip
         with pytest.raises(PrivacyLimitError, match="does not follow from its amplification and blanket"):
             use()
@@ -193,8 +197,12 @@ def test_a_refined_plan_makes_both_promises(enough: ap.Reports) -> None:
 
 
 def test_what_would_name_people_is_refused(tmp_path: Path) -> None:
-    """Keys of sources, and a demonstration, which shows few reports."""
+    """Keys of sources, files of single reports, and a demonstration, which shows few reports."""
     with pytest.raises(PlanError, match="keys name who sent"):
-        ap.collect.make_service(PLAN, tmp_path / "served", keys=True)
+        ap.collect.make_service(PLAN, tmp_path / "served", keys=True, oblivious="alone")
+    (tmp_path / "1.bin").write_bytes(ap.randomize({"1"}, PLAN))
+    with pytest.raises(PlanError, match="a file has an owner, a date"):
+        ap.gather(tmp_path, PLAN, tmp_path / "gathered")
+    assert (tmp_path / "1.bin").exists()
     with pytest.raises(PlanError, match="shows few reports"):
         check_demonstration(PLAN)
