@@ -68,7 +68,7 @@ def serve(plan: Path, data: Path, demo: bool, **options: Any) -> None:
 
 @opt.command(takes=())
 @click.option("--to", metavar="URL", required=True, help="The collector's address, or its gateway's.")
-@click.option("--hold", metavar="SECONDS", type=click.FloatRange(0, 60), required=True, help="Longest delay.")
+@click.option("--hold", metavar="SECONDS", type=opt.NUMBER, required=True, help="Longest delay.")
 @opt.usual("--listen", metavar="[HOST:]PORT", default="8370", callback=_address, help="Where; port 0 for any free one.")
 def relay(to: str, hold: float, listen: tuple[str, int]) -> None:
     """Pass sealed reports on to a collector's gateway, unread, so that it does not see who sends them.

@@ -21,6 +21,7 @@ _ROWS = 15
 @opt.usual("--items", default=1_000, help="Number of items to generate.")
 @opt.min_support_option
 @opt.seed_option
+@opt.layout_option
 @opt.usual("-o", "--output", default=Path("assocpriv-demo"), help="Folder.", type=opt.OUTPUT)
 def demo(output: Path, force: bool, **options: Any) -> None:
     """Show the whole way on baskets made here (or your own), beside the truth only a demo may know.
@@ -32,8 +33,8 @@ def demo(output: Path, force: bool, **options: Any) -> None:
       assocpriv demo
       assocpriv demo --baskets baskets.csv --min-support 5%
     """
-    path = options.pop("baskets")
-    baskets = None if path is None else (path, None)
+    layout, path = options.pop("layout"), options.pop("baskets")
+    baskets = None if path is None else (path, layout)
     settings = ap.DemoSettings(baskets=baskets, promise=ap.Breach("5%", "50%"), **options)
     progress = opt.Progress()
     start = ap.start_demo(settings, output, force=force, progress=progress)

@@ -20,10 +20,10 @@ _WRITING = ("output", "least", "cap", "free_only", "paper", "new_key", "force")
 @click.option("--class", "class_column", metavar="COLUMN", help="Column that readers know, to be told well.")
 @click.option(
     "--column", "columns", metavar="NAME=HOW", multiple=True,
-    help="age=8 or age=entropy makes intervals, zip=category, id=drop; 8 or entropy for all; repeatable.",
+    help="age=8 makes intervals, zip=category, id=drop; 8 is for all; repeatable.",
 )  # fmt: skip
 @opt.usual("--least", default=2, help="Records that cannot be told apart, at least.")
-@opt.usual("--cap", default=3.0, help="ε that refusals may cost a group at most.")
+@opt.usual("--cap", default=3.0, help="ε that refusals may cost a group at most.", type=opt.NUMBER)
 @click.option("--free-only", is_flag=True, help="Show only what needs no coin.")
 @click.option("--paper", is_flag=True, help="Hide whole values as WFY05; does not hold against who knows how.")
 @click.option("--new-key", is_flag=True, help="Take another key for the coins: a further release.")
@@ -41,7 +41,7 @@ def suppress(table: Path, templates: Path, only_check: bool, output: Path | None
     Example:
       assocpriv suppress table.csv --templates templates.toml --check
       assocpriv suppress table.csv --templates templates.toml -o released.csv
-      assocpriv suppress table.csv --templates templates.toml --column age=entropy --class rating -o released.csv
+      assocpriv suppress table.csv --templates templates.toml --column age=8 --class rating -o released.csv
       assocpriv suppress baskets.csv --templates items.toml -o released.csv
     """
     if only_check:

@@ -36,6 +36,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import comb
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -406,7 +407,7 @@ def least_difference(error: float, hypotheses: int, level: float = 0.95) -> floa
     >>> round(least_difference(0.01, 1), 3)
     0.04
     """
-    z = normal_quantile(1 - (1 - level) / hypotheses) + normal_quantile(2 * POWER - 1)
+    z = -NormalDist().inv_cdf((1 - level) / hypotheses / 2) + normal_quantile(2 * POWER - 1)  # of the small tail
     return z * 2**0.5 * error
 
 

@@ -44,9 +44,9 @@ def check(content: Mapping[str, Any]) -> Record:
 def release(content: Mapping[str, Any], output: Path) -> Record:
     """Return what was hidden and what that took, and what the written file tells at most."""
     notes = ["records are in a random order; the bytes of the file are not the input's"]
-    notes += [
-        "columns written anew, as the file has quotes or writes a value in several ways: {respelled:some}"
-    ] * bool(content["respelled"])
+    notes += ["columns written anew, as they write a value in several ways: {respelled:some}"] * bool(
+        content["respelled"]
+    )
     notes += ["release {release} of these data: together they may tell more"] * (content["release"] > 1)
     notes += [f"warning: {content['warning']}"] * bool(content["warning"])
     written = Section("", [Say("written to {output}", {"output": output})])

@@ -219,7 +219,7 @@ def drawn_line(triples: Sequence[tuple[float, float, float]]) -> str:
     """Draw estimates as heights, and half the widest of their intervals, all shares of the scale.
 
     >>> drawn_line([(0.0, 0.1, 0.2), (0.4, 0.5, 0.6), (0.8, 0.9, 1.0)])
-    '▁▄▇ ±▁'
+    '▁▅█ ±▁'
     """
     reach = max(high - low for low, _, high in triples) / 2
     *heights, error = (_HEIGHTS[min(int(8 * each), 7)] for each in (*(middle for _, middle, _ in triples), reach))

@@ -3,7 +3,7 @@
 Of tables: ``check`` lists what one tells, ``suppress`` returns one in memory that tells no more than templates allow,
 and ``suppress_file`` writes one. Of baskets: ``check_items`` and ``suppress_items``. ``check_record``,
 ``publication_record`` and ``item_record`` give results as JSON has them. Templates are files, mappings, or
-:class:`Template` and :class:`ItemTemplate`.
+:class:`Template`.
 """
 
 from assocpriv.fronts import names_of_stub

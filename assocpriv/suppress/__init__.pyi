@@ -2,6 +2,6 @@
 # fmt: off
 # isort: off
 from .templates import (
-    ItemTemplate as ItemTemplate, Template as Template, are_of_items as are_of_items, read_templates as read_templates,
+    Template as Template, are_of_items as are_of_items, read_templates as read_templates,
 )
 from .release import check as check, record as record, suppress as suppress, suppress_file as suppress_file

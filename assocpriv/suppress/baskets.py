@@ -7,33 +7,34 @@ Where a layout cannot, an item is shown or dropped for everybody, under the same
 layout, with nothing beside the items; transactions are numbered anew.
 """
 
+import contextlib
 import csv
 import gzip
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import pa, pq
-from assocpriv.kernels.parallel import default_memory
-from assocpriv.promise.errors import BasketError, FileError, TemplateError, options_of
+from assocpriv.files.arrow import pa, pc, pq
+from assocpriv.promise.errors import BasketError, TemplateError
 from assocpriv.records.basket_files import BasketLayout, ReadOptions, layout_of, read_baskets, stream_baskets
 from assocpriv.records.baskets import Baskets, frame_layout, named_baskets
-from assocpriv.suppress.checking import Checked, count_baskets, rows_of_frame, rows_of_parquet, rows_of_text
-from assocpriv.suppress.decide import GLOBAL, LOCAL, PAPER, Outcome, Wishes
+from assocpriv.suppress.checking import count_baskets, rows_of_arrow, rows_of_text
+from assocpriv.suppress.decide import Outcome
 from assocpriv.suppress.table import CodedColumn, CodedTable
 from assocpriv.suppress.templates import HELD, LACKED, Bound, check_spellings
+from assocpriv.suppress.write import csv_lines, line_bytes
 
 HIDDEN = "*"
 _HIDDEN_LIST = "hidden"
 _BASKET_BYTES, _ITEM_BYTES = 256, 64  # while baskets are read, coded and written
-_ROWS = 1 << 14  # of text made at a time
+_ROWS, _CELLS = 1 << 14, 1 << 22  # made at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,63 +47,50 @@ class BasketSource:
     kind: str = ""  # of a file or a table
     names: tuple[str, ...] = ()  # of a table's or a Parquet file's columns
     layout: BasketLayout | None = None  # of a file
+    mark: ClassVar[str] = HIDDEN
+    bins: ClassVar[dict[str, tuple[str, ...]]] = {}
+    respelled: ClassVar[tuple[str, ...]] = ()
 
-    def wishes(self, wishes: Wishes) -> Wishes:
-        """Return what is wished, of whole items where the layout cannot say that a cell is hidden."""
-        if wishes.mode == PAPER:
-            raise TemplateError("the paper's mode is of tables; leave it out for baskets")
-        if self.kind not in ("one-hot", "list") and wishes.mode == LOCAL:
-            return replace(wishes, mode=GLOBAL)
-        if self.kind not in ("one-hot", "list"):
-            raise TemplateError(
-                f"mode {wishes.mode} needs a layout that can say that a cell is hidden: one-hot or list"
-            )
-        return wishes
-
-    def write(
-        self, outcome: Outcome, places: NDArray[np.int64], output: Path | None, stream: BinaryIO | None
-    ) -> tuple[Any, tuple[Checked, ...]]:
+    def write(self, outcome: Outcome, places: NDArray[np.int64], stream: BinaryIO | None, *, gzipped: bool) -> Any:
         """Write baskets to a file, or return them as they came; and what was counted in them.
 
         Raises:
             FileError: they exceed a bound.
         """
-        made = _Made.of(self.baskets, outcome.hidden, np.argsort(places))
-        n, promised = len(places), outcome.promised
-        if self.layout is not None and output is not None and stream is not None:
-            _check_ending(output, self.layout)
-            if self.layout.is_parquet:
-                pq.write_table(made.table(self.kind, self.names), stream)
-                stream.flush()
-                return None, count_baskets(rows_of_parquet(Path(stream.name), self.kind), promised, n)
-            packed = output.name.lower().endswith(".gz")
-            made.write_text(self.kind, self.layout.separator, stream, packed=packed)
+        made, layout = _Made.of(self.baskets, outcome.hidden, np.argsort(places)), self.layout
+        released: Any = None
+        if stream is not None and layout is not None and not layout.is_parquet:
+            made.write_text(self.kind, layout.separator, stream, gzipped=gzipped)
             stream.flush()
-            rows = rows_of_text(Path(stream.name), self.kind, self.layout.separator, packed=packed)
-            return None, count_baskets(rows, promised, n)
-        if output is not None:
-            raise TemplateError("baskets in memory are returned, not written; leave the output out, or give a file")
-        if self.kind:
+            rows = rows_of_text(Path(stream.name), self.kind, layout.separator, packed=gzipped)
+        elif stream is not None:
+            tables = made.tables(self.kind, self.names)
+            first = next(tables)
+            with pq.ParquetWriter(stream, first.schema) as writer:
+                for table in chain([first], tables):
+                    writer.write_table(table)
+            stream.flush()
+            rows = rows_of_arrow(Path(stream.name), self.kind)
+        elif self.kind:
             import narwhals as nw
 
-            table = nw.from_arrow(
-                made.table(self.kind, self.names),
-                backend=nw.from_native(self.given, eager_only=True).implementation,
-            ).to_native()
-            return table, count_baskets(rows_of_frame(table, self.kind), promised, n)
-        lists = made.lists()
-        checked = count_baskets(((set(each), set()) for each in lists), promised, n)
-        return made.baskets if isinstance(self.given, Baskets) else lists, checked
+            backend = nw.from_native(self.given, eager_only=True).implementation
+            table = nw.from_arrow(pa.concat_tables(made.tables(self.kind, self.names)), backend=backend)
+            released, rows = table.to_native(), rows_of_arrow(table.to_arrow(), self.kind)
+        else:
+            lists = made.lists()
+            released = made.baskets if isinstance(self.given, Baskets) else lists
+            rows = ((set(each), set()) for each in lists)
+        return released, count_baskets(rows, outcome.promised, len(places))
 
 
-def read(data: Any, bounds: Sequence[Bound], reading: Mapping[str, Any]) -> BasketSource:
+def read(data: Any, bounds: Sequence[Bound], options: ReadOptions) -> BasketSource:
     """Read baskets, and code the items that bounds name.
 
     Raises:
         BasketError: baskets that cannot be read.
         TemplateError: an item that is in no basket, or that is also written otherwise.
     """
-    options = options_of(ReadOptions, {**reading, "memory_bytes": reading.get("memory_bytes") or default_memory()})
     if isinstance(data, str | PathLike):
         path = Path(data)
         if path.exists() and not path.is_file():
@@ -128,10 +116,8 @@ def _check_memory(path: Path, options: ReadOptions) -> None:
     for batch in stream_baskets(path, None, replace(options, progress=None)):
         taken += _BASKET_BYTES * len(batch) + _ITEM_BYTES * len(batch.items)
         if taken > options.memory_bytes:
-            raise BasketError(
-                f"{path.name}: the baskets take more than the {options.memory_bytes >> 20:,} MiB allowed; raise "
-                "memory_bytes"
-            )
+            most = options.memory_bytes >> 20
+            raise BasketError(f"{path.name}: the baskets take more than the {most:,} MiB allowed; raise memory_bytes")
 
 
 def _refuse_mined(names: Iterable[Any]) -> None:
@@ -149,15 +135,7 @@ def _coded(baskets: Baskets, bounds: Sequence[Bound]) -> CodedTable:
         {item for items in sets.values() for item in items},
         (baskets.catalogue[item] for item in np.unique(baskets.items).tolist()), "some basket writes",
     )  # fmt: skip
-    held = np.zeros((len(named), len(baskets)), dtype=np.uint8)
-    index = baskets.catalogue.index_of
-    lookup = np.full(len(baskets.catalogue), -1, dtype=np.int64)
-    for place, item in enumerate(named):
-        if item in index:
-            lookup[index[item]] = place
-    items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
-    chosen = np.flatnonzero(lookup[items] >= 0)
-    held[lookup[items[chosen]], np.repeat(np.arange(len(baskets)), baskets.sizes)[chosen]] = 1
+    held = _matrix(baskets, named).T
     for item, codes in zip(named, held, strict=True):
         if not codes.any():
             raise TemplateError(f"item {item} of a template is in no basket; check its spelling, or take it out")
@@ -165,6 +143,18 @@ def _coded(baskets: Baskets, bounds: Sequence[Bound]) -> CodedTable:
     columns = {item: by_name[item] for bound in bounds for item in bound.channel}
     columns |= {name: np.bitwise_and.reduce([by_name[item] for item in items]) for name, items in sets.items()}
     return CodedTable(tuple(CodedColumn(name, (LACKED, HELD), codes) for name, codes in columns.items()), len(baskets))
+
+
+def _matrix(baskets: Baskets, items: Sequence[str]) -> NDArray[np.uint8]:
+    """Return which of some items baskets hold, uint8 (baskets, items)."""
+    lookup = np.full(len(baskets.catalogue), -1, dtype=np.int64)
+    for place, item in enumerate(items):
+        if item in baskets.catalogue.index_of:
+            lookup[baskets.catalogue.index_of[item]] = place
+    places = lookup[baskets.items[baskets.offsets[0] : baskets.offsets[-1]]]
+    found = np.zeros((len(baskets), len(items)), dtype=np.uint8)
+    found[np.repeat(np.arange(len(baskets)), baskets.sizes)[places >= 0], places[places >= 0]] = 1
+    return found
 
 
 # ---- what is released
@@ -199,78 +189,38 @@ class _Made:
         texts = [names[item] for item in self.baskets.items.tolist()]
         return [texts[start:stop] for start, stop in pairwise(self.baskets.offsets.tolist())]
 
-    def matrix(self, items: Sequence[str], start: int, stop: int) -> NDArray[np.uint8]:
-        """Return what some baskets hold of items, uint8 (baskets, items): 0, 1, or 2 where it is hidden."""
-        part, index = self.baskets[start:stop], self.baskets.catalogue.index_of
-        lookup = np.full(len(self.baskets.catalogue), -1, dtype=np.int64)
-        lookup[[index[item] for item in items]] = np.arange(len(items))
-        found = np.zeros((len(part), len(items)), dtype=np.uint8)
-        held = self.baskets.items[part.offsets[0] : part.offsets[-1]]
-        found[np.repeat(np.arange(len(part)), part.sizes), lookup[held]] = 1
-        for name, cells in self.hidden.items():
-            found[cells[start:stop], items.index(name)] = 2
-        return found
-
-    def table(self, kind: str, names: Sequence[str]) -> Any:
-        """Return an Arrow table: of lists with lists of hidden items, of transactions and items, or of all items."""
-        texts, n = pa.array(self.names), len(self.baskets)
-        if kind == "one-hot":
-            items = [name.strip() for name in names]
-            cells = self.matrix(items, 0, n)
-            columns = [pa.array(column == 1, mask=column == 2) for column in cells.T]
-            return pa.table(dict(zip(items, columns, strict=True)))
-        items = texts.take(pa.array(self.baskets.items))
-        if kind == "long":
-            rows = np.repeat(np.arange(1, n + 1), self.baskets.sizes)
-            return pa.table({names[0]: rows, names[1]: items})
-        hidden = sorted(self.hidden)
-        held = np.array([self.hidden[name] for name in hidden], dtype=np.bool_).reshape(len(hidden), n).T
-        starts = np.concatenate([[0], np.cumsum(held.sum(1))])
-        lists = pa.array(hidden, pa.string()).take(pa.array(np.nonzero(held)[1]))
-        return pa.table({
-            names[0]: pa.ListArray.from_arrays(pa.array(self.baskets.offsets, pa.int32()), items),
-            _HIDDEN_LIST: pa.ListArray.from_arrays(pa.array(starts, pa.int32()), lists),
-        })  # fmt: skip
-
-    def write_text(self, kind: str, separator: str, stream: BinaryIO, *, packed: bool) -> None:
-        """Write the baskets as text of a layout."""
-        if packed:
-            with gzip.GzipFile("", "wb", 6, stream, mtime=0) as out:
-                out.writelines(self._texts(kind, separator))
-        else:
-            stream.writelines(self._texts(kind, separator))
-
-    def _texts(self, kind: str, separator: str) -> Iterator[bytes]:
-        if kind == "one-hot":
-            yield _line(self.names, separator)
-            signs = np.frombuffer(b"01" + HIDDEN.encode(), dtype=np.uint8)
-            for start in range(0, len(self.baskets), _ROWS):
-                cells = signs[self.matrix(self.names, start, start + _ROWS)]
-                text = np.full((len(cells), 2 * cells.shape[1]), ord(separator), dtype=np.uint8)
-                text[:, ::2], text[:, -1] = cells, ord("\n")
-                yield text.tobytes()
-            return
-        if kind == "long":
-            yield _line(["transaction", "item"], separator)
-        for number, basket in enumerate(self.lists(), 1):
+    def tables(self, kind: str, names: Sequence[str]) -> Iterator[Any]:
+        """Yield Arrow tables: of lists with lists of hidden items, of transactions and items, or of all items."""
+        step = max(1, _CELLS // max(1, len(names))) if kind == "one-hot" else _ROWS
+        for start in range(0, len(self.baskets), step):
+            part = self.baskets[start : start + step]
+            hidden = {name: cells[start : start + step] for name, cells in self.hidden.items()}
+            if kind == "one-hot":
+                items = [name.strip() for name in names]
+                held = dict(zip(items, _matrix(part, items).T, strict=True))
+                yield pa.table({name: pa.array(each == 1, mask=hidden.get(name)) for name, each in held.items()})
+                continue
+            items = pa.array(self.names).take(pa.array(part.items[part.offsets[0] : part.offsets[-1]]))
             if kind == "long":
-                yield b"".join(_line([str(number), item], separator) for item in basket)
-            else:
-                yield _line(basket, separator)
+                rows = np.repeat(np.arange(start + 1, start + 1 + len(part)), part.sizes)
+                yield pa.table({names[0]: rows, names[1]: items})
+                continue
+            withheld = [[name for name in sorted(hidden) if hidden[name][place]] for place in range(len(part))]
+            offsets = pa.array(part.offsets - part.offsets[0], pa.int32())
+            lists = pa.ListArray.from_arrays(offsets, items)
+            yield pa.table({names[0]: lists, _HIDDEN_LIST: pa.array(withheld, pa.list_(pa.string()))})
 
-
-def _line(cells: Sequence[str], separator: str) -> bytes:
-    plain = separator.join(cells)
-    if '"' not in plain and plain.count(separator) == max(len(cells) - 1, 0) and plain == plain.strip():
-        return plain.encode() + b"\n"
-    text = io.StringIO()
-    csv.writer(text, delimiter=separator, lineterminator="\n").writerow(cells)
-    return text.getvalue().encode()
-
-
-def _check_ending(output: Path, layout: BasketLayout) -> None:
-    """Refuse an output whose name says another format than the baskets are in."""
-    if output.name.lower().endswith((".parquet", ".pq")) != layout.is_parquet:
-        kind = "Parquet" if layout.is_parquet else "text"
-        ending = "in .parquet" if layout.is_parquet else "as a file of text does"
-        raise FileError(f"{output}: baskets go out in the format they came in, which is {kind}; end the name {ending}")
+    def write_text(self, kind: str, separator: str, stream: BinaryIO, *, gzipped: bool) -> None:
+        """Write the baskets as text of a layout."""
+        with gzip.GzipFile("", "wb", 6, stream, mtime=0) if gzipped else contextlib.nullcontext(stream) as out:
+            is_table = kind in ("one-hot", "long")
+            names = self.names if kind == "one-hot" else ["transaction", "item"]
+            text = io.TextIOWrapper(out, "utf-8", newline="")
+            writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+            writer.writerows([names] if is_table else self.lists())
+            text.detach()
+            for table in self.tables(kind, names) if is_table else ():
+                held = [column.combine_chunks() for column in table.columns]
+                if kind == "one-hot":
+                    held = [pc.if_else(column, "1", "0").fill_null(HIDDEN) for column in held]
+                out.write(line_bytes(csv_lines(held, separator)))

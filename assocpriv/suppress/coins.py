@@ -6,25 +6,24 @@ never stands in a release or a report. The same key, table and request give the 
 of each release that was made: a keyed digest of table and request, so that a second release is counted as one.
 """
 
+import contextlib
 import hashlib
-import json
 import os
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.atomic import sync_folder
+from assocpriv.files.unsealed import read_note, write_note
 from assocpriv.promise.errors import FileError
 
 KEEP, OF = 1023, 1024  # a coin of u units says “refused” with chance (1023/1024)^u, so that a unit is ln(1024/1023)
 _SHIFT = OF.bit_length() - 1
-_BITS = 128  # that a coin draws at a time; more where these decide nothing
-_MORE = 64  # bits beyond these that a chance is known to at first
+_TOSSED = 256  # units of one coin at most, so that few bits decide
 _KEY_BYTES = 32
 _OTHERS = 0o077
+_FORM = "assocpriv-release-key"
 
 
 class Coins:
@@ -37,19 +36,15 @@ class Coins:
     def refuses(self, units: int) -> bool:
         """Toss a coin that says yes with chance (1023/1024)^units, exactly.
 
-        A uniform number between 0 and 1 is drawn bit by bit, until it is known on which side of the chance it lies.
+        It is as many coins as it takes of a few units each, until one says no.
         """
-        draw = int.from_bytes(self._stream(b"coin", _BITS // 8), "big")
-        low = _chance(units)
-        if not low >> _MORE <= draw <= low + units + _MORE >> _MORE:
-            return bool(draw < low >> _MORE)
-        bits = _BITS
-        while True:  # the chance to its last bit
-            power = KEEP**units << bits
-            low = power >> _SHIFT * units
-            if draw != low or power == low << _SHIFT * units:
-                return bool(draw < low)
-            draw, bits = draw << _BITS | int.from_bytes(self._stream(b"coin", _BITS // 8), "big"), bits + _BITS
+        while units:
+            some = min(units, _TOSSED)
+            n_bytes, spare = -(-_SHIFT * some // 8), -_SHIFT * some % 8
+            if int.from_bytes(self._stream(b"coin", n_bytes), "big") >> spare >= KEEP**some:
+                return False
+            units -= some
+        return True
 
     def order(self, n: int) -> NDArray[np.int64]:
         """Return for each of n records its new place, int64 (n,); every order has the same chance."""
@@ -67,77 +62,41 @@ class Coins:
         return hashlib.shake_256(self._key + use + self._tossed.to_bytes(8, "big")).digest(n_bytes)
 
 
-def _chance(units: int) -> int:
-    """Return (1023/1024)^units·2^192 from below; each squaring doubles what is cut off, so at most units + 64 below."""
-    power, base = 1 << _BITS + _MORE, KEEP << _BITS + _MORE - _SHIFT
-    while units:
-        if units & 1:
-            power = power * base >> _BITS + _MORE
-        base, units = base * base >> _BITS + _MORE, units >> 1
-    return power
+class Keys:
+    """The key of a release, and marks of those made with it or with one that it took the place of.
 
+    They are kept in a file once the release is made; without a file the key is one of its own.
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A key, and the marks of the releases that were made with it or with a key that it took the place of."""
+    Raises:
+        FileError: the file is no key, or others than its owner may read it.
+    """
 
-    secret: bytes
-    releases: tuple[str, ...] = ()
+    def __init__(self, path: Path | None, *, anew: bool = False) -> None:
+        self._path, self._secret, self._marks, self.number = path, b"", list[str](), 0
+        said = None if path is None else read_note(path, _FORM, 1, ("key", "releases"))
+        if path is not None and said is not None:
+            if os.name == "posix" and path.stat().st_mode & _OTHERS:
+                raise FileError(f"{path}: others may read the key; chmod 600 it, and take a new one with new_key")
+            with contextlib.suppress(ValueError, TypeError):
+                self._secret, self._marks = bytes.fromhex(said["key"]), [*map(str, said["releases"])]
+            if len(self._secret) != _KEY_BYTES:
+                raise FileError(f"{path}: this is no key of a release; move it away")
+        if anew or said is None:
+            self._secret = secrets.token_bytes(_KEY_BYTES)
 
-    @classmethod
-    def fresh(cls, releases: tuple[str, ...] = ()) -> "Key":
-        """Return a key of the operating system's entropy."""
-        return cls(secrets.token_bytes(_KEY_BYTES), releases)
+    def coins(self, about: bytes) -> Coins:
+        """Return the coins of a table and request, and count its release: its ``number``, from 1."""
+        mark = hashlib.blake2b(b"release" + about, key=self._secret, digest_size=16).hexdigest()
+        self._marks += [mark] * (mark not in self._marks)
+        self.number = self._marks.index(mark) + 1
+        return Coins(self._secret, about)
 
-    def counting(self, about: bytes) -> tuple["Key", int]:
-        """Return the key with the mark of a release of some table and request, and the release's number from 1."""
-        mark = hashlib.blake2b(b"release" + about, key=self.secret, digest_size=16).hexdigest()
-        marks = self.releases if mark in self.releases else (*self.releases, mark)
-        return Key(self.secret, marks), marks.index(mark) + 1
+    def keep(self) -> None:
+        """Write the file, so that its owner alone can read it, whole or not at all."""
+        if self._path is not None:
+            write_note(self._path, _FORM, 1, {"key": self._secret.hex(), "releases": self._marks})
 
 
 def key_path(table: Path) -> Path:
     """Return where a table's key lies: beside it."""
     return table.with_name(f"{table.name}.key")
-
-
-def read_key(path: Path, *, anew: bool) -> Key:
-    """Return the key of a file; a fresh one if there is no such file, or if one is asked for ``anew``.
-
-    Raises:
-        FileError: the file is no key, or others than its owner may read it.
-    """
-    try:
-        text = path.read_bytes()
-        is_open = os.name == "posix" and path.stat().st_mode & _OTHERS
-    except FileNotFoundError:
-        return Key.fresh()
-    except OSError as error:
-        raise FileError(f"{path}: the key cannot be read: {error.strerror}") from None
-    if is_open:
-        raise FileError(f"{path}: others may read the key; chmod 600 it, and take a new one with new_key")
-    try:
-        said = json.loads(text)
-        key = Key(bytes.fromhex(said["key"]), tuple(map(str, said["releases"])))
-    except (ValueError, KeyError, TypeError):
-        raise FileError(f"{path}: this is no key of a release; move it away") from None
-    if len(key.secret) != _KEY_BYTES:
-        raise FileError(f"{path}: a key has {_KEY_BYTES} bytes; move it away")
-    return Key.fresh(key.releases) if anew else key
-
-
-def write_key(key: Key, path: Path) -> None:
-    """Write a key so that its owner alone can read it, whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
-    try:
-        try:
-            with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-                stream.write(json.dumps({"key": key.secret.hex(), "releases": key.releases}).encode() + b"\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(unfinished, path)
-            sync_folder(path.parent)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        raise FileError(f"{path}: the key cannot be written: {error.strerror}; nothing was released") from None

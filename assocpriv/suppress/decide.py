@@ -1,7 +1,7 @@
 """Which cells of a coded table are hidden, in each mode, and what the owner is told of it."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import log
 from typing import Any
@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from assocpriv.promise.errors import TemplateError, counted
 from assocpriv.suppress import paper
 from assocpriv.suppress.coins import KEEP, OF, Coins
-from assocpriv.suppress.inferences import group_records, masking_columns
+from assocpriv.suppress.inferences import group_records, highest_confidence, masking_columns
 from assocpriv.suppress.local import limits_of, search_cells, search_columns
-from assocpriv.suppress.table import CodedColumn, CodedTable
+from assocpriv.suppress.table import CodedTable
 from assocpriv.suppress.templates import Bound, check_spellings
 
 LOCAL, FREE, PAPER, GLOBAL = "local", "free", "paper", "global"
 _MOST_RECORDS = 2**31 - 1  # products of two counts fit 64 bits
-_MOST_SAID = 5  # bounds in one error
 _UNIT = log(OF / KEEP)
 MARKS = ("*", "**", "***", "(hidden)", "(withheld)")
 
@@ -49,18 +48,13 @@ class Outcome:
         hidden: of each column that may be hidden.
         promised: bounds as the release is checked for: over all that a reader knows of it.
         before: of each bound asked for the highest share in the table as it is.
-        groups, smallest: of records that cannot be told apart, how many there are, and the records of the smallest.
-        tested, refused, charged: as of ``Groups``, the last as ε.
+        told: groups of records that cannot be told apart, records of the smallest, tests, refusals, and ε spent.
     """
 
     hidden: Mapping[str, NDArray[np.bool_]]
     promised: tuple[Bound, ...]
     before: tuple[Fraction, ...]
-    groups: int
-    smallest: int
-    tested: int = 0
-    refused: int = 0
-    charged: float = 0.0
+    told: dict[str, Any]
 
 
 def check_columns(table: CodedTable, bounds: Sequence[Bound], class_column: str | None) -> None:
@@ -68,8 +62,6 @@ def check_columns(table: CodedTable, bounds: Sequence[Bound], class_column: str 
     for bound in bounds:
         for name in (*bound.channel, bound.column):
             table.column(name)
-            if name == class_column:
-                raise TemplateError(f"{name} is the class; it can neither be sensitive nor stand in a channel")
         if bound.value not in table.column(bound.column).values:
             raise TemplateError(f"no record has {bound.value!r} in column {bound.column}; correct the template")
     for name in dict.fromkeys(bound.column for bound in bounds):
@@ -122,10 +114,9 @@ def decide(
     found = search(codes, weights, limits, None if wishes.mode == FREE else coins.refuses, wishes.least)
     sizes = np.bincount(found.groups, weights[:, :: 1 + len(promised)].sum(1))
     hidden = {name: ~found.shown[groups, place] for place, name in enumerate(channel)}
-    before = tuple(_highest(bound, channel, columns, patterns, weights, promised) for bound in bounds)
-    return Outcome(
-        hidden, promised, before, len(sizes), int(sizes.min()), found.tested, found.refused, found.charged * _UNIT
-    )
+    before = tuple(highest_confidence(table, bound) for bound in bounds)
+    took = {"groups": len(sizes), "smallest": int(sizes.min()), "tested": found.tested, "refused": found.refused}
+    return Outcome(hidden, promised, before, took | {"spent": found.charged * _UNIT})
 
 
 def refuse_known(channel: Collection[str], sensitive: Iterable[str]) -> None:
@@ -154,50 +145,17 @@ def _weights(
 
 def _check_possible(weights: NDArray[np.int64], bounds: Sequence[Bound]) -> None:
     """Refuse bounds that the table exceeds as a whole, or in a class that the reader knows."""
-    sums, said = weights.sum(0).tolist(), list[str]()
-    for start in range(0, len(sums), 1 + len(bounds)):
-        total = sums[start]
+    sums, width = weights.sum(0).tolist(), 1 + len(bounds)
+    for start in range(0, len(sums), width):
         for bound, hits in zip(bounds, sums[start + 1 :], strict=False):
-            if not bound.allows(hits, total):
-                where = "" if len(sums) == 1 + len(bounds) else " of a class"
-                said.append(
-                    f"{bound.column} = {bound.value} is in {hits / total:.2%} of {counted(total, 'record')}{where}, "
-                    f"{float(bound.confidence):.2%} allowed"
+            if not bound.allows(hits, sums[start]):
+                in_class, most = len(sums) > width, float(bound.confidence)
+                raise TemplateError(
+                    "no suppression meets the templates: in a table with all their channels suppressed "
+                    f"{bound.column} = {bound.value} is in {hits / sums[start]:.2%} of "
+                    f"{counted(sums[start], 'record')}{' of a class' * in_class}, {most:.2%} allowed; "
+                    f"ask for a higher confidence{', or leave the class out' * in_class}"
                 )
-    if said:
-        raise TemplateError(
-            "no suppression meets the templates: a table with all their channels suppressed still violates "
-            f"{counted(len(said), 'bound')}: {'; '.join(said[:_MOST_SAID])}{'; …' * (len(said) > _MOST_SAID)}; "
-            "ask for a higher confidence" + ", or leave the class out" * (len(sums) > 1 + len(bounds))
-        )
-
-
-def _highest(
-    bound: Bound, channel: Sequence[str], columns: Sequence[CodedColumn], patterns: NDArray[np.int64],
-    weights: NDArray[np.int64], promised: Sequence[Bound],
-) -> Fraction:  # fmt: skip
-    """Return the highest share of a bound's value among records that agree on its own channel."""
-    chosen = [
-        replace(columns[place], codes=patterns[place].astype(np.uint32))
-        for place, name in enumerate(channel)
-        if name in bound.channel
-    ]
-    parts, _ = group_records(chosen, patterns.shape[1])
-    at = next(place for place, each in enumerate(promised) if (each.column, each.value) == (bound.column, bound.value))
-    width = 1 + len(promised)
-    totals, hits = (np.bincount(parts, weights[:, place::width].sum(1)).astype(np.int64) for place in (0, at + 1))
-    return max_share(hits, totals)
-
-
-def max_share(hits: NDArray[np.int64], totals: NDArray[np.int64]) -> Fraction:
-    """Return the highest share of all, exactly; totals are above 0.
-
-    >>> max_share(np.array([1, 2, 0]), np.array([3, 4, 1]))
-    Fraction(1, 2)
-    """
-    shares = hits / totals
-    near = np.flatnonzero(shares >= shares.max() * (1 - 1e-12))  # only what cannot be the highest is left out
-    return max(Fraction(*pair) for pair in np.unique(np.stack((hits[near], totals[near]), 1), axis=0).tolist())
 
 
 def _progressive(table: CodedTable, bounds: Sequence[Bound], class_column: str | None) -> Outcome:
@@ -207,12 +165,8 @@ def _progressive(table: CodedTable, bounds: Sequence[Bound], class_column: str |
         name: np.array([value in set(values) for value in table.column(name).values])[table.column(name).codes]
         for name, values in suppressed.items()
     }
-    before = []
-    for bound in bounds:
-        groups, _ = group_records([table.column(name) for name in bound.channel], table.n_records)
-        hits = np.bincount(groups[table.column(bound.column).has(bound.value)], minlength=int(groups.max()) + 1)
-        before.append(max_share(hits, np.bincount(groups)))
-    return Outcome(hidden, tuple(bounds), tuple(before), 0, 0)
+    before = tuple(highest_confidence(table, bound) for bound in bounds)
+    return Outcome(hidden, tuple(bounds), before, {})
 
 
 def facts(outcome: Outcome, table: CodedTable, wishes: Wishes) -> dict[str, Any]:
@@ -223,9 +177,4 @@ def facts(outcome: Outcome, table: CodedTable, wishes: Wishes) -> dict[str, Any]
         "cap": wishes.cap,
         "cells": {name: int(hidden.sum()) for name, hidden in outcome.hidden.items()},
         "shown": 1 - sum(int(each.sum()) for each in outcome.hidden.values()) / (len(outcome.hidden) * table.n_records),
-        "groups": outcome.groups,
-        "smallest": outcome.smallest,
-        "tested": outcome.tested,
-        "refused": outcome.refused,
-        "spent": outcome.charged,
-    }
+    } | outcome.told

@@ -4,13 +4,13 @@ Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Pr
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.suppress.checking import Checked
 from assocpriv.suppress.table import CodedColumn, CodedTable, text_order
 
 if TYPE_CHECKING:
@@ -22,22 +22,7 @@ _BLOCK = 1 << 16  # records at a time, so that they stay in the cache
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Inference:
-    """One pattern of a channel's values, the number of records that hold it, and of those with the sensitive value."""
-
-    bound: "Bound"
-    values: tuple[str | None, ...]
-    support: int
-    hits: int
-
-    @property
-    def confidence(self) -> Fraction:
-        """The share of the pattern's records that have the sensitive value."""
-        return Fraction(self.hits, self.support)
-
-
-def inferences(table: CodedTable, bound: "Bound", *, above: Fraction | None = None) -> list[Inference]:
+def inferences(table: CodedTable, bound: "Bound", *, above: Fraction | None = None) -> list[Checked]:
     """Return a bound's inferences, those of highest confidence first, then of largest support, then in order of text.
 
     Args:
@@ -46,20 +31,30 @@ def inferences(table: CodedTable, bound: "Bound", *, above: Fraction | None = No
         above: only inferences of a confidence above this one.
     """
     columns = [table.column(name) for name in bound.channel]
-    groups, patterns = group_records(columns, table.n_records)
-    support = np.bincount(groups, minlength=patterns.shape[1])
-    hits = np.bincount(groups[table.column(bound.column).has(bound.value)], minlength=patterns.shape[1])
+    patterns, support, hits = _counted(table, bound)
     found = [
-        Inference(
+        Checked(
             bound,
-            tuple(column.values[code] for column, code in zip(columns, patterns[:, place], strict=True)),
             int(support[place]),
             int(hits[place]),
+            tuple(column.values[code] for column, code in zip(columns, patterns[:, place], strict=True)),
         )
-        for place in (range(patterns.shape[1]) if above is None else np.flatnonzero(hits))
+        for place in (range(len(support)) if above is None else np.flatnonzero(hits))
     ]
     chosen = [each for each in found if above is None or each.confidence > above]
     return sorted(chosen, key=lambda each: (-each.confidence, -each.support, [*map(text_order, each.values)]))
+
+
+def highest_confidence(table: CodedTable, bound: "Bound") -> Fraction:
+    """Return the confidence of a bound's first inference, exactly."""
+    _, support, hits = _counted(table, bound)
+    return max(Fraction(*pair) for pair in set(zip(hits.tolist(), support.tolist(), strict=True)))
+
+
+def _counted(table: CodedTable, bound: "Bound") -> tuple[Ints, Ints, Ints]:
+    groups, patterns = group_records([table.column(name) for name in bound.channel], table.n_records)
+    hits = groups[table.column(bound.column).has(bound.value)]
+    return patterns, np.bincount(groups), np.bincount(hits, minlength=patterns.shape[1])
 
 
 def group_records(columns: Sequence[CodedColumn], n_records: int) -> tuple[Ints, Ints]:
@@ -67,40 +62,30 @@ def group_records(columns: Sequence[CodedColumn], n_records: int) -> tuple[Ints,
 
     Records of a group agree on all columns. Groups are in order of their codes, the first column's first.
     """
-    keys, span, taken = _combine_codes(columns, n_records)
-    if span <= _DENSE * n_records:
-        present = np.zeros(span, dtype=bool)
-        present[keys] = True
-        groups, found = (np.cumsum(present) - 1)[keys], np.flatnonzero(present)
-    else:
-        found, groups = np.unique(keys, return_inverse=True)
-    patterns = np.empty((taken, len(found)), dtype=np.int64)
-    for place in range(taken - 1, -1, -1):
-        above = found // len(columns[place].values)
-        np.subtract(found, above * len(columns[place].values), out=patterns[place])
-        found = above
-    if taken == len(columns):
-        return groups, patterns
-    so_far = CodedColumn("", (None,) * patterns.shape[1], groups.astype(np.uint32))
-    groups, further = group_records([so_far, *columns[taken:]], n_records)
-    return groups, np.concatenate((patterns[:, further[0]], further[1:]))
-
-
-def _combine_codes(columns: Sequence[CodedColumn], n_records: int) -> tuple[Ints, int, int]:
-    """Return one number a record for its codes in the first columns, what it is below, and how many columns it has.
-
-    All columns, unless their combinations outnumber what 62 bits can count.
-    """
-    span, taken = 1, 0
-    while taken < len(columns) and span * len(columns[taken].values) < _MOST_KEYS:
-        span, taken = span * len(columns[taken].values), taken + 1
-    keys = np.zeros(n_records, dtype=np.int64)
-    for start in range(0, n_records, _BLOCK):
-        block = keys[start : start + _BLOCK]
-        for column in columns[:taken]:
+    groups, span = np.zeros(n_records, dtype=np.int64), 1
+    for column in columns:
+        if span * len(column.values) >= _MOST_KEYS:
+            groups, span = _numbered(groups, span)
+        span *= len(column.values)
+        for start in range(0, n_records, _BLOCK):
+            block = groups[start : start + _BLOCK]
             block *= len(column.values)
             block += column.codes[start : start + _BLOCK]
-    return keys, span, taken
+    groups, span = _numbered(groups, span)
+    one = np.empty(span, dtype=np.int64)  # a record of each group
+    one[groups] = np.arange(n_records)
+    return groups, np.array([column.codes[one] for column in columns], dtype=np.int64).reshape(len(columns), span)
+
+
+def _numbered(keys: Ints, span: int) -> tuple[Ints, int]:
+    """Return keys below some span as numbers from 0 on, in their order, and how many of these there are."""
+    if span > _DENSE * len(keys):
+        found, groups = np.unique(keys, return_inverse=True)
+        return groups, len(found)
+    present = np.zeros(span, dtype=np.int64)
+    present[keys] = 1
+    places = np.cumsum(present)
+    return (places - 1)[keys], int(places[-1])
 
 
 def masking_columns(bounds: "Iterable[Bound]") -> tuple[str, ...]:

@@ -26,10 +26,11 @@ chances are rational, and limits are fractions: no float decides what a reader m
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ Refuses = Callable[[int], bool]
 CAP = 3072  # units that a group is charged at most, by default: e³ = 20
 _PRECISION = 1 << 64
 _WIDE = 2**31 - 1
-_FAR = 1 << 62
+_LEAST_SCORE = 1e-9  # of a column of one value, which may be shown
 _STACK = 80  # groups that wait: the smaller part comes first, so that they are at most two for each halving
 
 
@@ -144,90 +145,73 @@ def search_columns(
     by at most 1, so that every group is charged the sum of all refusals. Arguments are those of :func:`search_cells`.
     """
     rows, columns = codes.shape
+    weights = weights.reshape(rows, -1, 1 + len(limits))
     groups, shown = np.zeros(rows, dtype=np.int64), np.zeros(columns, dtype=np.bool_)
-    waiting, cap, spent, tested, refused = list(range(columns)), limits.shape[1] - 1 if refuses else -1, 0, 0, 0
+    waiting, spent, tested, refused = list(range(columns)), 0, 0, 0
     while True:
-        candidates = [_Split.of(column, codes, groups, weights, limits, spent, least) for column in waiting]
-        free = [split for split in candidates if split is not None and split.gap is None]
-        most = _most_units(groups, weights, limits, spent, cap)
-        open_tests = [] if free or refuses is None or most == spent else candidates
-        tests = [split for split in open_tests if split is not None and split.gap is not None and split.gap > 0]
-        if not free and not tests:
+        whole = _sums(groups, weights)
+        left = _units_left(whole, limits, spent) if refuses else 0
+        splits = [_split(codes[:, place], place, groups, weights, limits[:, spent], left, least) for place in waiting]
+        found = [split for split in splits if split.score > 0]
+        if not found:
             break
-        chosen = max(free or tests, key=lambda split: split.score(most - spent))
+        chosen = max(found, key=lambda split: (split.units == 0, split.score))
         waiting.remove(chosen.column)
-        if chosen.gap is not None and refuses is not None:
-            units, tested = chosen.units(most - spent), tested + 1
-            if chosen.distance == 0 or refuses(units * chosen.distance):
-                spent, refused = spent + units, refused + 1
+        if chosen.units and refuses is not None:
+            tested += 1
+            if chosen.distance == 0 or refuses(chosen.units * chosen.distance):
+                spent, refused = spent + chosen.units, refused + 1
                 continue
         groups, shown[chosen.column] = chosen.parts, True
     return Groups(np.tile(shown, (rows, 1)), groups, tested, refused, spent)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Split:
-    """What showing a column does to all groups: their parts, and as of :func:`search_cells` gap and distance."""
+class _Split(NamedTuple):
+    """What showing a column does to all groups: their parts, and its test as of :func:`search_cells`, 0 units if free.
 
+    A score of 0 is that of a column that may not be tested.
+    """
+
+    score: float
     column: int
     parts: Ints
-    entropy: float
-    gap: float | None
-    distance: int
+    units: int = 0
+    distance: int = 0
 
-    @classmethod
-    def of(
-        cls, column: int, codes: NDArray[np.int32], groups: Ints, weights: Ints, limits: Ints, spent: int, least: int
-    ) -> "_Split | None":
-        """Return a split, None if a part would be too small."""
-        cells = groups * (int(codes.max()) + 1) + codes[:, column]
-        keys, first, parts = np.unique(cells, return_index=True, return_inverse=True)
-        inside, whole = _sums(parts, weights), _sums(groups, weights)[groups[first]]
-        width = 1 + len(limits)
-        sizes = inside[:, ::width].sum(1)
-        if sizes.min() < least and len(keys) > groups.max() + 1:
-            return None
-        gap, distance = None, _FAR
-        for each in range(weights.shape[1]):
-            bound = each % width - 1
-            if bound >= 0:
-                part, hits, of_all = inside[:, each - bound - 1], whole[:, each], whole[:, each - bound - 1]
-                room = part * limits[bound, spent, 0] // limits[bound, spent, 1] + 1
-                dangerous = (hits >= room) & (part > 0)
-                if dangerous.any():
-                    expected = room - hits * part / of_all.clip(1)
-                    gap = min(_FAR if gap is None else gap, float(expected[dangerous].min()))
-                    distance = min(distance, int((room - inside[:, each])[dangerous].min()))
-        shares = sizes / sizes.sum()
-        return cls(column, parts, float(-(shares * np.log(shares)).sum()), gap, max(distance, 0))
 
-    def units(self, most: int) -> int:
-        """Return the units of its test."""
-        assert self.gap is not None
-        return int(min(most, math.ceil(_kernels.WANTED / self.gap)))
-
-    def score(self, most: int) -> float:
-        """Return what is to be gained by it."""
-        passed = 1.0 if self.gap is None else 1 - math.exp(-self.units(most) * self.gap / _kernels.UNITS_OF_ONE)
-        return self.entropy * passed
+def _split(
+    codes: NDArray[np.int32], column: int, groups: Ints, weights: Ints, limits: Ints, left: int, least: int
+) -> _Split:
+    keys, first, parts = np.unique(groups * (int(codes.max()) + 1) + codes, return_index=True, return_inverse=True)
+    inside, whole = _sums(parts, weights), _sums(groups, weights)[groups[first]]
+    sizes = inside[:, :, 0].sum(1)
+    if sizes.min() < least and len(keys) > groups.max() + 1:
+        return _Split(0, column, parts)
+    shares = sizes / sizes.sum()
+    entropy = float(-(shares * np.log(shares)).sum()) + _LEAST_SCORE
+    records, hits = inside[:, :, :1], whole[:, :, 1:]
+    room = records * limits[:, 0] // limits[:, 1] + 1
+    dangerous = (hits >= room) & (records > 0)
+    if not dangerous.any():
+        return _Split(entropy, column, parts)
+    gap = float((room - hits * records / whole[:, :, :1].clip(1))[dangerous].min())
+    units = min(left, math.ceil(_kernels.WANTED / gap)) if gap > 0 else 0
+    if not units:
+        return _Split(0, column, parts)
+    passed = 1 - math.exp(-units * gap / _kernels.UNITS_OF_ONE)
+    return _Split(entropy * passed, column, parts, units, max(int((room - inside[:, :, 1:])[dangerous].min()), 0))
 
 
 def _sums(groups: Ints, weights: Ints) -> Ints:
-    sums = np.zeros((int(groups.max()) + 1, weights.shape[1]), dtype=np.int64)
+    sums = np.zeros((int(groups.max()) + 1, *weights.shape[1:]), dtype=np.int64)
     np.add.at(sums, groups, weights)
     return sums
 
 
-def _most_units(groups: Ints, weights: Ints, limits: Ints, spent: int, cap: int) -> int:
-    """Return how many units may be spent: with them no share of any group may exceed its limit."""
-    sums, width = _sums(groups, weights), 1 + len(limits)
-    low, high = spent, max(cap, spent)
-    while low < high:
-        middle, within = (low + high + 1) // 2, True
-        for each in range(weights.shape[1]):
-            bound = each % width - 1
-            if bound >= 0:
-                most = sums[:, each - bound - 1] * limits[bound, middle, 0] // limits[bound, middle, 1]
-                within = within and bool((sums[:, each] <= most).all())
-        low, high = (middle, high) if within else (low, middle - 1)
-    return int(low)
+def _units_left(sums: Ints, limits: Ints, spent: int) -> int:
+    """Return how many more units may be spent: with them no share of any group may exceed its limit."""
+
+    def exceeds(units: int) -> bool:
+        return bool((sums[:, :, 1:] > sums[:, :, :1] * limits[:, units, 0] // limits[:, units, 1]).any())
+
+    return bisect_left(range(spent + 1, limits.shape[1]), True, key=exceeds)

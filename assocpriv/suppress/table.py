@@ -8,47 +8,33 @@ tell more than the values that were counted.
 Of what a table says beside its cells a release has nothing: nobody checks metadata, and they may hold raw values:
 levels of a factor, notes, ``attrs`` of pandas. An index of pandas is a column.
 
-Columns of numbers become intervals, so that they may stand in a channel: of equal frequency, or by class entropy.
-Source of the latter: Fayyad and Irani, Multi-Interval Discretization of Continuous-Valued Attributes for
-Classification Learning, 1993: cuts that lower the entropy of the class most, where their description length allows.
-Bins decide what is released, and are counted as any other value; no promise rests on how they were found.
+Columns of numbers become intervals of about equally many records, so that they may stand in a channel. Intervals decide
+what is released, and are counted as any other value; no promise rests on how they were found.
 """
 
 import contextlib
 import math
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.arrow import pa, pc
-from assocpriv.kernels.parallel import map_ahead
 from assocpriv.promise.errors import RecordError, TemplateError, counted
+from assocpriv.records import columns as tabular
 from assocpriv.records import sources
-from assocpriv.records.columns import (
-    EMPTY_NUMBERS,
-    CsvTable,
-    ParquetTable,
-    frame_columns,
-    open_table,
-    series_to_arrow,
-    whole_array,
-)
-
-if TYPE_CHECKING:
-    from assocpriv.records.tables import TableOptions
-
+from assocpriv.records.tables import TableOptions
 
 _RECORD_BYTES = 48  # of a record while groups are found and rows shuffled, beside two a column
-_WIDE_BYTES = 32  # of a cell of Parquet, about, while rows are shuffled
-ENTROPY, CATEGORY, DROP = "entropy", "category", "drop"
+_VALUE_BYTES = 400  # of a distinct value while it is coded, beside its text
+CATEGORY, DROP = "category", "drop"
+Handling = Mapping[str, int | str]  # what becomes of columns, by name, and of all others by ""
 _MOST_BINS = 1000
-Method = int | str
 
 
 # ---- columns of codes
@@ -108,15 +94,11 @@ def code_cells(columns: Mapping[str, Sequence[str | None]]) -> CodedTable:
 
     >>> table = code_cells({"Job": ["Cook", "Clerk", "Cook"]})
     >>> table.column("Job").values, table.column("Job").codes.tolist()
-    (('Cook', 'Clerk'), [0, 1, 0])
+    (('Clerk', 'Cook'), [1, 0, 1])
     """
-    coded = []
-    for name, cells in columns.items():
-        texts = [None if cell is None else str(cell).strip() for cell in cells]
-        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        codes = np.array([places[text] for text in texts], dtype=_smallest_unsigned(len(places)))
-        coded.append(CodedColumn(name, tuple(places), codes))
-    return CodedTable(tuple(coded), max((len(column.codes) for column in coded), default=0))
+    texts = {name: [None if cell is None else str(cell) for cell in cells] for name, cells in columns.items()}
+    table = pa.table({name: pa.array(cells, pa.string()) for name, cells in texts.items()})
+    return read_source(table, columns, (), TableOptions()).coded
 
 
 def hide(column: CodedColumn, hidden: NDArray[np.bool_], mark: str) -> CodedColumn:
@@ -136,49 +118,33 @@ def hide(column: CodedColumn, hidden: NDArray[np.bool_], mark: str) -> CodedColu
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
-    """Where the columns of a table stand.
-
-    Attributes:
-        names: of all columns, as the table writes them but for blanks around.
-        separator: of the cells of text; empty of Parquet and frames.
-        header_lines: of text: lines up to the header.
-        chunk_rows: of text: records in each of the pieces that it is read in.
-        stamp: size and time of the file, for a second reading to find it as the first did.
-        n_bytes: of its rows in memory.
-    """
-
-    names: tuple[str, ...]
-    separator: str = ""
-    header_lines: int = 0
-    chunk_rows: tuple[int, ...] = ()
-    stamp: tuple[int, int] = (0, 0)
-    n_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class SourceTable:
     """A table's coded columns, and what its release must know.
 
     Attributes:
         coded: in the order of the table; values in the order of their texts, a missing one last.
+        names: of all columns, without blanks around.
         spellings: by column, of each value the way that it is written first: text, or a value of the column's type.
         respelled: columns that write a value in several ways.
         numbers: columns whose values are all numbers, and more than two, with these as float64 by code.
         times: columns of dates or times of day.
         naming: columns that nobody named whose values are all different, so that they name the row.
+        separator: of the cells of text; empty of Parquet and frames.
+        stamp: size and time of the file, for a second reading to find it as the first did.
     """
 
     coded: CodedTable
-    layout: _Layout
+    names: tuple[str, ...]
     spellings: dict[str, list[Any]]
     respelled: frozenset[str]
     numbers: dict[str, NDArray[np.float64]]
-    times: frozenset[str] = frozenset()
-    naming: tuple[str, ...] = ()
+    times: frozenset[str]
+    naming: tuple[str, ...]
+    separator: str = ""
+    stamp: tuple[int, int] = (0, 0)
 
 
-def read_source(source: Any, wanted: Collection[str], dropped: Collection[str], options: "TableOptions") -> SourceTable:
+def read_source(source: Any, wanted: Collection[str], dropped: Collection[str], options: TableOptions) -> SourceTable:
     """Read those columns of a table, a file's name or a pandas, polars or pyarrow table, that are wanted.
 
     Columns that are neither wanted nor ``dropped`` are looked at until a value occurs twice.
@@ -190,7 +156,17 @@ def read_source(source: Any, wanted: Collection[str], dropped: Collection[str], 
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         return sources.named_after(path, lambda: _read_file(path, wanted, dropped, options), RecordError)
-    return _read_frame(source, wanted, dropped, options)
+    columns = tabular.frame_columns(source)
+    names = [str(column.name).strip() for column in columns]
+    places, others = _places(names, wanted, dropped, "the table")
+    arrays = [tabular.series_to_arrow(columns[place], names[place]) for place in places]
+    coders = [
+        _Coder(names[place], options.cells.missing, each.type) for place, each in zip(places, arrays, strict=True)
+    ]
+    for coder, values in zip(coders, arrays, strict=True):
+        coder.add(_encoded(values, coder.name))
+    naming = [names[place] for place in others if _all_differ(columns[place].to_arrow())]
+    return _source(coders, names, naming)
 
 
 def file_stamp(path: Path) -> tuple[int, int]:
@@ -199,81 +175,73 @@ def file_stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-def _read_file(path: Path, wanted: Collection[str], dropped: Collection[str], options: "TableOptions") -> SourceTable:
-    if path.is_dir():
-        raise RecordError("this is a folder; name a file")
-    if path.exists() and not path.is_file():
+def _read_file(path: Path, wanted: Collection[str], dropped: Collection[str], options: TableOptions) -> SourceTable:
+    if path.exists() and not path.is_file() and not path.is_dir():
         raise RecordError("a table is read twice, and this is no regular file; save it as one")
     budget = sources.Budget.within(options.memory_bytes)
-    with open_table(path, wanted, options.separator) as table:  # the first piece, to see which columns may name rows
+    with tabular.open_table(path, wanted, options.separator) as table:  # whose first piece shows what may name rows
         names = [name.strip() for name in table.names]
-        places = _places(names, wanted, dropped, table.where)
-        others = _Others(place for place, name in enumerate(names) if place not in places and name not in dropped)
-        others.look(next(table.map(lambda part: part.columns, others.places, budget), []) if others.places else [])
-    reading = _Reading(places, _Others(others.naming()), budget, options.cells.missing, file_stamp(path))
-    with open_table(path, wanted, options.separator, options.progress) as table:
-        return _read_csv(table, reading) if isinstance(table, CsvTable) else _read_parquet(table, reading)
+        places, others = _places(names, wanted, dropped, table.where)
+        first = next(table.map(lambda part: part.columns, others, budget), []) if others else []
+        others = [place for place, values in zip(others, first, strict=False) if _all_differ(values)]
+    stamp, naming = file_stamp(path), set(others)
+    with tabular.open_table(path, wanted, options.separator, options.progress) as table:
+        kinds = [
+            None if isinstance(table, tabular.CsvTable) else table.schema.field(table.names[at]).type for at in places
+        ]
+        coders = [_Coder(names[place], options.cells.missing, kind) for place, kind in zip(places, kinds, strict=True)]
+
+        def encode(part: tabular.Rows) -> tuple[list[Any], list[Any]]:
+            return [_encoded(values, each.name) for values, each in zip(part.columns, coders, strict=False)], [
+                *map(_all_differ, part.columns[len(places) :])
+            ]
+
+        for encoded, differ in table.map(encode, [*places, *others], budget):
+            naming -= {place for place, differs in zip(others, differ, strict=True) if not differs}
+            for coder, values in zip(coders, encoded, strict=True):
+                coder.add(values)
+            rows, values = coders[0].rows, sum(coder.n_bytes for coder in coders)
+            allowed = options.memory_bytes
+            if allowed is not None and rows * (_RECORD_BYTES + 2 * len(coders)) + values > allowed:
+                raise RecordError(
+                    f"the first {rows:,} records take more than the {allowed >> 20:,} MiB allowed; raise memory_bytes"
+                )
+        return _source(
+            coders, names, [names[place] for place in sorted(naming)], getattr(table, "separator", ""), stamp
+        )
 
 
-def _places(names: Sequence[str], wanted: Collection[str], dropped: Collection[str], where: str) -> list[int]:
-    """Return the places of the wanted columns, rising. A name of the table's own is never shown: it may be a value."""
-    lacking = [name for name in (*wanted, *dropped) if name not in names]
+def _places(
+    names: Sequence[str], wanted: Collection[str], dropped: Collection[str], where: str
+) -> tuple[list[int], list[int]]:
+    """Return the places of the wanted columns, rising, and of those that nobody named.
+
+    A name of the table's own is never shown: it may be a value.
+    """
+    named = [*wanted, *dropped]
+    lacking = [name for name in named if name not in names]
     if lacking:
         raise RecordError(
             f"{where} lacks {'column' if len(lacking) == 1 else 'columns'} {', '.join(lacking)}; it must name its "
             "columns as the templates and class_column do, letter for letter, and has "
             f"{counted(len(names), 'name')}"
         )
-    twice = [name for name in (*wanted, *dropped) if names.count(name) > 1]
+    twice = [name for name in named if names.count(name) > 1]
     if twice:
         raise RecordError(f"{where} has column {twice[0]} twice; names must differ")
-    return sorted(names.index(name) for name in wanted)
-
-
-class _Others:
-    """Columns that nobody named, and which of them have had no value twice in any piece that was read."""
-
-    def __init__(self, places: Iterable[int]) -> None:
-        self.places = list(places)
-        self._differ = [True] * len(self.places)
-
-    def look(self, columns: Sequence[Any]) -> None:
-        """Look at a piece of all of them."""
-        for place, values in enumerate(columns):
-            self._differ[place] = self._differ[place] and _all_differ(values)
-
-    def naming(self) -> list[int]:
-        """Return the places of those whose values are all different."""
-        return [place for place, differs in zip(self.places, self._differ, strict=True) if differs]
+    return sorted(names.index(name) for name in wanted), [
+        place for place, name in enumerate(names) if name not in named
+    ]
 
 
 def _all_differ(values: Any) -> bool:
-    values = whole_array(values)
+    values = tabular.whole_array(values)
     codes = values.indices if pa.types.is_dictionary(values.type) else values
     if len(values) < 2 or codes.type.num_fields:
         return False
     with contextlib.suppress(pa.ArrowException):
         return len(pc.unique(codes)) == len(values)
     return False
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """How a file is read: places of the columns that are coded, the others, and what that may take."""
-
-    places: list[int]
-    others: _Others
-    budget: sources.Budget
-    missing: frozenset[str]
-    stamp: tuple[int, int]
-
-    def check_memory(self, rows: int) -> None:
-        """Refuse more records than the memory allowed holds in codes."""
-        allowed = self.budget.memory_bytes
-        if allowed is not None and rows * (_RECORD_BYTES + 2 * len(self.places)) > allowed:
-            raise RecordError(
-                f"the first {rows:,} records take more than the {allowed >> 20:,} MiB allowed; raise memory_bytes"
-            )
 
 
 # ---- coding
@@ -285,12 +253,14 @@ class _Coder:
 
     name: str
     missing: frozenset[str]
+    kind: Any = None
     codes: dict[Any, int] = field(default_factory=dict)  # of what is written
     texts: dict[str | None, int] = field(default_factory=dict)
     spellings: list[Any] = field(default_factory=list)
     parts: list[NDArray[Any]] = field(default_factory=list)
     respelled: bool = False
-    kind: Any = None
+    rows: int = 0
+    n_bytes: int = 0  # of its values
 
     def add(self, encoded: Any) -> None:
         """Add cells that Arrow holds as a dictionary."""
@@ -301,6 +271,7 @@ class _Coder:
             indices = indices.fill_null(len(places) - 1)
         table = np.array(places or [0], dtype=_smallest_unsigned(len(self.texts)))
         self.parts.append(table[indices.to_numpy(zero_copy_only=False)])
+        self.rows += len(indices)
 
     def _code(self, value: Any) -> int:
         # written differently, and so are told apart: NaN and nothing, 0.0 and -0.0
@@ -314,6 +285,7 @@ class _Coder:
             else:
                 self.respelled = True
             self.codes[key] = code
+            self.n_bytes += _VALUE_BYTES + 2 * len(text or "")
         return code
 
     def _text(self, value: Any) -> str | None:
@@ -330,31 +302,33 @@ class _Coder:
         kind = _smallest_unsigned(len(values))
         places = np.empty(len(values), dtype=kind)
         places[order] = np.arange(len(values))
-        codes = np.empty(sum(map(len, self.parts)), dtype=kind)
-        at = 0
-        for part in self.parts:
-            codes[at : at + len(part)] = places[part]
-            at += len(part)
-        self.parts.clear()
+        codes = np.concatenate([places[part] for part in self.parts] or [places[:0]])
         return CodedColumn(self.name, tuple(values), codes), [self.spellings[place] for place in order]
 
 
-def _source(coders: list[_Coder], layout: _Layout, others: _Others, quoted: bool = False) -> SourceTable:
+def _source(
+    coders: list[_Coder],
+    names: Sequence[str],
+    naming: Sequence[str],
+    separator: str = "",
+    stamp: tuple[int, int] = (0, 0),
+) -> SourceTable:
     columns, spellings = [], {}
     for coder in coders:
         column, spellings[coder.name] = coder.column()
         columns.append(column)
-    if not len(columns[0].codes):
+    if not coders[0].rows:
         raise RecordError("the table has no records; check that it is the right one")
-    numbers = {column.name: found for column in columns if (found := value_numbers(column.values)) is not None}
     return SourceTable(
-        CodedTable(tuple(columns), len(columns[0].codes)),
-        layout,
+        CodedTable(tuple(columns), coders[0].rows),
+        tuple(names),
         spellings,
-        frozenset(coder.name for coder in coders if coder.respelled or quoted),
-        numbers,
+        frozenset(coder.name for coder in coders if coder.respelled),
+        {column.name: found for column in columns if (found := value_numbers(column.values)) is not None},
         frozenset(coder.name for coder in coders if coder.kind is not None and pa.types.is_temporal(coder.kind)),
-        tuple(layout.names[place] for place in others.naming()),
+        tuple(naming),
+        separator,
+        stamp,
     )
 
 
@@ -365,7 +339,7 @@ def value_numbers(values: Sequence[str | None]) -> NDArray[np.float64] | None:
     """
     numbers = np.full(len(values), np.nan)
     for place, text in enumerate(values):
-        if text is None or text in EMPTY_NUMBERS:
+        if text is None or text in tabular.EMPTY_NUMBERS:
             continue
         if not text.isascii() or "_" in text:
             return None
@@ -376,165 +350,64 @@ def value_numbers(values: Sequence[str | None]) -> NDArray[np.float64] | None:
     return numbers if np.isfinite(numbers).sum() > 2 else None
 
 
-# ---- CSV
-
-
-def _read_csv(table: CsvTable, reading: "_Reading") -> SourceTable:
-    if table.text.is_converted:
-        raise RecordError("only UTF-8 text and Parquet are released as they are written; save the table as “CSV UTF-8”")
-    others, places = reading.others, reading.places
-    coders = [_Coder(table.names[place], reading.missing) for place in places]
-    quoted, rows, n_bytes = False, list[int](), 0
-    for part in table.map(lambda part: part, [*places, *others.places], reading.budget):
-        quoted |= part.has_quotes
-        rows.append(len(part.columns[0]))
-        n_bytes += part.line.n_bytes  # type: ignore[attr-defined]
-        others.look(part.columns[len(places) :])
-        for coder, column in zip(coders, part.columns, strict=False):
-            coder.add(column)
-        reading.check_memory(sum(rows))
-    layout = _Layout(table.names, table.separator, table.skip, tuple(rows), reading.stamp, n_bytes)
-    return _source(coders, layout, others, quoted)
-
-
-# ---- Parquet
-
-
-def _read_parquet(table: ParquetTable, reading: "_Reading") -> SourceTable:
-    names = [name.strip() for name in table.names]
-    others, places = reading.others, reading.places
-    coders = [_Coder(names[place], reading.missing) for place in places]
-    for coder, place in zip(coders, places, strict=True):
-        coder.kind = table.schema.field(table.names[place]).type
-    rows = 0
-    for part in table.map(lambda part: part, [*places, *others.places], reading.budget):
-        rows += len(part.columns[0])
-        others.look(part.columns[len(places) :])
-        _add_batch(coders, part.columns[: len(places)], reading.budget.workers)
-        reading.check_memory(rows)
-    n_bytes = _WIDE_BYTES * len(names) * rows
-    return _source(coders, _Layout(tuple(names), stamp=reading.stamp, n_bytes=n_bytes), others)
-
-
-def _add_batch(coders: list[_Coder], columns: list[Any], workers: int | None = None) -> None:
-    work = map_ahead(lambda pair: _encoded(*pair), zip(columns, coders, strict=True), workers)
-    for coder, encoded in zip(coders, work, strict=True):
-        coder.add(encoded)
-
-
-def _encoded(values: Any, coder: _Coder) -> Any:
+def _encoded(values: Any, name: str) -> Any:
     """Return a column of one value a record as a dictionary."""
-    values = whole_array(values)
+    values = tabular.whole_array(values)
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if kind.num_fields:
-        raise RecordError(f"column {coder.name} holds lists or records; each record needs one value in it")
+        raise RecordError(f"column {name} holds lists or records; each record needs one value in it")
     if pa.types.is_dictionary(values.type):
         return values
     if pa.types.is_null(kind):
         values = values.cast(pa.string())
     with contextlib.suppress(pa.ArrowException):
         return values.dictionary_encode()
-    raise RecordError(f"column {coder.name} holds {kind}, which cannot be compared; convert it to text")
-
-
-# ---- frames
-
-
-def _read_frame(frame: Any, wanted: Collection[str], dropped: Collection[str], options: "TableOptions") -> SourceTable:
-    columns = frame_columns(frame)
-    names = [str(column.name).strip() for column in columns]
-    places = _places(names, wanted, dropped, "the table")
-    coders = [_Coder(names[place], options.cells.missing) for place in places]
-    arrays = [series_to_arrow(columns[place], names[place]) for place in places]
-    for coder, values in zip(coders, arrays, strict=True):
-        coder.kind = values.type
-    _add_batch(coders, arrays)
-    others = _Others(place for place, name in enumerate(names) if place not in places and name not in dropped)
-    others.look([columns[place].to_arrow() for place in others.places])
-    return _source(coders, _Layout(tuple(names)), others)
-
-
-# ---- metadata of a release
-
-
-def plain_schema(fields: Iterable[Any]) -> Any:
-    """Return a schema of Arrow fields without metadata, which nobody checks."""
-    return pa.schema([field.remove_metadata() for field in fields])
+    raise RecordError(f"column {name} holds {kind}, which cannot be compared; convert it to text")
 
 
 # ---- intervals
 
 
-@dataclass(frozen=True, slots=True)
-class Handling:
-    """What becomes of columns: a method of binning everywhere, and by name a method, ``category`` or ``drop``.
-
-    A method is a number of intervals of about equally many records, or ``entropy``.
-    """
-
-    everywhere: Method | None = None
-    columns: Mapping[str, Method] = field(default_factory=dict)
-
-    def method(self, column: str) -> Method | None:
-        """Return how a column is binned, None if it is not."""
-        said = self.columns.get(column, self.everywhere)
-        return None if said in (CATEGORY, DROP) else said
-
-    @property
-    def dropped(self) -> frozenset[str]:
-        """Columns that are not released."""
-        return frozenset(name for name, said in self.columns.items() if said == DROP)
-
-
 def read_handling(columns: Any) -> Handling:
-    """Return what is meant by a number or ``entropy``, a mapping by column, or texts as ``5``, ``age=5``, ``id=drop``.
+    """Return what becomes of columns, as a number, a mapping by column, or texts as ``5``, ``age=5``, ``id=drop`` say.
+
+    Of a column a number of intervals of about equally many records is said, ``category`` or ``drop``; of the column
+    ``""``, which is all others, a number.
 
     Raises:
-        TemplateError: it is neither.
+        TemplateError: it says neither.
 
-    >>> read_handling(["entropy", "age=4"]).method("age"), read_handling(3).method("age")
-    (4, 3)
+    >>> read_handling(["8", "age=4"]), read_handling(3)
+    ({'': 8, 'age': 4}, {'': 3})
     """
-    if columns is None:
-        return Handling()
     if isinstance(columns, Mapping):
-        pairs: list[tuple[str | None, Any]] = [(str(column), said) for column, said in columns.items()]
+        pairs: list[tuple[str, Any]] = [(str(column), said) for column, said in columns.items()]
     else:
-        words = columns if isinstance(columns, list | tuple) else [columns]
-        pairs = [_pair(word) for word in words]
-    everywhere = [_method(said) for column, said in pairs if column is None]
-    if len(everywhere) > 1:
-        raise TemplateError("columns: one number of intervals, or entropy, for all; others by name, as age=5")
+        words = columns if isinstance(columns, list | tuple) else [] if columns is None else [columns]
+        parted = [word.rpartition("=") if isinstance(word, str) else ("", "", word) for word in words]
+        pairs = [(column.strip() if mark else "", said) for column, mark, said in parted]
     if len({column for column, _ in pairs}) < len(pairs):
-        raise TemplateError("columns: a column is named twice; say one thing of it")
-    named = {column: _method(said, (CATEGORY, DROP)) for column, said in pairs if column is not None}
-    return Handling(everywhere[0] if everywhere else None, named)
+        raise TemplateError("columns: a column is named twice; say one thing of it, and one number for all others")
+    return {column: _said(said, column) for column, said in pairs}
 
 
-def _pair(word: Any) -> tuple[str | None, Any]:
-    if not isinstance(word, str):
-        return None, word
-    column, mark, said = word.rpartition("=")
-    return (column.strip() if mark else None), said.strip()
-
-
-def _method(method: Any, more: Collection[str] = ()) -> Method:
-    if isinstance(method, str) and method in (ENTROPY, *more):
-        return method
-    if isinstance(method, str) and method.isascii() and method.isdigit() and len(method) < 6:
-        method = int(method)
-    if isinstance(method, bool) or not isinstance(method, int) or not 1 < method <= _MOST_BINS:
+def _said(said: Any, column: str) -> int | str:
+    said = said.strip() if isinstance(said, str) else said
+    if column and said in (CATEGORY, DROP):
+        return str(said)
+    if isinstance(said, str) and said.isascii() and said.isdigit() and len(said) < 6:
+        said = int(said)
+    if isinstance(said, bool) or not isinstance(said, int) or not 1 < said <= _MOST_BINS:
         raise TemplateError(
-            f"columns: say a number of intervals from 2 to {_MOST_BINS:,}, entropy, category or drop, as 8, "
-            "age=entropy or id=drop"
+            f"columns: say a number of intervals from 2 to {_MOST_BINS:,}, or of one column category or drop, as 8, "
+            "age=5 or id=drop"
         )
-    return method
+    return said
 
 
 def bin_columns(
-    source: SourceTable, channels: Collection[str], masking: Collection[str], handling: Handling,
-    class_column: str | None,
-) -> tuple[SourceTable, dict[str, tuple[str, ...]]]:  # fmt: skip
+    source: SourceTable, channels: Collection[str], masking: Collection[str], handling: Handling
+) -> tuple[SourceTable, dict[str, tuple[str, ...]]]:
     """Return the table with its columns of numbers binned as asked, and the intervals by column.
 
     Args:
@@ -542,24 +415,24 @@ def bin_columns(
         channels: columns that stand in a channel.
         masking: those of them that may be suppressed: only these are binned.
         handling: what is asked for.
-        class_column: whose entropy decides.
 
     Raises:
         TemplateError: a column of numbers or times in a channel that nothing is said of, or one that cannot be binned.
     """
-    for name in sorted(set(handling.columns) - set(channels) - handling.dropped):
-        raise TemplateError(f"column {name} stands in no channel; take it out of columns=")
+    for name, said in handling.items():
+        if name and name not in channels and said != DROP:
+            raise TemplateError(f"column {name} stands in no channel; take it out of columns=")
     columns, labels = [], {}
     for column in source.coded.columns:
-        method = handling.method(column.name) if column.name in masking and column.name in source.numbers else None
-        if column.name in channels and method is None:
+        bins = handling.get(column.name, handling.get("")) if column.name in masking else None
+        if isinstance(bins, int) and column.name in source.numbers:
+            column, labels[column.name] = _binned(column, source.numbers[column.name], bins)  # noqa: PLW2901
+        elif column.name in channels:
             _check_category(source, column.name, handling, column.name in masking)
-        if method is not None:
-            binned, labels[column.name] = _binned(source, column, method, class_column)
-        columns.append(column if method is None else binned)
-    if handling.everywhere is not None and not set(labels) - set(handling.columns):
+        columns.append(column)
+    if "" in handling and not set(labels) - set(handling):
         raise TemplateError(
-            f"columns={handling.everywhere} is of no use: no further column of a channel holds numbers to be "
+            f"columns={handling['']} is of no use: no further column of a channel holds numbers to be "
             "binned; leave it out"
         )
     coded = CodedTable(tuple(columns), source.coded.n_records)
@@ -567,51 +440,28 @@ def bin_columns(
 
 
 def _check_category(source: SourceTable, name: str, handling: Handling, is_masking: bool) -> None:
-    if handling.columns.get(name, CATEGORY) != CATEGORY:
+    if handling.get(name, CATEGORY) != CATEGORY:
         why = "it holds no three numbers and nothing else" if is_masking else "it is sensitive in another template"
         raise TemplateError(
             f"column {name} cannot be binned: {why}; if a word stands for missing values, name it with missing="
         )
-    if name in handling.columns or (name not in source.numbers and name not in source.times):
+    if name in handling or (name not in source.numbers and name not in source.times):
         return
     what = "numbers" if name in source.numbers else "times"
-    bins = "say how many intervals of them are released, or entropy; " * (what == "numbers" and is_masking)
+    bins = "say how many intervals of them are released; " * (what == "numbers" and is_masking)
     raise TemplateError(f"column {name} of a channel holds {what}; {bins}{name}=category takes each as a category")
 
 
-def _binned(
-    source: SourceTable, column: CodedColumn, method: Method, class_column: str | None
-) -> tuple[CodedColumn, tuple[str, ...]]:
-    numbers = source.numbers[column.name]
+def _binned(column: CodedColumn, numbers: NDArray[np.float64], bins: int) -> tuple[CodedColumn, tuple[str, ...]]:
     written = np.flatnonzero(~np.isnan(numbers))
     distinct, places = np.unique(numbers[written], return_inverse=True)
-    if method == ENTROPY:
-        if class_column is None:
-            raise TemplateError("entropy needs a class (class_column); or say a number of intervals")
-        starts = entropy_starts(
-            _class_counts(column, source.coded.column(class_column), written, places, len(distinct))
-        )
-    else:
-        assert isinstance(method, int)
-        counts = np.bincount(column.codes, minlength=len(column.values))
-        starts = equal_starts(np.bincount(places, counts[written], len(distinct)).astype(np.int64), method)
+    counts = np.bincount(column.codes, minlength=len(column.values))[written]
+    starts = equal_starts(np.bincount(places, counts).astype(np.int64), bins)
     labels = bin_labels(distinct[starts].tolist())
-    bins = np.full(len(column.values), len(labels))  # where no number is: missing
-    bins[written] = np.searchsorted(starts, places, side="right")
     values = (*labels, None) if len(written) < len(column.values) else labels
-    return CodedColumn(column.name, values, bins.astype(_smallest_unsigned(len(values)))[column.codes]), labels
-
-
-def _class_counts(
-    column: CodedColumn, classes: CodedColumn, written: NDArray[Any], places: NDArray[Any], n_distinct: int
-) -> NDArray[np.int64]:
-    """Return how many records of each class have each number, int64 (numbers, classes)."""
-    width = len(classes.values)
-    joint = column.codes.astype(np.int64) * width + classes.codes
-    by_code = np.bincount(joint, minlength=len(column.values) * width).reshape(-1, width)
-    counts = np.zeros((n_distinct, width), dtype=np.int64)
-    np.add.at(counts, places, by_code[written])
-    return counts
+    codes = np.full(len(column.values), len(labels), dtype=_smallest_unsigned(len(values)))  # no number: missing
+    codes[written] = np.searchsorted(starts, places, side="right")
+    return CodedColumn(column.name, values, codes[column.codes]), labels
 
 
 def bin_labels(cuts: Sequence[float]) -> tuple[str, ...]:
@@ -638,43 +488,3 @@ def equal_starts(counts: NDArray[np.int64], bins: int) -> list[int]:
     after = np.searchsorted(below, shares)
     nearest = after - (shares - below[after - 1] <= below[after] - shares)
     return sorted(set(nearest.tolist()) - {0, len(counts)})
-
-
-def entropy_starts(counts: NDArray[np.int64]) -> list[int]:
-    """Return where intervals begin by class entropy, for counts, int64 (numbers, classes), by rising number.
-
-    Source: Fayyad and Irani 1993, an interval is cut where the entropy left is least, if the gain exceeds
-    (log2(N − 1) + log2(3^k − 2) − k·H + k1·H1 + k2·H2) / N.
-    """
-    found, waiting = [], [(0, len(counts))]
-    while waiting:
-        low, high = waiting.pop()
-        cut = _cut(counts[low:high])
-        if cut is not None:
-            found.append(low + cut)
-            waiting += [(low, low + cut), (low + cut, high)]
-    return sorted(found)
-
-
-def _cut(counts: NDArray[np.int64]) -> int | None:
-    total = counts.sum(axis=0)
-    n = int(total.sum())
-    if len(counts) < 2:
-        return None
-    left = np.cumsum(counts, axis=0)[:-1]
-    sides = np.stack([left, total - left])  # (2, cuts, classes)
-    entropies, sizes = _entropy(sides), sides.sum(axis=2)
-    after = (entropies * sizes).sum(axis=0) / n
-    place = int(np.argmin(after))
-    before = float(_entropy(total))
-    kinds = [int((row > 0).sum()) for row in (total, sides[0, place], sides[1, place])]
-    spent = kinds[0] * before - kinds[1] * entropies[0, place] - kinds[2] * entropies[1, place]
-    needed = (np.log2(n - 1) + np.log2(3.0 ** kinds[0] - 2) - spent) / n
-    return place + 1 if before - after[place] > needed else None
-
-
-def _entropy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the entropy in bits along the last axis."""
-    shares = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
-    entropy: NDArray[np.float64] = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=-1)
-    return entropy

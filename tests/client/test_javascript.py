@@ -31,7 +31,7 @@ def floor(path):
 
 def test_node_runs_its_tests():
     """Every test of clients/js passes in node."""
-    done = run(javascript.node(), "--test", *sorted(CLIENT.glob("test/*.test.js")))
+    done = run(javascript.node(), "--test", *sorted(javascript.tools().glob("test/*.test.js")))
     assert int(re.search(r"^# pass (\d+)$", done.stdout, re.MULTILINE)[1]) >= 3
 
 

@@ -22,7 +22,6 @@ from assocpriv.kernels.counting import (
     transpose_reports,
 )
 from assocpriv.kernels.randomizing import find_cells
-from assocpriv.kernels.text import GONE, gather_lines, replace_cells
 from assocpriv.kernels.words import OUT_OF_WORDS
 from assocpriv.plans.columns import Clear, GaussianNoise, NumberColumn, UniformNoise, Window
 from assocpriv.plans.tables import TablePlan
@@ -256,45 +255,6 @@ def test_find_cells(rng, n_cells):
         outside = find_cells(numbers, edges, per_unit, cells)
         assert cells.tolist() == wanted.tolist()
         assert outside == ((numbers < edges[0]) | (numbers > edges[-1])).sum()
-
-
-CELLS = (b"", b"x", b"long text", b'"a,b"', b'"say ""so"""', b'""', b'in"side', "π".encode(), b" y ")
-
-
-@pytest.mark.parametrize("n_records", LENGTHS)
-def test_replace_cells(rng, n_records):
-    """Chosen cells become their words or go; all other bytes stay, quotes and both ends of lines, but blank lines."""
-    words, width = [b"*", b"", b'"w,"', b"several words"], 5
-    starts = np.cumsum([0, *map(len, words)])
-    for columns in ([], [0], [4], [1, 3], [0, 1, 2, 3, 4]):
-        rows = [[CELLS[place] for place in row] for row in rng.integers(1, len(CELLS), (n_records, width))]
-        lowest = GONE if len(columns) < width else -1  # one cell of a line stays
-        choices = rng.integers(lowest, len(words), (n_records, len(columns)), dtype=np.int32)
-        ends = [(b"\n", b"\r\n", b"\n\n", b"\r\n\r\n")[place] for place in rng.integers(0, 4, n_records)]
-        text = b"".join(b",".join(row) + end for row, end in zip(rows, ends, strict=True))
-        for row, chosen in zip(rows, choices.tolist(), strict=True):
-            for column, word in zip(columns, chosen, strict=True):
-                row[column] = None if word == GONE else row[column] if word < 0 else words[word]
-        kept = [b",".join(cell for cell in row if cell is not None) for row in rows]
-        wanted = b"".join(row + (b"\r\n" if b"\r" in end else b"\n") for row, end in zip(kept, ends, strict=True))
-        room = np.full(len(text) + choices.size * 13, 7, dtype=np.uint8)
-        place, content = np.array(columns, dtype=np.int64), np.frombuffer(b"".join(words), dtype=np.uint8)
-        written, records = replace_cells(
-            np.frombuffer(text, dtype=np.uint8), ord(","), place, choices, content, starts, room
-        )
-        assert (room[:written].tobytes(), records) == (wanted, n_records)
-        assert (room[written:] == 7).all()
-
-
-def test_gather_lines(rng):
-    """Lines come in the order that is asked for."""
-    lines = [b"\n", b"a\n", b"bc\r\n", b"defg\n"]
-    for order in (rng.permutation(4), np.array([3, 3, 0])):
-        text, starts = np.frombuffer(b"".join(lines), dtype=np.uint8), np.cumsum([0, *map(len, lines)])
-        wanted = b"".join(lines[place] for place in order)
-        made = np.empty(len(wanted), dtype=np.uint8)
-        gather_lines(text, starts, order, made)
-        assert made.tobytes() == wanted
 
 
 def table_records(rng, n_records):

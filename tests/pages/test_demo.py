@@ -77,7 +77,7 @@ def test_made_up_reports_and_those_of_people_are_apart(tmp_path: Path) -> None:
     make_service(PLAN, tmp_path / "d", demo=True)._lock.release()
     with pytest.raises(FileError, match=r"whose reports are made up; name another folder, or pass --demo"):
         make_service(PLAN, tmp_path / "d")
-    with pytest.raises(PlanError, match="visitors of a demonstration have no keys"):
+    with pytest.raises(PlanError, match="visitors of a demonstration send directly, without keys"):
         make_service(PLAN, tmp_path / "e", demo=True, keys=True)
     assert not (tmp_path / "e").exists()
 

@@ -28,20 +28,18 @@ def naive_highest(frame, bound):
     return max(Fraction(hits[cell], count) for cell, count in Counter(cells).items())
 
 
-def test_highest_confidence(rng, monkeypatch):
+def test_highest_confidence(rng):
     """On random tables every bound's highest confidence is that of a naive count."""
-    for most in (1 << 62, 40):  # with the small one, patterns are numbered anew between columns
-        monkeypatch.setattr(checking, "_MOST", most)
-        for _ in range(40):
-            frame = pd.DataFrame({name: rng.choice(list("abcd"), 60) for name in "uvwxs"})
-            channels = [tuple("uvwx"[:size]) for size in (1, 2, 4)]
-            bounds = [Bound(channel, "s", value, Fraction(999, 1000)) for channel in channels for value in "ab"]
-            kept = [bound for bound in bounds if naive_highest(frame, bound) < 1]
-            found = count_columns({name: pa.chunked_array([frame[name]]) for name in "uvwxs"}, kept)
-            assert [each.confidence for each in found] == [naive_highest(frame, bound) for bound in kept]
-            for bound in set(bounds) - set(kept):
-                with pytest.raises(FileError, match="violates 1 of 1 bounds"):
-                    count_columns({name: pa.chunked_array([frame[name]]) for name in "uvwxs"}, [bound])
+    for _ in range(40):
+        frame = pd.DataFrame({name: rng.choice(list("abcd"), 60) for name in "uvwxs"})
+        channels = [tuple("uvwx"[:size]) for size in (1, 2, 4)]
+        bounds = [Bound(channel, "s", value, Fraction(999, 1000)) for channel in channels for value in "ab"]
+        kept = [bound for bound in bounds if naive_highest(frame, bound) < 1]
+        found = count_columns({name: pa.chunked_array([frame[name]]) for name in "uvwxs"}, kept)
+        assert [each.confidence for each in found] == [naive_highest(frame, bound) for bound in kept]
+        for bound in set(bounds) - set(kept):
+            with pytest.raises(FileError, match="violates 1 of 1 bounds"):
+                count_columns({name: pa.chunked_array([frame[name]]) for name in "uvwxs"}, [bound])
 
 
 def test_bounds_are_exact():
@@ -64,10 +62,10 @@ def test_what_can_be_told_apart_counts(tmp_path):
     """Cells of a channel count as they are written, sensitive values without blanks, empty cells as a value."""
     (tmp_path / "t.csv").write_text('a,s\nx, ill\n x,ok\n"x",ok\n,ill\n,ok\n')
     bound = Bound(("a",), "s", "ill", Fraction(1, 2))
-    assert count_file(tmp_path / "t.csv", [bound], parquet=False)[0].confidence == Fraction(1, 2)
+    assert count_file(tmp_path / "t.csv", [bound], separator=",")[0].confidence == Fraction(1, 2)
     (tmp_path / "t.csv").write_text("a,s\nx,ill\n x,ok\nx,ill\n")
     with pytest.raises(FileError, match="violates"):
-        count_file(tmp_path / "t.csv", [Bound(("a",), "s", "ill", Fraction(9, 10))], parquet=False)
+        count_file(tmp_path / "t.csv", [Bound(("a",), "s", "ill", Fraction(9, 10))], separator=",")
 
 
 def test_values_of_types_count_as_their_texts(tmp_path):
@@ -79,14 +77,14 @@ def test_values_of_types_count_as_their_texts(tmp_path):
     bounds = [
         Bound(("a",), column, value, Fraction(99, 100)) for column, value in (("n", "2"), ("f", "1"), ("t", "True"))
     ]
-    assert [each.hits for each in count_file(tmp_path / "t.parquet", bounds, parquet=True)] == [3, 1, 3]
+    assert [each.hits for each in count_file(tmp_path / "t.parquet", bounds, separator=None)] == [3, 1, 3]
 
 
 def test_a_file_that_cannot_be_read_back(tmp_path):
     """What was written and cannot be read is not released, and no cell of it is shown."""
     (tmp_path / "t.csv").write_text("a,s\nsecret,ill,more\n")
     with pytest.raises(FileError, match="cannot be read back") as caught:
-        count_file(tmp_path / "t.csv", [Bound(("a",), "s", "ill", Fraction(1, 2))], parquet=False)
+        count_file(tmp_path / "t.csv", [Bound(("a",), "s", "ill", Fraction(1, 2))], separator=",")
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
 

@@ -193,19 +193,18 @@ def test_limits_are_exact(rng):
 
 
 def test_coins_are_exact(monkeypatch):
-    """A coin compares a number drawn bit by bit with the chance: at the last bit it draws on."""
+    """A coin of u units says “refused” for just the numbers below 1023^u; more units are more coins."""
     coins, drawn = Coins(bytes(32), b""), list[bytes]()
     monkeypatch.setattr(Coins, "_stream", lambda self, use, n: drawn.pop(0))
-    for units in (1, 12, 13, 20, 700):
-        low = (KEEP**units << 128) // OF**units
-        for draw, refused in ((low - 1, True), (low + 1, False)):
-            drawn[:] = [draw.to_bytes(16, "big")]
+    for units in (1, 12, 13, 20, 256, 700):
+        parts = [min(256, units - start) for start in range(0, units, 256)]
+        for more, refused in ((-1, True), (0, False)):
+            numbers = [KEEP**part - 1 for part in parts[:-1]] + [KEEP ** parts[-1] + more]
+            drawn[:] = [
+                (((number + 1) << (spare := -SHIFT * part % 8)) - 1).to_bytes((SHIFT * part + spare) // 8, "big")
+                for number, part in zip(numbers, parts, strict=True)
+            ]
             assert coins.refuses(units) is refused
-        whole = units * SHIFT <= 128
-        below = (KEEP**units << 256) // OF**units - (low << 128)
-        for more, refused in ((below - 1, True), (below + 1, False)):
-            drawn[:] = [low.to_bytes(16, "big"), *([] if whole else [more.to_bytes(16, "big")])]
-            assert coins.refuses(units) is (False if whole else refused)
             assert drawn == []
 
 

@@ -109,8 +109,6 @@ def test_bound_that_is_just_met() -> None:
     [
         (Bound(("Jobs",), "Bankruptcy", "Discharged", Fraction(1, 2)), "Rating", "the table has no column Jobs"),
         (Bound(("Job",), "Bankruptcy", "discharged", Fraction(1, 2)), "Rating", "no record has 'discharged'"),
-        (Bound(("Job",), "Rating", "Good", Fraction(1, 2)), "Rating", "Rating is the class"),
-        (Bound(("Rating",), "Bankruptcy", "Discharged", Fraction(1, 2)), "Rating", "Rating is the class"),
         (Bound(("Job",), "Bankruptcy", "Discharged", Fraction(1, 2)), "Score", "the table has no column Score"),
     ],
 )

@@ -15,6 +15,7 @@ import pytest
 from assocpriv import suppress
 from assocpriv.promise.errors import FileError, RecordError, TemplateError
 from assocpriv.suppress import release
+from assocpriv.suppress.coins import Keys
 from assocpriv.suppress.decide import decide
 
 GROUPS = [  # table 1 of the paper: job, country, bankruptcy, child, records rated good and bad
@@ -70,18 +71,18 @@ def test_the_papers_example(tmp_path, ending):
     assert done.checked[0].confidence == Fraction(1, 2)
 
 
-def test_cells_that_stay_are_the_same_bytes(tmp_path):
-    """In CSV nothing but hidden cells and the order changes: not blanks, ends of lines or a mark before them."""
-    head = b"\xef\xbb\xbf\r\nnote, Job ,x,ill\r\n"
-    lines = [b"007, cook,1.50,no\r\n", b" a ,clerk,NaN,yes\n", b",cook,,no\r\n"]
-    (tmp_path / "t.csv").write_bytes(head + b"\n".join(lines) + b"8,clerk,NaN,yes")
+def test_cells_that_stay_are_the_same_text(tmp_path):
+    """In CSV nothing but hidden cells, quotes and the order changes: not blanks, nor how a number is written."""
+    head, lines = (
+        b"\xef\xbb\xbf\r\nnote, Job ,x,ill\r\n",
+        [b"007, cook,1.50,no\r\n", b" a ,clerk, 0x1 ,yes\n", b",cook,,no\r\n"],
+    )
+    (tmp_path / "t.csv").write_bytes(head + b"\n".join(lines) + b'8,clerk,"N,""A",yes')
     templates = [{"channel": ["Job"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
     suppress.suppress_file(tmp_path / "t.csv", templates, tmp_path / "o.csv", columns=["note=drop"], **PAPER)
-    found = (tmp_path / "o.csv").read_bytes()
-    assert found.startswith(b"\xef\xbb\xbf\r\n Job ,x,ill\r\n")
-    assert sorted(found.removeprefix(b"\xef\xbb\xbf\r\n Job ,x,ill\r\n").splitlines(keepends=True)) == sorted(
-        [b"*,1.50,no\r\n", b"*,NaN,yes\n", b"*,,no\r\n", b"*,NaN,yes\n"]
-    )
+    first, *rest = (tmp_path / "o.csv").read_bytes().splitlines(keepends=True)
+    assert first == b"Job,x,ill\n"
+    assert sorted(rest) == sorted([b"*,1.50,no\n", b"*, 0x1 ,yes\n", b"*,,no\n", b'*,"N,""A",yes\n'])
 
 
 def test_ways_of_writing_a_value_are_not_released(tmp_path):
@@ -93,8 +94,7 @@ def test_ways_of_writing_a_value_are_not_released(tmp_path):
     assert " cook" not in (tmp_path / "o.csv").read_text()
     (tmp_path / "q.csv").write_text('Job,ill,z\ncook,no,1\n"cook",yes,2\ncook,no,"2"\nclerk,no,4\n')
     suppress.suppress_file(tmp_path / "q.csv", templates, tmp_path / "p.csv", least=1)
-    assert '"cook"' not in (tmp_path / "p.csv").read_text()
-    assert 'no,"2"' in (tmp_path / "p.csv").read_text()
+    assert '"' not in (tmp_path / "p.csv").read_text()
 
 
 def test_values_that_need_quotes_keep_them(tmp_path):
@@ -109,7 +109,7 @@ def test_values_that_need_quotes_keep_them(tmp_path):
     assert alike(released, frame.replace({"Job": dict.fromkeys(hidden, "*")}))
 
 
-@pytest.mark.parametrize("memory", [20_000, None])
+@pytest.mark.parametrize("memory", [30_000, None])
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet"])
 def test_random_tables_keep_their_rows(rng, tmp_path, monkeypatch, ending, memory):
     """Files of many pieces, shuffled in parts or whole: each record stays but for what is hidden, and within bounds."""
@@ -213,7 +213,7 @@ def test_a_rerun_says_the_same_and_another_key_is_counted(tmp_path):
         run("e.csv")
     key.write_text("{}")
     key.chmod(0o600)
-    with pytest.raises(FileError, match="no key of a release"):
+    with pytest.raises(FileError, match="is no assocpriv-release-key"):
         run("e.csv")
     assert not (tmp_path / "e.csv").exists()
 
@@ -276,7 +276,7 @@ def test_a_key_that_cannot_be_written_keeps_the_table_back(tmp_path, monkeypatch
     def full(*arguments, **options):
         raise FileError("the disk is full")
 
-    monkeypatch.setattr(release, "write_key", full)
+    monkeypatch.setattr(Keys, "keep", full)
     with pytest.raises(FileError, match="full"):
         suppress.suppress_file(tmp_path / "t.csv", TEMPLATES, tmp_path / "o.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
@@ -365,7 +365,7 @@ def test_a_violation_is_not_released(tmp_path, monkeypatch, ending):
         found.hidden.update({name: np.zeros(24, dtype=bool) for name in found.hidden})
         return found
 
-    monkeypatch.setattr(release, "decide", broken)
+    monkeypatch.setattr(release.decide, "decide", broken)
     with pytest.raises(FileError, match="violates 1 of 1 bounds"):
         suppress.suppress_file(tmp_path / f"t{ending}", TEMPLATES, tmp_path / f"o{ending}", "Rating", **PAPER)
     with pytest.raises(FileError, match="violates 1 of 1 bounds"):
@@ -392,7 +392,7 @@ def test_a_file_that_changes_is_refused(tmp_path, monkeypatch):
         path.write_text(path.read_text() + "Cook,US,Never,No,G\n")
         return decide(*arguments, **options)
 
-    monkeypatch.setattr(release, "decide", meanwhile)
+    monkeypatch.setattr(release.decide, "decide", meanwhile)
     with pytest.raises(RecordError, match=r"t\.csv: the file was changed while it was read"):
         suppress.suppress_file(path, TEMPLATES, tmp_path / "o.csv", "Rating")
     assert not (tmp_path / "o.csv").exists()
@@ -457,7 +457,7 @@ def test_no_cell_stands_in_an_error(tmp_path):
         ("".join(lines), "line 3 has 2 cells"),
         ("".join(lines[1:]), "line 1, .*, lacks columns Job, Country, Bankruptcy; .* has 3 names"),
         (lines[0] + '"secretvalue\nx",US,Never\n', "line 2 is not CSV: quotes are not closed"),
-        (lines[0] + "secretvalue,\udcff,x\n", "only UTF-8 text and Parquet"),
+        (lines[0] + "secretvalué,\udcff,x\n", "line 2 is not UTF-8 text, and others are"),
         (lines[0] + "secretvalue,US,Never\n", "no record has 'Discharged'"),
     ):
         (tmp_path / "t.csv").write_text(text, encoding="utf-8", errors="surrogateescape")

@@ -9,48 +9,7 @@ import pytest
 
 from assocpriv import suppress
 from assocpriv.promise.errors import TemplateError
-from assocpriv.suppress.table import bin_labels, entropy_starts, equal_starts, read_handling, value_numbers
-
-
-def entropy(labels):
-    """Return the entropy of labels in bits."""
-    shares = np.unique(labels, return_counts=True)[1] / len(labels)
-    return float(-(shares * np.log2(shares)).sum())
-
-
-def naive_cuts(numbers, labels):
-    """Return the cuts of Fayyad and Irani, from the records themselves, one after the other."""
-    n, best = len(labels), None
-    for cut in sorted(set(numbers))[1:]:
-        sides = labels[numbers < cut], labels[numbers >= cut]
-        after = sum(len(side) / n * entropy(side) for side in sides)
-        if best is None or after < best[0] - 1e-12:
-            best = after, cut, sides
-    if best is None:
-        return []
-    after, cut, sides = best
-    kinds = [len(set(each)) for each in (labels, *sides)]
-    spent = kinds[0] * entropy(labels) - sum(k * entropy(s) for k, s in zip(kinds[1:], sides, strict=True))
-    if entropy(labels) - after <= (np.log2(n - 1) + np.log2(3 ** kinds[0] - 2) - spent) / n:
-        return []
-    below = numbers < cut
-    return [*naive_cuts(numbers[below], labels[below]), cut, *naive_cuts(numbers[~below], labels[~below])]
-
-
-def test_class_entropy(rng):
-    """Cuts are those of the definition, on numbers with a class that depends on them, and with one that does not."""
-    found = 0
-    for run in range(30):
-        numbers = rng.integers(0, 25, 200)
-        labels = np.where(rng.random(200) < 0.2 * (run % 3), rng.integers(0, 3, 200), numbers // 9)
-        distinct, places = np.unique(numbers, return_inverse=True)
-        counts = np.zeros((len(distinct), 3), dtype=np.int64)
-        np.add.at(counts, (places, labels), 1)
-        cuts = [int(distinct[start]) for start in entropy_starts(counts)]
-        assert cuts == naive_cuts(numbers, labels)
-        found += len(cuts)
-    assert found >= 60
-    assert entropy_starts(np.ones((20, 2), dtype=np.int64)) == []
+from assocpriv.suppress.table import bin_labels, equal_starts, read_handling, value_numbers
 
 
 def test_equal_frequency(rng):
@@ -112,9 +71,8 @@ def test_a_column_is_binned_or_a_category():
     """A column cannot be both; a named column's own method wins over that of all."""
     with pytest.raises(TemplateError, match="a column is named twice"):
         read_handling(["age=3", "age=category"])
-    handling = read_handling(["5", "age=entropy", "zip=category", "id=drop"])
-    assert [handling.method(name) for name in ("age", "zip", "pay", "id")] == ["entropy", None, 5, None]
-    assert handling.dropped == {"id"}
+    handling = read_handling(["5", "age=3", "zip=category", "id=drop"])
+    assert handling == {"": 5, "age": 3, "zip": "category", "id": "drop"}
 
 
 def test_labels():

@@ -54,8 +54,8 @@ def test_redundant_bounds() -> None:
             [{"channel": ["a"], "sensitive": {"s": ["x"]}}],
             "template 1: a template has channel, sensitive",
         ),
-        ([{"channel": "a", "sensitive": {"s": ["x"]}, "confidence": 0.5}], "channel must be a list of columns"),
-        ([{"channel": [], "sensitive": {"s": ["x"]}, "confidence": 0.5}], "channel must be a list of columns"),
+        ([{"channel": "a", "sensitive": {"s": ["x"]}, "confidence": 0.5}], "channel must be a list"),
+        ([{"channel": [], "sensitive": {"s": ["x"]}, "confidence": 0.5}], "channel must be a list"),
         ([{"channel": ["a"], "sensitive": {"s": [" "]}, "confidence": 0.5}], "sensitive values of s: entry 1"),
         ([{"channel": ["a"], "sensitive": {}, "confidence": 0.5}], "sensitive must map columns"),
         ([{"channel": ["a", "s"], "sensitive": {"s": ["x"]}, "confidence": 0.5}], "stands in its own channel"),
@@ -82,11 +82,11 @@ def test_what_is_no_list_of_templates() -> None:
     [
         ("[{", "not JSON"),
         ('[{"channel": ["a"], "channel": ["b"]}]', "a key stands twice"),
-        ('{"template": []}', "JSON templates are a list"),
-        ("channel = [", "neither TOML nor a JSON list"),
-        ("[[templates]]\nchannel = []", r"tables \[\[template\]\] and nothing else"),
+        ('{"template": []}', "or a list of JSON"),
+        ("channel = [", "not TOML: "),
+        ("[[templates]]\nchannel = []", r"tables \[\[template\]\] of TOML and nothing else"),
         ("[]", "there are no templates"),
-        ("", r"tables \[\[template\]\] and nothing else"),
+        ("", r"tables \[\[template\]\] of TOML and nothing else"),
     ],
 )
 def test_files_that_hold_no_templates(tmp_path: Path, text: str, said: str) -> None:

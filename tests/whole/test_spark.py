@@ -6,6 +6,8 @@ One file, so that all of it shares one session.
 import os
 import shutil
 import socket
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -402,11 +404,16 @@ def test_what_the_page_shows_runs(spark: Any, tmp_path: Path, monkeypatch: pytes
     assert [ap.inspect(f"reports{number}").reports for number in range(2)] == [3, 2]
 
 
-def test_a_server_that_is_silent_is_not_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_silent_is_not_waited_for(folder: Path) -> None:
     """Something listens at sc://host:port and says nothing: after the limit that is told, where Spark tries on."""
     pytest.importorskip("grpc")
-    monkeypatch.setattr(session, "_CONNECT_SECONDS", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         master = f"sc://127.0.0.1:{silent.getsockname()[1]}"
-        said = refused("mine", folder, "--min-support", "10%", "--spark", master)
-    assert f"what listens at {master} did not answer as Spark Connect within 1 s" in said
+        typed = ["mine", str(folder), "--min-support", "10%", "--spark", master]
+        script = (
+            "from assocpriv.cli.main import main\nfrom assocpriv.spark import session\n"
+            f"session._CONNECT_SECONDS = 1.0\nmain({typed!r})"
+        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)  # no session
+    assert done.returncode == 1
+    assert f"what listens at {master} did not answer as Spark Connect within 1 s" in done.stderr
