@@ -18,14 +18,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from assocpriv.files import oblivious
 from assocpriv.promise.errors import CollectorError, WireError, counted
-
-if TYPE_CHECKING:
-    pass
 
 _ANSWER_SECONDS = 30.0  # in which one answer must be there, whole
 _HELD_SECONDS = 120.0  # the same behind a relay, which holds messages for a batch

@@ -274,7 +274,7 @@ def _check_channel(plan: "PublishedPlan", oblivious: str | None) -> None:
     """Refuse a plan whose promise the way that its reports take does not keep."""
     if oblivious not in (None, "alone", "beside"):
         raise PlanError("oblivious must be 'alone' or 'beside'")
-    if getattr(plan, "central", None) is not None and oblivious != "alone":
+    if plan.central is not None and oblivious != "alone":
         raise PlanError(
             "the plan's central promise needs reports that nobody can tell whose they are: serve it with --oblivious, "
             "oblivious='alone', behind a relay of somebody else"

@@ -24,8 +24,6 @@ else:
     _HAS_FLOCK = True
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
-
-
 LARGEST_TABLE = 256 << 20  # bytes of a table that is text
 
 

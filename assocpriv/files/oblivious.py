@@ -287,12 +287,9 @@ class BinaryRequest:
         Raises:
             WireError: it is none.
         """
-        reader = _Reader(content, _MALFORMED)
-        framing = reader.integer()
-        if framing not in (0, 2):
-            raise WireError(_MALFORMED)
+        reader, known = _begun(content, 0)
         method, scheme, authority, path = (reader.take(reader.integer()) for _ in range(4))
-        headers, body = _decode_content(reader, known=framing == 0)
+        headers, body = _decode_content(reader, known=known)
         return cls(method, path, headers, body, scheme, authority)
 
 
@@ -319,18 +316,24 @@ class BinaryResponse:
         Raises:
             WireError: it is none.
         """
-        reader = _Reader(content, _MALFORMED)
-        framing = reader.integer()
-        if framing not in (1, 3):
-            raise WireError(_MALFORMED)
+        reader, known = _begun(content, 1)
         while 100 <= (status := reader.integer()) < 200:
-            _decode_fields(reader, known=framing == 1)
+            _decode_fields(reader, known=known)
         if not 200 <= status <= 599:
             raise WireError(_MALFORMED)
-        return cls(status, *_decode_content(reader, known=framing == 1))
+        return cls(status, *_decode_content(reader, known=known))
 
 
 _MALFORMED = "the message is no binary HTTP (RFC 9292)"
+
+
+def _begun(content: bytes, known: int) -> tuple["_Reader", bool]:
+    """Return what stands behind a message's framing indicator, ``known`` or two more, and whether lengths are known."""
+    reader = _Reader(content, _MALFORMED)
+    framing = reader.integer()
+    if framing not in (known, known + 2):
+        raise WireError(_MALFORMED)
+    return reader, framing == known
 
 
 def _encode_content(headers: Headers, body: bytes) -> bytes:

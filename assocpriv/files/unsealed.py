@@ -194,16 +194,13 @@ def unsealed_reports(
 
     Where people hide among each other nothing is read of a batch before it is sealed whole.
     """
-    kept = (
-        []
-        if plan.least_batch > 1
-        else [
-            packed
-            for epoch in epochs
-            for key, packed in epoch.by_key.items()
-            if sealed_file(folder, epoch.token, key) not in files
-        ]
-    )
+    readable = () if plan.least_batch > 1 else epochs
+    kept = [
+        packed
+        for epoch in readable
+        for key, packed in epoch.by_key.items()
+        if sealed_file(folder, epoch.token, key) not in files
+    ]
     return np.concatenate(kept) if kept else np.empty((0, plan.report_bytes), dtype=np.uint8)
 
 

@@ -186,9 +186,9 @@ def central_guarantee(
 ) -> Central:
     """Return the least ε' that is proved for shuffled reports at a given δ.
 
-    R reports of each person count as R shuffles of ``reports`` people, whether they are shuffled together or apart: ask
-    for δ/R with the γ of one report and multiply ε' by R. Asking once with γ^R and no blanket is valid as well, and
-    usually worse. R · N reports are never R · N people.
+    R reports of each person count as R steps of one report each, among ``reports`` people: ask with the γ of one report
+    for the δ of :meth:`CentralPromise.of_each`, and multiply ε' by R. Asking once with γ^R and no blanket is valid as
+    well, and usually worse. R · N reports are never R · N people.
 
     Args:
         amplification: γ ≥ 1 of one report.
