@@ -173,10 +173,8 @@ class Ledger:
         entry = self._made(record, plan, occasion, entropy, waits=True)
         with self._guard:
             if (found := self._book.submission(entry)) is None:
-                # an id made of the report alone would be another person's too, whose report holds the same
-                submission_id = entry.submission_id or secrets.token_bytes(ledger_file.ID_BYTES)
                 self._check_ready()
-                self._record(ledger_file.Waiting(self._book.count + 1, entry.number, submission_id))
+                self._record(ledger_file.Waiting(self._book.count + 1, entry.number))
                 found = self._book.submission(entry)
             assert found is not None
             return found

@@ -148,7 +148,7 @@ class LedgerBook:
         self._plans: dict[str, tuple[Fraction | None, bool]] = {}  # γ of each one's reports, whether any told more
         self._product = Fraction(1)
         self._entries: dict[int, ledger_file.Entry] = {}
-        self._ids: dict[int, bytes] = {}  # of those that wait or waited, in this order
+        self._for_collector: dict[int, None] = {}  # numbers of those that wait or waited, in this order
         self._acknowledged: set[int] = set()
         self.moments: dict[int, int] = {}  # at which what waits is to be sent, by number of the report's record
         self._numbers: dict[tuple[str, bytes], int] = {}
@@ -160,12 +160,11 @@ class LedgerBook:
         if isinstance(record, ledger_file.Entry):
             self._add_entry(record)
         elif isinstance(record, ledger_file.Waiting):
-            known = self._entries.get(record.entry)
-            if known is None or record.entry in self._ids or known.submission_id not in (None, record.submission_id):
+            if record.entry not in self._entries or record.entry in self._for_collector:
                 return False
-            self._ids[record.entry] = record.submission_id
+            self._for_collector[record.entry] = None
         else:
-            if record.entry not in self._ids or record.entry in self._acknowledged:
+            if record.entry not in self._for_collector or record.entry in self._acknowledged:
                 return False
             if isinstance(record, ledger_file.Moment):
                 self.moments[record.entry] = record.moment
@@ -177,8 +176,8 @@ class LedgerBook:
     def _add_entry(self, entry: ledger_file.Entry) -> None:
         self._entries[entry.number] = entry
         self._numbers.setdefault((entry.plan_id, entry.occasion), entry.number)
-        if entry.waits and entry.submission_id is not None:
-            self._ids[entry.number] = entry.submission_id
+        if entry.waits:
+            self._for_collector[entry.number] = None
         self.spent[entry.plan_id] += 1
         product, outside = self._plans.get(entry.plan_id, (Fraction(1), False))
         self._plans[entry.plan_id] = multiply(product, entry.amplification), outside or entry.outside
@@ -205,14 +204,14 @@ class LedgerBook:
 
     def submission(self, entry: ledger_file.Entry) -> Submission | None:
         """Return a report as it is sent to a collector, if it was made or named for one."""
-        submission_id = self._ids.get(entry.number)
-        if submission_id is None:
+        if entry.number not in self._for_collector:
             return None
-        return Submission(entry.number, entry.plan_id, submission_id, entry.report, entry.number in self._acknowledged)
+        is_acknowledged = entry.number in self._acknowledged
+        return Submission(entry.number, entry.plan_id, entry.submission_id, entry.report, is_acknowledged)
 
     def unsent(self) -> tuple[Submission, ...]:
         """Return what waits for a collector, what waits longest first."""
-        waiting = (self.submission(self._entries[number]) for number in self._ids)
+        waiting = (self.submission(self._entries[number]) for number in self._for_collector)
         return tuple(each for each in waiting if each is not None and not each.acknowledged)
 
 

@@ -4,8 +4,7 @@ docs/formats/ledger.md says what stands where.
 
 Nothing here is of a basket but a randomized report.
 
-The file is made of records; what of them a crash left whole is found here. A file that begins as version 1 stays in
-use: records of version 2 follow those that it has, and are told from them by their checksums.
+The file is made of records; what of them a crash left whole is found here.
 """
 
 import contextlib
@@ -32,24 +31,22 @@ else:
 
 _POLL_SECONDS = 0.02
 _MOST_OPENINGS = 10  # of a name that other files take while its lock is waited for
-HEADER = LEDGER_NAME + struct.pack("<I", 2)  # the format's name and version
-FIRST_HEADER = LEDGER_NAME + struct.pack("<I", 1)
+_VERSION = 3
+HEADER = LEDGER_NAME + struct.pack("<I", _VERSION)
 MARK = b"\xa7on disk"  # behind a record that is there to stay
 MOST_BYTES = 1 << 24  # of a file
 ID_BYTES = 16  # of a submission's id
 _MOST_RECORD = 1 << 18  # the longest report, of a million items without a code, has half as many bytes
 _START = struct.Struct("<II")  # of every record: length, number
-_FIRST_REPORT = struct.Struct("<32s32sH")  # plan id, hash of the occasion, length of γ
-_REPORT = struct.Struct("<32s32s16sH")  # the same with the submission's id
-_WAITING = struct.Struct("<I16s")  # number of a report's record, the submission's id
-_ACKNOWLEDGED = struct.Struct("<I")  # number of a report's record
+_REPORT = struct.Struct("<32s32s16sH")  # plan id, hash of the occasion, the submission's id, length of γ
+_OF = struct.Struct("<I")  # number of a report's record
 _MOMENT = struct.Struct("<IQ")  # the same, and seconds since 1970
 _LATEST = (1 << 53) - 1  # of these
 _CHECKSUM_BYTES = 32
 _FRACTION = re.compile(rb"([1-9][0-9]{0,499})/([1-9][0-9]{0,499})(\+?)")
 _UNSTATED = b"none"  # in place of γ, where the plan states none
 _OUTSIDE = b"+"  # behind it, where the plan also sends what γ does not cover
-# what a record of version 2 is of: a byte behind its number
+# what a record is of: a byte behind its number
 _HANDED_OUT, _FOR_COLLECTOR, _WAITS, _SENT, _LATER = 1, 2, 3, 4, 5
 
 
@@ -177,9 +174,8 @@ def _wait(deadline: float, path: Path) -> None:
 class Entry:
     """One report that was made, on the ``occasion`` whose name has this SHA-256.
 
-    ``number`` is the record's place in the file. ``submission_id`` is 16 bytes; None in records of version 1. ``waits``
-    says that it was made for a collector, which is to acknowledge it; ``outside``, that it also tells what lies outside
-    a γ that is stated.
+    ``number`` is the record's place in the file. ``submission_id`` is 16 bytes. ``waits`` says that it was made for a
+    collector, which is to acknowledge it; ``outside``, that it also tells what lies outside a γ that is stated.
     """
 
     number: int
@@ -187,34 +183,30 @@ class Entry:
     occasion: bytes
     amplification: Fraction | None
     report: bytes
-    submission_id: bytes | None = None
+    submission_id: bytes
     waits: bool = False
     outside: bool = False
 
     def to_bytes(self) -> bytes:
-        """Return the record, without the mark behind it; without a submission's id one of version 1."""
+        """Return the record, without the mark behind it."""
         gamma = _UNSTATED
         if self.amplification is not None:
             gamma = format_bound(self.amplification).encode("ascii") + _OUTSIDE * self.outside
-        names = bytes.fromhex(self.plan_id), self.occasion
-        if self.submission_id is None:
-            return _framed(self.number, _FIRST_REPORT.pack(*names, len(gamma)) + gamma + self.report, b"")
         kind = _FOR_COLLECTOR if self.waits else _HANDED_OUT
-        fixed = _REPORT.pack(*names, self.submission_id, len(gamma))
+        fixed = _REPORT.pack(bytes.fromhex(self.plan_id), self.occasion, self.submission_id, len(gamma))
         return _framed(self.number, bytes([kind]) + fixed + gamma + self.report)
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """From here on the report of the ``entry``-th record waits for a collector, under this id."""
+    """From here on the report of the ``entry``-th record waits for a collector."""
 
     number: int
     entry: int
-    submission_id: bytes
 
     def to_bytes(self) -> bytes:
         """Return the record, without the mark behind it."""
-        return _framed(self.number, bytes([_WAITS]) + _WAITING.pack(self.entry, self.submission_id))
+        return _framed(self.number, bytes([_WAITS]) + _OF.pack(self.entry))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +218,7 @@ class Acknowledged:
 
     def to_bytes(self) -> bytes:
         """Return the record, without the mark behind it."""
-        return _framed(self.number, bytes([_SENT]) + _ACKNOWLEDGED.pack(self.entry))
+        return _framed(self.number, bytes([_SENT]) + _OF.pack(self.entry))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +237,9 @@ class Moment:
 Record = Entry | Waiting | Acknowledged | Moment
 
 
-def _framed(number: int, body: bytes, prefix: bytes = HEADER) -> bytes:
-    """Return a record of a body. What its checksum begins with tells the versions apart."""
+def _framed(number: int, body: bytes) -> bytes:
     record = _START.pack(_START.size + len(body) + _CHECKSUM_BYTES, number) + body
-    return record + hashlib.sha256(prefix + record).digest()
+    return record + hashlib.sha256(HEADER + record).digest()
 
 
 def parse_ledger(content: bytes, source: str = "the ledger") -> tuple[list[Record], int, bool]:
@@ -259,31 +250,24 @@ def parse_ledger(content: bytes, source: str = "the ledger") -> tuple[list[Recor
     Raises:
         FileError: no ledger, one of another version, or a damaged one.
     """
-    headers = HEADER, FIRST_HEADER
-    if len(content) <= len(HEADER) and content not in headers:
-        left = content.rstrip(b"\0")
-        if any(header.startswith(left) for header in headers):
-            return [], 0, True  # it broke off while it was made
-    if not content.startswith(headers):
+    if len(content) <= len(HEADER) and content != HEADER and HEADER.startswith(content.rstrip(b"\0")):
+        return [], 0, True  # it broke off while it was made
+    if not content.startswith(HEADER):
         if len(content) < len(HEADER) or not content.startswith(LEDGER_NAME):
             raise FileError(f"{source} is not a ledger; name another file, or a new one")
         version = int.from_bytes(content[len(LEDGER_NAME) : len(HEADER)], "little")
         raise FileError(
-            f"{source} was made by another version of assocpriv: its format is {version}, known here are 1 and 2. It "
-            "is whole, and holds what this device has told: keep it, begin no new one, and use that version"
+            f"{source} was made by another version of assocpriv: its format is {version}, known here is {_VERSION}. "
+            "It is whole, and holds what this device has told: keep it, begin no new one, and use that version"
         )
     records: list[Record] = []
-    end, marked, first_version = len(HEADER), True, content.startswith(FIRST_HEADER)
+    end, marked = len(HEADER), True
     while marked:
-        body, after = _body_at(content, end, HEADER)
-        if body is not None:
-            first_version = False  # of that version none follows one of the next
-        elif first_version:
-            body, after = _body_at(content, end, b"")
+        body, after = _body_at(content, end)
         if body is None:
             break
         number = _START.unpack_from(content, end)[1]
-        record = (_first_entry if first_version else _record)(number, body)
+        record = _record(number, body)
         if record is None or number != len(records) + 1:
             raise FileError(damaged(source, len(records) + 1))
         records.append(record)
@@ -303,7 +287,7 @@ def damaged(source: str, number: int) -> str:
     )
 
 
-def _body_at(content: bytes, start: int, prefix: bytes) -> tuple[bytes | None, int]:
+def _body_at(content: bytes, start: int) -> tuple[bytes | None, int]:
     """Return the body of the record that begins somewhere and where it ends, or None if there is no whole one."""
     if len(content) - start < _START.size:
         return None, start
@@ -312,39 +296,33 @@ def _body_at(content: bytes, start: int, prefix: bytes) -> tuple[bytes | None, i
     checksum_at = end - _CHECKSUM_BYTES
     if length > _MOST_RECORD or end > len(content) or checksum_at <= body_at:
         return None, start
-    if hashlib.sha256(prefix + content[start:checksum_at]).digest() != content[checksum_at:end]:
+    if hashlib.sha256(HEADER + content[start:checksum_at]).digest() != content[checksum_at:end]:
         return None, start
     return content[body_at:checksum_at], end
 
 
 def _record(number: int, body: bytes) -> Record | None:
-    """Return a record of version 2, or None for what nobody writes."""
+    """Return a record, or None for what nobody writes."""
     kind, rest = body[0], body[1:]
     if kind in (_HANDED_OUT, _FOR_COLLECTOR):
-        return _entry(number, rest, _REPORT, waits=kind == _FOR_COLLECTOR)
-    if kind == _WAITS and len(rest) == _WAITING.size:
-        return Waiting(number, *_WAITING.unpack(rest))
-    if kind == _SENT and len(rest) == _ACKNOWLEDGED.size:
-        return Acknowledged(number, *_ACKNOWLEDGED.unpack(rest))
+        return _entry(number, rest, waits=kind == _FOR_COLLECTOR)
+    if kind in (_WAITS, _SENT) and len(rest) == _OF.size:
+        return (Waiting if kind == _WAITS else Acknowledged)(number, *_OF.unpack(rest))
     if kind == _LATER and len(rest) == _MOMENT.size:
         record = Moment(number, *_MOMENT.unpack(rest))
         return record if record.moment <= _LATEST else None
     return None
 
 
-def _first_entry(number: int, body: bytes) -> Entry | None:
-    return _entry(number, body, _FIRST_REPORT)
-
-
-def _entry(number: int, body: bytes, fixed: struct.Struct, *, waits: bool = False) -> Entry | None:
-    if len(body) < fixed.size:
+def _entry(number: int, body: bytes, *, waits: bool) -> Entry | None:
+    if len(body) < _REPORT.size:
         return None
-    plan_id, occasion, *submission_id, gamma_bytes = fixed.unpack_from(body)
-    report_at = fixed.size + gamma_bytes
-    text = body[fixed.size : report_at]
+    plan_id, occasion, submission_id, gamma_bytes = _REPORT.unpack_from(body)
+    report_at = _REPORT.size + gamma_bytes
+    text = body[_REPORT.size : report_at]
     found = _FRACTION.fullmatch(text)
     gamma = Fraction(int(found[1]), int(found[2])) if found else None
     if report_at >= len(body) or (text != _UNSTATED if gamma is None else gamma < 1):
         return None
-    outside, name = found is not None and found[3] == _OUTSIDE, (submission_id or [None])[0]
-    return Entry(number, plan_id.hex(), occasion, gamma, body[report_at:], name, waits, outside)
+    outside = found is not None and found[3] == _OUTSIDE
+    return Entry(number, plan_id.hex(), occasion, gamma, body[report_at:], submission_id, waits, outside)

@@ -4,7 +4,7 @@ The client's ledger: whatever crashes when, it tells nothing twice as new, forge
 
 The ledger and the command report for tables: the same bytes again, limits, and records as JSON.
 
-What a ledger keeps for sending: ids of submissions, what waits; ledgers of the first version go on.
+What a ledger keeps for sending: ids of submissions, what waits.
 """
 
 import json
@@ -41,7 +41,6 @@ from assocpriv.client.baskets import Randomizer
 from assocpriv.client.ledger import Ledger, LedgerBook, hash_occasion, parse_record
 from assocpriv.client.ledger_book import multiply
 from assocpriv.client.ledger_file import (
-    FIRST_HEADER,
     HEADER,
     MARK,
     MOST_BYTES,
@@ -287,7 +286,7 @@ def test_the_file_is_what_the_docs_say(path: Path) -> None:
     """Header, record and mark stand there byte for byte as docs/formats.md has them."""
     (report,) = tell(path, "2026-W47")
     gamma = f"{PLAN.amplification.numerator}/{PLAN.amplification.denominator}".encode()
-    content, header = path.read_bytes(), b"assocpriv-ledger\x02\0\0\0"
+    content, header = path.read_bytes(), b"assocpriv-ledger\x03\0\0\0"
     submission_id = content[20 + 4 + 4 + 1 + 32 + 32 :][:16]
     body = struct.pack("<IIB", 4 + 4 + 1 + 32 + 32 + 16 + 2 + len(gamma) + len(report) + 32, 1, 1)
     body += bytes.fromhex(PLAN.plan_id) + sha256(b"2026-W47").digest() + submission_id
@@ -412,7 +411,7 @@ def test_a_damaged_middle_is_refused(path: Path) -> None:
     ("content", "said"),
     [(each, "is not a ledger; name another file") for each in (b"x", b"PAR1" * 40, b"\0" * 21)]
     + [
-        (HEADER[:16] + b"\x03\0\0\0", "format is 3,"),
+        (HEADER[:16] + b"\x02\0\0\0", "format is 2, known here is 3"),
         (HEADER[:-1] + b"\x01", "begin no new one, and use"),
     ],
 )
@@ -458,11 +457,9 @@ def entry(number: int = 1, gamma: Fraction = Fraction(2), report: bytes = b"r") 
 def test_records_that_nobody_writes_are_refused(gamma: bytes) -> None:
     """A γ below 1, or written as it never is, is refused though the checksum is right."""
     names = bytes(32), bytes(32)
-    first = struct.pack("<II32s32sH", 74 + len(gamma) + 1 + 32, 1, *names, len(gamma)) + gamma + b"r"
-    second = struct.pack("<IIB32s32s16xH", 91 + len(gamma) + 1 + 32, 1, 1, *names, len(gamma)) + gamma + b"r"
-    for content in (FIRST_HEADER + first + sha256(first).digest(), HEADER + second + sha256(HEADER + second).digest()):
-        with pytest.raises(FileError, match="damaged at record 1"):
-            parse_ledger(content + MARK)
+    record = struct.pack("<IIB32s32s16xH", 91 + len(gamma) + 1 + 32, 1, 1, *names, len(gamma)) + gamma + b"r"
+    with pytest.raises(FileError, match="damaged at record 1"):
+        parse_ledger(HEADER + record + sha256(HEADER + record).digest() + MARK)
     assert parse_ledger(HEADER + entry().to_bytes() + MARK)[0] == [entry()]
 
 
@@ -535,13 +532,11 @@ def test_the_first_write_may_stop_anywhere(path: Path, monkeypatch: pytest.Monke
     """A ledger that broke off while it was made, or whose bytes did not arrive, is begun again."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
     for length in range(len(HEADER)):
-        begun = HEADER[:length], FIRST_HEADER[:length]
-        for left in (*begun, *(each + bytes(len(HEADER) - length) for each in begun), bytes(length)):
+        for left in (HEADER[:length], HEADER[:length] + bytes(len(HEADER) - length), bytes(length)):
             path.write_bytes(left)
-            if left not in (HEADER, FIRST_HEADER):
-                with Ledger.open(path) as ledger:
-                    assert ledger.spent(PLAN) == 0
-            assert path.read_bytes() == (left if left == FIRST_HEADER else HEADER)
+            with Ledger.open(path) as ledger:
+                assert ledger.spent(PLAN) == 0
+            assert path.read_bytes() == HEADER
 
 
 @pytest.mark.parametrize(("failing", "call"), [("write", 0), ("write", 1), ("fsync", 0)])
@@ -700,10 +695,6 @@ def life_of_a_device(seed: int, *, honest: bool = True) -> list[str]:
     sent: dict[str, set[bytes]] = {}
     submitted: dict[str, set[bytes]] = {}
     done: set[bytes] = set()
-    if begun := rng.random() < 0.3:  # a file of version 1 goes on
-        told = Entry(1, SHORT.plan_id, hash_occasion("w1"), SHORT.amplification, b"12345678")
-        disk.shown = disk.durable = FIRST_HEADER + told.to_bytes() + MARK
-        disk.drawn, sent["w1"] = {told.report}, {told.report}
     for _ in range(12):
         disk.steps = rng.choice([None, rng.randint(0, 200), rng.randint(0, 1200)])
         try:
@@ -744,7 +735,7 @@ def life_of_a_device(seed: int, *, honest: bool = True) -> list[str]:
         for occasion, ids in submitted.items():
             if {ledger.submit([], SHORT, occasion=occasion, entropy=entropy).submission_id} != ids:
                 wrong.append("a submission's id was forgotten")
-    assert disk.shown.startswith(FIRST_HEADER if begun else HEADER)
+    assert disk.shown.startswith(HEADER)
     return wrong
 
 
@@ -1404,14 +1395,11 @@ def as_content(record: Any) -> dict[str, Any]:
     """Return a record as the second reader has it."""
     if isinstance(record, Entry):
         gamma = "none" if record.amplification is None else str(record.amplification) + "+" * record.outside
-        submission = record.submission_id and record.submission_id.hex()
-        return {"kind": 1 + record.waits, "plan": record.plan_id, "occasion": record.occasion.hex(), "id": submission,
-                "gamma": gamma, "report": record.report.hex()}  # fmt: skip
-    if isinstance(record, Waiting):
-        return {"kind": 3, "of": record.entry, "id": record.submission_id.hex()}
+        return {"kind": 1 + record.waits, "plan": record.plan_id, "occasion": record.occasion.hex(),
+                "id": record.submission_id.hex(), "gamma": gamma, "report": record.report.hex()}  # fmt: skip
     if isinstance(record, Moment):
         return {"kind": 5, "of": record.entry, "moment": record.moment}
-    return {"kind": 4, "of": record.entry}
+    return {"kind": 3 if isinstance(record, Waiting) else 4, "of": record.entry}
 
 
 def test_vectors_are_what_the_script_makes() -> None:
@@ -1470,28 +1458,6 @@ def test_what_was_handed_out_does_not_wait(path: Path) -> None:
         assert (asked.report, asked.submission_id) == (report, record.submission_id)
     with Ledger.open(path) as ledger:
         assert ledger.unsent() == (asked,)
-
-
-def test_a_ledger_of_the_first_version_goes_on(path: Path) -> None:
-    """Its bytes stay; new records follow; equal records of two people get ids that differ."""
-    told = Entry(1, SUBMITTED_PLAN.plan_id, hash_occasion("w1"), SUBMITTED_PLAN.amplification, bytes(16))
-    old = FIRST_HEADER + told.to_bytes() + MARK
-    ids = []
-    for place in range(2):
-        person = path.with_name(f"{place}.bin")
-        person.write_bytes(old)
-        with Ledger.open(person) as ledger:
-            assert ledger.report([], SUBMITTED_PLAN, occasion="w1") == told.report
-            assert person.read_bytes() == old
-            assert ledger.unsent() == ()
-            ids.append(ledger.submit([], SUBMITTED_PLAN, occasion="w1").submission_id)
-            ledger.submit(BASKET, SUBMITTED_PLAN, occasion="w2")
-        with Ledger.open(person) as ledger:
-            assert ledger.unsent()[0].submission_id == ids[-1]
-            assert (ledger.spent(SUBMITTED_PLAN), len(ledger.unsent())) == (2, 2)
-            assert ledger.amplification == SUBMITTED_PLAN.amplification**2
-        assert person.read_bytes().startswith(old)
-    assert ids[0] != ids[1]
 
 
 def test_what_cannot_follow_is_damage(path: Path) -> None:

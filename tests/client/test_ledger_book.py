@@ -79,7 +79,9 @@ def test_whatever_is_asked_the_promise_holds(limit: ap.Breach | None, most: Frac
             plan, name = plans[which], bytes([occasion]) * 32
             with suppress(BudgetError):
                 check_further(book, plan, name, limit)
-                book.add(ledger_file.Entry(book.count + 1, plan.plan_id, name, plan.amplification, b"report"))
+                book.add(
+                    ledger_file.Entry(book.count + 1, plan.plan_id, name, plan.amplification, b"report", bytes(16))
+                )
                 told *= ratios[which]
         first = plans[asked[0][0]]
         assert told < limit.amplification_limit if limit else told <= ratios[asked[0][0]] ** first.reports_per_person

@@ -30,7 +30,7 @@ from assocpriv import association_rules, mine, read_baskets
 from assocpriv.auditing.recompute_tables import read_guided, read_table
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.guided import GuidedRecord, randomize_guided
-from assocpriv.client.ledger_file import FIRST_HEADER, HEADER, MARK, Acknowledged, Entry, Moment, Waiting, parse_ledger
+from assocpriv.client.ledger_file import HEADER, MARK, Acknowledged, Entry, Moment, Waiting, parse_ledger
 from assocpriv.client.tables import randomize_record
 from assocpriv.files.oblivious import (
     BinaryRequest,
@@ -488,15 +488,11 @@ def run_ledger(data: bytes) -> bool:
 
 
 def ledger_seeds() -> list[bytes]:
-    """Return ledgers with no, one and several records, and one that began in version 1."""
-    made = [
-        Entry(number, "ab" * 32, bytes(32), Fraction(19, 3), bytes(range(10 * number)), submission_id)
-        for number, submission_id in ((1, bytes(16)), (1, None))
-    ]
-    later = [Waiting(2, 1, bytes(16)), Moment(3, 1, 1 << 31), Acknowledged(4, 1)]
-    record, *others = [entry.to_bytes() + MARK for entry in [made[0], *later]]
-    first = made[1].to_bytes() + MARK
-    return [HEADER, HEADER + record[: -len(MARK)], HEADER + record + b"".join(others), FIRST_HEADER + first + others[0]]
+    """Return ledgers with no, one and several records."""
+    made = Entry(1, "ab" * 32, bytes(32), Fraction(19, 3), bytes(range(10)), bytes(16))
+    later = [Waiting(2, 1), Moment(3, 1, 1 << 31), Acknowledged(4, 1)]
+    record, *others = [entry.to_bytes() + MARK for entry in [made, *later]]
+    return [HEADER, HEADER + record[: -len(MARK)], HEADER + record + b"".join(others)]
 
 
 TARGETS: dict[str, Target] = {

@@ -4,7 +4,7 @@ import hashlib
 import re
 from fractions import Fraction
 
-HEADERS = [b"assocpriv-ledger" + bytes([version, 0, 0, 0]) for version in (1, 2)]
+HEADER = b"assocpriv-ledger" + bytes([3, 0, 0, 0])
 MARK = bytes.fromhex("A76F6E206469736B")
 
 
@@ -26,39 +26,39 @@ def gamma_of(text):
     return text.decode("ascii")
 
 
-def read_report(body, has_id):
+def read_report(body):
     """Return the fields of a report's record behind its kind."""
-    fixed = 64 + 16 * has_id + 2
+    fixed = 64 + 16 + 2
     end = fixed + number(body[fixed - 2 : fixed])
     if len(body) <= max(end, fixed):
         raise RefusedError("no report")
-    found = {"plan": body[:32].hex(), "occasion": body[32:64].hex(), "id": body[64:80].hex() if has_id else None}
+    found = {"plan": body[:32].hex(), "occasion": body[32:64].hex(), "id": body[64:80].hex()}
     return found | {"gamma": gamma_of(body[fixed:end]), "report": body[end:].hex()}
 
 
 def read_record(body):
-    """Return a record of version 2 behind its number."""
+    """Return a record behind its number."""
     kind, rest = body[0], body[1:]
     if kind in (1, 2):
-        return {"kind": kind} | read_report(rest, True)
-    if len(rest) != {3: 20, 4: 4, 5: 12}.get(kind):
+        return {"kind": kind} | read_report(rest)
+    if len(rest) != {3: 4, 4: 4, 5: 12}.get(kind):
         raise RefusedError("a kind or its length")
     if kind == 5 and number(rest[4:]) >= 2**53:
         raise RefusedError("too late")
-    more = {3: {"id": rest[4:].hex()}, 5: {"moment": number(rest[4:])}}.get(kind, {})
+    more = {"moment": number(rest[4:])} if kind == 5 else {}
     return {"kind": kind, "of": number(rest[:4])} | more
 
 
 def check_history(records):
     """Refuse what no device writes in this order."""
-    made, waits, sent = {}, set(), set()
+    made, waits, sent = set(), set(), set()
     for place, record in enumerate(records, 1):
         kind, of = record["kind"], record.get("of")
         if kind <= 2:
-            made[place] = record["id"]
+            made.add(place)
             waits |= {place} if kind == 2 else set()
         elif kind == 3:
-            if of not in made or of in waits or made[of] not in (None, record["id"]):
+            if of not in made - waits:
                 raise RefusedError("not to wait")
             waits.add(of)
         else:
@@ -69,25 +69,20 @@ def check_history(records):
 
 def read_ledger(content):
     """Return the records of a file, and how many bytes count."""
-    begun = len(content) <= 20 and any(header.startswith(content.rstrip(b"\0")) for header in HEADERS)
-    if begun and content not in HEADERS:
+    if len(content) <= 20 and HEADER.startswith(content.rstrip(b"\0")) and content != HEADER:
         return [], 0
-    if content[:20] not in HEADERS:
+    if content[:20] != HEADER:
         raise RefusedError("another header")
-    first, at, records = content[:20] == HEADERS[0], 20, []
+    at, records = 20, []
     while True:
         end = at + number(content[at : at + 4])
         record, whole = content[at : end - 32], 20 + 20 < end - at <= 1 << 18 and end <= len(content)
         checksum = content[end - 32 : end]
-        if whole and hashlib.sha256(HEADERS[1] + record).digest() == checksum:
-            first, found = False, read_record(record[8:])
-        elif whole and first and hashlib.sha256(record).digest() == checksum:
-            found = {"kind": 1} | read_report(record[8:], False)
-        else:
+        if not whole or hashlib.sha256(HEADER + record).digest() != checksum:
             break
         if number(record[4:8]) != len(records) + 1:
             raise RefusedError("not the next record")
-        records.append(found)
+        records.append(read_record(record[8:]))
         at = end
         if content[end : end + 8] != MARK:
             break

@@ -1,4 +1,4 @@
-"""Make tests/vectors/devices.json: ledgers of both versions, good and bad, byte by byte; what was told, what may be.
+"""Make tests/vectors/devices.json: ledgers, good and bad, byte by byte; what was told, what may be.
 
 PYTHONPATH=. python tests/vectors/make_devices.py
 """
@@ -19,38 +19,36 @@ from assocpriv.promise.errors import PlanError
 from assocpriv.show import collections, text
 
 MARK = b"\xa7on disk"
-HEADERS = {version: b"assocpriv-ledger" + struct.pack("<I", version) for version in (1, 2, 3)}
+HEADER, OTHER = (b"assocpriv-ledger" + struct.pack("<I", version) for version in (3, 4))
 PLANS = [bytes([place]) * 32 for place in (0xA1, 0xB2)]
 IDS = [bytes(range(place, place + 16)) for place in (0, 100)]
 
 
-def framed(number: int, body: bytes, version: int = 2) -> bytes:
+def framed(number: int, body: bytes) -> bytes:
     """Return a record and its mark."""
     record = struct.pack("<II", len(body) + 40, number) + body
-    return record + hashlib.sha256((HEADERS[2] if version == 2 else b"") + record).digest() + MARK
+    return record + hashlib.sha256(HEADER + record).digest() + MARK
 
 
 def told(plan: bytes, occasion: bytes, submission_id: bytes, report: bytes, gamma: bytes = b"19/3") -> bytes:
-    """Return what a report's record has; of version 1 without an id."""
+    """Return what a report's record has."""
     return plan + occasion + submission_id + struct.pack("<H", len(gamma)) + gamma + report
 
 
 def ledgers() -> dict[str, bytes]:
     """Return the bytes of ledgers by name."""
     week = hashlib.sha256(b"2026-W47").digest()
-    first = framed(1, told(PLANS[0], week, b"", b"one"), 1)
     later = [
         framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"one", b"19/3+")),
         framed(2, b"\2" + told(PLANS[1], week, IDS[1], b"two", b"none")),
-        framed(3, b"\3" + struct.pack("<I", 1) + IDS[0]),
+        framed(3, b"\3" + struct.pack("<I", 1)),
         framed(4, b"\5" + struct.pack("<IQ", 2, 1_800_000_000)),
         framed(5, b"\5" + struct.pack("<IQ", 2, 2**53 - 1)),
         framed(6, b"\4" + struct.pack("<I", 2)),
     ]
-    whole, mixed = HEADERS[2] + b"".join(later), HEADERS[1] + first + b"".join(later[1:])
-    named = {"begun": HEADERS[2], "torn header": HEADERS[1][:17] + bytes(3), "first version": HEADERS[1] + first,
-             "every kind": whole, "first version goes on": mixed, "no last mark": whole[:-8],
-             "torn record": whole[:-40] + bytes(20), "other version": HEADERS[3], "text": b"a ledger"}  # fmt: skip
+    whole = HEADER + b"".join(later)
+    named = {"begun": HEADER, "torn header": HEADER[:16] + bytes(4), "every kind": whole, "no last mark": whole[:-8],
+             "torn record": whole[:-40] + bytes(20), "other version": OTHER, "text": b"a ledger"}  # fmt: skip
     bad = {
         "kind 5 too long": b"".join(later[:3]) + framed(4, b"\5" + struct.pack("<IQ", 2, 0) + bytes(1)),
         "a moment too late": b"".join(later[:3]) + framed(4, b"\5" + struct.pack("<IQ", 2, 2**53)),
@@ -59,19 +57,17 @@ def ledgers() -> dict[str, bytes]:
         "kind 6": framed(1, b"\6" + bytes(36)),
         "kind 4 too long": later[0] + framed(2, b"\4" + bytes(5)),
         "number": framed(2, b"\1" + told(PLANS[0], week, IDS[0], b"one")),
-        "other id": later[0] + framed(2, b"\3" + struct.pack("<I", 1) + IDS[1]),
-        "waits twice": later[0] + later[1] + framed(3, b"\3" + struct.pack("<I", 2) + IDS[1]),
-        "of no report": later[0] + framed(2, b"\3" + struct.pack("<I", 2) + IDS[1]),
+        "kind 3 too long": later[0] + framed(2, b"\3" + struct.pack("<I", 1) + IDS[0]),
+        "waits twice": later[0] + later[1] + framed(3, b"\3" + struct.pack("<I", 2)),
+        "of no report": later[0] + framed(2, b"\3" + struct.pack("<I", 2)),
         "acknowledged, not for a collector": later[0] + framed(2, b"\4" + struct.pack("<I", 1)),
         "acknowledged twice": b"".join(later) + framed(7, b"\4" + struct.pack("<I", 2)),
         "gamma": framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"one", b"1/2")),
         "neither stated nor covered": framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"one", b"none+")),
         "no report": framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"")),
-        "first version inside": first,
         "damaged": later[0][:50] + b"?" + later[0][51:],
     }
-    named |= {name: HEADERS[2] + content for name, content in bad.items()}
-    return named | {"first version last": HEADERS[1] + later[0] + framed(2, told(PLANS[0], week, b"", b"one"), 1)}
+    return named | {name: HEADER + content for name, content in bad.items()}
 
 
 def tellings() -> dict[str, tuple[list[tuple[str, str]], dict[str, str] | None]]:
@@ -103,7 +99,7 @@ def told_by(reports: list[tuple[str, str]], limit: dict[str, str] | None) -> Tol
 
 def book_of(reports: list[tuple[str, int, str]]) -> LedgerBook:
     """Return what a ledger of these reports holds, each given as plan, occasion and γ."""
-    book, content = LedgerBook(), HEADERS[2]
+    book, content = LedgerBook(), HEADER
     for place, (plan, occasion, gamma) in enumerate(reports, 1):
         made = told(bytes.fromhex(plan), bytes([occasion]) * 32, IDS[0], b"one", gamma.encode())
         content += framed(place, b"\1" + made)

@@ -34,7 +34,7 @@ from assocpriv.plans.question import Question
 from assocpriv.plans.sizes_view import SizesView
 from assocpriv.plans.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
 from assocpriv.promise.entropy import SystemEntropy
-from assocpriv.promise.errors import AssocprivError
+from assocpriv.promise.errors import AssocprivError, BasketError
 from assocpriv.records.baskets import Baskets, to_baskets
 
 ENTROPY = SystemEntropy()
@@ -363,6 +363,20 @@ def test_a_repeated_name_of_the_catalogue_is_not_shown() -> None:
     """A basket that repeats an item of the catalogue is refused without naming it."""
     assert not marks_in(refusal(lambda: ap.randomize([NAME, "milk", NAME], NAMED)))
     assert not marks_in(refusal(lambda: ap.randomize([[NAME, NAME]], NAMED)))
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [([5], "the basket holds an item id outside the plan's catalogue, 0..4"),
+     ([-1], "the basket holds an item id outside the plan's catalogue, 0..4"),
+     ([3, 3], "the basket repeats an item; a basket is a set")],
+    ids=str,
+)  # fmt: skip
+def test_ids_that_do_not_fit_are_not_shown(ids: list[int], said: str) -> None:
+    """The first id beyond the catalogue is a dummy's: it is refused, too."""
+    with pytest.raises(BasketError) as caught:
+        Randomizer(PLAN).randomize(ids, entropy=ENTROPY)
+    assert str(caught.value) == said
 
 
 def test_many_transactions_show_no_item() -> None:

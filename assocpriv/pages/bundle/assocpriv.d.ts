@@ -1199,9 +1199,9 @@ declare module "assocpriv/device/book" {
     /**
      * A record of a ledger, as docs/formats/ledger.md has it by kinds; ids and hashes are hexadecimal digits.
      *
-     * 1 and 2: `plan`, `occasion`, `id` (null in version 1), `gamma` ("a/b", "a/b+" or "none"), `report`. 3: `of`, `id`.
-     * 4: `of`. 5: `of`, `moment`.
-     * @typedef {{ number: number, kind: number, plan?: string, occasion?: string, id?: string | null, gamma?: string,
+     * 1 and 2: `plan`, `occasion`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
+     * `moment`.
+     * @typedef {{ number: number, kind: number, plan?: string, occasion?: string, id?: string, gamma?: string,
      *   report?: Uint8Array<ArrayBuffer>, of?: number, moment?: number }} LedgerRecord
      */
     /**
@@ -1259,15 +1259,15 @@ declare module "assocpriv/device/book" {
     /**
      * A record of a ledger, as docs/formats/ledger.md has it by kinds; ids and hashes are hexadecimal digits.
      *
-     * 1 and 2: `plan`, `occasion`, `id` (null in version 1), `gamma` ("a/b", "a/b+" or "none"), `report`. 3: `of`, `id`.
-     * 4: `of`. 5: `of`, `moment`.
+     * 1 and 2: `plan`, `occasion`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
+     * `moment`.
      */
     export type LedgerRecord = {
         number: number;
         kind: number;
         plan?: string;
         occasion?: string;
-        id?: string | null;
+        id?: string;
         gamma?: string;
         report?: Uint8Array<ArrayBuffer>;
         of?: number;

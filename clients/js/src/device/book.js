@@ -12,9 +12,9 @@ import { gammaOf, multiply } from "./bounds.js";
 /**
  * A record of a ledger, as docs/formats/ledger.md has it by kinds; ids and hashes are hexadecimal digits.
  *
- * 1 and 2: `plan`, `occasion`, `id` (null in version 1), `gamma` ("a/b", "a/b+" or "none"), `report`. 3: `of`, `id`.
- * 4: `of`. 5: `of`, `moment`.
- * @typedef {{ number: number, kind: number, plan?: string, occasion?: string, id?: string | null, gamma?: string,
+ * 1 and 2: `plan`, `occasion`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
+ * `moment`.
+ * @typedef {{ number: number, kind: number, plan?: string, occasion?: string, id?: string, gamma?: string,
  *   report?: Uint8Array<ArrayBuffer>, of?: number, moment?: number }} LedgerRecord
  */
 
@@ -37,7 +37,7 @@ export class Book {
   #entries = new Map();
   /** @type {Map<string, import("./told.js").ToldPlan>} */
   #plans = new Map();
-  #ids = new Map(); // of those that wait or waited, in this order
+  #forCollector = new Set(); // numbers of those that wait or waited, in this order
   #acknowledged = new Set();
   #moments = new Map();
   #numbers = new Map();
@@ -66,7 +66,7 @@ export class Book {
     const name = `${plan} ${occasion}`;
     this.#entries.set(number, record);
     if (!this.#numbers.has(name)) this.#numbers.set(name, number);
-    if (record.kind === 2) this.#ids.set(number, record.id);
+    if (record.kind === 2) this.#forCollector.add(number);
     this.#addTold(plan, found);
     return true;
   }
@@ -79,21 +79,20 @@ export class Book {
     this.product = multiply(this.product, gamma) ?? this.product;
   }
 
-  #addWaiting({ of, id }) {
-    const known = this.#entries.get(of);
-    if (known === undefined || this.#ids.has(of) || (known.id !== null && known.id !== id)) return false;
-    this.#ids.set(of, id);
+  #addWaiting({ of }) {
+    if (!this.#entries.has(of) || this.#forCollector.has(of)) return false;
+    this.#forCollector.add(of);
     return true;
   }
 
   #addAcknowledged({ of }) {
-    if (!this.#ids.has(of) || this.#acknowledged.has(of)) return false;
+    if (!this.#forCollector.has(of) || this.#acknowledged.has(of)) return false;
     this.#acknowledged.add(of);
     return true;
   }
 
   #addMoment({ of, moment }) {
-    if (!this.#ids.has(of) || this.#acknowledged.has(of) || !Number.isSafeInteger(moment) || moment < 0) return false;
+    if (!this.#forCollector.has(of) || this.#acknowledged.has(of) || !Number.isSafeInteger(moment) || moment < 0) return false;
     this.#moments.set(of, moment);
     return true;
   }
@@ -138,9 +137,8 @@ export class Book {
    * @returns {Submission | null}
    */
   submission(number) {
-    const id = this.#ids.get(number);
-    if (id === undefined) return null;
-    const { plan, report } = this.#entries.get(number);
+    if (!this.#forCollector.has(number)) return null;
+    const { plan, id, report } = this.#entries.get(number);
     const acknowledged = this.#acknowledged.has(number);
     return { number, planId: plan, id: bytesOf(id), report: report.slice(), acknowledged };
   }
@@ -152,7 +150,7 @@ export class Book {
 
   /** Return what waits for a collector, what waits longest first. @returns {Submission[]} */
   unsent() {
-    const waiting = [...this.#ids.keys()].filter((number) => !this.#acknowledged.has(number));
+    const waiting = [...this.#forCollector].filter((number) => !this.#acknowledged.has(number));
     return waiting.map((number) => /** @type {Submission} */ (this.submission(number)));
   }
 }

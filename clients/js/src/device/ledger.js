@@ -76,7 +76,7 @@ export class Ledger {
       const found = this.#found(book, plan, hash);
       if (found === undefined) return this.#made(plan, hash, record, words, 2);
       // an id made of the report alone would be another person's too, whose report holds the same
-      return book.submission(found.number) ? null : { kind: 3, of: found.number, id: found.id ?? randomId() };
+      return book.submission(found.number) ? null : { kind: 3, of: found.number };
     });
     const { number } = this.#book.find(plan.id, hash);
     return /** @type {Submission} */ (this.#book.submission(number));

@@ -1,8 +1,5 @@
 /**
  * A ledger's bytes: its records, and what of them a crash left whole. docs/formats/ledger.md says what stands where.
- *
- * A file that begins as version 1 stays in use: records of version 2 follow those that it has, and are told from them by
- * their checksums.
  * @module
  */
 
@@ -18,11 +15,10 @@ import { hexOf } from "../plan.js";
 /** @typedef {import("../device/book.js").LedgerRecord} LedgerRecord */
 
 const NAME = Buffer.from("assocpriv-ledger", "ascii");
-const FIRST_HEADER = Buffer.concat([NAME, number32(1)]);
+const VERSION = 3;
 const MOST_RECORD = 1 << 18;
 const START = 8; // of every record: length, number
 const CHECKSUM = 32;
-const NONE = Buffer.alloc(0);
 const ID = 16;
 const HASH = 32;
 const MOMENT = 8;
@@ -33,8 +29,8 @@ function number64(value) {
   return bytes;
 }
 
-/** What a file of version 2 begins with. */
-export const HEADER = Buffer.concat([NAME, number32(2)]);
+/** What a file begins with. */
+export const HEADER = Buffer.concat([NAME, number32(VERSION)]);
 /** Stands behind a record that is there to stay. */
 export const MARK = Buffer.from("a76f6e206469736b", "hex");
 /** Bytes of a file, at most. */
@@ -47,27 +43,26 @@ function number32(value) {
 }
 
 /**
- * Return a record of version 2, without the mark behind it.
+ * Return a record, without the mark behind it.
  * @param {LedgerRecord} record
  */
 export function recordBytes(record) {
   const body = Buffer.concat([Buffer.from([record.kind]), ...partsOf(record)]);
   const framed = Buffer.concat([number32(START + body.length + CHECKSUM), number32(record.number), body]);
-  return Buffer.concat([framed, checksumOf(HEADER, framed)]);
+  return Buffer.concat([framed, checksumOf(framed)]);
 }
 
 /** @param {any} record */
 function partsOf({ kind, plan, occasion, id, gamma, report, of, moment }) {
-  if (kind === 3) return [number32(of), bytesOf(id)];
-  if (kind === 4) return [number32(of)];
+  if (kind === 3 || kind === 4) return [number32(of)];
   if (kind === 5) return [number32(of), number64(moment)];
   const length = Buffer.alloc(2);
   length.writeUInt16LE(gamma.length);
   return [bytesOf(plan), bytesOf(occasion), bytesOf(id), length, Buffer.from(gamma, "ascii"), report];
 }
 
-function checksumOf(prefix, bytes) {
-  return createHash("sha256").update(prefix).update(bytes).digest();
+function checksumOf(bytes) {
+  return createHash("sha256").update(HEADER).update(bytes).digest();
 }
 
 /**
@@ -80,25 +75,22 @@ function checksumOf(prefix, bytes) {
  */
 export function parseLedger(content, name) {
   if (content.length <= HEADER.length && isBegun(content)) return { records: [], end: 0, isMarked: true };
-  let isFirst = startsWith(content, FIRST_HEADER, 0);
-  if (!isFirst && !startsWith(content, HEADER, 0)) {
+  if (!startsWith(content, HEADER, 0)) {
     if (content.length < HEADER.length || !startsWith(content, NAME, 0)) {
       throw new LedgerError(`${name} is not a ledger; name another file, or a new one`);
     }
     throw new LedgerError(
-      `${name} was made by another version of assocpriv: its format is ${content.readUInt32LE(NAME.length)}, known here are ` +
-        "1 and 2. It is whole, and holds what this device has told: keep it, begin no new one, and use that version",
+      `${name} was made by another version of assocpriv: its format is ${content.readUInt32LE(NAME.length)}, known here is ` +
+        `${VERSION}. It is whole, and holds what this device has told: keep it, begin no new one, and use that version`,
     );
   }
   const records = [];
   let end = HEADER.length;
   let isMarked = true;
   while (isMarked) {
-    let found = bodyAt(content, end, HEADER);
-    if (found !== null) isFirst = false; // of that version none follows one of the next
-    else if (isFirst) found = bodyAt(content, end, NONE);
+    const found = bodyAt(content, end);
     if (found === null) break;
-    const record = isFirst ? reportOf(1, found.body, false) : recordOf(found.body);
+    const record = recordOf(found.body);
     if (record === null || found.number !== records.length + 1) throw new LedgerError(damaged(name, records.length + 1));
     records.push({ number: found.number, ...record });
     isMarked = startsWith(content, MARK, found.end);
@@ -116,8 +108,7 @@ function isBegun(content) {
   let length = content.length;
   while (length > 0 && content[length - 1] === 0) length -= 1;
   const left = content.subarray(0, length);
-  const isWhole = content.equals(HEADER) || content.equals(FIRST_HEADER);
-  return !isWhole && [HEADER, FIRST_HEADER].some((header) => startsWith(header, left, 0));
+  return !content.equals(HEADER) && startsWith(HEADER, left, 0);
 }
 
 function startsWith(content, part, place) {
@@ -125,28 +116,27 @@ function startsWith(content, part, place) {
 }
 
 /** Return the body of the record that begins somewhere, or null if there is no whole one. */
-function bodyAt(content, start, prefix) {
+function bodyAt(content, start) {
   if (content.length - start < START) return null;
   const length = content.readUInt32LE(start);
   const end = start + length;
   const checksumAt = end - CHECKSUM;
   if (length > MOST_RECORD || end > content.length || checksumAt <= start + START) return null;
-  if (!checksumOf(prefix, content.subarray(start, checksumAt)).equals(content.subarray(checksumAt, end))) return null;
+  if (!checksumOf(content.subarray(start, checksumAt)).equals(content.subarray(checksumAt, end))) return null;
   return { number: content.readUInt32LE(start + 4), body: content.subarray(start + START, checksumAt), end };
 }
 
-/** Return a record of version 2, or null for what nobody writes. */
+/** Return a record, or null for what nobody writes. */
 function recordOf(body) {
   const kind = body[0];
   const rest = body.subarray(1);
-  if (kind === 1 || kind === 2) return reportOf(kind, rest, true);
-  if (kind === 3 && rest.length === 4 + ID) return { kind, of: rest.readUInt32LE(0), id: hexOf(rest.subarray(4)) };
+  if (kind === 1 || kind === 2) return reportOf(kind, rest);
   if (kind === 5 && rest.length === 4 + MOMENT) return { kind, of: rest.readUInt32LE(0), moment: Number(rest.readBigUInt64LE(4)) };
-  return kind === 4 && rest.length === 4 ? { kind, of: rest.readUInt32LE(0) } : null;
+  return (kind === 3 || kind === 4) && rest.length === 4 ? { kind, of: rest.readUInt32LE(0) } : null;
 }
 
-function reportOf(kind, body, hasId) {
-  const gammaAt = 2 * HASH + (hasId ? ID : 0) + 2;
+function reportOf(kind, body) {
+  const gammaAt = 2 * HASH + ID + 2;
   if (body.length < gammaAt) return null;
   const reportAt = gammaAt + body.readUInt16LE(gammaAt - 2);
   const gamma = body.toString("latin1", gammaAt, reportAt);
@@ -155,7 +145,7 @@ function reportOf(kind, body, hasId) {
     kind,
     plan: hexOf(body.subarray(0, HASH)),
     occasion: hexOf(body.subarray(HASH, 2 * HASH)),
-    id: hasId ? hexOf(body.subarray(2 * HASH, 2 * HASH + ID)) : null,
+    id: hexOf(body.subarray(2 * HASH, 2 * HASH + ID)),
     gamma,
     report: Uint8Array.from(body.subarray(reportAt)),
   };
