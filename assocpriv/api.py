@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from fractions import Fraction
+from hashlib import sha256
 from inspect import signature
 from os import PathLike
 from pathlib import Path
@@ -19,7 +20,7 @@ from assocpriv.plans.kind import knows, load_for
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import Breach, compose, epsilon
 from assocpriv.promise.entropy import SystemEntropy
-from assocpriv.promise.errors import EstimateError, FileError, PlanError, check_names
+from assocpriv.promise.errors import EstimateError, FileError, PlanError, check_names, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -673,7 +674,7 @@ def compare(
     Args:
         sides: two or more, in their order: tables as :func:`mine` returned them, or files of these; or reports, report
             files, folders of them or lists of files, which are read for the same itemsets. Plans may differ. A folder
-            alone stands for its days, by the dates of its files.
+            alone stands for the days on which its files were sealed, or by their dates.
         names: of the sides; by default those of their files, else A, B, C …
         at_least: the difference that matters, as 0.01 or ``"1%"`` of baskets; 0 asks which way supports changed.
         certain: also test which differences are larger than ``at_least``, such that among those called certain the
@@ -682,7 +683,8 @@ def compare(
         confidence_level, memory_bytes, progress: as for :func:`mine`.
 
     Returns:
-        ``itemsets`` and ``rules``, light tables whose ``to_pandas()`` makes data frames: the last side less the first
+        ``itemsets`` and ``rules``, light tables whose ``to_pandas()`` makes data frames, as the comparison's own makes
+        one of both: the last side less the first
         (of more than two, the change along a straight line) as ``difference``, with ``ci_low`` … ``ci_high``,
         ``probability`` (to be larger than ``at_least`` that way) and ``listed``, the surest first.
 
@@ -699,25 +701,33 @@ def compare(
     >>> sorted((*row["itemsets"], row["difference"] > 0) for row in told.itemsets.to_dict()[:2])
     [('ice', False), ('tea', True)]
     """
-    from assocpriv.server.compare import CompareRequest, Side, read_sides
+    from assocpriv.server.compare import CompareRequest, read_sides
     from assocpriv.server.compare import compare as run
     from assocpriv.server.intervals import ErrorOptions
 
     request = CompareRequest(at_least, certain, min_confidence, ErrorOptions(confidence_level))
     if len(sides) == 1 and isinstance(sides[0], str | PathLike) and Path(sides[0]).is_dir():
         days = days_of(Path(sides[0]))
+        if len(days) < 2:
+            raise EstimateError(
+                f"the reports in files of {sides[0]} are of {counted(len(days), 'day')}; a comparison is of two or "
+                "more sides: name another, or seal the reports of another day"
+            )
         sides, names = tuple(days.values()), list(days) if names is None else names
     called = _names_of(sides) if names is None else [str(name) for name in names]
     if len(called) != len(sides) or len(set(called)) < len(sides):
         raise EstimateError(f"names must be {len(sides)} different ones, one a side, got {called}")
     given = {name: _opened(side) for name, side in zip(called, sides, strict=True)}
+    sources = [_sources(side, given[name]) for name, side in zip(called, sides, strict=True)]
+    if len(set().union(*sources)) < sum(map(len, sources)):
+        raise EstimateError(f"some reports or tables are on two sides of {called}; a comparison is of different people")
     tables = {name: each for name, each in given.items() if not isinstance(each, list)}
     collections = {name: each for name, each in given.items() if isinstance(each, list)}
     backends = {
         name: [_backend(reports, memory_bytes, progress) for reports in each] for name, each in collections.items()
     }
     read = tables | read_sides(backends, tables, request.errors)
-    told = run([Side.of(name, read[name]) for name in called], request)
+    told = run({name: read[name] for name in called}, request)
     plans = [reports.plan for each in collections.values() for reports in each]
     factors = [plan.amplification for plan in plans for _ in range(plan.reports_per_person)]
     known = not tables and all(factors)
@@ -738,13 +748,22 @@ def _names_of(sides: Sequence[Any]) -> list[str]:
 def _opened(side: Any) -> Any:
     """Return a mined table, or a list of collections."""
     from assocpriv.files.reports import holds_reports
-    from assocpriv.server.itemsets import read_table
+    from assocpriv.server.itemsets import mining_facts, read_table
 
     if hasattr(side, "columns"):
+        mining_facts(side)  # refuses what is no such table
         return side
     if isinstance(side, str | PathLike) and not Path(side).is_dir() and not holds_reports(Path(side)):
         return read_table(Path(side))
     return as_collections(side)
+
+
+def _sources(side: Any, opened: Any) -> set[Any]:
+    """Return by what reports and tables are known that are given twice."""
+    if isinstance(opened, list):
+        memory = {sha256(reports.in_memory.tobytes()).digest() for reports in opened if len(reports.in_memory)}
+        return memory | {path.resolve() for reports in opened for path in reports.paths}
+    return {Path(side).resolve() if isinstance(side, str | PathLike) else id(opened)}
 
 
 # ---- both sides, and the promise

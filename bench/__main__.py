@@ -256,7 +256,7 @@ def compare_central(options: argparse.Namespace) -> None:
 def compare_changes(options: argparse.Namespace) -> None:
     """Run the bench of planted changes and print or save it."""
     about = {"set": "accuracy compared", "machine": machine(), "versions": versions()}
-    half = "tuning" if options.half == "tuning" else "held-out"
+    half = "tuning" if options.half == "tuning" else "fresh"
     people, unchanged = (compared.PEOPLE[:1], 1) if options.quick else (compared.PEOPLE, compared.UNCHANGED)
     found = about | compared.run(half, options.seeds, people, unchanged)
     text = tables.heading(found, "Changes that two collections show") + compared.markdown(found)

@@ -28,7 +28,7 @@ from assocpriv.collect.store import EpochSizes, StoreFullError
 from assocpriv.files import unsealed
 from assocpriv.files.arrow import parquet_errors, pq
 from assocpriv.files.atomic import atomic_output, sync_folder
-from assocpriv.files.reports import PLAN_KEY, write_reports
+from assocpriv.files.reports import PLAN_KEY, SEALED_KEY, write_reports
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import FileError, WireError
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 ASIDE_FOLDER = "set-aside"  # with the report files of sources that are set aside
 KEY_KEY = b"assocpriv.key"  # of a report file's metadata: the number of the key that its reports came with
 _EPOCH_KEY = b"assocpriv.epoch"  # its token: files of equal reports differ, so that each can be known by its digest
-_DAY_KEY, _FEWEST_KEY = b"assocpriv.sealed", b"assocpriv.fewest"  # its day, and how few reports it might have had
+_FEWEST_KEY = b"assocpriv.fewest"  # how few reports it might have had
 _IDS_ENDING = ".ids"
 _IDS_A_FILE = 1 << 20  # before another is begun
 CLOSED_FILE = "closed"  # in a folder whose collection has ended
@@ -130,7 +130,7 @@ def write_sealed(
         FileError: the disk refuses.
     """
     fewest = min(sizes.fewest, sum(map(len, by_key.values())))
-    said = {_EPOCH_KEY: token, _FEWEST_KEY: fewest, _DAY_KEY: _today()}
+    said = {_EPOCH_KEY: token, _FEWEST_KEY: fewest, SEALED_KEY: _today()}
     for key, reports in by_key.items():
         target = unsealed.sealed_file(folder, token, key)
         if not target.exists():
@@ -254,7 +254,7 @@ def remove_before(folder: Path, days: int) -> tuple[dict[str, int], int]:
     noted, paths = _read_removed(folder), list[Path]()
     for place in (folder, folder / ASIDE_FOLDER):
         for path, rows, metadata in _footers(place):
-            day = metadata.get(_DAY_KEY, b"").decode("ascii", "replace")
+            day = metadata.get(SEALED_KEY, b"").decode("ascii", "replace")
             undated += not day
             if "" < day < last:
                 found[day] += rows

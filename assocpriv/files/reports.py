@@ -17,7 +17,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from os import PathLike
 from pathlib import Path
 from shlex import quote
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 PLAN_KEY = b"assocpriv.plan"
 ITEMSETS_KEY = b"assocpriv-itemsets"
+SEALED_KEY = b"assocpriv.sealed"  # the day on which a collector wrote the file
 COLUMN = "report"
 _ENDINGS = (".parquet", ".pq")
 _BASKETS = (".csv", ".tsv", ".dat", ".txt", ".json")
@@ -311,13 +312,17 @@ def by_plan(paths: str | Path | Iterable[str | Path]) -> list[list[Path]]:
 
 
 def days_of(folder: str | Path) -> dict[str, list[Path]]:
-    """Return the days that report files in a folder are of, by their dates, from the first on, each with its files.
+    """Return the days that report files in a folder are of, in UTC, from the first on, each with its files.
 
-    A collector gives the files that it seals the date of the day, in UTC.
+    A collector writes the day into the files that it seals; others are of the date they have.
     """
     days: dict[str, list[Path]] = {}
-    for path in sorted(Path(folder).glob("[!.]*.parquet")):
-        days.setdefault(datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat(), []).append(path)
+    for path in _expand(Path(folder)):
+        try:
+            day = date.fromisoformat(_metadata(path).get(SEALED_KEY, b"").decode("ascii"))
+        except ValueError:
+            day = datetime.fromtimestamp(path.stat().st_mtime, UTC).date()
+        days.setdefault(day.isoformat(), []).append(path)
     return dict(sorted(days.items()))
 
 
@@ -340,7 +345,7 @@ def _expand(path: Path) -> list[Path]:
         left = counted(len(others), "file")
         _LOG.info("%s: %s left out, not named *.parquet, as %s", path, left, others[0].name)
     # mined itemsets may lie beside the reports they came from
-    return [file for file in files if file.suffix == ".parquet" and not _carries(file, ITEMSETS_KEY)]
+    return [file for file in files if file.suffix == ".parquet" and ITEMSETS_KEY not in _metadata(file)]
 
 
 def check_report_output(path: str | PathLike[str]) -> None:
@@ -372,15 +377,15 @@ def _no_reports(path: Path) -> bool:
 
 def holds_reports(path: Path) -> bool:
     """Tell whether a file carries a plan, as files of reports do; what cannot be read does not."""
-    return _carries(path, PLAN_KEY)
+    return PLAN_KEY in _metadata(path)
 
 
-def _carries(path: Path, key: bytes) -> bool:
-    """Tell whether a file's metadata has a key; what is damaged is told when it is opened."""
+def _metadata(path: Path) -> dict[bytes, bytes]:
+    """Return a file's metadata, none of what is damaged, which is told when it is opened."""
     try:
-        return key in (pq.read_schema(path).metadata or {})
+        return pq.read_schema(path).metadata or {}
     except parquet_errors():
-        return False
+        return {}
 
 
 def _open(path: Path, known: PublishedPlan | None = None) -> tuple[PublishedPlan, int]:

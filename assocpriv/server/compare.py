@@ -16,7 +16,9 @@ Where M differs nothing is shared, and all errors count. The laws of sizes are t
 
 **Which differences are believed.** Most are small, and the largest of many noisy ones are noise. So d is told by its
 posterior, under a mixture of normal laws around 0, whose weights are fitted by EM to all differences of a size
-(Stephens, False discovery rates: a new deal, Biostatistics 18 (2017)). The narrowest stands for no change, which a
+(Stephens, False discovery rates: a new deal, Biostatistics 18 (2017)). Where nothing was promoted, what sells much
+changes by more points than what sells little, but by a smaller share; so they are as wide as a support to the ¾, but
+for the narrowest. That stands for no change, which a
 difference in truth hardly is, so intervals have its width. ``probability`` is that of a change of more than
 ``at_least`` in the direction of its mean. The list goes by falling probability, as long as it is at least one half and
 about one in twenty of the list is expected to be false.
@@ -37,7 +39,7 @@ from dataclasses import dataclass, field
 from math import comb
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,14 +57,17 @@ from assocpriv.server.rules import MIN_CONFIDENCE, SIDES, asked_confidences, der
 from assocpriv.server.search import listed
 from assocpriv.server.supports import normal_quantile
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 _LEAST_VARIANCE = 1e-16
-_NARROWEST, _FIRST, _STEP = 0.2, 0.7, 2.0**0.5  # the prior's parts: of the median error; how far they are apart
-_NONE_SHARE, _PSEUDO, _STEPS, _STRATA_FROM = 0.9, 10.0, 300, 300  # of the narrowest part before anything is fitted
+_NARROWEST, _FIRST, _STEP = 0.2, 0.09, 2.0**0.5  # the prior's parts: of the median error; how far they are apart
+_POWER = 0.75  # of a level by which its changes are larger: between changes of points and of shares
+_NONE_SHARE, _PSEUDO, _STEPS = 0.9, 10.0, 300  # of the narrowest part before anything is fitted
 POWER = 0.8
 _LEAST_SIZES = 3
-_NUMBERS = ("std_error", "ci_low", "ci_high", "probability", "listed", "raw", "raw_error", "p_value", "certain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,26 +95,6 @@ class CompareRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """A mined table and what it is called; ``size`` is M where all its reports have the same, else 0."""
-
-    name: str
-    table: LightFrame
-    size: int
-
-    @classmethod
-    def of(cls, name: str, table: AnyFrame) -> "Side":
-        """Take a table as mine returned it."""
-        facts = mining_facts(table)
-        return cls(name, LightFrame.of(table), facts.transaction_size if len(facts.plan_ids) == 1 else 0)
-
-    @property
-    def facts(self) -> MiningFacts:
-        """What it comes from."""
-        return mining_facts(self.table)
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
     """What differs between sides.
 
@@ -127,30 +112,38 @@ class Comparison:
     rules: LightFrame
     facts: dict[str, Any] = field(repr=False)
 
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return itemsets and then rules as one data frame, what is of a side in columns of its own."""
+        return flat(self).to_pandas()
 
-def compare(sides: Sequence[Side], request: CompareRequest) -> Comparison:
-    """Compare mined tables, as :func:`assocpriv.compare`.
+
+def compare(sides: Mapping[str, AnyFrame], request: CompareRequest) -> Comparison:
+    """Compare mined tables by the names of their sides, as :func:`assocpriv.compare`.
 
     Raises:
-        EstimateError: fewer than two sides, two of one name, nothing in common, or of different meaning.
+        EstimateError: fewer than two sides, nothing in common, or of different meaning.
     """
-    names, facts = [side.name for side in sides], [side.facts for side in sides]
-    if len(sides) < 2 or len(set(names)) < len(names):
-        raise EstimateError(f"a comparison is of two or more sides of different names, got {names}")
+    names, facts = list(sides), [mining_facts(table) for table in sides.values()]
+    if len(sides) < 2:
+        raise EstimateError(f"a comparison is of two or more sides, got {names}")
     if len({each.whole for each in facts}) > 1:
         raise EstimateError(
             "some of these supports are of whole baskets and some of sampled items, which are not the same; compare "
             "tables of plans that ask about sizes"
         )
-    known: set[frozenset[str]] = set.intersection(*({*side.table["itemsets"].tolist()} for side in sides))
-    tables = [_rows_of(side.table, known) for side in sides]
+    told = [{*table["itemsets"]} for table in sides.values()]
+    known = set.intersection(*told)
+    if not known:
+        raise EstimateError("no itemset is told on all sides; compare reports, of plans that have items in common")
+    tables = [_rows_of(LightFrame.of(table), known) for table in sides.values()]
     least = max(each.min_support for each in facts)
-    shared = len({side.size for side in sides}) == 1 and sides[0].size > 0 and facts[0].whole
+    sizes = [each.transaction_size if len(each.plan_ids) == 1 else 0 for each in facts]
+    shared = len({*sizes}) == 1 and sizes[0] > 0 and facts[0].whole
     evidence = _Evidence.of(tables, _contrast(len(sides)), shared)
     itemsets = _itemset_rows(tables, evidence, request, facts, least)
     rules = _rule_rows(tables, evidence, request, facts)
-    content = _content(sides, request, facts, least) | {"shared": shared, "compared": len(known)}
-    content["left_out"] = len(set.union(*({*side.table["itemsets"].tolist()} for side in sides))) - len(known)
+    counts = {"compared": len(known), "left_out": len(set.union(*told)) - len(known)}
+    content = _content(names, sizes, request, facts) | {"min_support": least, "shared": shared} | counts
     return Comparison(names, itemsets, rules, content)
 
 
@@ -172,19 +165,18 @@ def _rows_of(table: LightFrame, known: set[frozenset[str]]) -> LightFrame:
 
 
 def _content(
-    sides: Sequence[Side], request: CompareRequest, facts: Sequence[MiningFacts], least: float
+    names: Sequence[str], sizes: Sequence[int], request: CompareRequest, facts: Sequence[MiningFacts]
 ) -> dict[str, Any]:
     level = parse_certainty(request.certain, SPLIT)
     return {
         "sides": [
             {
-                "name": side.name, "reports": each.reports, "plan_ids": each.plan_ids, "transaction_size": side.size,
+                "name": name, "reports": each.reports, "plan_ids": each.plan_ids, "transaction_size": size,
                 "mean_size": each.sizes and each.sizes.mean,
             }
-            for side, each in zip(sides, facts, strict=True)
+            for name, size, each in zip(names, sizes, facts, strict=True)
         ],
         "whole": facts[0].whole,
-        "min_support": least,
         "min_confidence": float(read_share(request.min_confidence, "the minimum confidence")),
         "at_least": request.least,
         "confidence_level": request.errors.confidence_level,
@@ -316,8 +308,8 @@ def _share(undoing: Floats, unsure: Floats) -> tuple[Floats, Floats, Floats]:
 def believed(raw: Floats, error: Floats, levels: Floats) -> Mixtures:
     """Return the posteriors of differences raw ± error, float64 (n,), most of which are small.
 
-    What is at high ``levels`` changes otherwise than what is rare: the top tenth has weights of its own. A level must
-    not depend on the noise of the difference.
+    What is at high ``levels`` changes by more than what is rare. A level must not depend on the noise of the
+    difference.
 
     >>> told = believed(np.append(np.zeros(99), 8.0), np.ones(100), np.zeros(100))
     >>> bool(told.mean[0] == 0), bool(told.mean[99] > 6)
@@ -325,21 +317,16 @@ def believed(raw: Floats, error: Floats, levels: Floats) -> Mixtures:
     """
     if not len(raw):
         return Mixtures(*(np.empty((0, 1)) for _ in range(3)))
-    narrowest = _NARROWEST * float(np.median(error))
-    widest = max(2 * float(np.abs(raw).max()), 2 * narrowest)
-    first = _FIRST * float(np.median(error))
-    wide = first * _STEP ** np.arange(max(int(np.ceil(np.log(widest / first) / np.log(_STEP))), 0) + 1)
-    spreads = np.append(narrowest, wide)
+    middle, scale = float(np.median(error)), np.maximum(levels, error) ** _POWER
+    scale /= np.median(scale)
+    first = _FIRST * middle
+    parts = int(np.log(max(2 * float((np.abs(raw) / scale).max()) / first, 2.0)) / np.log(_STEP)) + 2
+    wide = scale[:, None] * (first * _STEP ** np.arange(parts))
+    spreads = np.column_stack([np.full(len(raw), _NARROWEST * middle), wide])
     total = error[:, None] ** 2 + spreads**2
     density = -(raw[:, None] ** 2) / (2 * total) - np.log(total) / 2
-    likely = np.exp(density - density.max(axis=1, keepdims=True))
-    start = np.append(_NONE_SHARE, np.full(len(spreads) - 1, (1 - _NONE_SHARE) / (len(spreads) - 1)))
-    overall = fit_weights(likely, start, _PSEUDO, _STEPS)
-    weights = np.tile(overall, (len(raw), 1))
-    if len(raw) > _STRATA_FROM:
-        high = levels >= np.quantile(levels, 0.9)
-        for stratum in (high, ~high):
-            weights[stratum] = fit_weights(likely[stratum], overall, _PSEUDO, _STEPS)
+    start = np.append(_NONE_SHARE, np.full(parts, (1 - _NONE_SHARE) / parts))
+    weights = fit_weights(np.exp(density - density.max(axis=1, keepdims=True)), start, _PSEUDO, _STEPS)
     kept = spreads**2 / total
     return posterior(density, weights, kept * raw[:, None], kept * error[:, None] ** 2)
 
@@ -399,16 +386,17 @@ def certain_ones(p: Floats, groups: Sequence[Rows], hypotheses: Sequence[int], l
     return false_discoveries_controlled(np.minimum(weighted, 1.0), level, total)
 
 
-def least_difference(error: float, hypotheses: int, level: float = 0.95) -> float:
-    """Return the difference that two sides show in four of five cases, searching so many with this certainty.
+def least_differences(errors: Mapping[int, float], n_items: int, level: float = 0.95) -> dict[int, float]:
+    """Return for each size the difference that two sides show for certain in four of five cases.
 
-    ``error`` is the standard error of each side's support.
+    ``errors`` are standard errors of each side's supports; all itemsets of the catalogue count as tested.
 
-    >>> round(least_difference(0.01, 1), 3)
-    0.04
+    >>> least_differences({1: 0.01}, 100)[1].__round__(3)
+    0.065
     """
-    z = -NormalDist().inv_cdf((1 - level) / hypotheses / 2) + normal_quantile(2 * POWER - 1)  # of the small tail
-    return z * 2**0.5 * error
+    z, sizes = normal_quantile(2 * POWER - 1), max(_LEAST_SIZES, *errors)
+    tails = {k: (1 - level) / (2 * sizes * comb(n_items, k)) for k in errors}
+    return {k: (z - NormalDist().inv_cdf(tails[k])) * 2**0.5 * error for k, error in errors.items()}
 
 
 # ---- rows
@@ -485,7 +473,7 @@ def flat(told: Comparison) -> LightFrame:
     """Return itemsets and rules as one table, what is of a side in columns of its own."""
     parts = []
     for frame, value in ((told.itemsets, "supports"), (told.rules, "confidences")):
-        columns = {name: frame[name] for name in ("difference", *_NUMBERS) if name in frame.columns}
+        columns = {name: each for name, each in frame.columns.items() if each.dtype != object and name != "length"}
         empty = as_column([frozenset[str]()] * len(frame))
         if value == "supports":
             named = {"itemsets": frame["itemsets"], "antecedents": empty, "consequents": empty}

@@ -47,8 +47,8 @@ def _found(told: Comparison, content: Mapping[str, Any], top: int) -> list[tuple
         count = int(frame["listed"].sum())
         rows = [_row(row, content) for row in comparison_records(frame.head(min(top, count)))]
         if len(frame):
-            parts = [_answer(content, what), _table(rows, content, name, values), *more(count - top)]
-            found.append((f"{what.capitalize()}s", parts))
+            tables = [_table(rows, content, name, values)] * bool(rows)
+            found.append((f"{what.capitalize()}s", [_answer(content, what), *tables, *more(count - top)]))
     return found
 
 
@@ -110,7 +110,9 @@ def _assumptions(content: Mapping[str, Any]) -> list[Part]:
             "sampled to different sizes, or by several plans on a side: errors of undoing it count in full on each side"
         )
     if content["left_out"]:
-        parts.append("{left_out:#itemset} of some tables are not in all of them; compare the reports to have them too")
+        parts.append(
+            "{left_out:#itemset} not told on all sides: of other catalogues, or of tables, which hold what was mined"
+        )
     return parts
 
 

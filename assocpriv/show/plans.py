@@ -16,7 +16,7 @@ from assocpriv.planning.shortlist import short_catalogue
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.kind import load_for
 from assocpriv.promise.breaches import Breach, epsilon
-from assocpriv.server.compare import least_difference
+from assocpriv.server.compare import least_differences
 from assocpriv.show.figures import fields, finite, plain
 from assocpriv.show.promises import LEVEL, promise_content, promise_facts
 from assocpriv.show.record import Column, Facts, Part, Record, Say, Table, write
@@ -198,8 +198,9 @@ def choice(choice: "Choice", found: "Found | None" = None, *, verbose: bool = Fa
         "spent_in_all": told and sum(told.values()),
         "short_catalogue": short and fields(short, _SHORT),
     }
+    noise = {k: each.noise for k, each in choice.expected.items()}
     content["differences"] = {
-        str(k): least_difference(each.noise, comb(plan.n_items, k)) for k, each in choice.expected.items()
+        str(k): size if size < 1 else None for k, size in least_differences(noise, plan.n_items).items()
     }
     parts: list[Part] = []
     if found is not None:
@@ -248,12 +249,17 @@ def _expected(choice: "Choice", content: Mapping[str, Any]) -> list[Part]:
         Column("by noise", "{noise:.2%}"), Column("by undoing", "{undoing:.2%}"),
         Column("all believed from", "{believed_from:least}"), Column("itemsets", "{name}", "name"),
     ]  # fmt: skip
-    shown = ", ".join(f"{{differences[{k}]:points}} of {itemsets_of(int(k))}" for k in content["differences"])
-    return [
+    parts: list[Part] = [
         Facts([("sizes", said)]),
         Table(columns, rows, "Expected from {reports:#report}, in whole baskets:"),
-        Facts([("compare", [f"two such collections show differences from {shown} on, in four of five cases"])]),
     ]
+    shown = [
+        f"{{differences[{k}]:points}} of {itemsets_of(int(k))}" for k, size in content["differences"].items() if size
+    ]
+    if shown:
+        told = f"two such collections show differences from {', '.join(shown)} on for certain, in four of five cases"
+        parts.append(Facts([("compare", [told])]))
+    return parts
 
 
 def _short(choice: "Choice", content: Mapping[str, Any]) -> list[Part]:

@@ -1,6 +1,6 @@
 """What a comparison of two collections finds of changes that were planted, beside the naive difference of two tables.
 
-    python -m bench accuracy compared [--half held-out] [--seeds 3] [--save]
+    python -m bench accuracy compared [--half fresh] [--seeds 3] [--save]
 
 A population is a data set; after the change five of its frequent items are in 1, 2, 3, 5 and 10 of a hundred baskets
 more, and five in as many fewer, put into and taken from baskets at random. Each side are so many baskets drawn of its
@@ -9,13 +9,15 @@ have none. The naive difference is that of two mined tables, called a change bey
 
 False are claims of a wrong direction, or where nothing changed; found are planted items of the right direction.
 Coverage is that of the 95% intervals of the 50 differences told first: by sureness, or of the naive ones by their size
-in standard errors. Nothing is planted in runs that count how often anything at all is called certain, of the fewest
-people, at the larger ε in turn.
+in standard errors. Most of the 50 did not change at all where little was found, and an interval of such a one nearly
+always holds 0; so that of those that did change stands apart. Reliability is how many are true of the differences that
+are said to be larger than 0, or than 1%, with about the same probability. Nothing is planted in runs that count how
+often anything at all is called certain, of the fewest people, at the larger ε in turn.
 """
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -24,54 +26,53 @@ from assocpriv import plan
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets import Plan
-from assocpriv.server.compare import CompareRequest, Comparison, Side, compare, read_sides
+from assocpriv.server.compare import CompareRequest, Comparison, compare, read_sides
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.intervals import ErrorOptions
 from assocpriv.simulation.enumeration import SeededEntropy
-from bench.accuracy.data import MissingDataError, load, sized
+from bench.accuracy.data import load, sized
 from bench.accuracy.harness import Row, grouped
 from bench.accuracy.metrics import Itemset
 from bench.accuracy.ours import baskets_of, promise_of
 from bench.accuracy.transactions import Transactions, offsets_of
 from bench.accuracy.truth import exact_supports
+from bench.speed.mining import tell
 from bench.tables import table
 
-SETS = {"tuning": ("quest-4", "dense-10"), "held-out": ("quest-7", "flat-200")}
+SETS = {"tuning": ("quest-4", "dense-10"), "fresh": ("fresh-quest", "fresh-flat")}
 PEOPLE, EPSILONS = (20_000, 100_000, 1_000_000), (1.0, 2.944, 4.0)
-POPULATION, OWN, CERTAIN, UNCHANGED = 1_000_000, 50, "95%", 42  # runs of a set
+POPULATION, OWN, CERTAIN, UNCHANGED = 200_000, 50, "95%", 42  # runs of a set
 POINTS = (0.10, 0.05, 0.03, 0.02, 0.01)
+LEAST, BINS = (0.0, 0.01), (0.5, 0.7, 0.9, 0.99, 1.01)  # differences that matter; probabilities taken together
 _COLUMNS = ("coverage", "naive_coverage", "planted")
-_COUNTS = ("listed", "false", "found", "certain", "certain_false", "certain_found", "naive", "naive_false",
-           "naive_found")  # fmt: skip
+_COUNTS = ("moved", "moved_held", "listed", "false", "found", "certain", "certain_false", "certain_found",
+           "naive", "naive_false", "naive_found")  # fmt: skip
 
 
 def run(
-    half: str = "held-out", seeds: int = 3, people: Sequence[int] = PEOPLE, unchanged: int = UNCHANGED
+    half: str = "fresh", seeds: int = 3, people: Sequence[int] = PEOPLE, unchanged: int = UNCHANGED
 ) -> dict[str, Any]:
-    """Return a row for each set, number of people and ε; and of how many runs without a change any claimed one."""
+    """Return a row for each set, number of people and ε, what probabilities are worth, and runs without a change."""
     runs: list[Row] = []
-    for seed in range(seeds):
-        for name in SETS[half]:
-            for count, epsilon in product(people, EPSILONS):
-                row = judged(name, count, epsilon, seed, changed=True)
-                if row is not None:
-                    runs.append({"set": name, "people": count, "epsilon": epsilon} | row)
+    for seed, name, count, epsilon in product(range(seeds), SETS[half], people, EPSILONS):
+        row = judged(name, count, epsilon, seed, changed=True)
+        runs.append({"set": name, "people": count, "epsilon": epsilon} | row)
+        tell(f"{name}, {count:,} people, ε = {epsilon}, seed {seed}: coverage {row['coverage']:.2f}")
     nothing = [
-        row["certain"] > 0
-        for seed in range(unchanged)
-        for name in SETS[half]
-        if (row := judged(name, people[0], EPSILONS[1 + seed % 2], 1000 + seed, changed=False)) is not None
+        judged(name, people[0], EPSILONS[1 + seed % 2], 1000 + seed, changed=False)["certain"] > 0
+        for seed, name in product(range(unchanged), SETS[half])
     ]
     rows = [_mean(key, each) for key, each in grouped(runs, ("set", "people", "epsilon")).items()]
-    return {"half": half, "rows": rows, "unchanged": len(nothing), "claimed": int(sum(nothing))}
+    reliability = np.sum([row["reliability"] for row in runs], axis=0).tolist()
+    return {
+        "half": half, "rows": rows, "reliability": reliability, "unchanged": len(nothing),
+        "claimed": int(sum(nothing)),
+    }  # fmt: skip
 
 
-def judged(name: str, people: int, epsilon: float, seed: int, *, changed: bool) -> Row | None:
-    """Return what one comparison is worth; None of a set whose file is missing."""
-    try:
-        before = load(sized(name, POPULATION))
-    except MissingDataError:
-        return None
+def judged(name: str, people: int, epsilon: float, seed: int, *, changed: bool) -> Row:
+    """Return what one comparison is worth."""
+    before = load(sized(name, POPULATION))
     after, items = planted(name, seed) if changed else (before, {})
     rng = np.random.default_rng((seed, people))
     made = _plan(before.n_items, epsilon, people)
@@ -83,10 +84,13 @@ def judged(name: str, people: int, epsilon: float, seed: int, *, changed: bool) 
         ]
         sides["ab"[place]] = [LocalBackend.of(Reports(made, np.concatenate(packed)))]
     tables = read_sides(sides, {}, ErrorOptions())
-    told = compare([Side.of(side, each) for side, each in tables.items()], CompareRequest(certain=CERTAIN))
+    told = [compare(tables, CompareRequest(least, CERTAIN)) for least in LEAST]
     if not changed:
-        return {"certain": int(told.itemsets["certain"].sum() + told.rules["certain"].sum())}
-    return _figures(told, before, after, items)
+        return {"certain": int(told[0].itemsets["certain"].sum() + told[0].rules["certain"].sum())}
+    named = _named(told[0])
+    first, second = (exact_supports(each, named) for each in (before, after))
+    moved = {each: second[each] - first[each] for each in named}
+    return _figures(told[0], moved, items) | {"reliability": [_reliability(each, moved) for each in told]}
 
 
 @lru_cache(maxsize=8)
@@ -124,11 +128,9 @@ def planted(name: str, seed: int) -> tuple[Transactions, dict[int, float]]:
     return Transactions(offsets_of(sizes), items[order], before.n_items, f"{name} changed"), changes
 
 
-def _figures(told: Comparison, before: Transactions, after: Transactions, changes: dict[int, float]) -> Row:
-    frame = told.itemsets
-    named: list[Itemset] = [tuple(sorted(map(int, names))) for names in frame["itemsets"]]
-    first, second = (exact_supports(each, named) for each in (before, after))
-    truth = np.array([second[each] - first[each] for each in named])
+def _figures(told: Comparison, moved_by: dict[Itemset, float], changes: dict[int, float]) -> Row:
+    frame, named = told.itemsets, _named(told)
+    truth = np.array([moved_by[each] for each in named])
     is_planted = np.array([len(each) == 1 and each[0] in changes for each in named], dtype=np.bool_)
     low, high = (np.array(frame[name]) for name in ("ci_low", "ci_high"))
     supports = np.array(frame["supports"].tolist())
@@ -136,9 +138,12 @@ def _figures(told: Comparison, before: Transactions, after: Transactions, change
     naive, error = supports[:, 1] - supports[:, 0], np.hypot(*spans.T) / 3.92
     largest = np.argsort(-np.abs(naive / error))[:OWN]
     right = frame["difference"] * truth > 0
+    held, moved = ((low <= truth) & (truth <= high))[:OWN], truth[:OWN] != 0
     figures: Row = {
         "planted": len(changes),
-        "coverage": float(((low <= truth) & (truth <= high))[:OWN].mean()),
+        "coverage": float(held.mean()),
+        "moved": int(moved.sum()),
+        "moved_held": int((held & moved).sum()),
         "naive_coverage": float((np.abs(naive - truth) <= 1.96 * error)[largest].mean()),
     }
     claims = {"": frame["listed"], "certain_": frame["certain"], "naive_": np.abs(naive) > 1.96 * error}
@@ -148,6 +153,18 @@ def _figures(told: Comparison, before: Transactions, after: Transactions, change
         figures[f"{prefix}false"] = int((claimed & ~is_right).sum())
         figures[f"{prefix}found"] = int((claimed & is_right & is_planted).sum())
     return figures
+
+
+def _named(told: Comparison) -> list[Itemset]:
+    return [tuple(sorted(map(int, names))) for names in told.itemsets["itemsets"]]
+
+
+def _reliability(told: Comparison, moved: dict[Itemset, float]) -> list[list[float]]:
+    """Return of differences by their probability how many there are, how many should be true, and how many are."""
+    said, truth = told.itemsets["probability"], np.array([moved[each] for each in _named(told)])
+    true = np.sign(told.itemsets["difference"]) * truth > told.facts["at_least"]
+    bins = [(low <= said) & (said < high) for low, high in pairwise(BINS)]
+    return [[int(rows.sum()), float(said[rows].sum()), int(true[rows].sum())] for rows in bins]
 
 
 def _mean(key: tuple[Any, ...], rows: Sequence[Row]) -> Row:
@@ -162,10 +179,18 @@ def markdown(result: dict[str, Any]) -> str:
     sums = {name: sum(row[name] for row in rows) for name in _COUNTS}
     said = (
         f"The {result['half']} half. Mean coverage {np.mean([row['coverage'] for row in rows]):.3f}, least "
-        f"{min(row['coverage'] for row in rows):.3f} (naive {np.mean([row['naive_coverage'] for row in rows]):.3f}). "
+        f"{min(row['coverage'] for row in rows):.3f} (naive {np.mean([row['naive_coverage'] for row in rows]):.3f}); "
+        f"of the {sums['moved']:,} that changed {sums['moved_held'] / max(sums['moved'], 1):.3f}. "
         f"Of {sums['listed']:,} listed {sums['false']:,} are false, of {sums['certain']:,} certain "
         f"{sums['certain_false']:,}, of {sums['naive']:,} naive ones {sums['naive_false']:,}. Where nothing changed "
         f"{result['claimed']} of {result['unchanged']} runs called anything certain."
     )
     columns = {name: name for name in ("set", "people", "epsilon", *_COLUMNS, *_COUNTS)}
-    return f"{said}\n\n{table(columns, rows)}\n"
+    lines = [
+        {"larger than": f"{least:.0%}", "differences": int(count), "said": said / count, "true": true / count}
+        for least, bins in zip(LEAST, result["reliability"], strict=True)
+        for count, said, true in bins
+        if count
+    ]
+    reliable = table({name: name for name in ("larger than", "differences", "said", "true")}, lines)
+    return f"{said}\n\n{table(columns, rows)}\n\n## What is said with a probability\n\n{reliable}\n"

@@ -48,6 +48,10 @@ def test_sides_are_files_folders_and_tables(home: Path, tmp_path: Path) -> None:
     files = run_json("compare", both, days / "c.parquet")
     assert [row["raw"] for row in files["itemsets"]] == [row["raw"] for row in told["itemsets"]]
     assert "two or more sides" in refused("compare", home / "r.parquet")
+    assert "on two sides" in refused("compare", days, days / "c.parquet")
+    for name in ("a", "b"):
+        (days / f"{name}.parquet").unlink()
+    assert "of 1 day;" in refused("compare", days)
     for ending in ("csv", "json", "parquet"):
         run("compare", home / "r.parquet", home / "i.csv", "-o", tmp_path / f"told.{ending}")
     rows = json.loads((tmp_path / "told.json").read_text())["rows"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from assocpriv.files import atomic
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.files.plans import read_catalogue, read_plan, write_plan
-from assocpriv.files.reports import PLAN_KEY, Reports, read_reports, write_reports
+from assocpriv.files.reports import PLAN_KEY, SEALED_KEY, Reports, days_of, read_reports, write_reports
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.operator import Operator
 from assocpriv.promise.breaches import Breach
@@ -525,3 +525,14 @@ def test_reading_holds_no_more_than_a_batch(tmp_path: Path) -> None:
         most = max(most, pa.total_allocated_bytes() - before)
     assert path.stat().st_size > 40_000_000
     assert 0 < most < 10_000_000
+
+
+def test_days_are_those_of_sealing(tmp_path: Path) -> None:
+    """A file's day is the one it was sealed on, whatever its date; files that say none, or no day, have their date."""
+
+    for place, said in enumerate((b"2026-05-02", b"2026-05-01", b"soon", None)):
+        path = tmp_path / f"{place}.parquet"
+        write_reports([packed_reports(PLAN, 3)], PLAN, path, metadata={SEALED_KEY: said} if said else {})
+        os.utime(path, (86_400, 86_400))
+    days = {day: [path.name[0] for path in paths] for day, paths in days_of(tmp_path).items()}
+    assert days == {"1970-01-02": ["2", "3"], "2026-05-01": ["1"], "2026-05-02": ["0"]}
