@@ -42,8 +42,10 @@ from .api import choose_plan as choose_plan, find_plan as find_plan, foresee as 
 
 from .records.baskets import Baskets as Baskets, to_baskets as to_baskets
 from .client.ledger import Ledger as Ledger, report as report, told as told
+from .client.recommend import recommend as recommend
 from .client.connection import Collector as Collector
 from .files.reports import Reports as Reports, read_reports as read_reports
+from .files.rules import digest_of as digest_of, read_rules as read_rules
 from .collect.gather import gather as gather
 from .api import randomize as randomize, read_baskets as read_baskets
 
@@ -53,11 +55,12 @@ from .server.itemsets import (
 )
 from .server.compare import Comparison as Comparison, write_comparison as write_comparison
 from .server.rules import to_arules as to_arules, write_rules as write_rules
+from .server.substitutes import write_substitutes as write_substitutes
 from .server.selection import ItemsetFilter as ItemsetFilter
 from .api import (
     answer as answer, ask as ask, ask_rules as ask_rules, association_rules as association_rules,
     compare as compare, draws as draws,
-    mine as mine, reconstruct as reconstruct, to_frame as to_frame,
+    mine as mine, reconstruct as reconstruct, substitutes as substitutes, to_frame as to_frame,
 )
 
 from .auditing.inspection import inspect as inspect

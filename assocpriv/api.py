@@ -447,6 +447,7 @@ def association_rules(
     consequent: Collection[str] = (),
     prune: bool = False,
     sort: str = "sure",
+    prices: "Mapping[str, float] | str | Path | None" = None,
     light: bool = False,
 ) -> Any:
     """Derive the rules A → C that are more likely than not to have at least ``min_confidence``.
@@ -458,15 +459,19 @@ def association_rules(
         contains, antecedent, consequent: names that the rule and its sides must hold, a list each.
         prune: leave out redundant rules: another of the same consequent and fewer items in the antecedent, or the
             consequent's own support, has at least their confidence (Bayardo, Agrawal, Gunopulos 1999).
-        sort: ``sure`` (listed ones first, by the lower end of the confidence's interval), a metric, ``size`` or
-            ``name``.
+        sort: ``sure`` (listed ones first, by the lower end of the confidence's interval; with prices of the value's),
+            a metric, ``size`` or ``name``.
+        prices: of each item what it earns, a price or a margin, or a CSV file of it (item, price): what a rule is
+            worth is told, too. Prices are public, so no report needs more.
         light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
 
     Returns:
         mlxtend's columns ``antecedents``, ``consequents``, the supports and its metrics; the intervals
         ``confidence_ci_low`` … ``confidence_ci_high`` in [0, 1] and ``lift_ci_low`` … ``lift_ci_high``;
         ``probability`` (to have the confidence), ``listed`` (about one in ten of the listed is expected to be false)
-        and ``sure`` (one in twenty). ``attrs`` say how many are listed, and expected to be false.
+        and ``sure`` (one in twenty). With prices ``value``, ``value_ci_low`` and ``value_ci_high``: what the
+        consequents earn per thousand baskets that have both sides, beyond as many as there were if they had nothing to
+        do with each other. ``attrs`` say how many are listed, and expected to be false.
 
     Raises:
         EstimateError: the table does not carry what is needed, or an argument is out of range.
@@ -480,16 +485,70 @@ def association_rules(
     >>> sorted(sorted(side) for side in ap.association_rules(found, "60%")["antecedents"])
     [['milk'], ['tea']]
     """
+    from assocpriv.files.rules import read_prices
     from assocpriv.server.rules import derive_rules
     from assocpriv.server.selection import RuleFilter
 
     wanted = RuleFilter(size, antecedent_size, contains, antecedent, consequent, prune, sort)
-    derived = derive_rules(itemsets, min_confidence, None if wanted == RuleFilter() else wanted)
+    known = read_prices(prices) if isinstance(prices, str | Path) else prices
+    derived = derive_rules(itemsets, min_confidence, None if wanted == RuleFilter() else wanted, known)
     if light:
         return derived
     from assocpriv.server.data_frames import RuleFrame, shown
 
     return shown(derived, RuleFrame)
+
+
+def substitutes(
+    reports: "AnyReports | Sequence[AnyReports]",
+    below: "float | str" = 0.8,
+    *,
+    categories: Mapping[str, str] | None = None,
+    confidence_level: float | str = 0.95,
+    memory_bytes: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+    light: bool = False,
+) -> Any:
+    """Find pairs that are bought together less than chance has it: products that take each other's place.
+
+    Chance is that of baskets of the same sizes: large ones hold more of everything, so items that have nothing to do
+    with each other have a lift above 1.
+
+    Args:
+        reports, confidence_level, memory_bytes, progress: as for :func:`mine`.
+        below: the bound on the lift, as 0.8 or ``"80%"`` of what chance has.
+        categories: of each item the name of its category; only pairs of one category are looked at. By default the
+            parents of the plan's taxonomy, or all pairs where it has none.
+        light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
+
+    Returns:
+        One row a pair that can be told, the surest first: ``itemsets``, ``support``, ``chance`` (its support if chance
+        had it), ``lift`` (as of rules), ``lift_by_size`` (over chance) with ``lift_ci_low`` … ``lift_ci_high``,
+        ``probability`` (of a lift over chance below the bound) and ``listed``: about one in twenty of those listed is
+        expected to be false. ``attrs`` say how many pairs are ``told``, and how many not (``untold``): their chance is
+        so small that even a pair that nobody buys together could not be told from it.
+
+    Raises:
+        EstimateError, PlanError, WireError: as :func:`mine`; or a bound out of range.
+
+    Source: docs/how-to/decide-with-rules.md.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["bread", "butter", "margarine"], ap.Breach("5%", "50%"), mean_size=2)
+    >>> reports = ap.randomize([{"bread", "butter"}, {"bread", "margarine"}] * 20_000, made)
+    >>> [sorted(row["itemsets"]) for row in ap.substitutes(reports, light=True).to_dict() if row["listed"]]
+    [['butter', 'margarine']]
+    """
+    from assocpriv.server.intervals import ErrorOptions
+    from assocpriv.server.substitutes import find_substitutes
+
+    backends = _backends(reports, memory_bytes, progress)
+    found = find_substitutes(backends, below, categories, ErrorOptions(confidence_level))
+    if light:
+        return found
+    from assocpriv.server.data_frames import SubstituteFrame, shown
+
+    return shown(found, SubstituteFrame)
 
 
 def draws(itemsets: "pd.DataFrame", count: int = 1000, *, seed: int) -> "pd.DataFrame":

@@ -14,7 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from bench import tables
-from bench.accuracy import additive_noise, central, choices, compared, liars, lists, numeric, planted, sizes
+from bench.accuracy import (
+    additive_noise,
+    central,
+    choices,
+    compared,
+    liars,
+    lists,
+    numeric,
+    planted,
+    sizes,
+    substitutes,
+)
 from bench.accuracy import run as accuracy
 from bench.figures import guided_plots, tree_plots
 from bench.figures import run as figures
@@ -79,7 +90,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "subject",
         nargs="?",
-        choices=["baskets", "numeric", "sizes", "choices", "lists", "compared", "central"],
+        choices=["baskets", "numeric", "sizes", "choices", "lists", "compared", "central", "substitutes"],
         default="baskets",
         help="accuracy: of what",
     )
@@ -253,6 +264,14 @@ def compare_central(options: argparse.Namespace) -> None:
     show(found, found, text, "accuracy-central", options)
 
 
+def compare_substitutes(options: argparse.Namespace) -> None:
+    """Run the bench of substitutes and of what rules are worth and print or save it."""
+    about = {"set": "accuracy substitutes", "machine": machine(), "versions": versions()}
+    found = about | substitutes.run(options.seeds, substitutes.PEOPLE[:1] if options.quick else substitutes.PEOPLE)
+    text = tables.heading(found, "Substitutes, and what rules are worth") + substitutes.markdown(found)
+    show(found, found, text, "accuracy-substitutes", options)
+
+
 def compare_changes(options: argparse.Namespace) -> None:
     """Run the bench of planted changes and print or save it."""
     about = {"set": "accuracy compared", "machine": machine(), "versions": versions()}
@@ -307,7 +326,12 @@ def main() -> None:
         return
     if options.set == "accuracy":
         subjects = {"baskets": compare, "numeric": compare_numbers, "sizes": compare_sizes, "choices": compare_choices}
-        subjects |= {"lists": compare_lists, "compared": compare_changes, "central": compare_central}
+        subjects |= {
+            "lists": compare_lists,
+            "compared": compare_changes,
+            "central": compare_central,
+            "substitutes": compare_substitutes,
+        }
         subjects[options.subject](options)
         return
     quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed", "js", "pages")]

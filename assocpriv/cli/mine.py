@@ -64,32 +64,55 @@ def mine(
     opt.show(ap.show.itemsets.mined(frame, rows, shown, everything=everything or bool(wanted)))
 
 
+_OF_RULES = ("min_confidence", "contains", "size", "antecedent", "consequent", "prune", "sort", "prices")
+
+
 @opt.command()
-@click.argument("itemsets", type=opt.PATH)
+@click.argument("given", metavar="ITEMSETS|REPORTS", type=opt.PATH)
 @opt.usual("--min-confidence", default="50%", help="Least confidence of a rule, as 60% or 0.6.")
 @opt.row_options
 @click.option("--antecedent", multiple=True, metavar="ITEM", help="Rules with this item in the antecedent; repeatable.")
 @click.option("--consequent", multiple=True, metavar="ITEM", help="Rules with this item in the consequent; repeatable.")
 @click.option("--prune", is_flag=True, help="Leave out rules that fewer items, or none, predict as well.")
 @opt.usual("--sort", default="sure", help="Order: sure (by the interval's lower end), a metric, size or name.")
+@click.option("--prices", type=opt.PATH, help="CSV of item and price, or margin: tell what rules are worth.")
+@click.option("--substitutes", is_flag=True, help="Of reports: pairs bought together less than chance has it.")
 @opt.all_option
 @opt.top_option
 @opt.table_output_option
-def rules(itemsets: Path, output: Path | None, top: int, everything: bool, force: bool, **wanted: Any) -> None:
-    """Derive association rules from mined ITEMSETS, with how sure each is.
+def rules(
+    given: Path, output: Path | None, top: int, everything: bool, force: bool, substitutes: bool, **wanted: Any
+) -> None:
+    """Derive association rules from mined ITEMSETS, with how sure each is; or substitutes, from REPORTS.
+
+    With --prices each has its value: what its consequent earns per thousand baskets, beyond chance. A file .json has
+    the listed rules for devices, which match them at home.
 
     \b
     Example:
       assocpriv rules itemsets.parquet --min-confidence 60% -o rules.csv
       assocpriv rules itemsets.parquet --sort lift --size 2..3
       assocpriv rules itemsets.parquet --min-confidence 30% --consequent eggs --prune
+      assocpriv rules itemsets.parquet --prices margins.csv -o rules.json
+      assocpriv rules reports.parquet --substitutes
     """
-    opt.check_output(output, force, [itemsets])
-    frame = ap.read_itemsets(itemsets, light=True)
+    opt.check_output(output, force, [given])
+    if substitutes:
+        opt.refuse_given(_OF_RULES, "does not go with --substitutes")
+        [collection] = opt.open_collections((given,), None)
+        found = ap.substitutes(collection, light=True, progress=opt.Progress())
+        if output is not None:
+            ap.write_substitutes(found, output, force=force)
+            opt.say_written(output)
+        opt.show(ap.show.itemsets.substitutes(found, top, everything=everything))
+        return
+    frame = ap.read_itemsets(given, light=True)
     derived = ap.association_rules(frame, light=True, **wanted)
     if output is not None:
         ap.write_rules(derived, output, force=force)
         opt.say_written(output)
+        if output.suffix == ".json":
+            opt.say([f"its digest is {ap.digest_of(output)}"])
     opt.show(ap.show.itemsets.rules(derived, frame, top, everything=everything))
 
 

@@ -91,7 +91,7 @@ def _generate_records(output: Path, people: int, seed: int, schema: Path | None,
 _TAKES = {  # which options a kind of plan has
     "baskets": ("min_support", "max_itemset", "unknown", "repeats", "empty", "top"),
     "table": ("missing", "clip"),
-    "guided": ("missing", "classifier", "people"),
+    "guided": ("missing", "classifier"),
 }
 
 
@@ -108,7 +108,6 @@ _TAKES = {  # which options a kind of plan has
 @opt.rare(
     opt.rules_options,
     opt.clip_option,
-    opt.usual("--people", default=5000, type=opt.WholeRange(3), help="Guided: so many records at most, at random."),
 )
 def simulate(file: Path, plan_path: Path, **options: Any) -> None:
     """Try a plan on records like yours, in FILE: both sides, and the truth beside what was found.

@@ -39,6 +39,12 @@ class RuleFrame(_ShownFrame):
     _shown_by = "assocpriv.show.itemsets:rules"
 
 
+class SubstituteFrame(_ShownFrame):
+    """A table of substitutes."""
+
+    _shown_by = "assocpriv.show.itemsets:substitutes"
+
+
 def shown(table: "LightFrame", kind: type[_ShownFrame] = ItemsetFrame) -> pd.DataFrame:
     """Return a table as a data frame of a kind."""
     plain = table.to_pandas()

@@ -199,6 +199,14 @@ class Reading:
         several = law.sizes >= 2
         return np.asarray(np.minimum(holding, 1.0)[:, several] * np.sqrt(law.shares[several]))
 
+    def by_chance(self, pairs: Ints) -> Floats:
+        """Return how often two items would meet if baskets of each size took items by chance, float64 (pairs,)."""
+        parts = [pairs[start : start + _BLOCK] for start in range(0, len(pairs), _BLOCK)]
+        by_size = self._by_size
+        return np.concatenate(
+            [np.empty(0), *((by_size[part[:, 0]] * by_size[part[:, 1]]).sum(axis=1) for part in parts)]
+        )
+
     # ---- larger itemsets
 
     def asked(self, itemsets: Ints) -> Ints:
@@ -248,7 +256,7 @@ class Reading:
         bound, error = supports[rows, least], smaller.error[parents[rows, least]]
         spread = np.sqrt((smaller.error[parents] ** 2).sum(axis=1))
         if smallest is None:
-            guess = _together(self._by_size, itemsets)
+            guess = self.by_chance(itemsets)
             low = np.maximum(supports.sum(axis=1) - 1 - spread, 0.0)
         else:
             guess, low = np.full(len(itemsets), np.inf), np.zeros(len(itemsets))
@@ -322,12 +330,6 @@ class _Prior:
         flat = [each.reshape(shape) for each in (density, means, variances)]
         told = posterior(flat[0], np.tile(by_row, (1, len(NODES))), flat[1], flat[2])
         return told.wider(evidence.common)
-
-
-def _together(by_size: Floats, pairs: Ints) -> Floats:
-    """Return how often two items would meet by chance, float64 (pairs,)."""
-    parts = [pairs[start : start + _BLOCK] for start in range(0, len(pairs), _BLOCK)]
-    return np.concatenate([np.empty(0), *((by_size[part[:, 0]] * by_size[part[:, 1]]).sum(axis=1) for part in parts)])
 
 
 def _level(shown: _Shown, evidence: _Evidence, told: Mixtures, support: Floats) -> Level:

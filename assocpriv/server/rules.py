@@ -10,12 +10,16 @@ and V at least a tenth of v_z, τ being the error that all itemsets of a size ha
 the same way does not change their ratio. The confidence shown is the mean of this law on [0, 1], its interval is
 central. A lift is the confidence over the support of C.
 
+**Worth.** At prices of items the consequents that are bought with the antecedent, beyond as many as there would be if
+the two had nothing to do with each other, earn b − a c times what C's items cost. Its law is that of b − a c, likewise
+by nodes, with the variance V = v_z + a² σ_c² [+ c² σ_a² where A is not the bound]; that errors of b and of a and c go
+together is left out, which makes intervals wider.
+
 Rules are listed while P(confidence ≥ the minimum) is at least .5 and about one in ten of them is expected to be false;
 those within one in twenty are marked as sure. What is likely but not listed is there too, as not listed.
 """
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -25,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.itemsets import AnyFrame, LightFrame, as_column, plain_record, write_plain
-from assocpriv.promise.errors import EstimateError
+from assocpriv.files.rules import published
+from assocpriv.promise.errors import EstimateError, counted
 from assocpriv.server.counting import find_itemsets
 from assocpriv.server.intervals import read_share
 from assocpriv.server.itemsets import ATTRIBUTE, mining_facts, parts_of
@@ -37,6 +42,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 SIDES = ["antecedents", "consequents"]
 INTERVALS = ["confidence_ci_low", "confidence_ci_high", "lift_ci_low", "lift_ci_high"]
+VALUES = ["value", "value_ci_low", "value_ci_high"]  # per thousand baskets, where prices are known
 FALSE_RULES, SURE_RULES = 0.10, 0.05
 MIN_CONFIDENCE = "50%"
 _LEAST_SUPPORT, _LEAST_PART = 1e-6, 10  # of a support, and of its mean, that nodes go down to
@@ -56,7 +62,10 @@ def check_rules(table: AnyFrame) -> None:
 
 
 def derive_rules(
-    itemsets: AnyFrame, min_confidence: "float | str" = MIN_CONFIDENCE, wanted: RuleFilter | None = None
+    itemsets: AnyFrame,
+    min_confidence: "float | str" = MIN_CONFIDENCE,
+    wanted: RuleFilter | None = None,
+    prices: Mapping[str, float] | None = None,
 ) -> LightFrame:
     """Derive the rules that are likely to have some confidence, and give those of them that are wanted.
 
@@ -75,7 +84,8 @@ def derive_rules(
         for subsets in _subset_rows(frame)
         for sides, whole, is_bound in _splits(subsets, table.support)
     ]
-    rules = _rule_frame(frame, _likely(parts, threshold), table, threshold, facts.confidence_level)
+    worth = None if prices is None else _worth_of(frame, prices)
+    rules = _rule_frame(frame, _likely(parts, threshold), table, threshold, facts.confidence_level, worth)
     said: dict[str, Any] = {
         "min_confidence": threshold,
         "listed": int(rules["listed"].sum()),
@@ -204,6 +214,20 @@ class _Rules:
     def __len__(self) -> int:
         return len(self.whole)
 
+    def gains_above(self, gain: Floats, consequents: Floats, errors: Floats) -> Floats:
+        """Return P(b − a c ≥ gain), float64 (rules,); of consequents their supports and errors, float64 (rules,)."""
+        c, a = consequents[:, None], self.antecedents
+        spread = self.variances + (a * errors[:, None]) ** 2 + c**2 * self.apart[:, None]
+        return chances(self.weights, (self.means - a * c - gain[:, None]) / np.sqrt(np.maximum(spread, 1e-30)))
+
+
+def _worth_of(frame: LightFrame, prices: Mapping[str, float]) -> Floats:
+    """Return what all items of each itemset earn together, float64 (itemsets,)."""
+    lacking = sorted({name for itemset in frame["itemsets"] for name in itemset if name not in prices})
+    if lacking:
+        raise EstimateError(f"there is no price of {counted(len(lacking), 'item')} of the table, as of {lacking[0]!r}")
+    return np.array([sum(prices[name] for name in itemset) for itemset in frame["itemsets"]], dtype=np.float64)
+
 
 def _likely(parts: Sequence[_Rules], threshold: float) -> list[_Rules]:
     """Leave the rules that are more likely than not to have a confidence."""
@@ -211,23 +235,26 @@ def _likely(parts: Sequence[_Rules], threshold: float) -> list[_Rules]:
 
 
 def _rule_frame(
-    frame: LightFrame, parts: Sequence[_Rules], table: _Table, threshold: float, level: float
+    frame: LightFrame, parts: Sequence[_Rules], table: _Table, threshold: float, level: float, worth: Floats | None
 ) -> LightFrame:
-    """Put rules into a table, the listed ones first, by what their confidence surely is."""
+    """Put rules into a table, the listed ones first, by what their confidence surely is, or their value."""
     pieces = [
         part.take(np.arange(start, min(start + _AT_ONCE, len(part))))
         for part in parts
         for start in range(0, len(part), _AT_ONCE)
     ]
     if not pieces:
-        return empty_rules()
+        return empty_rules() if worth is None else empty_rules().assign(**{name: np.empty(0) for name in VALUES})
     sides = np.concatenate([piece.sides for piece in pieces], axis=1)
     told = [rule_columns(piece, table, level) | {"probability": piece.above(threshold)} for piece in pieces]
+    if worth is not None:
+        told = [each | _values(piece, table, level, worth) for each, piece in zip(told, pieces, strict=True)]
     columns = {name: np.concatenate([each[name] for each in told]) for name in told[0]}
     columns["listed"] = listed(columns["probability"], FALSE_RULES)
     columns["sure"] = listed(columns["probability"], SURE_RULES)
     names = frame["itemsets"]
-    order = np.lexsort((-columns["confidence_ci_low"], ~columns["listed"]))
+    surely = columns["confidence_ci_low" if worth is None else "value_ci_low"]
+    order = np.lexsort((-surely, ~columns["listed"]))
     named = {side: as_column([names[row] for row in rows]) for side, rows in zip(SIDES, sides, strict=True)}
     return LightFrame({name: values[order] for name, values in (named | columns).items()})
 
@@ -247,6 +274,19 @@ def rule_columns(rules: _Rules, table: _Table, level: float) -> dict[str, Floats
     lifts = [quantiles_of(lift_above, tail, np.zeros(n), 1 / consequents.min(axis=1)) for tail in tails]
     supports = table.support[rules.whole], table.support[a], table.support[c]
     return _rule_metrics(*supports, rules.mean()) | dict(zip(INTERVALS, [*confidence, *lifts], strict=True))
+
+
+def _values(rules: _Rules, table: _Table, level: float, worth: Floats) -> dict[str, Floats]:
+    """Return what rules are worth per thousand baskets, and its interval, float64 (rules,) each."""
+    c, price = rules.sides[1], 1000 * worth[rules.sides[1]]
+    supports, errors = table.support[c], table.error[c]
+    mean = (rules.weights * (rules.means - rules.antecedents * supports[:, None])).sum(axis=1)
+    one = np.ones(len(rules))
+    ends = [
+        price * quantiles_of(lambda gain: rules.gains_above(gain, supports, errors), tail, -one, one)
+        for tail in ((1 - level) / 2, (1 + level) / 2)
+    ]
+    return dict(zip(VALUES, [price * mean, np.minimum(*ends), np.maximum(*ends)], strict=True))
 
 
 def empty_rules() -> LightFrame:
@@ -318,7 +358,7 @@ def rule_records(rules: AnyFrame) -> list[dict[str, Any]]:
 
 
 def write_rules(rules: AnyFrame, path: str | Path, *, force: bool = False) -> None:
-    """Write rules as Parquet, CSV or JSON by extension.
+    """Write rules as Parquet or CSV, or as JSON those listed, for devices (files/rules.py), by extension.
 
     Raises:
         EstimateError: no table of rules.
@@ -331,11 +371,10 @@ def write_rules(rules: AnyFrame, path: str | Path, *, force: bool = False) -> No
     >>> ap.write_rules(ap.association_rules(found, "60%"), f"{mkdtemp()}/rules.csv")
     """
     check_rules(rules)
-
-    def as_json() -> str:
-        return json.dumps({"rules": rule_records(rules)}, indent=1, ensure_ascii=False)
-
-    write_plain(rules, SIDES, as_json, path, force=force)
+    frame = LightFrame.of(rules)
+    write_plain(
+        rules, SIDES, lambda: published(rule_records(frame.take(np.flatnonzero(frame["listed"])))), path, force=force
+    )
 
 
 def to_arules(rules: Any) -> Any:

@@ -9,6 +9,7 @@ from assocpriv.files.itemsets import AnyFrame, LightFrame, itemset_records
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.server.itemsets import ATTRIBUTE, MiningFacts, describe_limits, mining_facts
 from assocpriv.server.rules import rule_records
+from assocpriv.server.search import LEAST_PROBABILITY as LEAST
 from assocpriv.server.selection import EVERYTHING, ItemsetFilter, rows_to_show
 from assocpriv.show import charts
 from assocpriv.show.figures import fields, interval
@@ -194,7 +195,7 @@ def _rule_parts(rows: Sequence[Mapping[str, Any]], content: Mapping[str, Any], c
     columns = [
         Column("confidence", "{confidence:.1%}"),
         Column(interval(content["confidence_level"]), "{confidence_ci_low:.1%}–{confidence_ci_high:.1%}"), *truth,
-        Column("lift", "{lift:.2f}"), Column("support", "{support:estimate}"),
+        Column("lift", "{lift:.2f}"), Column("support", "{support:estimate}"), *_values(content, rows),
         Column("rule", "{antecedents:names} → {consequents:names}", "name"),
         *[_MARK] * any(row["mark"] for row in marked),
     ]  # fmt: skip
@@ -204,6 +205,41 @@ def _rule_parts(rows: Sequence[Mapping[str, Any]], content: Mapping[str, Any], c
     if any(row["pale"] for row in marked):
         parts.append("?: not listed; beside it how likely a confidence of {min_confidence:given} or more is")
     return parts
+
+
+def _values(content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    if not rows or "value" not in rows[0]:
+        return []
+    limits = Column(interval(content["confidence_level"]), "{value_ci_low:.2f} to {value_ci_high:.2f}")
+    return [Column("value of 1,000 baskets", "{value:.2f}"), limits]
+
+
+# ---- substitutes
+
+
+def substitutes(table: AnyFrame, top: int = 15, *, everything: bool = False) -> Record:
+    """Return pairs that are bought together less than chance has it, and how many pairs cannot be told."""
+    frame = LightFrame.of(table)
+    content = dict(frame.attrs[ATTRIBUTE]) | {"likely": int(((frame["probability"] >= LEAST) & ~frame["listed"]).sum())}
+    likely = frame["listed"] | (everything & (frame["probability"] >= LEAST))
+    shown = frame.take(np.flatnonzero(likely))
+    rows = [
+        row | {"mark": _mark(row, sure=False), "pale": not row["listed"]} for row in itemset_records(shown.head(top))
+    ]
+    of = " of one category" if content["by_category"] else ""
+    said = f"{{listed:#pair}}{of} bought together less than {{below:given}} as often as by chance in baskets of a size"
+    said += "; about {expected_false:about} of them may not be" if content["listed"] else ""
+    untold = f"{{told:#pair}}{of} can be told; of {{untold:#}} chance has too few for even none to be a sign"
+    columns = [
+        Column("lift", "{lift_by_size:.2f}"),
+        Column(interval(content["confidence_level"]), "{lift_ci_low:.2f}–{lift_ci_high:.2f}"),
+        Column("support", "{support:estimate}"), Column("by chance", "{chance:estimate}"),
+        Column("pair", "{itemset:names}", "name"), *[_MARK] * any(row["mark"] for row in rows),
+    ]  # fmt: skip
+    bars = ("lift_ci_low", "lift_by_size", "lift_ci_high")
+    parts: list[Part] = [*_meaning(content), Say(said + _less_sure(content, "likely, but ")), untold]
+    parts += [Table(columns, rows, name="pairs", bars=bars, pale="pale"), *more(len(shown) - top)]
+    return Record(content, parts, more=lambda: {"pairs": itemset_records(frame)})
 
 
 # ---- questions

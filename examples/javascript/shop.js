@@ -1,9 +1,13 @@
-/** The shop's page: asks once an order, remembers a no, and sends what waits from an earlier visit. */
+/**
+ * The shop's page: asks once an order, remembers a no, and sends what waits from an earlier visit. Whatever the answer, it
+ * shows what the shop has learned so far, and what of it suits this basket: that is found here, and told to nobody.
+ */
 
-import { Collector, openLedger, sendRecord, sendWaiting } from "assocpriv";
+import { Collector, openLedger, readRules, recommend, sendRecord, sendWaiting } from "assocpriv";
 
 const collector = new Collector("https://collect.example", { patienceSeconds: 5 }); // for the plan, and again to send
 const pinnedId = "ID-OF-THE-PLAN"; // assocpriv inspect plan.json tells it
+const rulesDigest = "DIGEST-OF-THE-RULES"; // assocpriv rules itemsets.parquet -o rules.json tells it
 const [basket, occasion] = [["bread", "milk"], "2026-W47"];
 
 const SAID = { sent: "Thank you.", "sent before": "You have answered already. Thank you." };
@@ -14,9 +18,12 @@ const FINAL = {
   closed: "The survey has ended. Thank you.",
 };
 
-const [share, no, told] = ["share", "no", "told"].map((id) => document.getElementById(id));
+const [share, no, told, learned, best, suggested] = ["share", "no", "told", "learned", "best", "suggested"].map(
+  (id) => document.getElementById(id),
+);
 share.hidden = answer() === "no"; // who cannot answer is not asked: without script, or with another one than the hash says
 if (answer() === "yes") sendLeft().catch(note);
+showRules().catch(note);
 share.addEventListener("submit", async (event) => {
   event.preventDefault();
   answer("yes");
@@ -37,6 +44,25 @@ no.addEventListener("click", () => {
 
 function finalOf({ code, name }) {
   return FINAL[code] ?? FINAL[name] ?? "That does not work here, so nothing more is sent.";
+}
+
+/** Show the best rule, and the one that suits the basket. The whole file comes, so its server learns nothing of either. */
+async function showRules() {
+  const rules = readRules(await (await fetch("rules.json", { integrity: rulesDigest })).json());
+  if (rules.length === 0) return;
+  const [{ antecedents, consequents, confidence }] = rules;
+  best.textContent = `${percent(confidence)} of those who take ${both(antecedents)} take ${both(consequents)}.`;
+  const [found] = recommend(basket, rules, 1);
+  if (found) suggested.textContent = `With your ${both(found.because)} others take ${both(found.items)}.`;
+  learned.hidden = false;
+}
+
+function both(names) {
+  return names.join(" and ");
+}
+
+function percent(share) {
+  return `${Math.round(100 * share)}%`;
 }
 
 /** Send what could not be sent on an earlier visit; where nothing waits, the collector is not asked. */

@@ -288,9 +288,32 @@ def test_outputs_by_extension(home: Path, tmp_path: Path) -> None:
         run("rules", home / "i.parquet", "--min-confidence", "10%", "-o", tmp_path / f"rules.{ending}")
     rows = run_json("rules", home / "i.parquet", "--min-confidence", "10%")["rules"]
     assert pq.read_table(tmp_path / "rules.parquet").num_rows == len(rows)
-    assert json.loads((tmp_path / "rules.json").read_text(), parse_constant=no_constant)["rules"] == rows
+    listed = [[row["antecedents"], row["consequents"]] for row in rows if row["listed"]]
+    told = json.loads((tmp_path / "rules.json").read_text(), parse_constant=no_constant)["rules"]
+    assert [[row["antecedents"], row["consequents"]] for row in told] == listed
+    assert len(ap.read_rules(tmp_path / "rules.json", ap.digest_of(tmp_path / "rules.json"))) == len(listed)
     with (tmp_path / "rules.csv").open() as stream:
         assert len(list(csv.DictReader(stream))) == len(rows)
+
+
+def test_what_rules_are_worth(home: Path, tmp_path: Path) -> None:
+    """With prices each rule has a value, as text and as JSON; the digest of what devices get is said."""
+    names = sorted({name for row in run_json("inspect", home / "i.json")["itemsets"] for name in row["itemset"]})
+    (tmp_path / "p.csv").write_text("".join(f"{name},2.50\n" for name in names))
+    question = ["rules", home / "i.parquet", "--min-confidence", "10%", "--prices", tmp_path / "p.csv"]
+    assert {"value", "value_ci_low", "value_ci_high"} <= set(run_json(*question)["rules"][0])
+    done = run(*question, "-o", tmp_path / "r.json")
+    assert "value of 1,000 baskets" in done.stdout
+    assert f"its digest is {ap.digest_of(tmp_path / 'r.json')}" in done.stderr
+
+
+def test_substitutes_are_told_of_reports(home: Path, tmp_path: Path) -> None:
+    """The record and the file say how many pairs are told, and how many not; what is of rules does not go with it."""
+    question = ["rules", home / "r.parquet", "--substitutes"]
+    found = run_json(*question, "-o", tmp_path / "s.json")
+    assert json.loads((tmp_path / "s.json").read_text())["pairs"] == found["pairs"]
+    assert f"of {found['untold']:,} chance has too few" in run(*question).stdout
+    assert "--sort does not go with --substitutes" in refused(*question, "--sort", "lift", status=2)
 
 
 def test_reports_in_place_of_itemsets_are_told_apart(home: Path) -> None:

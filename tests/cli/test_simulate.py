@@ -124,7 +124,6 @@ def test_simulate_a_table(tmp_path: Path) -> None:
     row = r"^ *[0-9,]+ +[0-9.]+% +[0-9]+ of [0-9]+ .* {}$"
     assert all(re.search(row.format(name), said, re.MULTILINE) for name in record["columns"])
     assert "--min-support goes with baskets, not with" in refused(*question, "--min-support", "2%", status=2)
-    assert "--people goes with guided, not with" in refused(*question, "--people", 9, status=2)
 
 
 def test_every_basket_format_says_the_same(home: Path) -> None:

@@ -70,7 +70,7 @@ def test_the_examples_send(forks: Forks, tmp_path: Path) -> None:
         shop = javascript.run(
             javascript.node(), page, str(port), url, PLAN.plan_id, env=os.environ | {"CHROMIUM": chromium}
         )
-        assert [line[:4] for line in shop.stdout.splitlines()] == ["ok: "] * 7, shop.stdout
+        assert [line[:4] for line in shop.stdout.splitlines()] == ["ok: "] * 9, shop.stdout
         command = [javascript.node(), "till.mjs", url, PLAN.plan_id, "4711", "milk", "tea"]
         said = [javascript.run(*command, folder=tmp_path).stdout for _ in range(2)]
         assert said == ["sent\n", "sent before\n"]

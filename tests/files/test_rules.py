@@ -1,0 +1,65 @@
+"""Rules for devices and prices at rest: written and read back; what is none of them is refused by its place."""
+
+import json
+
+import pytest
+
+from assocpriv.files.rules import FORMAT, digest_of, published, read_prices, read_rules
+from assocpriv.promise.errors import EstimateError, FileError
+
+RULE = {"antecedents": ["tea", "cake"], "consequents": ["Käse"], "confidence": 0.612345, "lift": 1.5, "kulczynski": 1.0}
+
+
+def test_rules_come_back_and_the_digest_holds_each_byte(tmp_path):
+    """What a device needs is kept, shares at four digits; another byte is another digest."""
+    file = tmp_path / "r.json"
+    file.write_text(published([RULE, RULE]), encoding="utf-8")
+    first, second = read_rules(file, digest_of(file))
+    assert first == second
+    assert (first.antecedents, first.consequents, first.confidence) == (frozenset({"tea", "cake"}), ("Käse",), 0.6123)
+    assert "kulczynski" not in file.read_text(encoding="utf-8")
+    before = digest_of(file)
+    file.write_text(file.read_text(encoding="utf-8").replace("0.6123", "0.6124"), encoding="utf-8")
+    assert len(read_rules(file)) == 2
+    with pytest.raises(FileError, match="another digest"):
+        read_rules(file, before)
+
+
+@pytest.mark.parametrize("change", [
+    {"confidence": 1.01}, {"confidence": True}, {"confidence": None}, {"antecedents": []}, {"consequents": "Käse"},
+    {"consequents": [7]},
+])  # fmt: skip
+def test_a_rule_that_is_none_is_named_by_its_place(tmp_path, change):
+    """Not by what it says."""
+    content = {"format": FORMAT, "version": 1, "rules": [RULE, RULE | change]}
+    (tmp_path / "r.json").write_text(json.dumps(content))
+    with pytest.raises(FileError, match=r"r\.json, rule 2: ") as caught:
+        read_rules(tmp_path / "r.json")
+    assert "tea" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"rules": []}', '{"format": "assocpriv-rules", "version": 2, "rules": []}']
+)
+def test_other_files_are_refused(tmp_path, text):
+    """What does not say that it is published rules, of this version."""
+    (tmp_path / "r.json").write_text(text)
+    with pytest.raises(FileError, match="no published rules"):
+        read_rules(tmp_path / "r.json")
+    with pytest.raises(FileError, match="cannot read"):
+        read_rules(tmp_path / "none.json")
+
+
+def test_prices_are_read(tmp_path):
+    """With a header or without, names quoted where they need it, margins below zero."""
+    for head in ("", "item,price\n"):
+        (tmp_path / "p.csv").write_text(head + 'tea,1.5\n"milk, fresh",-0.25\n', encoding="utf-8")
+        assert read_prices(tmp_path / "p.csv") == {"tea": 1.5, "milk, fresh": -0.25}
+
+
+@pytest.mark.parametrize("row", ["tea,2", "milk", "milk,x", "milk,nan", "milk,1,2", "milk,1_0", "milk,٣"])
+def test_a_row_that_is_no_price_is_named(tmp_path, row):
+    """An item twice, no number, or a cell more or less."""
+    (tmp_path / "p.csv").write_text(f"tea,1\n{row}\n", encoding="utf-8")
+    with pytest.raises(EstimateError, match="row 2"):
+        read_prices(tmp_path / "p.csv")
