@@ -9,7 +9,7 @@ import assocpriv as ap
 from assocpriv.cli import options as opt
 
 _TAKES = {"a table": ("class_column", "columns", "missing", "paper"), "baskets": ()}  # by what templates are over
-_WRITING = ("output", "least", "cap", "paper", "new_key", "force")
+_WRITING = ("output", "least", "cap", "free_only", "paper", "new_key", "force")
 
 
 @opt.command()
@@ -24,6 +24,7 @@ _WRITING = ("output", "least", "cap", "paper", "new_key", "force")
 )  # fmt: skip
 @opt.usual("--least", default=2, help="Records that cannot be told apart, at least.")
 @opt.usual("--cap", default=3.0, help="ε that refusals may cost a group at most.", type=opt.NUMBER)
+@click.option("--free-only", is_flag=True, help="Show only what needs no coin.")
 @click.option("--paper", is_flag=True, help="Hide whole values as WFY05; does not hold against who knows how.")
 @click.option("--new-key", is_flag=True, help="Take another key for the coins: a further release.")
 @opt.missing_option
@@ -47,9 +48,12 @@ def suppress(table: Path, templates: Path, only_check: bool, output: Path | None
         opt.refuse_given(_WRITING, "writes, and --check does not")
     elif output is None:
         raise click.UsageError("give -o FILE to write what is released, or --check to list inferences")
+    if options["paper"] and options["free_only"]:
+        raise click.UsageError("--paper and --free-only are two modes; give one of them")
     is_of_items = ap.suppress.are_of_items(templates)
     own = opt.of_kind(options, "baskets" if is_of_items else "a table", _TAKES)
-    mode = "paper" if own.pop("paper", False) else "local"
+    mode = "paper" if own.pop("paper", False) else "free" if own.pop("free_only") else "local"
+    own.pop("free_only", None)
     if not is_of_items:
         own |= {"columns": list(own["columns"]) or None} | opt.table_reading(own)
     own["progress"] = opt.Progress().stage("reading")

@@ -380,7 +380,7 @@ def _arrived(counts: _Counts, rate: tuple[float, float] | None) -> list[Part]:
 
 def _basket_commands(folder: Path, wishes: Wishes) -> _Commands:
     mine = ("mine", str(folder), "--min-support", wishes.support, "-o", "{made}/itemsets.parquet")
-    compare = (("compare", str(folder), "--json"),) if len(days_of(folder)) > 1 else ()
+    compare = (("compare", str(folder), "--certain", "95%", "--json"),) if len(days_of(folder)) > 1 else ()
     return mine, ("inspect", str(folder), "--check-crafted", "--json"), *compare
 
 

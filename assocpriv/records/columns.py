@@ -44,6 +44,7 @@ EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of te
 _ROWS, _CELLS = 1 << 16, 1 << 24  # of a batch of Parquet at most
 _CELL_BYTES = 64  # memory that a cell of a table takes while it becomes an input, at worst
 _PLAIN_BYTES = 8  # the same for a byte of a row before it was compressed
+_PAGE_ROWS, _LONG_ROW = 1 << 10, 1 << 16  # rows that writers put into a page without a look at its size; bytes
 _SAMPLE_CELLS = 1 << 20
 _LEAST_ROWS, _MOST_ROWS = 10, 1 << 40
 _SHOWN = 40  # characters of a cell, to find out the layout
@@ -327,6 +328,13 @@ class ParquetTable:
                 said = source.metadata.row_group(group)  # not its columns: of a damaged one Arrow ends the process
                 row_bytes = said.total_byte_size // max(1, said.num_rows)
                 share = max(_CELL_BYTES * len(places), _PLAIN_BYTES * row_bytes)
+                page = min(said.total_byte_size, _PAGE_ROWS * row_bytes)  # Arrow unpacks one as a whole
+                most = budget.memory_bytes or page
+                if row_bytes > _LONG_ROW and page > most:
+                    raise RecordError(
+                        f"a page of row group {group + 1:,} may take {page >> 20:,} MiB, more than the {most >> 20:,} "
+                        "MiB allowed; raise memory_bytes, or make row groups smaller"
+                    )
                 whole = budget.memory_bytes is None
                 rows = _ROWS if whole else (budget.memory_bytes or 0) // (share * ((budget.workers or 1) + 2))
                 rows = max(1, min(_ROWS, _CELLS // len(places), rows))

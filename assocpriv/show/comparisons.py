@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from assocpriv.server.compare import Comparison, comparison_records
 from assocpriv.show.figures import interval
 from assocpriv.show.record import Column, Facts, Part, Record, Say, Section, Table, more
@@ -44,8 +46,9 @@ def _found(told: Comparison, content: Mapping[str, Any], top: int) -> list[tuple
         ("itemset", told.itemsets, _ITEMSET, "supports"),
         ("rule", told.rules, rule, "confidences"),
     ):
-        count = int(frame["listed"].sum())
-        rows = [_row(row, content) for row in comparison_records(frame.head(min(top, count)))]
+        shown = np.flatnonzero(frame["listed"] | frame.columns.get("certain", False))
+        count = len(shown)
+        rows = [_row(row, content) for row in comparison_records(frame.take(shown[:top]))]
         if len(frame):
             tables = [_table(rows, content, name, values)] * bool(rows)
             found.append((f"{what.capitalize()}s", [_answer(content, what), *tables, *more(count - top)]))
@@ -54,9 +57,9 @@ def _found(told: Comparison, content: Mapping[str, Any], top: int) -> list[tuple
 
 def section(told: Mapping[str, Any]) -> Section:
     """Return the surest rows of a comparison's JSON content, as the operator's page has them."""
-    rows = [_row(row, told) for row in told["itemsets"] if row["listed"]]
-    parts: list[Part] = [_answer(told, "itemset"), *[_table(rows, told, _ITEMSET, "supports")] * bool(rows)]
-    return Section(CHANGED, [Record(told, parts)], "changed")
+    rows = [_row(row, told) for row in told["itemsets"] if row["listed"] or row.get("certain")]
+    tables = [_table(rows, told, _ITEMSET, "supports")] * bool(rows)
+    return Section(CHANGED, [Record(told, [_answer(told, "itemset"), *tables, *_assumptions(told)])], "changed")
 
 
 def _content(told: Comparison) -> dict[str, Any]:

@@ -38,6 +38,7 @@ def check(content: Mapping[str, Any]) -> Record:
         "shuffled, or that there is no other release"
     )
     notes = [released] if content["is_release"] else []
+    notes += ["no basket has {absent:some}: dropped for everybody, or misspelled"] * bool(content["absent"])
     return Record(content, [f"{{{things}:#{things[:-1]}}}", *_bins(content), *(found if rows else passed)], notes=notes)
 
 

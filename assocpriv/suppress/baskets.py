@@ -11,7 +11,7 @@ import contextlib
 import csv
 import gzip
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from os import PathLike
@@ -21,17 +21,21 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import pa, pc, pq
-from assocpriv.promise.errors import BasketError, TemplateError
+from assocpriv.files.arrow import pa, parquet_errors, pc, pq
+from assocpriv.files.arrow_rows import csv_lines, line_bytes
+from assocpriv.promise.errors import BasketError, RecordError, TemplateError
 from assocpriv.records.basket_files import BasketLayout, ReadOptions, layout_of, read_baskets, stream_baskets
 from assocpriv.records.baskets import Baskets, frame_layout, named_baskets
-from assocpriv.suppress.checking import count_baskets, rows_of_arrow, rows_of_text
+from assocpriv.records.columns import frame_columns, is_list_type, series_to_arrow
+from assocpriv.records.tables import TableOptions
+from assocpriv.suppress.checking import Row, cells_of, count_baskets, rows_of_arrow, rows_of_text
 from assocpriv.suppress.decide import Outcome
-from assocpriv.suppress.table import CodedColumn, CodedTable
+from assocpriv.suppress.table import CodedColumn, CodedTable, read_source
 from assocpriv.suppress.templates import HELD, LACKED, Bound, check_spellings
-from assocpriv.suppress.write import csv_lines, line_bytes
 
 HIDDEN = "*"
+_SIGNS: dict[str | None, int] = {"0": 0, "False": 0, "1": 1, "True": 1, HIDDEN: 2}
+_Cells = dict[str, NDArray[Any]]
 _HIDDEN_LIST = "hidden"
 _BASKET_BYTES, _ITEM_BYTES = 256, 64  # while baskets are read, coded and written
 _ROWS, _CELLS = 1 << 14, 1 << 22  # made at a time
@@ -51,13 +55,13 @@ class BasketSource:
     bins: ClassVar[dict[str, tuple[str, ...]]] = {}
     respelled: ClassVar[tuple[str, ...]] = ()
 
-    def write(self, outcome: Outcome, places: NDArray[np.int64], stream: BinaryIO | None, *, gzipped: bool) -> Any:
+    def write(self, outcome: Outcome, order: NDArray[np.int64], stream: BinaryIO | None, *, gzipped: bool) -> Any:
         """Write baskets to a file, or return them as they came; and what was counted in them.
 
         Raises:
             FileError: they exceed a bound.
         """
-        made, layout = _Made.of(self.baskets, outcome.hidden, np.argsort(places)), self.layout
+        made, layout = _Made.of(self.baskets, outcome.hidden, order), self.layout
         released: Any = None
         if stream is not None and layout is not None and not layout.is_parquet:
             made.write_text(self.kind, layout.separator, stream, gzipped=gzipped)
@@ -79,9 +83,9 @@ class BasketSource:
             released, rows = table.to_native(), rows_of_arrow(table.to_arrow(), self.kind)
         else:
             lists = made.lists()
-            released = made.baskets if isinstance(self.given, Baskets) else lists
+            released = Baskets.from_sets(lists) if isinstance(self.given, Baskets) else lists
             rows = ((set(each), set()) for each in lists)
-        return released, count_baskets(rows, outcome.promised, len(places))
+        return released, count_baskets(rows, outcome.promised, len(order))
 
 
 def read(data: Any, bounds: Sequence[Bound], options: ReadOptions) -> BasketSource:
@@ -110,6 +114,67 @@ def read(data: Any, bounds: Sequence[Bound], options: ReadOptions) -> BasketSour
     return BasketSource(data, baskets, _coded(baskets, bounds), kind, tuple(str(column.name) for column in columns))
 
 
+def shown(data: Any, bounds: Sequence[Bound], options: ReadOptions) -> CodedTable:
+    """Return what baskets show of the items that bounds name; of a release, too, whose hidden cells have a mark.
+
+    Raises:
+        BasketError: baskets that cannot be read.
+        TemplateError: a sensitive item that is in no basket, hidden in one, or also written otherwise.
+    """
+    sets = {name: {name} for bound in bounds for name in bound.channel}
+    sets |= {bound.column: set(bound.column.split(", ")) for bound in bounds}
+    sensitive = {item for bound in bounds for item in sets[bound.column]}
+    names, cells = _lists(data, bounds)
+    if not cells:
+        names, flags = _flags(data, set().union(*sets.values()), options)
+        for name, items in sets.items() if flags else ():
+            parts = np.array([flags[item] for item in items])
+            cells[name] = np.where((parts == 2).any(0), 2, parts.min(0))
+    if not cells:
+        return _coded(read(data, (), replace(options, empty="keep")).baskets, bounds, sensitive)
+    check_spellings(sensitive, names, "some basket writes")
+    for bound in bounds:
+        if cells[bound.column].max() != 1:
+            raise TemplateError(f"{bound.column} is in no basket, or hidden in one, so that it cannot be counted")
+    columns = (CodedColumn(name, (LACKED, HELD, HIDDEN)[: codes.max() + 1], codes) for name, codes in cells.items())
+    return CodedTable(tuple(columns), len(cells[bounds[0].column]))
+
+
+def _flags(data: Any, items: Collection[str], options: ReadOptions) -> tuple[Collection[str], _Cells]:
+    """Return the names of a one-hot table of 0, 1 and hidden, and of some items these cells; none of another table."""
+    source = None
+    with contextlib.suppress(RecordError, TypeError):  # whoever reads another table says what is wrong
+        source = read_source(data, items, (), TableOptions(memory_bytes=options.memory_bytes))
+    columns = source.coded.columns if source else ()
+    values = {value for column in columns for value in column.values}
+    signs = _SIGNS if source and source.separator else _SIGNS | {None: 2}
+    if source and values <= signs.keys():
+        cells = (np.array([signs[value] for value in column.values])[column.codes] for column in columns)
+        return source.names, dict(zip(source.coded.names, cells, strict=True))
+    if HIDDEN in values:
+        raise BasketError("items of the templates have cells that are neither 1, 0 nor *, the mark of a hidden one")
+    return (), {}
+
+
+def _lists(data: Any, bounds: Sequence[Bound]) -> tuple[Collection[str], _Cells]:
+    """Return all items of a table of lists and of lists of hidden items, and what it shows; none of another table."""
+    seen = set[str]()
+
+    def noted(rows: Iterator[Row]) -> Iterator[Row]:
+        for row in rows:
+            seen.update(*row)
+            yield row
+
+    with contextlib.suppress(OSError, *parquet_errors()):  # whoever reads another table says what is wrong
+        if hasattr(data, "columns"):
+            data = pa.table({str(each.name): series_to_arrow(each, "", BasketError) for each in frame_columns(data)})
+        schema = data.schema if isinstance(data, pa.Table) else pq.read_schema(data)
+        if schema.names[1:] == [_HIDDEN_LIST] and all(map(is_list_type, schema.types)):
+            cells = cells_of(noted(rows_of_arrow(data, "list")), bounds)
+            return seen, {name: np.frombuffer(held, dtype=np.uint8) for name, held in cells.items()}
+    return (), {}
+
+
 def _check_memory(path: Path, options: ReadOptions) -> None:
     """Refuse a file whose baskets take more memory than is allowed; a compressed one may hold any number of them."""
     taken = 0
@@ -127,8 +192,11 @@ def _refuse_mined(names: Iterable[Any]) -> None:
         raise TemplateError("these are mined itemsets or rules, not baskets; release the baskets, and mine those")
 
 
-def _coded(baskets: Baskets, bounds: Sequence[Bound]) -> CodedTable:
-    """Return a column of yes and no for each item of a channel, and for each sensitive itemset."""
+def _coded(baskets: Baskets, bounds: Sequence[Bound], needed: Collection[str] | None = None) -> CodedTable:
+    """Return a column of yes and no for each item of a channel, and for each sensitive itemset.
+
+    Items that are ``needed``, by default all, must be in some basket.
+    """
     sets = {bound.column: bound.column.split(", ") for bound in bounds}
     named = list(dict.fromkeys(item for bound in bounds for item in (*bound.channel, *sets[bound.column])))
     check_spellings(
@@ -137,7 +205,7 @@ def _coded(baskets: Baskets, bounds: Sequence[Bound]) -> CodedTable:
     )  # fmt: skip
     held = _matrix(baskets, named).T
     for item, codes in zip(named, held, strict=True):
-        if not codes.any():
+        if not codes.any() and (needed is None or item in needed):
             raise TemplateError(f"item {item} of a template is in no basket; check its spelling, or take it out")
     by_name = dict(zip(named, held, strict=True))
     columns = {item: by_name[item] for bound in bounds for item in bound.channel}

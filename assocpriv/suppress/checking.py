@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 # ---- tables
 
 
+_BLOCK_BYTES = 1 << 22
+_Coded = dict[str, tuple[list[Any], Any]]
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A bound, and the pattern of its channel with the highest confidence: records with it, and hits among them."""
@@ -51,26 +55,49 @@ def count_file(
     Raises:
         FileError: a bound is violated, or the file cannot be read.
     """
-    wanted = {name for bound in bounds for name in (*bound.channel, bound.column)}
-    columns = None
+    cells = None
     with contextlib.suppress(pa.ArrowException, KeyError, OSError, ValueError):  # their texts may quote cells
-        columns = _csv_columns(path, wanted, separator, gzipped) if separator else _parquet_columns(path, wanted)
-    if columns is None:
+        cells = _coded(
+            _csv_batches(path, separator, bounds, gzipped) if separator else _parquet_batches(path, bounds), bounds
+        )
+    if cells is None:
         raise FileError("the table as written cannot be read back to be checked, so that it was not released")
-    return count_columns(columns, bounds)
+    return _count(cells, bounds)
 
 
 def count_columns(columns: Mapping[str, Any], bounds: "Sequence[Bound]") -> tuple[Checked, ...]:
     """Count all bounds in columns that Arrow holds, as :func:`count_file`."""
-    cells = {name: _codes(values) for name, values in columns.items()}
+    return _count(_coded(pa.table(columns).to_batches(), bounds), bounds)
+
+
+def _coded(batches: Iterable[Any], bounds: "Sequence[Bound]") -> _Coded:
+    """Return of each column its distinct cells, as texts and as written, and of each record which of these it has."""
+    seen: dict[str, dict[Any, int]] = {name: {} for name in _names(bounds)}
+    parts: dict[str, list[Any]] = {name: [] for name in seen}
+    for batch in batches:
+        for name, codes in seen.items():
+            column = batch.column(name)
+            encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+            values = [(_text(value), str(value)) for value in encoded.dictionary.to_pylist()]
+            places = [codes.setdefault(value, len(codes)) for value in (*values, None)]
+            indices = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+            parts[name].append(np.array(places, dtype=np.int32)[indices])
+    return {name: ([*codes], pa.array(np.concatenate(parts[name]))) for name, codes in seen.items()}
+
+
+def _names(bounds: "Iterable[Bound]") -> set[str]:
+    return {name for bound in bounds for name in (*bound.channel, bound.column)}
+
+
+def _count(cells: _Coded, bounds: "Sequence[Bound]") -> tuple[Checked, ...]:
     found: dict[Bound, tuple[Checked, bool]] = {}
     for channel in {frozenset(bound.channel) for bound in bounds}:
         alike = [bound for bound in bounds if frozenset(bound.channel) == channel]
         given = {name: cells[name][1] for name in channel}
         for place, bound in enumerate(alike):
             distinct, places = cells[bound.column]
-            has = pa.array([int(_text(value) == bound.value) for value in distinct], pa.int8())
-            given[f"\0{place}"] = has.take(places)
+            has = [int(value is not None and value[0] == bound.value) for value in distinct]
+            given[f"\0{place}"] = pa.array(has, pa.int8()).take(places)
         sums = [([], "count_all"), *((f"\0{place}", "sum") for place in range(len(alike)))]
         counts = pa.table(given).group_by(list(channel)).aggregate(sums)
         for place, bound in enumerate(alike):
@@ -85,17 +112,6 @@ def count_columns(columns: Mapping[str, Any], bounds: "Sequence[Bound]") -> tupl
     return tuple(found[bound][0] for bound in bounds)
 
 
-def _codes(values: Any) -> tuple[list[Any], Any]:
-    """Return a column's distinct cells, and of each record the place among these, as Arrow's array."""
-    encoded = pa.table({"": values}).unify_dictionaries().column(0)
-    if not pa.types.is_dictionary(encoded.type):
-        encoded = encoded.dictionary_encode()
-    whole = encoded.combine_chunks()
-    whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
-    distinct = whole.dictionary.to_pylist()
-    return [*distinct, None], whole.indices.fill_null(len(distinct))
-
-
 def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -104,8 +120,9 @@ def _text(value: Any) -> str:
 
 def _highest(bound: "Bound", support: NDArray[np.int64], hits: NDArray[np.int64]) -> tuple[Checked, bool]:
     """Return the pattern of the highest confidence, and whether any is above the bound, in integers."""
-    counted = zip(hits.tolist(), support.tolist(), strict=True)
-    distinct = {(Fraction(hit, all_), all_, hit) for hit, all_ in set(counted)}
+    distinct = {
+        (Fraction(hit, all_), all_, hit) for hit, all_ in set(zip(hits.tolist(), support.tolist(), strict=True))
+    }
     share, all_, hit = max(distinct)
     return Checked(bound, all_, hit), share > bound.confidence
 
@@ -113,48 +130,40 @@ def _highest(bound: "Bound", support: NDArray[np.int64], hits: NDArray[np.int64]
 # ---- files of tables, as anybody reads them
 
 
-def _csv_columns(path: Path, wanted: Set[str], separator: str, gzipped: bool) -> dict[str, Any]:
-    def read(names: Sequence[str] = ()) -> Any:
-        texts = dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string()))
-        convert = arrow_csv.ConvertOptions(include_columns=names, column_types=texts, strings_can_be_null=False)
-        with pa.input_stream(str(path), compression="gzip" if gzipped else None) as stream:
-            parse, block = arrow_csv.ParseOptions(delimiter=separator), arrow_csv.ReadOptions(block_size=1 << 22)
-            if not names:
-                return arrow_csv.open_csv(stream, block, parse).schema.names
-            return arrow_csv.read_csv(stream, block, parse, convert)
-
-    names = _stored(read(), wanted)
-    table = read(list(names.values()))
-    return {name: table.column(stored) for name, stored in names.items()}
+def _csv_batches(path: Path, separator: str, bounds: "Sequence[Bound]", gzipped: bool) -> Iterator[Any]:
+    with (gzip.open if gzipped else open)(path, "rb") as file:
+        header = next(csv.reader([file.readline().decode()], delimiter=separator))
+        names, parse = _stored(header, bounds), arrow_csv.ParseOptions(delimiter=separator)
+        texts = dict.fromkeys(names.values(), pa.dictionary(pa.int32(), pa.string()))
+        convert = arrow_csv.ConvertOptions(include_columns=[*texts], column_types=texts, strings_can_be_null=False)
+        while text := file.read(_BLOCK_BYTES) + file.readline():  # Arrow itself would read any number of blocks ahead
+            block = arrow_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=header)
+            table = arrow_csv.read_csv(pa.BufferReader(text), block, parse, convert)
+            yield from table.rename_columns([*names]).to_batches()
 
 
-def _parquet_columns(path: Path, wanted: Set[str]) -> dict[str, Any]:
-    names = _stored(pq.read_schema(path).names, wanted)
-    source = pq.ParquetFile(path, read_dictionary=list(names.values()))
-    table = source.read(columns=list(names.values()))
-    return {name: table.column(stored) for name, stored in names.items()}
+def _parquet_batches(path: Path, bounds: "Sequence[Bound]") -> Iterator[Any]:
+    names = _stored(pq.read_schema(path).names, bounds)
+    source = pq.ParquetFile(path, read_dictionary=[*names.values()])
+    for batch in source.iter_batches(columns=[*names.values()]):
+        yield pa.record_batch([batch.column(stored) for stored in names.values()], names=[*names])
 
 
-def _stored(names: Sequence[str], wanted: Set[str]) -> dict[str, str]:
+def _stored(names: Sequence[str], bounds: "Sequence[Bound]") -> dict[str, str]:
     stored = {name.strip(): name for name in names}
-    return {name: stored[name] for name in wanted}
+    return {name: stored[name] for name in sorted(_names(bounds))}
 
 
 # ---- baskets
 
-_Row = tuple[Set[str], Set[str]]  # items that a basket holds, and items that are hidden in it
+_ROWS, _CELLS = 1 << 11, 1 << 16  # of Python at a time
+Row = tuple[Set[str], Set[str]]  # items that a basket holds, and items that are hidden in it
 
 
-def count_baskets(rows: Iterable[_Row], bounds: "Sequence[Bound]", n_baskets: int) -> tuple[Checked, ...]:
+def count_baskets(rows: Iterable[Row], bounds: "Sequence[Bound]", n_baskets: int) -> tuple[Checked, ...]:
     """Count all bounds in baskets, as :func:`count_file`; those that are not seen, as in the long layout, are empty."""
-    sets = {item: {item} for bound in bounds for item in bound.channel}
-    sets |= {bound.column: set(bound.column.split(", ")) for bound in bounds}
-    cells = {name: bytearray() for name in sets}
-    for basket, hidden in rows:
-        for name, items in sets.items():
-            cells[name].append(2 if items & hidden else items <= basket)
     columns = {}
-    for name, held in cells.items():
+    for name, held in cells_of(rows, bounds).items():
         if len(held) > n_baskets:
             raise FileError("more baskets were written than there are; they were not released: please report it")
         held.extend(bytes(n_baskets - len(held)))
@@ -163,25 +172,35 @@ def count_baskets(rows: Iterable[_Row], bounds: "Sequence[Bound]", n_baskets: in
     return count_columns(columns, bounds)
 
 
-def rows_of_text(path: Path, kind: str, separator: str, *, packed: bool) -> Iterator[_Row]:
+def cells_of(rows: Iterable[Row], bounds: "Sequence[Bound]") -> dict[str, bytearray]:
+    """Return of each item of a channel, and each sensitive itemset, a byte a basket: held 1, hidden 2, neither 0."""
+    sets = {item: {item} for bound in bounds for item in bound.channel}
+    sets |= {bound.column: set(bound.column.split(", ")) for bound in bounds}
+    cells = {name: bytearray() for name in sets}
+    for basket, hidden in rows:
+        for name, items in sets.items():
+            cells[name].append(2 if items & hidden else items <= basket)
+    return cells
+
+
+def rows_of_text(path: Path, kind: str, separator: str, *, packed: bool) -> Iterator[Row]:
     """Yield the baskets of a file of text, told how it lies on disk: in words, as of ``BasketLayout``."""
     with (gzip.open if packed else open)(path, "rb") as raw, io.TextIOWrapper(raw, "utf-8", newline="\n") as text:
         rows = csv.reader(text, delimiter=separator)
-        yield from _rows(rows, kind, next(rows) if kind in ("long", "one-hot") else ())
+        yield from rows_of(rows, kind, next(rows) if kind in ("long", "one-hot") else ())
 
 
-def rows_of_arrow(table: Any, kind: str) -> Iterator[_Row]:
+def rows_of_arrow(table: Any, kind: str) -> Iterator[Row]:
     """Yield the baskets of a Parquet file, or of a table of Arrow."""
-    batches = pq.ParquetFile(table).iter_batches() if isinstance(table, Path) else table.to_batches()
     names = (pq.read_schema(table) if isinstance(table, Path) else table.schema).names
-    yield from _rows(
-        (row for each in batches for row in zip(*(column.to_pylist() for column in each.columns), strict=True)),
-        kind,
-        names,
-    )
+    most = max(1, min(_ROWS, _CELLS // len(names)))
+    batches = pq.ParquetFile(table).iter_batches(most) if isinstance(table, Path) else table.to_batches(most)
+    rows = (row for each in batches for row in zip(*(column.to_pylist() for column in each.columns), strict=True))
+    yield from rows_of(rows, kind, names)
 
 
-def _rows(rows: Iterable[Sequence[Any]], kind: str, names: Sequence[str]) -> Iterator[_Row]:
+def rows_of(rows: Iterable[Sequence[Any]], kind: str, names: Sequence[str]) -> Iterator[Row]:
+    """Yield the baskets of rows of cells; FileError for a cell that no release of baskets has."""
     if kind == "long":
         found: dict[Any, set[str]] = {}
         for transaction, item in rows:
@@ -190,10 +209,12 @@ def _rows(rows: Iterable[Sequence[Any]], kind: str, names: Sequence[str]) -> Ite
         return
     for row in rows:
         if kind == "one-hot":
-            cells = list(zip(names, row, strict=True))
-            yield (
-                {name for name, cell in cells if cell in (1, "1")},
-                {name for name, cell in cells if cell in (None, "*")},
+            held, hidden, others = (
+                {name for name, cell in zip(names, row, strict=False) if cell in which}
+                for which in ((1, "1"), (None, "*"), (0, "0"))
             )
+            if not len(held) + len(hidden) + len(others) == len(names) == len(row):
+                raise FileError("a row of a one-hot table has a cell that is neither 1, 0 nor hidden, or too few")
+            yield held, hidden
         else:
-            yield (set(row[0]), set(row[1])) if kind == "list" else (set(row) - {""}, set())
+            yield (set(row[0] or ()), set(row[1] or ())) if kind == "list" else (set(row) - {""}, set())

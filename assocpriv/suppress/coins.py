@@ -47,15 +47,12 @@ class Coins:
         return True
 
     def order(self, n: int) -> NDArray[np.int64]:
-        """Return for each of n records its new place, int64 (n,); every order has the same chance."""
+        """Return which of n records comes at each place, int64 (n,); every order has the same chance."""
         while True:
             words = np.frombuffer(self._stream(b"order", 8 * n), dtype="<u8")
             order = np.argsort(words)
-            if not (words[order[1:]] == words[order[:-1]]).any():  # equal words would keep the order that was
-                break
-        places = np.empty(n, dtype=np.int64)
-        places[order] = np.arange(n)
-        return places
+            if np.diff(words[order]).all():  # equal words would keep the order that was
+                return order
 
     def _stream(self, use: bytes, n_bytes: int) -> bytes:
         self._tossed += 1

@@ -95,12 +95,12 @@ def decide(
         return _progressive(table, bounds, class_column)
     channel = tuple(dict.fromkeys(name for bound in bounds for name in bound.channel))
     refuse_known(channel, (bound.column for bound in bounds))
-    known = [] if class_column is None else [class_column]
-    lowest: dict[tuple[str, str], Fraction] = {}
-    for bound in bounds:
-        told = bound.column, bound.value
-        lowest[told] = min(bound.confidence, lowest.get(told, bound.confidence))
-    promised = tuple(Bound((*channel, *known), *told, confidence) for told, confidence in lowest.items())
+    if table.n_records < wishes.least:
+        raise TemplateError(f"{counted(table.n_records, 'record')} are fewer than least, {wishes.least}; choose less")
+    known, lowest = channel if class_column is None else (*channel, class_column), dict[tuple[str, str], Fraction]()
+    for bound in sorted(bounds, key=lambda bound: -bound.confidence):
+        lowest[bound.column, bound.value] = bound.confidence
+    promised = tuple(Bound(known, *told, confidence) for told, confidence in lowest.items())
     columns = [table.column(name) for name in channel]
     groups, patterns = group_records(columns, table.n_records)
     weights = _weights(table, promised, groups, patterns.shape[1], class_column)
@@ -109,7 +109,7 @@ def decide(
     for place, start in enumerate(np.cumsum([0, *(len(column.values) for column in columns[:-1])]).tolist()):
         codes[:, place] = patterns[place] + start
     cap = int(wishes.cap / _UNIT) if wishes.mode != FREE else 0
-    limits = limits_of([bound.confidence for bound in promised], cap, table.n_records)
+    limits = limits_of([bound.confidence for bound in promised], cap)
     search = search_columns if wishes.mode == GLOBAL else search_cells
     found = search(codes, weights, limits, None if wishes.mode == FREE else coins.refuses, wishes.least)
     sizes = np.bincount(found.groups, weights[:, :: 1 + len(promised)].sum(1))
@@ -160,11 +160,8 @@ def _check_possible(weights: NDArray[np.int64], bounds: Sequence[Bound]) -> None
 
 def _progressive(table: CodedTable, bounds: Sequence[Bound], class_column: str | None) -> Outcome:
     """Return what the algorithm of the paper hides: whole values."""
-    suppressed, _ = paper.disclose(table, bounds, class_column)
-    hidden = {
-        name: np.array([value in set(values) for value in table.column(name).values])[table.column(name).codes]
-        for name, values in suppressed.items()
-    }
+    suppressed = paper.disclose(table, bounds, class_column)
+    hidden = {name: values[table.column(name).codes] for name, values in suppressed.items()}
     before = tuple(highest_confidence(table, bound) for bound in bounds)
     return Outcome(hidden, tuple(bounds), before, {})
 

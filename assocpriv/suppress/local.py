@@ -66,13 +66,13 @@ class Groups:
     charged: int
 
 
-def limits_of(bounds: Sequence[Fraction], most: int, n_records: int) -> Ints:
+def limits_of(bounds: Sequence[Fraction], most: int) -> Ints:
     """Return p and q, int64 (bounds, most + 1, 2): of a records ⌊a·p/q⌋ may have the value after u units.
 
-    After u units k of a is within h if k/a ≤ h/(h + (1024/1023)^u·(1 − h)). At u = 0 this is exact for all a up to
-    ``n_records``; from there on powers are rounded up, and shares down.
+    After u units k of a is within h if k/a ≤ h/(h + (1024/1023)^u·(1 − h)). At u = 0 this is exact for bounds of
+    up to nine digits; else powers are rounded up, and shares down.
 
-    >>> limits_of([Fraction(2, 3)], 1, 10)[0, 0].tolist()
+    >>> limits_of([Fraction(2, 3)], 1)[0, 0].tolist()
     [2, 3]
     """
     found = np.empty((len(bounds), most + 1, 2), dtype=np.int64)
@@ -81,24 +81,10 @@ def limits_of(bounds: Sequence[Fraction], most: int, n_records: int) -> Ints:
         for place, bound in enumerate(bounds):
             above, below = bound.numerator * _PRECISION, (bound.denominator - bound.numerator) * power
             found[place, units] = above * _WIDE // (above + below), _WIDE
+            if not units and bound.denominator <= _WIDE:
+                found[place, 0] = bound.as_integer_ratio()
         power = -(-power * OF // KEEP)
-    found[:, 0] = [_below(bound, n_records).as_integer_ratio() for bound in bounds]
     return found
-
-
-def _below(bound: Fraction, most: int) -> Fraction:
-    """Return the largest fraction not above a bound whose denominator is at most so many.
-
-    >>> _below(Fraction(2, 7), 5), _below(Fraction(3, 7), 4), _below(Fraction(1, 9), 5)
-    (Fraction(1, 4), Fraction(1, 3), Fraction(0, 1))
-    """
-    near = bound.limit_denominator(most)
-    if near <= bound:
-        return near
-    # the neighbour below in the Farey sequence: a·q − b·p = 1 with the largest q
-    inverse = pow(near.numerator, -1, near.denominator) if near.denominator > 1 else 0
-    denominator = inverse + (most - inverse) // near.denominator * near.denominator
-    return Fraction((near.numerator * denominator - 1) // near.denominator, denominator)
 
 
 def search_cells(

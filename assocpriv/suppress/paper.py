@@ -19,7 +19,6 @@ Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Pr
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,20 +35,8 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-class Step(NamedTuple):
-    """One disclosure: information gained (bits), privacy lost (mean growth of confidence), and their score."""
-
-    column: str
-    value: str | None
-    gain: float
-    loss: float
-    score: float
-
-
-def disclose(
-    table: CodedTable, bounds: Sequence[Bound], class_column: str | None
-) -> tuple[dict[str, tuple[str | None, ...]], tuple[Step, ...]]:
-    """Return the values that stay suppressed, of each masking column in order of text, and the disclosures.
+def disclose(table: CodedTable, bounds: Sequence[Bound], class_column: str | None) -> dict[str, Bools]:
+    """Return which values stay suppressed, of each masking column by code.
 
     Raises:
         TemplateError: the most suppressed table violates a bound, so that no suppression meets them (lemma 3.3).
@@ -61,7 +48,7 @@ def disclose(
     classes = CodedColumn("", ("",), np.zeros(table.n_records, dtype=np.uint8))
     if class_column is not None:
         classes = table.column(class_column)
-    masking, steps = masking_columns(bounds), list[Step]()
+    masking = masking_columns(bounds)
     columns = [column for column in table.columns if column.name in masking]
     hidden = {column.name: np.full(len(column.values), column.name in masking) for column in table.columns}
     order = {column.name: _in_order(column) for column in columns}
@@ -69,23 +56,16 @@ def disclose(
     if not all(channel.holds(hidden) for channel in channels):
         raise TemplateError("no suppression meets the templates, not even of all; ask for a higher confidence")
     while True:
-        best: tuple[Step, int] | None = None
+        best = -1.0, "", 0
         for column in columns:
-            name = column.name
-            may, gains, losses = _weigh(name, hidden, channels, counts[name], class_column is not None)
-            for code in order[name]:
-                gain, loss = float(gains[code]), float(losses[code])
-                if may[code] and (best is None or gain / (loss + 1) > best[0].score + _TIE_BITS):
-                    best = Step(name, column.values[code], gain, loss, gain / (loss + 1)), code
-        if best is None:
-            break
-        steps.append(best[0])
-        hidden[best[0].column][best[1]] = False
-    left = {
-        column.name: tuple(column.values[code] for code in order[column.name] if hidden[column.name][code])
-        for column in columns
-    }
-    return left, tuple(steps)
+            may, gains, losses = _weigh(column.name, hidden, channels, counts[column.name], class_column is not None)
+            for code in order[column.name]:
+                score = float(gains[code]) / (float(losses[code]) + 1)
+                if may[code] and score > best[0] + _TIE_BITS:
+                    best = score, column.name, code
+        if not best[1]:
+            return {column.name: hidden[column.name] for column in columns}
+        hidden[best[1]][best[2]] = False
 
 
 def _in_order(column: CodedColumn) -> list[int]:
@@ -131,7 +111,7 @@ class _Channel:
         self.codes = dict(zip(names, patterns, strict=True))
         hits = [groups[table.column(bound.column).has(bound.value)] for bound in bounds]
         self._counts = [np.bincount(each, minlength=patterns.shape[1]) for each in (groups, *hits)]
-        self.limits = limits_of([bound.confidence for bound in bounds], 0, table.n_records)[:, 0]
+        self.limits = limits_of([bound.confidence for bound in bounds], 0)[:, 0]
 
     def _leaves(self, hidden: dict[str, Bools], left_out: str = "") -> Ints:
         """Return for each distinct record the number of the leaf that it lies in, a column left out."""

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from assocpriv.files.arrow_rows import Order
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.kernels.parallel import default_memory
 from assocpriv.promise.errors import FileError, TemplateError, options_of
@@ -26,8 +27,8 @@ from assocpriv.suppress.checking import Checked, count_columns, count_file
 from assocpriv.suppress.coins import Keys, key_path
 from assocpriv.suppress.inferences import inferences, masking_columns
 from assocpriv.suppress.table import DROP, CodedTable, Handling, SourceTable, bin_columns, read_handling, read_source
-from assocpriv.suppress.templates import Bound, are_of_items, bounds, read_templates
-from assocpriv.suppress.write import Places, Release, released_table, write_file
+from assocpriv.suppress.templates import HELD, Bound, are_of_items, bounds, read_templates
+from assocpriv.suppress.write import Release, released_table, write_file
 
 _WARNING = (
     "the paper's mode does not hold against a reader who knows the algorithm: of 2,209 small tables such a reader was "
@@ -125,7 +126,8 @@ class Request:
 class Check:
     """What data tell as they are: of each bound the inferences above it, highest confidence first.
 
-    ``is_release``: cells of channels hold a mark, so that bounds were counted over all columns of all channels.
+    ``is_release``: cells of channels hold a mark, or no basket has an item of a channel, so that bounds were counted
+    over all columns of all channels; ``absent`` are these items.
     """
 
     things: str
@@ -134,6 +136,7 @@ class Check:
     bounds: tuple[Bound, ...]
     violations: tuple[Checked, ...]
     is_release: bool
+    absent: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -195,16 +198,20 @@ def check(data: Any, templates: Any, class_column: str | None = None, *, columns
     [(('clerk',), 1, 1.0)]
     """
     request = Request.made(templates, class_column, columns, reading)
-    source, wanted = request.read(data), request.bounds
-    coded = source.coded
-    decide.check_columns(coded, wanted, class_column)
-    is_release = isinstance(source, _Table) and any(  # a one-hot table with marks is checked as a table
-        set(decide.MARKS) & set(coded.column(name).values) for name in masking_columns(wanted)
-    )
+    wanted, bins, dropped = request.bounds, dict[str, tuple[str, ...]](), list[str]()
     channel = tuple(dict.fromkeys(name for bound in wanted for name in bound.channel))
+    if isinstance(request.reading, ReadOptions):
+        coded = baskets.shown(data, wanted, request.reading)
+        dropped = [item for item in channel if not coded.column(item).has(HELD).any()]
+    else:
+        table = _Table.read(data, request, request.reading)
+        coded, bins = table.coded, table.bins
+    decide.check_columns(coded, wanted, class_column)
+    marked = (set(decide.MARKS) & set(coded.column(name).values) for name in masking_columns(wanted))
+    is_release = any(marked) or bool(dropped)
     counted = tuple(replace(bound, channel=channel) for bound in wanted) if is_release else wanted
     found = [each for bound in counted for each in inferences(coded, bound, above=bound.confidence)]
-    return Check(request.things, coded.n_records, source.bins, wanted, tuple(found), is_release)
+    return Check(request.things, coded.n_records, bins, wanted, tuple(found), is_release, tuple(dropped))
 
 
 def suppress(
@@ -354,9 +361,9 @@ class _Table:
         """Columns that are written anew, and not for their intervals."""
         return tuple(name for name in self.coded.names if name in self.source.respelled - set(self.bins))
 
-    def write(self, outcome: decide.Outcome, places: Places, stream: BinaryIO | None, *, gzipped: bool) -> Any:
+    def write(self, outcome: decide.Outcome, order: Order, stream: BinaryIO | None, *, gzipped: bool) -> Any:
         """Write the table to a file, or return it; and what was counted in it."""
-        release = Release.of(self.source, outcome.hidden, self.mark, self.request.dropped, places)
+        release = Release.of(self.source, outcome.hidden, self.mark, self.request.dropped, order)
         if stream is None:
             released = released_table(self.given, release)
             stored = {str(column.name).strip(): column for column in frame_columns(released)}
@@ -389,6 +396,7 @@ def record(found: Check | Publication) -> dict[str, Any]:
         return shared | {
             "passed": found.passed,
             "is_release": found.is_release,
+            "absent": list(found.absent),
             "bounds": [_bound(bound) for bound in found.bounds],
             "violations": [_inference(each) for each in found.violations],
         }

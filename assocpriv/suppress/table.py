@@ -165,7 +165,11 @@ def read_source(source: Any, wanted: Collection[str], dropped: Collection[str], 
     ]
     for coder, values in zip(coders, arrays, strict=True):
         coder.add(_encoded(values, coder.name))
-    naming = [names[place] for place in others if _all_differ(columns[place].to_arrow())]
+    naming = [
+        names[place]
+        for place in others
+        if _all_differ(tabular.series_to_arrow(columns[place], names[place]), names[place])
+    ]
     return _source(coders, names, naming)
 
 
@@ -183,7 +187,7 @@ def _read_file(path: Path, wanted: Collection[str], dropped: Collection[str], op
         names = [name.strip() for name in table.names]
         places, others = _places(names, wanted, dropped, table.where)
         first = next(table.map(lambda part: part.columns, others, budget), []) if others else []
-        others = [place for place, values in zip(others, first, strict=False) if _all_differ(values)]
+        others = [place for place, values in zip(others, first, strict=False) if _all_differ(values, names[place])]
     stamp, naming = file_stamp(path), set(others)
     with tabular.open_table(path, wanted, options.separator, options.progress) as table:
         kinds = [
@@ -193,7 +197,8 @@ def _read_file(path: Path, wanted: Collection[str], dropped: Collection[str], op
 
         def encode(part: tabular.Rows) -> tuple[list[Any], list[Any]]:
             return [_encoded(values, each.name) for values, each in zip(part.columns, coders, strict=False)], [
-                *map(_all_differ, part.columns[len(places) :])
+                _all_differ(values, names[place])
+                for place, values in zip(others, part.columns[len(places) :], strict=True)
             ]
 
         for encoded, differ in table.map(encode, [*places, *others], budget):
@@ -234,14 +239,9 @@ def _places(
     ]
 
 
-def _all_differ(values: Any) -> bool:
-    values = tabular.whole_array(values)
-    codes = values.indices if pa.types.is_dictionary(values.type) else values
-    if len(values) < 2 or codes.type.num_fields:
-        return False
-    with contextlib.suppress(pa.ArrowException):
-        return len(pc.unique(codes)) == len(values)
-    return False
+def _all_differ(values: Any, name: str) -> bool:
+    codes = _encoded(values, name).indices
+    return 1 < len(codes) == len(pc.unique(codes))
 
 
 # ---- coding
@@ -355,7 +355,7 @@ def _encoded(values: Any, name: str) -> Any:
     values = tabular.whole_array(values)
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if kind.num_fields:
-        raise RecordError(f"column {name} holds lists or records; each record needs one value in it")
+        raise RecordError(f"column {name} holds lists or records, which are not checked; drop it, or make it text")
     if pa.types.is_dictionary(values.type):
         return values
     if pa.types.is_null(kind):

@@ -12,7 +12,6 @@ part of IC (lemma 3.1), and of what is absent.
 """
 
 import contextlib
-import json
 import tomllib
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -26,6 +25,7 @@ from typing import Any
 from assocpriv.files.atomic import read_bounded
 from assocpriv.promise.breaches import parse_probability
 from assocpriv.promise.errors import PlanError, TemplateError
+from assocpriv.promise.json_text import RepeatedFieldError, json_fields
 
 _KEYS = ("channel", "sensitive", "confidence")
 _MOST_BYTES = 16 << 20
@@ -261,20 +261,16 @@ def _file_entries(path: Path) -> list[Any]:
     is_json = start.startswith("{") or (start.startswith("[") and not start.startswith("[["))
     try:
         if is_json:
-            entries = json.loads(text, parse_float=Decimal, object_pairs_hook=_without_doubles)
+            entries = json_fields(text, Decimal)
         else:
             content = tomllib.loads(text, parse_float=Decimal)
             entries = content["template"] if set(content) == {"template"} else None
-    except TemplateError as error:
-        raise TemplateError(f"{path}: {error}") from None
+    except RepeatedFieldError:
+        raise TemplateError(
+            f"{path}: a key stands twice in one object; two readers might take different ones"
+        ) from None
     except (ValueError, RecursionError) as error:  # their texts name places
         raise TemplateError(f"{path}: not {'JSON' if is_json else 'TOML'}: {error}; write one as {_FORM}") from None
     if not isinstance(entries, list):
         raise TemplateError(f"{path}: write tables [[template]] of TOML and nothing else, or a list of JSON, [{_FORM}]")
     return entries
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) != len(pairs):
-        raise TemplateError("a key stands twice in one object; two readers might take different ones")
-    return dict(pairs)

@@ -90,10 +90,9 @@ def one(rng: np.random.Generator, shape: str, records: int, percent: int) -> Row
     if best is None or best.cells in (0, cells):
         return None
     table = code_cells({name: [str(value) for value in cells] for name, cells in columns.items()})
-    for_class, for_cells = (disclose(table, [bound], name)[0] for name in ("class", None))
+    for_class, for_cells = (disclose(table, [bound], name) for name in ("class", None))
     hidden = [
-        {name: np.isin(columns[name].astype(str), values) for name, values in found.items()}
-        for found in (for_class, for_cells)
+        {name: values[table.column(name).codes] for name, values in found.items()} for found in (for_class, for_cells)
     ]
     good = columns["class"] == "good"
     kept = sum(information(np.where(hidden[0][name], columns[name].max() + 1, columns[name]), good) for name in CHANNEL)

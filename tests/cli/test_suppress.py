@@ -61,7 +61,7 @@ def test_what_was_tested_and_spent_is_said(table_folder):
     assert run_json(*arguments)["release"] == 1
     assert run_json(*arguments, "--new-key")["release"] == 2
     assert "release 2 of these data" in run(*arguments).stderr
-    assert run_json(*arguments, "--least", 4)["least"] == 4
+    assert run_json(*arguments, "--free-only", "--least", 4)["tested"] == 0
 
 
 def test_check_says_by_its_status(table_folder):
@@ -108,7 +108,9 @@ def test_bad_input(table_folder, options, message):
     assert {path.name: path.read_bytes() for path in table_folder.iterdir()} == before
 
 
-@pytest.mark.parametrize("options", [[], ["--check", "-o", "out.csv"], ["--check", "--paper"]])
+@pytest.mark.parametrize(
+    "options", [[], ["--check", "-o", "out.csv"], ["--check", "--paper"], ["--paper", "--free-only", "-o", "out.csv"]]
+)
 def test_usage(table_folder, options):
     """A table is either checked or released."""
     refused("suppress", "table.csv", "--templates", "t.toml", *options, status=2)

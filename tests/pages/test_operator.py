@@ -326,7 +326,8 @@ def test_days_are_compared(collection: Collection, commands: Commands) -> None:
         with logged_in(collection) as visitor:
             text = visitor.get_computed("/admin").text
         assert ("Did it change" in text) == (place == 2)
-    assert ["compare", str(collection.folder), "--json"] in commands.ran
+    assert ["compare", str(collection.folder), "--certain", "95%", "--json"] in commands.ran
+    assert "gave away" in text
     assert ">Monday" in text
     assert "&lt;script&gt;" in text
     assert "<script" not in text

@@ -68,6 +68,8 @@ def test_a_planted_change_is_found_and_errors_are_right(rng: np.random.Generator
     assert abs(squares.mean() - 1) < Z_LIMIT * deviation
     assert abs(2 * squares.mean() - 1) > Z_LIMIT * deviation
     assert "*" in check(comparisons.compared(told))
+    told.itemsets.columns["listed"][:] = False  # what is certain is shown, whatever is listed
+    assert "*" in check(comparisons.compared(told)).partition("itemset\n")[2]
 
 
 def test_sides_of_one_size_share_what_undoing_is_unsure_of(rng: np.random.Generator) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import AssocprivError, BasketError, FileError, TemplateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.suppress import baskets, check, suppress, suppress_file
@@ -72,6 +73,29 @@ def hold(found: Pairs, done: Any) -> None:
         assert max(shares) == checked.confidence <= Fraction(3, 5)
 
 
+def checks(given: Any, found: Pairs, done: Any, **options: Any) -> None:
+    """Check that a release is verified as one, and that a lower bound lists just what the release has above it."""
+    seen = check(given, BEER, **options)
+    assert (seen.passed, seen.is_release) == (True, True)
+    assert [*seen.absent] == [item for item, cells in done.told["cells"].items() if cells == done.records]
+    low = Fraction(1, 10)
+    told = {
+        (each.bound.column, each.values): (each.hits, each.support)
+        for each in check(given, [BEER[0] | {"confidence": low}], **options).violations
+    }
+    wanted = {}
+    for sensitive in (["test"], ["jam", "milk"]):
+        totals, hits = Counter[Any](), Counter[Any]()
+        for (held, hidden), count in found.items():
+            pattern = tuple("*" if item in hidden else "yes" if item in held else "no" for item in ("beer", "egg"))
+            totals[pattern] += count
+            hits[pattern] += count * (held >= set(sensitive))
+        wanted |= {
+            (", ".join(sensitive), each): (hits[each], totals[each]) for each in hits if hits[each] > low * totals[each]
+        }
+    assert told == wanted
+
+
 @pytest.mark.parametrize("kind", ["one-hot", "long", "lines"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_files_of_text(rng, kind: str, packed: bool, tmp_path: Path) -> None:
@@ -100,6 +124,7 @@ def test_files_of_text(rng, kind: str, packed: bool, tmp_path: Path) -> None:
             del wanted[frozenset(), frozenset()]  # not seen
         assert found == wanted
     assert not check(source, BEER, layout=kind).passed
+    checks(output, found, done, layout=kind)
     assert [line.split(b",")[0] for line in text.splitlines()] != [line.split(b",")[0] for line in raw.splitlines()]
 
 
@@ -122,7 +147,8 @@ def test_tables_and_parquet(rng, kind: str, form: str, tmp_path: Path) -> None:
     if form == "file":
         pq.write_table(table, tmp_path / "b.parquet")
         done = suppress_file(tmp_path / "b.parquet", BEER, tmp_path / "o.parquet")
-        found = pq.read_table(tmp_path / "o.parquet")
+        released = tmp_path / "o.parquet"
+        found = pq.read_table(released)
     else:
         given = {"pandas": table.to_pandas, "polars": lambda: pl.from_arrow(table), "pyarrow": lambda: table}[form]()
         released, done = suppress(given, BEER)
@@ -151,17 +177,18 @@ def test_tables_and_parquet(rng, kind: str, form: str, tmp_path: Path) -> None:
             for row in rows
         )
     hold(pairs, done)
+    checks(released, pairs, done)
 
 
 def test_lists_and_baskets_in_memory(rng) -> None:
-    """Lists come back as lists, and baskets with their catalogue; an item is shown or dropped for everybody."""
+    """Lists come back as lists, baskets with a catalogue of what they hold; an item is shown or dropped for all."""
     given = some_baskets(rng)
     released, done = suppress(given, BEER)
     hold(Counter((frozenset(basket), frozenset[str]()) for basket in released), done)
-    held = Baskets.from_sets(given)
+    held = Baskets.from_sets(given, Catalogue(["rum", *sorted(set().union(*given))]))
     again, done = suppress(held, BEER)
-    assert again.catalogue == held.catalogue
-    names = [frozenset(held.catalogue[item] for item in basket) for basket in again]
+    names = [frozenset(again.catalogue[item] for item in basket) for basket in again]
+    assert set(again.catalogue) == set.union(*map(set, names))
     hold(Counter((basket, frozenset[str]()) for basket in names), done)
 
 
@@ -204,6 +231,25 @@ def test_mined_tables_are_no_baskets(columns: tuple[str, ...], tmp_path: Path) -
     for given in (table, pa.table(cells), tmp_path / "mined.parquet"):
         with pytest.raises(TemplateError, match="not baskets"):
             check(given, [BEER[0] | {"channel": ["beer"], "sensitive": ["milk"]}], layout=f"item={columns[0]}")
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "message"),
+    [
+        (["beer,test"] + ["*,1"] * 9 + ["*,*"], TemplateError, "test is in no basket, or hidden in one"),
+        (["beer,test"] + ["*,0"] * 9, TemplateError, "test is in no basket, or hidden in one"),
+        (["beer,test,Test", "*,1,0", "0,0,1"], TemplateError, "some basket writes test in another way"),
+        (["beer,test"] + ["*,1"] * 2000 + ["secret,1"], BasketError, "neither 1, 0 nor"),
+    ],
+)
+def test_what_cannot_be_checked_is_refused(
+    rows: list[str], kind: type[Exception], message: str, tmp_path: Path
+) -> None:
+    """A release whose sensitive items are hidden, nowhere or written twice, and a table with other cells."""
+    (tmp_path / "o.csv").write_text("\n".join(rows))
+    with pytest.raises(kind, match=message) as caught:
+        check(tmp_path / "o.csv", [BEER[0] | {"channel": ["beer"], "sensitive": ["test"]}])
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("sensitive", ["beer", ["beer", "wine"]])

@@ -5,6 +5,7 @@ every order of the payloads and every outcome of the coins the weight is a whole
 """
 
 import itertools
+import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -99,7 +100,7 @@ def count_above(case: Any, search: Any, told: Any = outcome, coins: Any = law) -
     """Return how many tables and outcomes a case has, and in how many somebody's chance is above the bound."""
     codes, payloads, bounds, least, strata = case
     seen: dict[Any, list[tuple[tuple[int, ...], Weight]]] = defaultdict(list)
-    tables, limits = orders(payloads, strata), local.limits_of(bounds, local.CAP, len(codes))
+    tables, limits = orders(payloads, strata), local.limits_of(bounds, local.CAP)
     for order in tables:
         weights = weights_of(order, len(bounds), strata)
         for groups, weight in coins(lambda toss, w=weights: search(codes, w, limits, toss, least)):
@@ -168,6 +169,16 @@ def test_planted_faults_are_found(rng, old, new):
     assert any(count_above(random_case(draws), search)[2] for _ in range(400))
 
 
+def test_two_refused_values_of_a_column_are_charged():
+    """Two records may differ in two values that were refused: a group is charged both, and no third."""
+    codes, weights = np.arange(4, dtype=np.int32)[:, None], np.tile([1000, 100], (4, 1))
+    limits = local.limits_of([Fraction(3, 10)], local.CAP)
+    found = local.search_cells(codes, weights, limits, lambda _: True, 1)
+    units = math.ceil(kernels.WANTED / (301 - 100))  # of the first: hits that are expected below the limit, and one
+    assert found.refused == 4
+    assert 2 * units <= found.charged < 2.2 * units
+
+
 def test_coins_from_the_table_and_kept_orders_are_found(rng):
     """Coins that follow from the table leave no doubt which table it was, and so do rows in their order."""
     draws = random.Random(int(rng.integers(1 << 30)))
@@ -184,7 +195,7 @@ def test_coins_from_the_table_and_kept_orders_are_found(rng):
 def test_limits_are_exact(rng):
     """Before anything is spent a limit is ⌊a·h⌋; after u units it is the largest share within them, or one below."""
     for bound in [Fraction(int(a), int(b)) for a, b in rng.integers([1, 500], [500, 900], (20, 2))]:
-        limits = local.limits_of([bound], 40, 60)[0].tolist()
+        limits = local.limits_of([bound], 40)[0].tolist()
         for records in range(1, 61):
             assert records * limits[0][0] // limits[0][1] == int(records * bound)
             power = Fraction(OF, KEEP) ** 40

@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import pickle
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -262,7 +264,7 @@ def test_only_what_is_free_needs_no_coin():
     assert done.told["shown"] <= suppress.suppress(bank(), [TEMPLATES[0] | {"confidence": "99%"}])[1].told["shown"]
 
 
-@pytest.mark.parametrize("wishes", [{"least": 0}, {"cap": 0}, {"cap": 11.0}])
+@pytest.mark.parametrize("wishes", [{"least": 0}, {"least": 25}, {"cap": 0}, {"cap": 11.0}])
 def test_wishes_that_make_no_sense(wishes):
     """Numbers out of range are refused."""
     with pytest.raises(TemplateError, match=next(iter(wishes))):
@@ -342,6 +344,57 @@ def test_categories_are_those_of_the_rows(kind, tmp_path):
     assert [plain[name].value_counts().to_dict() for name in ("size", "colour")] == [
         {"small": 12, "big": 12}, {"red": 8, "blue": 8},
     ]  # fmt: skip
+
+
+def below_nulls() -> pa.Array:
+    """Return 24 texts of Arrow, every other one missing, and of these the raw text below."""
+    places, valid = np.arange(0, 25 * 6, 6, dtype=np.int32), np.packbits(np.arange(24) % 2 == 1, bitorder="little")
+    return pa.StringArray.from_buffers(24, *map(pa.py_buffer, (places, b"SECRETpublic" * 12, valid)))
+
+
+COLUMNS = {  # with something beside their cells
+    "an enum of polars": lambda: pl.Series(["a", "b"] * 12, dtype=pl.Enum(["a", "SECRET", "b"])),
+    "texts of polars": lambda: pl.from_arrow(below_nulls()),
+    "texts of pyarrow": below_nulls,
+    "a dictionary in pandas": lambda: pd.arrays.ArrowExtensionArray(
+        pa.chunked_array([pa.DictionaryArray.from_arrays([0, 2] * 12, ["a", "SECRET", "b"])])
+    ),
+    "categories with a name": lambda: pd.Categorical(["a", "b"] * 12, pd.Index(["a", "b"], name="SECRET")),
+    "categories in an order": lambda: pd.Categorical(["a", "b"] * 12, ["a", "SECRET", "b"], ordered=True),
+    "masked numbers": lambda: pd.arrays.IntegerArray(np.array([0x544552434553, 2] * 12), np.array([True, False] * 12)),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_frames_have_nothing_beside_their_cells(kind):
+    """Neither levels that no row has nor what lies below a missing cell, nor what pandas notes, as it is stored."""
+
+    def cells(table: Any) -> list[Any]:
+        return table["more"].to_pylist() if isinstance(table, pa.Table) else table["more"].to_list()
+
+    column = COLUMNS[kind]()
+    if isinstance(column, pl.Series):
+        frame = pl.from_pandas(bank()).with_columns(column.alias("more"))
+    elif isinstance(column, pa.Array):
+        frame = pa.table(bank()).append_column("more", column)
+    else:
+        frame = bank().assign(more=column)
+        frame.columns.name = frame.attrs["note"] = "SECRET"
+    released, _ = suppress.suppress(frame, TEMPLATES, "Rating")
+    assert b"SECRET" in pickle.dumps(frame)
+    assert b"SECRET" not in pickle.dumps(released)
+    assert Counter(map(str, cells(released))) == Counter(map(str, cells(frame)))
+    assert str(getattr(released["more"], "dtype", "")).split("(")[0] == str(getattr(column, "dtype", "")).split("(")[0]
+
+
+def test_lists_and_records_are_refused(tmp_path):
+    """Nothing would see that they name the row, nor what their types say beside their cells."""
+    table = pa.table(bank()).append_column("more", pa.array([["x"]] * 24))
+    pq.write_table(table, tmp_path / "t.parquet")
+    for given in (table, tmp_path / "t.parquet"):
+        with pytest.raises(RecordError, match="column more holds lists or records"):
+            suppress.check(given, TEMPLATES)
+        assert not suppress.check(given, TEMPLATES, columns="more=drop").passed
 
 
 @pytest.mark.parametrize(
