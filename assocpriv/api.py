@@ -887,7 +887,6 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
 def audit(
     plan: PublishedPlan | str | Path,
     *,
-    depth: str = "all",
     trials: int = 1_000_000,
     confidence: str | float | Fraction = "99.9%",
     client: str = "both",
@@ -900,9 +899,7 @@ def audit(
 
     Args:
         plan: a plan, or a plan file.
-        depth: "exact" (the promise recomputed, our clients walked through draw by draw), "conformance" or "empirical"
-            (clients as black boxes), or "all".
-        trials: reports to ask each client for, 1,000 at least.
+        trials: reports to ask each client for, 1,000 at least, as far as it makes them in some seconds.
         confidence: chance, at least, that clients that follow the plan are not called broken; from 50% to below 100%.
         client: of ours, "bulk" (for many baskets), "single" (for one) or "both".
         program: a program of any language and its arguments, in place of our clients; it needs a plan file.
@@ -913,26 +910,26 @@ def audit(
         which can also be "not decided", and what was ``said``.
 
     Raises:
-        PlanError: no plan, where the exact depth is not asked for, or a number out of range.
+        PlanError: text that does not say that it is a plan, or a number out of range.
         FileError: the file cannot be read, or a program cannot be started.
 
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
-    >>> ap.audit(made, depth="exact").verdict
+    >>> ap.audit(made, trials=1000, client="single").verdict
     'consistent'
     """
-    from assocpriv.auditing.audit import Audit, audit_file
     from assocpriv.auditing.audit import audit as run
+    from assocpriv.auditing.audit import audit_file
     from assocpriv.auditing.findings import AuditRequest
 
     words = None if program is None else tuple(program)
-    request = AuditRequest(depth, trials, confidence, client, words)
+    request = AuditRequest(trials, confidence, client, words)
     if isinstance(plan, str | Path):
         return audit_file(Path(plan), request, progress)
     plan = PublishedPlan.of(plan)
     if words is not None:
         raise FileError("a program reads its plan from a file; write the plan with write_plan and name the file")
-    return Audit(request, plan, tuple(run(plan, plan.canonical_json, request, progress)))
+    return run(plan.canonical_json, request, progress)
 
 
 # ---- other programs

@@ -14,7 +14,7 @@ FASTER = {  # fewer baskets of fewer items, under a promise that lets so few sho
     "--items 1000": "--items 60",
     "--posterior 50%": "--posterior 97%",
     '--itemset 253,531 --rule "253 => 531"': '--itemset 12,47 --rule "12 => 47"',
-    "audit plan.json": "audit plan.json --depth conformance --trials 1000",
+    "audit plan.json": "audit plan.json --trials 1000 --confidence 99.9999%",
     "--people 100000": "--people 5000",
     "--trials 1000000": "--trials 1000",
     "--people 20000": "--people 2000",

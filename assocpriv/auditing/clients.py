@@ -1,20 +1,18 @@
-"""Clients as an audit sees them: transactions or records go in, reports come out, in the same order.
+"""Clients as an audit sees them: records go in, reports come out, in the same order.
 
-Nothing here looks at how a client works. Two clients of each kind are our own; :class:`Program` runs any other, in any
-language. What they are asked about is made by the audit, nobody's data: transactions are chosen by it (counts.py,
-goodness_of_fit.py), records are inputs of the plan's columns, and as JSON the middle of a cell or a value's text.
+Nothing here looks at how a client works. Our own are functions of a batch; :class:`Program` runs any other, in any
+language. What they are asked about is made by the audit, nobody's data.
 
-A program gets the path of the plan as its last argument. It reads a transaction a line, item ids with blanks between
-them in increasing order, an empty line being an empty transaction, until its input ends; it writes a report a line, in
-lowercase hexadecimal, in the same order, and ends with status 0. It may write at any time, also all at the end. A first
-line ``plan`` and the plan's id, if there is one, must name the plan (docs/formats/pipe.md).
+A program gets the path of the plan as its last argument. It reads a record a line, of baskets item ids with blanks
+between them in increasing order, an empty line being an empty transaction, until its input ends; it writes a report a
+line, in lowercase hexadecimal, in the same order, and ends with status 0. It may write at any time, also all at the
+end. A first line ``plan`` and the plan's id, if there is one, must name the plan (docs/formats/pipe.md).
 
 Its input is written to a temporary file first, and a thread reads its output: no program can make it and the audit wait
 for each other. What is held in memory is a batch, or a line, at a time.
 """
 
 import contextlib
-import json
 import os
 import queue
 import re
@@ -22,53 +20,33 @@ import signal
 import subprocess
 import threading
 from binascii import unhexlify
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
-from time import monotonic, perf_counter
-from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
+from time import monotonic
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.findings import LEAST_TRIALS, client_at_work
-from assocpriv.client.baskets import Randomizer
-from assocpriv.client.bulk import randomize_chunks
-from assocpriv.client.tables import randomize_inputs, randomize_record
-from assocpriv.plans.columns import CategoryColumn, Column, NumberColumn, TableColumns
-from assocpriv.plans.guided import CutColumn
-from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
+from assocpriv.auditing.findings import client_at_work
 from assocpriv.promise.errors import FileError, WireError
-from assocpriv.records.baskets import Baskets
 
 if TYPE_CHECKING:
-    from assocpriv.plans.baskets import Plan
     from assocpriv.plans.published import PublishedPlan
-    from assocpriv.plans.tables import TablePlan
 
-# transactions; between batches our bulk client drops words, and a weak generator shows in an unbroken stream only
-LARGEST_BATCH = 1 << 16
-_BATCH_BITS = 1 << 24  # of their reports, and of the items looked at
-_LOOKED_AT = 256
-_SINGLE_SECONDS = 8.0  # of the one-report client, where it is not alone asked for
-TIMED = 64  # of its reports: some with a code take a millisecond each
 PATIENCE_SECONDS = 60.0  # for which a program may write nothing
 _LAST_SECONDS = 2.0  # for which the thread of an ended program is waited for
 _BLOCK, _BLOCKS_AHEAD = 1 << 16, 16  # of a program's output: bytes, and how many are read ahead
 _LONGEST_LINE = 1 << 20
 _LONGEST_KEPT = 256  # bytes of a report
 _HEXADECIMAL = re.compile(rb"(?:[0-9a-f]{2})*")
-_ALONE = 11  # columns that differ from a record alone
 
 BoxProgress = Callable[[int, int], None]
-Inputs = NDArray[np.int32]  # (records, columns)
-_Batch_contra = TypeVar("_Batch_contra", contravariant=True)
-_Sized = TypeVar("_Sized", bound=Sized)
 
 
-# ---- clients of baskets
+# ---- reports
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,55 +77,53 @@ class ClientReports:
         return len(self.lengths)
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Records to be asked about: as our clients take them, and one by one, each hashable."""
+
+    given: Any
+    records: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
 class BlackBox(Protocol):
     """A client under audit."""
 
     starts_anew: bool  # whether each call of reports starts the client anew, as a program of its own
 
-    def reports(self, batches: Iterable[Baskets]) -> Iterator[ClientReports]:
-        """Yield one :class:`ClientReports` for each batch of transactions, in order; one client serves all of them.
+    def reports(self, batches: Iterable[Batch]) -> Iterator[ClientReports]:
+        """Yield one :class:`ClientReports` for each batch, in order; one client serves all of them.
 
         Raises:
-            WireError: what came back is not a report for each transaction.
+            WireError: what came back is not a report for each record.
         """
 
 
-class BulkClient:
-    """Our client for many transactions, with the operating system's entropy unless another is given."""
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """A client of ours, a function of a batch that yields reports in parts."""
 
-    starts_anew = False
+    starts_anew: ClassVar[bool] = False
+    make: Callable[[Batch], Iterable[ClientReports]]
 
-    def __init__(self, plan: "Plan", entropy: WordEntropy | None = None) -> None:
-        self._plan, self._entropy = plan, entropy or SystemEntropy()
-
-    def reports(self, batches: Iterable[Baskets]) -> Iterator[ClientReports]:
-        """Yield the reports of each batch."""
-        for chunk in randomize_chunks(batches, self._plan, entropy=self._entropy, chunk=LARGEST_BATCH):
-            yield ClientReports.of_packed(chunk.packed)
-
-
-class SingleClient:
-    """Our client for one transaction at a time."""
-
-    starts_anew = False
-
-    def __init__(self, plan: "Plan", entropy: Entropy | None = None) -> None:
-        self._randomizer, self._entropy = Randomizer(plan), entropy or SystemEntropy()
-
-    def reports(self, batches: Iterable[Baskets]) -> Iterator[ClientReports]:
+    def reports(self, batches: Iterable[Batch]) -> Iterator[ClientReports]:
         """Yield the reports of each batch."""
         for batch in batches:
-            made = [self._randomizer.randomize(basket, entropy=self._entropy) for basket in batch]
-            yield ClientReports.of_reports(made, self._randomizer.plan.report_bytes)
+            parts = list(self.make(batch))
+            yield ClientReports(
+                np.concatenate([part.octets for part in parts]), np.concatenate([part.lengths for part in parts])
+            )
 
 
 def answered(
-    box: BlackBox, batches: Iterator[Baskets], progress: BoxProgress | None = None, total: int = 0
+    box: BlackBox, batches: Iterator[Batch], progress: BoxProgress | None = None, total: int = 0
 ) -> Iterator[ClientReports]:
-    """Yield a client's answers, tell how many of a total there are, and check that each transaction has one."""
+    """Yield a client's answers, tell how many of a total there are, and check that each record has one."""
     asked: list[int] = []
 
-    def noted() -> Iterator[Baskets]:
+    def noted() -> Iterator[Batch]:
         for batch in batches:
             asked.append(len(batch))
             yield batch
@@ -159,38 +135,13 @@ def answered(
         if answers is None:
             break
         if given >= len(asked) or len(answers) != asked[given]:
-            raise WireError("the client did not answer with one report for each transaction")
+            raise WireError("the client did not answer with one report for each record")
         given, done = given + 1, done + len(answers)
         yield answers
         if progress:
             progress(min(done, total), total)
     if given != len(asked) or next(batches, None) is not None:
-        raise WireError("the client stopped before it had answered for all transactions")
-
-
-def trials_in_time(ask: Callable[[], Iterable[ClientReports]]) -> int:
-    """Return how many reports a one-report client makes in a few seconds; ``ask`` has it make ``TIMED`` of them."""
-    try:
-        list(ask())  # the first makes tables
-        start = perf_counter()
-        list(ask())
-        each = (perf_counter() - start) / TIMED
-    except Exception:  # noqa: BLE001 -- a client that fails is a finding of the audit itself
-        return LEAST_TRIALS
-    return max(LEAST_TRIALS, int(_SINGLE_SECONDS / each))
-
-
-def batch_length(plan: "Plan") -> int:
-    """Return how many transactions to ask about at a time; what is made of their reports takes tens of megabytes."""
-    return max(64, min(LARGEST_BATCH, _BATCH_BITS // (_LOOKED_AT + 8 * plan.report_bytes)))
-
-
-def batch_of(transactions: Sequence[Sequence[int]], plan: "Plan") -> Baskets:
-    """Make baskets of increasing item ids."""
-    offsets = np.zeros(len(transactions) + 1, dtype=np.int64)
-    np.cumsum([len(items) for items in transactions], out=offsets[1:])
-    flat = np.array([item for items in transactions for item in items], dtype=np.int64)
-    return Baskets(plan.catalogue, offsets, flat)
+        raise WireError("the client stopped before it had answered for all records")
 
 
 # ---- other programs
@@ -204,29 +155,35 @@ class Program:
         plan_path: the plan's file.
         plan: the plan in it.
         patience_seconds: how long it may write nothing before it counts as stuck.
-        lines_of: what a batch is on the program's input; by default of baskets.
+        lines_of: what a batch is on the program's input.
     """
 
     starts_anew = True
 
     def __init__(
-        self,
-        command: Sequence[str],
-        plan_path: str | Path,
-        plan: "PublishedPlan",
-        *,
-        patience_seconds: float = PATIENCE_SECONDS,
-        lines_of: Callable[[Any], bytes] | None = None,
-    ) -> None:
+        self, command: Sequence[str], plan_path: str | Path, plan: "PublishedPlan", lines_of: Callable[[Batch], bytes],
+        *, patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:  # fmt: skip
         self._command, self._plan, self._patience = [*command, str(plan_path)], plan, patience_seconds
-        self._lines_of = lines_of or _lines_of
+        self._lines_of = lines_of
 
-    def reports(self, batches: Iterable[Any]) -> Iterator[ClientReports]:
+    @property
+    def script(self) -> Path | None:
+        """The file that node runs, if it is such a program."""
+        is_node = len(self._command) > 2 and Path(self._command[0]).stem in ("node", "nodejs")
+        return Path(self._command[1]) if is_node and self._command[1].endswith((".js", ".mjs")) else None
+
+    def started_with(self, *options: str) -> "Program":
+        """Return the same program, started with some options before its arguments."""
+        command = [self._command[0], *options, *self._command[1:-1]]
+        return Program(command, self._command[-1], self._plan, self._lines_of, patience_seconds=self._patience)
+
+    def reports(self, batches: Iterable[Batch]) -> Iterator[ClientReports]:
         """Yield the reports of each batch.
 
         Raises:
             FileError: the program cannot be started.
-            WireError: it wrote no report for each transaction, ended with another status than 0, or is stuck.
+            WireError: it wrote no report for each record, ended with another status than 0, or is stuck.
         """
         with TemporaryFile() as asked:
             sizes = []
@@ -318,9 +275,7 @@ class _Lines:
             if len(self._waiting) > _LONGEST_LINE:
                 raise WireError(f"line {done + 1:,} of the program is longer than any report")
             if not self._reads(done):
-                raise WireError(
-                    f"the program's output ended after {done:,} lines; it owes one for each transaction or record"
-                )
+                raise WireError(f"the program's output ended after {done:,} lines; it owes one for each record")
         return [line.removesuffix(b"\r") for line in lines]
 
     def skip_plan_line(self, plan_id: str) -> None:
@@ -346,12 +301,6 @@ class _Lines:
                 self._blocks.get(timeout=0.01)
 
 
-def _lines_of(batch: Baskets) -> bytes:
-    flat, offsets = batch.items.tolist(), batch.offsets.tolist()
-    lines = (" ".join(map(str, flat[start:stop])) for start, stop in pairwise(offsets))
-    return "".join(f"{line}\n" for line in lines).encode("ascii")
-
-
 def _decoded(lines: list[bytes], least_width: int, before: int) -> ClientReports:
     # beyond this a length tells no more, and each line is padded to the longest one
     longest = 2 * max(least_width + 1, _LONGEST_KEPT)
@@ -363,56 +312,6 @@ def _decoded(lines: list[bytes], least_width: int, before: int) -> ClientReports
     return ClientReports.of_reports(reports, least_width)
 
 
-# ---- clients of records
-
-
-class RecordBox(Protocol[_Batch_contra]):
-    """A client of records under audit: of tables, whose batches are inputs, or under guidance."""
-
-    def reports(self, batches: Iterable[_Batch_contra]) -> Iterator[ClientReports]:
-        """Yield one :class:`ClientReports` for each batch of records, in order; a call may start the client anew."""
-
-
-class BulkTables:
-    """Our client for many records, with the operating system's entropy unless another is given."""
-
-    def __init__(self, plan: "TablePlan", entropy: WordEntropy | None = None) -> None:
-        self._plan, self._entropy = plan, entropy or SystemEntropy()
-
-    def reports(self, batches: Iterable[Inputs]) -> Iterator[ClientReports]:
-        """Yield the reports of each batch."""
-        for batch in batches:
-            parts = list(randomize_inputs([batch], self._plan, entropy=self._entropy))
-            yield ClientReports.of_packed(np.concatenate(parts))
-
-
-class SingleTables:
-    """Our client for one record at a time."""
-
-    def __init__(self, plan: "TablePlan", entropy: Entropy | None = None) -> None:
-        self._plan, self._entropy = plan, entropy or SystemEntropy()
-
-    def reports(self, batches: Iterable[Inputs]) -> Iterator[ClientReports]:
-        """Yield the reports of each batch."""
-        for batch in batches:
-            known: dict[tuple[int, ...], dict[str, Any]] = {}
-            made = []
-            for row in map(tuple, batch.tolist()):
-                if row not in known:
-                    known[row] = record_of(row, self._plan)
-                made.append(randomize_record(known[row], self._plan, entropy=self._entropy))
-            yield ClientReports.of_reports(made, self._plan.report_bytes)
-
-
-def record_answers(box: RecordBox[_Sized], batches: Sequence[_Sized]) -> list[ClientReports]:
-    """Return a client's answers to batches of records, and check that each record has one."""
-    with client_at_work():
-        answers = list(box.reports(iter(batches)))
-    if [len(each) for each in answers] != [len(batch) for batch in batches]:
-        raise WireError("the client did not answer with one report for each record")
-    return answers
-
-
 def packed_reports(answers: ClientReports, plan: "PublishedPlan") -> NDArray[np.uint8]:
     """Return answers as packed reports; a WireError if they are none."""
     if (answers.lengths != plan.report_bytes).any():
@@ -420,44 +319,3 @@ def packed_reports(answers: ClientReports, plan: "PublishedPlan") -> NDArray[np.
     packed = np.ascontiguousarray(answers.octets[:, : plan.report_bytes])
     plan.check_form(packed, "of the client, ")
     return packed
-
-
-def record_of(row: Sequence[int], plan: TableColumns) -> dict[str, Any]:
-    """Return a record with these inputs; a missing value is None."""
-    return {column.name: _value(value, column) for value, column in zip(row, plan.columns, strict=True)}
-
-
-def _value(value: int, column: Column) -> Any:
-    if value == column.inputs:
-        return None
-    if isinstance(column, NumberColumn):
-        return float(column.low + (2 * value + 1) * column.cell_width / 2)
-    if isinstance(column, CutColumn):
-        return float(column.cuts[value - 1]) if value else float(column.cuts[0]) - 1 - abs(float(column.cuts[0]))
-    assert isinstance(column, CategoryColumn)
-    return column.values[value]
-
-
-def lines_of(batch: Inputs, plan: "TablePlan") -> bytes:
-    """Return records as a program gets them: a JSON object a line, in ASCII, keys in the plan's order."""
-    known: dict[tuple[int, ...], str] = {}
-    for row in map(tuple, batch.tolist()):
-        if row not in known:
-            known[row] = json.dumps(record_of(row, plan)) + "\n"
-    return "".join(known[row] for row in map(tuple, batch.tolist())).encode("ascii")
-
-
-def chosen_records(plan: "TablePlan") -> Inputs:
-    """Return the records that are asked about: two that differ everywhere, each with one column of the other, and some
-    with missing values.
-
-    So what one column does to another's release shows as another law of it.
-    """
-    low = [0 for _ in plan.columns]
-    high = [column.inputs - 1 for column in plan.columns]
-    absent = [column.inputs if column.optional else column.inputs // 2 for column in plan.columns]
-    mixed = [high[place] if place % 2 else low[place] for place in range(len(low))]
-    crossed = [low[place] if place % 2 else high[place] for place in range(len(low))]
-    alone = [[high[at] if at == place else low[at] for at in range(len(low))] for place in range(min(len(low), _ALONE))]
-    rows = {tuple(row): None for row in [low, high, absent, mixed, crossed, *alone]}
-    return np.array(list(rows), dtype=np.int32)

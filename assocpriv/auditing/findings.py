@@ -3,7 +3,7 @@
 No finding shows an item of anybody: what a client raised is told by its kind and its place, never by its text.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,14 +20,11 @@ LARGEST = Fraction(10**300)  # that is shown as a number
 
 # what no report and no plan shows, said beside every verdict
 CANNOT_SEE = (
-    "random numbers that somebody else can guess, beyond the seeds of separate starts",
+    "whether somebody knows what the operating system gives as random numbers, or a program of which no words are seen",
     "whether a device keeps its ledger, or loses it",
     "which plan devices use, and whether they run the client that is audited here",
 )
-EXACT = "exact"  # the promise, and our client walked through
-CONFORMANCE, EMPIRICAL = "conformance", "empirical"  # each client as a black box: the form of reports, their laws
-DEPTHS = (EXACT, CONFORMANCE, EMPIRICAL)
-ALL = "all"
+PROMISE, SOURCE, WORDS, FORM, LAWS = CHECKS = ("promise", "source", "words", "form", "laws")
 BOTH, OURS, PROGRAM = "both", ("bulk", "single"), "program"
 CLIENTS = (BOTH, *OURS)
 LEAST_TRIALS = 1000
@@ -39,9 +36,8 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class AuditRequest:
-    """What to audit of a plan, and how deep; a PlanError if there is no such depth or client, or as of the numbers."""
+    """What to audit; a PlanError if there is no such client, or as of the numbers."""
 
-    depth: str = ALL
     trials: int = 1_000_000  # reports to ask each client for
     confidence: str | float | Fraction = "99.9%"  # that clients that follow the plan are not called broken
     client: str = "both"  # of ours, or bulk (for many baskets) or single (for one)
@@ -49,8 +45,8 @@ class AuditRequest:
     plan_path: Path = Path()  # for the program
 
     def __post_init__(self) -> None:
-        if self.depth not in (*DEPTHS, ALL) or self.client not in CLIENTS:
-            raise PlanError(f"depth must be one of {', '.join((*DEPTHS, ALL))}, client one of {', '.join(CLIENTS)}")
+        if self.client not in CLIENTS:
+            raise PlanError(f"client must be one of {', '.join(CLIENTS)}")
         object.__setattr__(self, "trials", check_whole("trials", self.trials))
         check_request(self.trials, self.confidence)
 
@@ -66,15 +62,9 @@ class AuditRequest:
             return (PROGRAM,)
         return OURS if self.client == BOTH else (self.client,)
 
-    @property
-    def depths(self) -> tuple[str, ...]:
-        """The depths to look at."""
-        return DEPTHS if self.depth == ALL else (self.depth,)
-
     def to_json(self) -> dict[str, Any]:
         """Return the request as JSON content."""
         return {
-            "depth": self.depth,
             "trials": self.trials,
             "confidence": format_fraction(self.level),
             "client": self.client if self.program is None else PROGRAM,
@@ -102,8 +92,8 @@ def check_request(trials: int, confidence: str | float | Fraction) -> Fraction:
 class Finding:
     """One check of an audit."""
 
-    depth: str  # exact, empirical or conformance
-    name: str  # of the check, a few words
+    check: str  # promise, source, words, form or laws
+    name: str  # what of it, a few words
     verdict: str  # consistent, broken, or not decided where the check could not be made; ``said`` tells why
     said: str  # one sentence for a privacy officer; never an item of anybody
     figures: dict[str, Any] = field(default_factory=dict)  # the numbers behind it, JSON content
@@ -113,7 +103,7 @@ class Finding:
 def verdict(findings: Iterable[Finding]) -> str:
     """Return ``broken`` if any finding is, else ``consistent``: a check that was not made speaks for nothing.
 
-    >>> verdict([Finding("exact", "amplification", "consistent", "γ is 18.9")])
+    >>> verdict([Finding("promise", "amplification", "consistent", "γ is 18.9")])
     'consistent'
     """
     return BROKEN if any(finding.verdict == BROKEN for finding in findings) else CONSISTENT
@@ -122,7 +112,7 @@ def verdict(findings: Iterable[Finding]) -> str:
 def count_undecided(findings: Iterable[Finding]) -> int:
     """Return how many checks were not made.
 
-    >>> count_undecided([Finding("exact", "client, every draw", "not decided", "too many draws")])
+    >>> count_undecided([Finding("words", "words", "not decided", "of a program of another language")])
     1
     """
     return sum(finding.verdict == UNDECIDED for finding in findings)
@@ -147,17 +137,17 @@ def client_at_work() -> Iterator[None]:
         raise ClientFailure(error) from error
 
 
-def failure(depth: str, name: str, error: Exception, of_client: bool = False) -> Finding:
+def failure(check: str, error: Exception, of_client: bool = False) -> Finding:
     """Return the finding that a check failed; of what was raised the kind and the place are said, never the text.
 
     A :class:`WireError` is the audit's own, of answers that are none; its text names no item. An audit that fails
     by itself vouches for nothing: that is broken too.
 
-    >>> failure("empirical", "answers", WireError("the program ended with status 3; it must be 0")).said
+    >>> failure("laws", WireError("the program ended with status 3; it must be 0")).said
     'The client does not answer as it must: the program ended with status 3; it must be 0.'
     """
     if isinstance(error, WireError):
-        return Finding(depth, name, BROKEN, f"The client does not answer as it must: {error}.")
+        return Finding(check, "answers", BROKEN, f"The client does not answer as it must: {error}.")
     if isinstance(error, ClientFailure):
         of_client, error = True, error.args[0]
     who = "The client" if of_client else "This audit itself, not the client,"
@@ -165,32 +155,19 @@ def failure(depth: str, name: str, error: Exception, of_client: bool = False) ->
     frames = extract_tb(error.__traceback__)
     if frames:
         said += f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
-    return Finding(depth, name, BROKEN, f"{said}.")
+    return Finding(check, "answers", BROKEN, f"{said}.")
 
 
-def checked(depth: str, name: str, check: Callable[[], tuple[str, str]]) -> Finding:
-    """Return the finding of a check, which says its verdict and why, or raises a :class:`Fault`."""
+def checked(check: str, run: Callable[[], Iterable[Finding]]) -> list[Finding]:
+    """Return what a check finds, or the one finding of what it raised."""
     try:
-        return Finding(depth, name, *check())
+        return list(run())
     except Fault as fault:
-        return Finding(depth, name, BROKEN, str(fault))
-    except MemoryError:
+        return [Finding(check, check, BROKEN, str(fault))]
+    except (FileError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
-        return failure(depth, name, error)
-
-
-def client_findings(depths: Iterable[str], checks: Mapping[str, Callable[[], list[Finding]]]) -> list[Finding]:
-    """Return what a client's checks find at the depths asked for; whatever the client raises is a finding, too."""
-    found: list[Finding] = []
-    for depth in depths:
-        try:
-            found += checks[depth]() if depth in checks else []
-        except (FileError, MemoryError):
-            raise
-        except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
-            found.append(failure(depth, "answers", error))
-    return found
+        return [failure(check, error)]
 
 
 def shown_ratio(number: Fraction) -> str:

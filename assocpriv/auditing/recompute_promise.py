@@ -24,7 +24,7 @@ from itertools import accumulate, combinations, count, islice, pairwise, product
 from math import comb, gcd, nextafter
 from typing import Any
 
-from assocpriv.auditing.findings import BROKEN, CONSISTENT, EXACT, Finding
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, PROMISE, Finding
 from assocpriv.auditing.recompute_central import CentralNumbers, mean_blanket, proved
 from assocpriv.auditing.recompute_reports import (
     Bch,
@@ -48,7 +48,7 @@ _FORMS: dict[str, type[SelectASize]] = {_NONE: Bits, _BCH: Bch, "reed-solomon": 
 _Generator = tuple[type[SelectASize], dict[str, int]]  # the form of answers, and the numbers of a code
 _WEIGHT = re.compile(r"0|[1-9][0-9]{0,399}", re.ASCII)
 _SHARE = re.compile(r"([1-9][0-9]{0,9}) of ([1-9][0-9]{0,9})", re.ASCII)
-_PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
+_FRACTION = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
 _LARGEST_DENOMINATOR = 10**24
 _MOST_SHOWN = 10**40
 _FEW_SETS = 2000  # of items: where there are no more, all are tried
@@ -94,16 +94,6 @@ class QuestionNumbers:
             return sorted(transaction)
         return [place for place, bound in enumerate(self.bounds) if bound <= len(transaction)][-1:]
 
-    def sizes(self, entries: Sequence[int], n_items: int) -> range:
-        """Return how many of so many items a transaction can hold that has given classes as its entries.
-
-        >>> QuestionNumbers(2, 1, Bits(1, 3, (1, 7), 1, 1, 3), (2, 4), 1, (1, "", 3)).sizes([0], 100)
-        range(2, 4)
-        """
-        ends = [0, *self.bounds, n_items + 1]
-        place = entries[0] + 1 if entries else 0
-        return range(ends[place], ends[place + 1])
-
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
@@ -141,8 +131,8 @@ class Numbers:
 
     @property
     def limit(self) -> Fraction:
-        """What γ must stay below: the posterior's odds over the prior's."""
-        return (self.posterior / (1 - self.posterior)) / (self.prior / (1 - self.prior))
+        """What γ must stay below."""
+        return limit_of(self.prior, self.posterior)
 
 
 def read_numbers(text: str) -> Numbers:
@@ -161,19 +151,18 @@ def read_numbers(text: str) -> Numbers:
         raise PlanError(f"questions must be a list of 1 to {_MOST_QUESTIONS}")
     if any(one == other for one, other in combinations(questions, 2)):
         raise PlanError("no two questions may be equal")
-    promise = field(content, "promise")
-    prior, posterior = (_probability(field(promise, name), name) for name in ("prior", "posterior"))
-    if not 0 < prior < posterior < 1:
-        raise PlanError("a promise needs 0 < prior < posterior < 1")
+    promise = stated_promise(content)
+    if promise is None:
+        raise PlanError("a plan for baskets needs a promise")
     read = tuple(_question(each, n) for each in questions)
     if all(question.bounds for question in read):
         raise PlanError("at least one question must be about items")
     central = _central(content["central"]) if "central" in content else None
-    return Numbers(n, read, prior, posterior, whole(content, "reports_per_person", 1, 1000), central)
+    return Numbers(n, read, *promise, whole(content, "reports_per_person", 1, 1000), central)
 
 
 def _central(content: object) -> CentralNumbers:
-    epsilon, delta, helping = (_probability(field(content, name), name) for name in ("epsilon", "delta", "helping"))
+    epsilon, delta, helping = (fraction(content, name) for name in ("epsilon", "delta", "helping"))
     central = CentralNumbers(epsilon, delta, helping, whole(content, "reports", 1, 10**12))
     whole(content, "delay", 1, 7 * 86400)
     if epsilon > 100 or delta * central.reports >= 1 or helping >= 1 or not central.people:
@@ -218,14 +207,6 @@ def _text(content: object, name: str, known: tuple[str, ...]) -> str:
     if not isinstance(text, str) or text not in known:
         raise PlanError(f"{name} must be one of {', '.join(known)}")
     return text
-
-
-def _probability(text: object, name: str) -> Fraction:
-    match = _PROBABILITY.fullmatch(text) if isinstance(text, str) else None
-    a, b = (int(match[1]), int(match[2])) if match else (0, 0)
-    if not match or gcd(a, b) != 1 or b > _LARGEST_DENOMINATOR:
-        raise PlanError(f"{name} must be a fraction a/b in lowest terms, of a denominator of at most 10^24")
-    return Fraction(a, b)
 
 
 def _count(catalogue: object) -> int:
@@ -330,20 +311,20 @@ def stated_ratio(form: Form) -> Fraction:
 # ---- the findings
 
 
-def check_integers(text: str) -> tuple[Numbers | None, list[Finding]]:
-    """Return a plan's integers, if the text can be read, and what a recomputation finds."""
+def check_integers(text: str) -> list[Finding]:
+    """Return what a recomputation finds."""
     try:
         numbers = read_numbers(text)
     except PlanError as error:
-        return None, [Finding(EXACT, "plan text", BROKEN, f"The plan cannot be read: {error}.")]
+        return [Finding(PROMISE, "plan text", BROKEN, f"The plan cannot be read: {error}.")]
     said = "The plan's text holds questions, with an operator and a generator each, and a promise of the stated form."
-    findings = [Finding(EXACT, "plan text", CONSISTENT, said)]
+    findings = [Finding(PROMISE, "plan text", CONSISTENT, said)]
     findings += [of_question(_check_weights(each.form), place, numbers) for place, each in enumerate(numbers.questions)]
     if all(finding.verdict != BROKEN for finding in findings):  # else there are no probabilities to go on with
         findings += [_check_amplification(numbers), *_check_central(numbers), _check_stated(numbers)]
         for place, question in enumerate(numbers.questions):
             findings += [of_question(finding, place, numbers) for finding in _check_generator(question)]
-    return numbers, findings
+    return findings
 
 
 def named_by_question(name: str, number: int, numbers: Numbers) -> str:
@@ -359,13 +340,13 @@ def of_question(finding: Finding, number: int, numbers: Numbers) -> Finding:
 def _check_weights(form: Form) -> Finding:
     name = "weights"
     if any((weight > 0) != (form.choices(j) > 0) for j, weight in enumerate(form.weights)):
-        return Finding(EXACT, name, BROKEN, "A kept size that can occur has weight 0, or one that cannot has not.")
+        return Finding(PROMISE, name, BROKEN, "A kept size that can occur has weight 0, or one that cannot has not.")
     added = added_weights(form)
     if added != form.total:
         said = f"The probabilities of the kept sizes add up to {_about(Fraction(added, form.total))}, not to 1."
-        return Finding(EXACT, name, BROKEN, said)
+        return Finding(PROMISE, name, BROKEN, said)
     said = "The probabilities of keeping 0, 1, … items add up to 1 exactly."
-    return Finding(EXACT, name, CONSISTENT, said, {"size_distribution": list(map(str, form.size_distribution))})
+    return Finding(PROMISE, name, CONSISTENT, said, {"size_distribution": list(map(str, form.size_distribution))})
 
 
 def _check_amplification(numbers: Numbers) -> Finding:
@@ -401,7 +382,7 @@ def _check_amplification(numbers: Numbers) -> Finding:
         said = f"{shown} is below the promise's limit {_about(limit)}.{where}"
     else:
         said = f"{shown} is not below the promise's limit {_about(limit)}; do not use this plan."
-    return Finding(EXACT, "amplification", CONSISTENT if kept else BROKEN, said, figures)
+    return Finding(PROMISE, "amplification", CONSISTENT if kept else BROKEN, said, figures)
 
 
 def _check_central(numbers: Numbers) -> list[Finding]:
@@ -418,7 +399,7 @@ def _check_central(numbers: Numbers) -> list[Finding]:
         f"{'follows' if kept else 'does not follow'} from γ and a blanket of {float(mass):.4g}"
         f"{'' if kept else '; do not use this plan'}."
     )
-    return [Finding(EXACT, "central promise", CONSISTENT if kept else BROKEN, said, figures)]
+    return [Finding(PROMISE, "central promise", CONSISTENT if kept else BROKEN, said, figures)]
 
 
 def _check_stated(numbers: Numbers) -> Finding:
@@ -433,9 +414,9 @@ def _check_stated(numbers: Numbers) -> Finding:
         ]
         if wrong:
             said = f"Question {number} states another {wrong[0]} than follows from the plan's numbers."
-            return Finding(EXACT, name, BROKEN, said)
+            return Finding(PROMISE, name, BROKEN, said)
     said = "The shares that the questions state add up to all; their γ and lengths are those that follow."
-    return Finding(EXACT, name, CONSISTENT, said, {"shares": list(map(_text_of, numbers.shares))})
+    return Finding(PROMISE, name, CONSISTENT, said, {"shares": list(map(_text_of, numbers.shares))})
 
 
 def _at_most(ratio: Fraction) -> str:
@@ -462,10 +443,10 @@ def _check_generator(numbers: QuestionNumbers) -> list[Finding]:
     least = next(w for w in count(2) if form.fits_field(w))
     if width > least:
         said = f"The field has 2^{width} elements where 2^{least} suffice; clients refuse the plan."
-        return [Finding(EXACT, "field", BROKEN, said, {"least_field_bits": least})]
+        return [Finding(PROMISE, "field", BROKEN, said, {"least_field_bits": least})]
     order, full = order_of_x(width, polynomial), (1 << width) - 1
     said = f"The powers of x run through {order} of the field's {full} elements other than 0."
-    field = Finding(EXACT, "field", CONSISTENT if order == full else BROKEN, said, {"order_of_x": order})
+    field = Finding(PROMISE, "field", CONSISTENT if order == full else BROKEN, said, {"order_of_x": order})
     return [field, _check_independence(form, numbers.itemset_size)]
 
 
@@ -473,15 +454,15 @@ def _check_independence(form: Seed, itemset_size: int) -> Finding:
     name, tried, needed = "independence", 0, min(form.size + itemset_size, form.items)
     reason = _unfit(form, needed)
     if reason:
-        return Finding(EXACT, name, BROKEN, f"The generator {reason}.")
+        return Finding(PROMISE, name, BROKEN, f"The generator {reason}.")
     for chosen in _sets_to_try(form, needed):
         vectors = [mask for item in chosen for mask in masks(form, item)]
         tried += 1
         if rank_over_gf2(vectors) < len(vectors):
             said = f"Some {needed} items' bits depend on each other."
-            return Finding(EXACT, name, BROKEN, said, {"sets_tried": tried})
+            return Finding(PROMISE, name, BROKEN, said, {"sets_tried": tried})
     said = f"The generator meets the conditions of its theorem, and the bits of {tried} sets of items are independent."
-    return Finding(EXACT, name, CONSISTENT, said, {"sets_tried": tried})
+    return Finding(PROMISE, name, CONSISTENT, said, {"sets_tried": tried})
 
 
 def _unfit(form: Seed, needed: int) -> str:
@@ -569,3 +550,29 @@ def whole(content: object, name: str, low: int, high: int) -> int:
     if type(number) is not int or not low <= number <= high:
         raise PlanError(f"{name} must be a whole number in {low}..{high}")
     return number
+
+
+def fraction(content: object, name: str) -> Fraction:
+    """Return a field that must be a fraction in lowest terms."""
+    text = field(content, name)
+    match = _FRACTION.fullmatch(text) if isinstance(text, str) else None
+    a, b = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not match or gcd(a, b) != 1 or b > _LARGEST_DENOMINATOR:
+        raise PlanError(f"{name} must be a fraction a/b in lowest terms, of a denominator of at most 10^24")
+    return Fraction(a, b)
+
+
+def stated_promise(content: object) -> tuple[Fraction, Fraction] | None:
+    """Return the prior and the posterior of a promise; None where the field says null."""
+    promise = field(content, "promise")
+    if promise is None:
+        return None
+    prior, posterior = (fraction(promise, name) for name in ("prior", "posterior"))
+    if not 0 < prior < posterior < 1:
+        raise PlanError("a promise needs 0 < prior < posterior < 1")
+    return prior, posterior
+
+
+def limit_of(prior: Fraction, posterior: Fraction) -> Fraction:
+    """Return what γ must stay below: the posterior's odds over the prior's."""
+    return (posterior / (1 - posterior)) / (prior / (1 - prior))

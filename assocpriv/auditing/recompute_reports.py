@@ -1,7 +1,7 @@
 """Reports by their form: bits, the seed of a code, or the rank of a set, computed anew.
 
-A form knows, by the definitions of docs/formats alone, the chance of a report, what a report shows, and what a
-client draws for it. With m the items of a (padded) transaction t, N those of the catalogue with its dummies,
+A form knows, by the definitions of docs/formats alone, the chance of a report, and which report words make. With m the
+items of a (padded) transaction t, N those of the catalogue with its dummies,
 j = |t ∩ y| and q = 2^r:
 
     bits   P[t → y] = v_j / 2^b · a^(|y|−j) (q−a)^(N−m−|y|+j) / q^(N−m)
@@ -14,21 +14,21 @@ Source: EGS03, sections 3 and 6.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import comb, lcm, prod
-from typing import ClassVar, Self
+from itertools import accumulate
+from math import comb, lcm
+from typing import ClassVar, Protocol
 
-_PLAIN_BITS = 1 << 12  # of a report of bits that take a client as long as all else
+from assocpriv.auditing.findings import Fault
 
 
 @dataclass(frozen=True, slots=True)
 class Form(ABC):
     """One operator of a plan, and the form of its reports."""
 
-    ranks_kept: ClassVar[int] = 0  # of the first uniform numbers, which decide beside the pick what is kept
     has_coins: ClassVar[bool] = False  # whether each item outside the transaction shows by a coin of its own
 
     size: int  # m, the items of a transaction, dummies included
@@ -49,11 +49,6 @@ class Form(ABC):
     def seed_bits(self) -> int:
         """Length s of a seed; 0 of other reports."""
         return 0
-
-    @property
-    def run_work(self) -> int:
-        """How many runs for a short report of bits take about the time of one of this form."""
-        return 1 + self.report_bits // _PLAIN_BITS
 
     def choices(self, j: int) -> int:
         """Return how many choices share the weight v_j: kept subsets, or sets of ℓ items."""
@@ -106,55 +101,59 @@ class Form(ABC):
         )
         return sum(levels, Fraction(0))
 
-    def probability(self, transaction: frozenset[int], shown: frozenset[int]) -> Fraction:
-        """Return P[t → y] of a transaction of m items and of a report (with a seed: of one) that shows given items."""
-        j = len(transaction & shown)
-        return self.chance(j, len(shown) - j, self.items - self.size)
-
     def can_show(self, given: int, others: int) -> bool:  # noqa: ARG002
         """Whether a report that shows so many of given items can show what it then must of so many others."""
         return True
 
-    def is_report(self, report: int) -> bool:  # noqa: ARG002
-        """Whether a number of ``report_bits`` bits is that of a report."""
-        return True
-
     @abstractmethod
-    def shown_of(self, items: Sequence[int], report: int) -> frozenset[int]:
-        """Return which places of some items a report shows."""
+    def drawn(self, fitted: Sequence[int], words: "Draws") -> int:
+        """Return the report of m items that words make (docs/formats/client.md), as an integer."""
 
-    # ---- what a client draws
 
-    @property
-    def picked_weights(self) -> list[int]:
-        """The weights that a pick is made by: of each kept subset in the order of sizes, or of each number kept."""
-        return [weight for j, weight in enumerate(self.weights) for _ in range(self.choices(j))]
+class Draws(Protocol):
+    """Draws of given words, as docs/formats/client.md defines them (replay.py)."""
 
-    def picked_index(self, j: int) -> int:
-        """Return an index of a pick that keeps j items, the last one."""
-        return sum(comb(self.size, i) for i in range(j + 1)) - 1
+    def below(self, n: int) -> int:
+        """Return a uniform number below n."""
 
-    @property
-    def drawn_below(self) -> set[int]:
-        """The bounds of the uniform numbers that are drawn for a report of m items, beside coins."""
-        return set()
+    def pick(self, sums: Sequence[int]) -> int:
+        """Return a place by cumulative weights."""
 
-    @property
-    @abstractmethod
-    def ways(self) -> int:
-        """In how many ways all draws for a report of m items can fall."""
+    def coins(self, count: int, num: int, bits: int) -> int:
+        """Return bits, each 1 with the chance num / 2^bits."""
 
-    @property
-    def ways_in_stages(self) -> dict[int, int]:
-        """In how many ways the draws after the pick can fall, over one kept subset of each size.
 
-        In two stages all of them together; in three all values of the items, and all seeds for one choice of values.
-        """
-        return {}
+def words_at(sums: Sequence[int]) -> Iterator[int]:
+    """Yield words that a draw below the last of some sums, up to 2^64, makes the numbers at both sides of each of.
 
-    def shrunk(self, n_items: int) -> Self | None:
-        """Return the form over a catalogue of few items, or None if its reports could not keep as many items then."""
-        return replace(self, items=n_items + self.size)
+    No draw below another number of up to 2^32 rejects them, so 0 is not among them.
+
+    >>> [word % 4 for word in words_at([1, 4])], list(words_at([1, 3]))
+    ([0, 1, 3], [1, 6148914691236517206, 12297829382473034411])
+    """
+    n = sums[-1]
+    for number in sorted({number for end in sums for number in (end - 1, end) if 0 <= number < n <= 1 << 64}):
+        if n & (n - 1) == 0:
+            yield max(1, number | (n < 1 << 64) << 63)
+        else:
+            yield max(1, -(-((number << 64) + (1 << 64) % n) // n))
+
+
+@lru_cache(maxsize=64)
+def subsets(form: Form) -> tuple[list[int], list[int]]:
+    """Return all subsets of m places, by size and then as numbers, and their weights added up."""
+    masks = sorted(range(1 << form.size), key=lambda mask: (mask.bit_count(), mask))
+    return masks, list(accumulate(form.weights[mask.bit_count()] for mask in masks))
+
+
+def weights_drawn(form: Form) -> list[int]:
+    """Return the weights, added up, that a client draws by: of kept subsets, or of how many items a set keeps."""
+    return _set_weights(form)[0] if isinstance(form, Sets) else subsets(form)[1]
+
+
+def _kept(form: Form, words: Draws) -> int:
+    masks, sums = subsets(form)
+    return masks[words.pick(sums)]
 
 
 # ---- bits
@@ -199,16 +198,12 @@ class Bits(SelectASize):
         a, q = self.insert_num, 1 << self.insert_bits
         return Fraction(self.weights[j], self.total) * Fraction(a**shown * (q - a) ** (outside - shown), q**outside)
 
-    def shown_of(self, items: Sequence[int], report: int) -> frozenset[int]:
-        return frozenset(place for place, item in enumerate(items) if report >> item & 1)
-
-    @property
-    def ways(self) -> int:
-        return 1 << self.size + self.items
-
-    @property
-    def ways_in_stages(self) -> dict[int, int]:
-        return {2: (self.size + 1) << self.items}
+    def drawn(self, fitted: Sequence[int], words: Draws) -> int:
+        mask = _kept(self, words)
+        report = words.coins(self.items, self.insert_num, self.insert_bits)
+        for place, item in enumerate(fitted):
+            report = report | 1 << item if mask >> place & 1 else report & ~(1 << item)
+        return report
 
 
 # ---- sets
@@ -218,7 +213,6 @@ class Bits(SelectASize):
 class Sets(Form):
     """Reports of the rank of a set of ``report_size`` items, ℓ."""
 
-    ranks_kept = 1
     report_size: int
 
     @property
@@ -244,42 +238,25 @@ class Sets(Form):
     def can_show(self, given: int, others: int) -> bool:
         return 0 <= self.report_size - given <= others
 
-    def is_report(self, report: int) -> bool:
-        return report < comb(self.items, self.report_size)
+    def drawn(self, fitted: Sequence[int], words: Draws) -> int:
+        m, outside, ell = self.size, self.items - self.size, self.report_size
+        sums, bound = _set_weights(self)
+        j = self.possible[words.pick(sums)]
+        kept = set_of(words.below(2 * comb(m, j)) // 2, m, j)
+        rank = words.below(bound) * comb(outside, ell - j) // bound
+        held = set(fitted)
+        others = [item for item in range(self.items) if item not in held]
+        shown = [fitted[place] for place in kept] + [others[place] for place in set_of(rank, outside, ell - j)]
+        return sum(comb(item, place) for place, item in enumerate(sorted(shown), 1))
 
-    def shown_of(self, items: Sequence[int], report: int) -> frozenset[int]:
-        shown = set(set_of(report, self.items, self.report_size))
-        return frozenset(place for place, item in enumerate(items) if item in shown)
 
-    @property
-    def picked_weights(self) -> list[int]:
-        return [self.choices(j) * weight for j, weight in enumerate(self.weights) if weight]
-
-    def picked_index(self, j: int) -> int:
-        return self.possible.index(j)
-
-    def set_choices(self, j: int) -> tuple[int, int]:
-        """Return of how many numbers it is chosen which j items are kept, and which others are added."""
-        outside = self.items - self.size
-        multiple = lcm(*(comb(outside, self.report_size - i) for i in self.possible))
-        return 2 * comb(self.size, j), multiple * (3 if multiple > 1 and multiple & (multiple - 1) == 0 else 1)
-
-    @property
-    def drawn_below(self) -> set[int]:
-        return {n for j in self.possible for n in self.set_choices(j)}
-
-    @property
-    def ways(self) -> int:
-        return sum(prod(self.set_choices(j)) for j in self.possible)
-
-    def shrunk(self, n_items: int) -> Self | None:
-        m, n, size = self.size, self.items - self.size, self.report_size
-        if n_items >= n:
-            return self if n_items == n else None
-        for smaller in range(1, n_items + m):
-            if (max(0, smaller - n_items), min(m, smaller)) == (max(0, size - n), min(m, size)):
-                return replace(self, items=n_items + m, report_size=smaller)
-        return None
+@lru_cache(maxsize=64)
+def _set_weights(form: Sets) -> tuple[list[int], int]:
+    """Return the weights of each number kept, added up, and what the rank of the added items is drawn below."""
+    outside = form.items - form.size
+    multiple = lcm(*(comb(outside, form.report_size - j) for j in form.possible))
+    bound = multiple * (3 if multiple > 1 and multiple & (multiple - 1) == 0 else 1)
+    return list(accumulate(form.choices(j) * form.weights[j] for j in form.possible)), bound
 
 
 def set_of(rank: int, n_items: int, size: int) -> list[int]:
@@ -387,15 +364,16 @@ class Seed(SelectASize):
     def chance(self, j: int, shown: int, outside: int) -> Fraction:  # noqa: ARG002 -- others follow from the seed
         return Fraction(self.weights[j], self.total) / self.matching(j)
 
-    def shown_of(self, items: Sequence[int], report: int) -> frozenset[int]:
-        return frozenset(place for place, item in enumerate(items) if self.value(item, report) < self.insert_num)
-
-    def value(self, item: int, seed: int) -> int:
-        """Return the value of an item under a seed."""
-        u = 0
-        for mask in masks(self, item):
-            u = u << 1 | (mask & seed).bit_count() & 1
-        return u
+    def drawn(self, fitted: Sequence[int], words: Draws) -> int:
+        kept, a, rest, wanted = _kept(self, words), self.insert_num, (1 << self.insert_bits) - self.insert_num, 0
+        for place in range(len(fitted)):
+            x = words.below(a * rest)
+            wanted = wanted << self.insert_bits | (x % a if kept >> place & 1 else a + x % rest)
+        seed = first = words.below(1 << self.seed_bits)
+        for column, those, pivot in equations(self, tuple(fitted)):
+            if ((column & first).bit_count() ^ (those & wanted).bit_count()) & 1:
+                seed ^= pivot
+        return seed
 
     @abstractmethod
     def mask(self, item: int) -> tuple[int, ...]:
@@ -409,33 +387,6 @@ class Seed(SelectASize):
     @abstractmethod
     def independent_items(self) -> int:
         """How many items' bits are independent, by the theorem on the code."""
-
-    @abstractmethod
-    def blocks_for(self, independent: int) -> tuple[int, int]:
-        """Return the least blocks and rows of ones that make so many items independent."""
-
-    @property
-    def value_choices(self) -> int:
-        """Of how many numbers an item's value is made: multiples of a for a kept, of 2^r − a for a dropped item."""
-        return self.insert_num * ((1 << self.insert_bits) - self.insert_num)
-
-    @property
-    def drawn_below(self) -> set[int]:
-        return {self.value_choices, 1 << self.seed_bits}
-
-    @property
-    def _ways_of_values(self) -> int:
-        ways: int = self.value_choices**self.size
-        return ways
-
-    @property
-    def ways(self) -> int:
-        return self._ways_of_values << self.size + self.seed_bits
-
-    @property
-    def ways_in_stages(self) -> dict[int, int]:
-        kept, values = self.size + 1, self._ways_of_values
-        return {2: kept * values << self.seed_bits, 3: kept * (values + (1 << self.seed_bits))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,14 +415,6 @@ class Bch(Seed):
     def independent_items(self) -> int:
         return (2 * self.blocks + self.ones_row) // self.insert_bits
 
-    def blocks_for(self, independent: int) -> tuple[int, int]:
-        columns = independent * self.insert_bits
-        return max(1, columns // 2), int(columns > 1 and columns % 2 == 1)
-
-    @property
-    def run_work(self) -> int:
-        return 4 + self.blocks // 3 + (self.size * self.insert_bits) ** 2 // 400
-
 
 @dataclass(frozen=True, slots=True)
 class ReedSolomon(Seed):
@@ -497,15 +440,29 @@ class ReedSolomon(Seed):
     def independent_items(self) -> int:
         return self.blocks
 
-    def blocks_for(self, independent: int) -> tuple[int, int]:
-        return independent, 0
-
-    @property
-    def run_work(self) -> int:
-        return 4 + self.seed_bits * self.insert_bits // 4 + (self.size * self.insert_bits) ** 2 // 400
-
 
 @lru_cache(maxsize=1 << 14)
 def masks(form: Seed, item: int) -> tuple[int, ...]:
     """Return an item's r masks: the parity of a seed's bits in mask j is the j-th digit of the item's value."""
     return form.mask(item)
+
+
+@lru_cache(maxsize=1 << 13)
+def equations(form: Seed, fitted: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    """Return rows that a seed of m items' values solves: a mask, which bits of the values it wants, and its own pivot.
+
+    A pivot, the lowest bit that earlier rows leave, is in no other row's mask. The first item's bits are the highest.
+    """
+    rows: list[tuple[int, int, int]] = []
+    columns = [mask for item in fitted for mask in masks(form, item)]
+    for place, mask in enumerate(columns):
+        column, those = mask, 1 << len(columns) - 1 - place
+        for other, of_other, pivot in rows:
+            if column & pivot:
+                column, those = column ^ other, those ^ of_other
+        if not column:
+            raise Fault("The plan's generator lacks the independence that it states.")
+        low = column & -column
+        rows = [(o ^ column, t ^ those, p) if o & low else (o, t, p) for o, t, p in rows]
+        rows.append((column, those, low))
+    return rows

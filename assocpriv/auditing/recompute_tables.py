@@ -19,9 +19,10 @@ docs/formats/guided-plan.md has the rules; here they are computed in Python's in
 """
 
 import math
-import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, product
@@ -31,7 +32,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.recompute_promise import field, json_content, whole
+from assocpriv.auditing.recompute_promise import field, fraction, json_content, stated_promise, whole
+from assocpriv.auditing.recompute_reports import Draws
 from assocpriv.promise.errors import PlanError
 
 CLEAR, UNIFORM, GAUSSIAN, WINDOW = "clear", "uniform-noise", "gaussian-noise", "window"
@@ -39,9 +41,7 @@ _MOST = 1 << 32
 _MOST_ANSWERS = 10_000
 TUPLE, BITS = "tuple", "bits"
 WORD, GRID = 1 << 32, 1 << 16
-_FRACTION = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
 Matrix = NDArray[np.int64]
-Law = dict[tuple[int, ...], Fraction]
 
 
 # ---- plans of tables
@@ -147,10 +147,6 @@ class ColumnNumbers:
     def _sums(self) -> list[int]:
         return list(accumulate(self._gaussian))
 
-    def law_of(self, value: int) -> dict[int, Fraction]:
-        """Return the chance of every code that an input can have."""
-        return {code: Fraction(weight, self.total) for code, weight in self.runs(value)}
-
 
 @dataclass(frozen=True)
 class TableNumbers:
@@ -179,12 +175,23 @@ class TableNumbers:
         chosen = [*labels, *others[: self.answered]]
         return math.prod(chosen, start=Fraction(1)) if chosen else None
 
-    @property
-    def limit(self) -> Fraction:
-        """What γ of all reports of a person must stay below: the posterior's odds over the prior's."""
-        assert self.promise is not None
-        prior, posterior = self.promise
-        return posterior * (1 - prior) / (prior * (1 - posterior))
+
+def remade_record(row: Sequence[int], table: TableNumbers, words: Draws) -> bytes:
+    """Return the report of a record that words make, by docs/formats/table-plan.md."""
+    order, skipped, report = list(table.asked), set[int](), b""
+    if table.is_sampled:
+        for place in range(table.answered):
+            other = place + words.below(len(order) - place)
+            order[place], order[other] = order[other], order[place]
+        skipped = set(order[table.answered :])
+    for place, (value, column) in enumerate(zip(row, table.columns, strict=True)):
+        if place in skipped:
+            code = column.codes
+        else:
+            code = column.fallen_on(value, words.below(column.total) if column.draws else 0)
+        n_codes = column.codes + (table.is_sampled and place in table.asked)
+        report += code.to_bytes(1 if n_codes <= 256 else 2, "little")
+    return report
 
 
 def read_table(text: str) -> TableNumbers:
@@ -200,10 +207,7 @@ def read_table(text: str) -> TableNumbers:
     columns = tuple(map(_column, listed))
     if len({each.name for each in columns}) != len(columns):
         raise PlanError("two columns have one name")
-    promise = field(content, "promise")
-    stated = None if promise is None else (_probability(promise, "prior"), _probability(promise, "posterior"))
-    if stated is not None and not 0 < stated[0] < stated[1] < 1:
-        raise PlanError("a promise needs 0 < prior < posterior < 1")
+    stated = stated_promise(content)
     table = TableNumbers(columns, 0, stated, whole(content, "reports_per_person", 1, 1000))
     answered = whole(content, "answered", min(1, len(table.asked)), len(table.asked))
     labels = sum(each.ratio is not None and each.kind == "label" for each in columns)
@@ -250,14 +254,6 @@ def _law(release: object, law: object, inputs: int) -> dict[str, Any]:
     return {"near": whole(release, "near", 1, 1 << 16), "high": whole(release, "high", low, _MOST), "low": low}
 
 
-def _probability(content: object, name: str) -> Fraction:
-    text = field(content, name)
-    match = _FRACTION.fullmatch(text) if isinstance(text, str) else None
-    if not match or math.gcd(int(match[1]), int(match[2])) != 1:
-        raise PlanError(f"{name} must be a fraction a/b in lowest terms")
-    return Fraction(int(match[1]), int(match[2]))
-
-
 # ---- guided plans
 
 
@@ -286,14 +282,6 @@ class GuidedNumbers:
         return self.stated
 
     @property
-    def limit(self) -> Fraction | None:
-        """What γ must stay below."""
-        if self.promise is None:
-            return None
-        prior, posterior = self.promise
-        return posterior * (1 - prior) / (prior * (1 - posterior))
-
-    @property
     def total(self) -> int:
         """What a bit's draw is below."""
         return 2 * WORD * GRID if self.keep == BITS else WORD
@@ -307,13 +295,8 @@ class GuidedNumbers:
 
 def read_guided(text: str) -> GuidedNumbers:
     """Read a guided plan's text; PlanError where it is none."""
-    try:
-        content = json_content(text)
-    except PlanError:
-        raise PlanError("it is not JSON") from None
-    if field(content, "kind") != "guided":
-        raise PlanError("it is of another kind")
-    attributes, safeguard, promise = (field(content, name) for name in ("attributes", "safeguard", "promise"))
+    content = json_content(text)
+    attributes, safeguard = field(content, "attributes"), field(content, "safeguard")
     if not isinstance(attributes, list) or not attributes:
         raise PlanError("there are no attributes")
     keep = None if safeguard is None else field(safeguard, "kind")
@@ -324,8 +307,8 @@ def read_guided(text: str) -> GuidedNumbers:
         len(_texts(field(content, "label"), "values")),
         keep,
         whole(safeguard, "honest", 1, WORD - 1) if keep == TUPLE else 0,
-        _fraction(safeguard, "amplification") if keep == BITS else None,
-        None if promise is None else (_fraction(promise, "prior"), _fraction(promise, "posterior")),
+        fraction(safeguard, "amplification") if keep == BITS else None,
+        stated_promise(content),
         whole(content, "reports_per_person", 1, 1000),
     )
 
@@ -341,14 +324,6 @@ def _texts(content: Any, name: str) -> list[str]:
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
         raise PlanError(f"{name} must be a list of texts")
     return texts
-
-
-def _fraction(content: Any, name: str) -> Fraction:
-    text = field(content, name)
-    match = _FRACTION.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
-        raise PlanError(f"{name} must be a fraction as 1/20")
-    return Fraction(int(match[1]), int(match[2]))
 
 
 # ---- guidance
@@ -371,6 +346,7 @@ class GuidedLaw:
     numbers: GuidedNumbers
     shares: Matrix
     coin: int
+    _known: dict[tuple[int, ...], list[int]] = dataclass_field(default_factory=dict)  # weights that were asked for
 
     @classmethod
     def of(cls, numbers: GuidedNumbers, vectors: Matrix) -> "GuidedLaw":
@@ -380,21 +356,11 @@ class GuidedLaw:
 
     def weights(self, positions: tuple[int, ...]) -> list[int]:
         """Return each bit's weight, of the plan's total, for a tuple without missing values."""
-        rows = [places[value] for places, value in zip(self.numbers.places, positions, strict=True)]
-        plain = [weight(share) for share in self.shares[rows].sum(axis=0).tolist()]
-        return [mixed(each, self.coin) for each in plain] if self.numbers.keep == BITS else plain
-
-    def law(self, positions: tuple[int, ...]) -> Law:
-        """Return the chance of each vector of bits that has one, missing values among the tuple's or not."""
-        sums: Law = {}
-        for each, share in self.answered(positions):
-            law: Law = {(): Fraction(1)}
-            for up in self.weights(each):
-                chance = Fraction(up, self.numbers.total)
-                law = {(*y, bit): p * q for y, p in law.items() for bit, q in ((0, 1 - chance), (1, chance)) if q}
-            for y, p in law.items():
-                sums[y] = sums.get(y, Fraction(0)) + p * share
-        return sums
+        if positions not in self._known:
+            rows = [places[value] for places, value in zip(self.numbers.places, positions, strict=True)]
+            plain = [weight(share) for share in self.shares[rows].sum(axis=0).tolist()]
+            self._known[positions] = [mixed(each, self.coin) for each in plain] if self.numbers.keep == BITS else plain
+        return self._known[positions]
 
     def answered(self, positions: tuple[int, ...]) -> list[tuple[tuple[int, ...], Fraction]]:
         """Return the tuples that are answered for in place of one, with the chance of each."""
@@ -407,6 +373,19 @@ class GuidedLaw:
             every = list(product(*map(range, sizes)))
             found += [(each, (1 - own) / len(every)) for each in every]
         return found
+
+
+def remade_tuple(row: Sequence[int], serial: int, law: GuidedLaw, words: Draws) -> bytes:
+    """Return the report of a tuple and its class, the last, that words make, by docs/formats/guided-plan.md."""
+    numbers = law.numbers
+    fills = [words.below(size) for size in numbers.sizes]
+    answered = tuple(f if v == size else v for v, f, size in zip(row, fills, numbers.sizes, strict=False))
+    if numbers.keep == TUPLE:
+        other = tuple(words.below(size) for size in numbers.sizes)
+        answered = answered if words.below(WORD) < numbers.honest else other
+    bits = sum((words.below(numbers.total) < weight) << place for place, weight in enumerate(law.weights(answered)))
+    head = serial.to_bytes(4, "little") + row[-1].to_bytes(1 if numbers.labels <= 256 else 2, "little")
+    return head + bits.to_bytes(-(-numbers.width // 8), "little")
 
 
 def bounds(numbers: GuidedNumbers, shares: Matrix) -> list[tuple[int, int]]:

@@ -117,26 +117,23 @@ def inspect(
 
 @opt.command(takes=["json"])
 @click.argument("plan", type=opt.PATH)
-@opt.choice("--depth", ["exact", "conformance", "empirical", "all"], "How deep to look.", default="all")
-@opt.usual("--trials", default=1_000_000, help="Reports for empirical.", type=opt.WholeRange(1000))
+@opt.usual("--trials", default=1_000_000, help="Reports to ask each client for.", type=opt.WholeRange(1000))
 @opt.usual("--confidence", default="99.9%", help="Chance, at least, that an honest client is not called broken.")
 @opt.choice("--client", ["both", "bulk", "single"], "Our client for many baskets, for one, or both.")
 @click.option("--program", help="Audit this program and its arguments; docs/formats/pipe.md says what it reads.")
 def audit(plan: Path, program: str | None, **options: Any) -> None:
-    """Audit PLAN, and clients of it as black boxes: is the promise kept, and do the clients follow the plan?
+    """Audit PLAN, and clients of it: is the promise kept, and do the clients follow the plan?
 
     Ends with status 1 if anything is broken. The clients run on records made here, never on anybody's.
     What no audit can see is printed with the verdict.
 
     \b
     Example:
-      assocpriv audit plan.json --depth exact
+      assocpriv audit plan.json
       assocpriv audit plan.json --program ./client --trials 200000
     """
     if program is not None:
         opt.refuse_given(("client",), "names one of our clients; it does not go with --program")
-        if options["depth"] == "exact":
-            raise click.UsageError("--depth exact does not run a program; it does not go with --program")
     words = None if program is None else _words(program)
     done = ap.audit(plan, program=words, progress=opt.Progress(), **options)
     opt.show(ap.show.audits.audit(done, len(done.findings)))

@@ -17,7 +17,7 @@ tests/whole/test_layers.py holds every caller to that.
     planning.foresee    (plan, reports) -> what so many reports can show
     planning.warn       (sizes, plan) warns of what randomizing lost, of many records in memory
     simulation.simulate (records, plan, **options) -> both sides, beside the truth
-    auditing.audit      (plan or None, text, request, progress) -> findings
+    auditing.subject    what the audit needs to know of the kind, a class (auditing/subject.py)
     show.plan           (what is foreseen) -> record
     show.simulated      (what simulate returned, plan, rows) -> record
     pages.analysis      how the operator's page analyses a collection
@@ -42,7 +42,7 @@ KINDS = {
         "planning.foresee": "discovery:foresee",
         "planning.warn": "sampling_loss:warn_of_sampling",
         "simulation.simulate": "simulate:simulate_records",
-        "auditing.audit": "audit:audit_baskets",
+        "auditing.subject": "baskets:BasketSubject",
         "show.plan": "plans:plan",
         "show.simulated": "audits:simulated",
         "pages.analysis": "operator:BASKETS",
@@ -55,7 +55,7 @@ KINDS = {
         "server.reconstruct": "distributions:reconstruct",
         "planning.foresee": "tables:foresee_table",
         "simulation.simulate": "tables:simulate_table",
-        "auditing.audit": "audit:audit_table",
+        "auditing.subject": "tables:TableSubject",
         "show.plan": "tables:plan",
         "show.simulated": "tables:simulated",
         "pages.analysis": "operator:TABLES",
@@ -70,7 +70,7 @@ KINDS = {
         "server.collect": "guided:collect_files",
         "planning.foresee": "tables:foresee_guided",
         "simulation.simulate": "guided:simulate_guided",
-        "auditing.audit": "guided:audit_guided",
+        "auditing.subject": "guided:GuidedSubject",
         "show.plan": "guided:plan",
         "show.simulated": "guided:simulated",
         "pages.analysis": "operator:GUIDED",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.auditing.findings import ALL, BROKEN, CANNOT_SEE, EMPIRICAL, UNDECIDED, count_undecided
+from assocpriv.auditing.findings import BROKEN, CANNOT_SEE, UNDECIDED, count_undecided
 from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileContent
 from assocpriv.plans.kind import load_for
 from assocpriv.promise.breaches import epsilon
@@ -179,11 +179,10 @@ def audit(done: "Audit", most: int = 15) -> Record:
     }
     # undecided ones are told, so that no check that was not made hides behind the verdict
     shown = sorted(findings, key=lambda each: (each["verdict"] != BROKEN, each["verdict"] != UNDECIDED))
-    columns = [Column(name, f"{{{name}}}", "text") for name in ("verdict", "depth", "client")]
-    columns.append(Column("check", "{name}: {said}", "text"))
-    how = f"depth {{depth}}; {_CLIENTS[request['client']]}"
-    if request["depth"] in (ALL, EMPIRICAL):
-        how += "; {trials:#report} asked for, a false alarm with a chance of at most {false_alarm:given}"
+    columns = [Column(name, f"{{{name}}}", "text") for name in ("verdict", "check", "client")]
+    columns.append(Column("found", "{name}: {said}", "text"))
+    how = f"{_CLIENTS[request['client']]}; {{trials:#report}} asked for at most, "
+    how += "a false alarm with a chance of at most {false_alarm:given}"
     parts: list[Part] = [_verdict(content), how, "cannot see: " + "; ".join(CANNOT_SEE)]
     return Record(content, [*parts, Table(columns, shown[:most]), *more(len(shown) - most)], "Audit")
 

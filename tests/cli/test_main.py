@@ -345,4 +345,4 @@ def test_an_output_is_a_file(home: Path, command: str, output: str) -> None:
 def test_an_audit_is_of_a_plan(home: Path) -> None:
     """What is no plan at all is refused in one line; nothing is called broken."""
     for name in ("b.dat", "names.txt"):
-        assert "not a plan" in refused("audit", home / name, "--depth", "exact")
+        assert "not a plan" in refused("audit", home / name)

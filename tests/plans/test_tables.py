@@ -19,9 +19,8 @@ import pyarrow as pa
 import pytest
 from naive import ReplayEntropy
 
-from assocpriv.auditing.audit import audit_table
-from assocpriv.auditing.exact_draws import words_of
-from assocpriv.auditing.findings import BROKEN, AuditRequest
+from assocpriv.auditing.findings import BROKEN
+from assocpriv.auditing.tables import TableSubject
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.tables import TableRandomizer, encode, randomize_record, release
 from assocpriv.files.reports import Reports
@@ -226,11 +225,11 @@ def test_the_audit_multiplies_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     promise = dict(zip(("prior", "posterior"), ALMOST, strict=True))
     law = {"law": "window", "near": 1, "high": (1 << 31) - 1, "low": (1 << 31) - 99}
     many = text_of(1000, 2, law, answered=1000, promise=promise, reports_per_person=1000)
-    [finding] = audit_table(None, many, AuditRequest("exact"))
+    [finding] = TableSubject.promise(None, many)
     assert (finding.verdict, powers) == (BROKEN, [])
     assert "more than 10,000 protected answers" in finding.said
     few = text_of(1000, 2, law, answered=1000, promise=promise, reports_per_person=10)
-    assert "1.00" in audit_table(None, few, AuditRequest("exact"))[0].said
+    assert "1.00" in TableSubject.promise(None, few)[0].said
     assert 0 < max(powers) <= 31 * 10_000
 
 
@@ -307,6 +306,13 @@ def test_categories_of_numpy_and_of_any_size() -> None:
     for value in (10**5000, -(10**5000), 1e300, np.float64("inf"), 7.5):
         with pytest.raises(RecordError, match="none of its 3 values"):
             read_value(value, column)
+
+
+def words_of(number: int, n: int) -> list[int]:
+    """Return words that ``below(n)``, n up to 2^32, makes a number of: one that is rejected, if any, then the least."""
+    if n & (n - 1) == 0:
+        return [number] * (n > 1)
+    return [0, -(-((number << 64) + (1 << 64) % n) // n)]
 
 
 @pytest.mark.parametrize(

@@ -74,16 +74,14 @@ def test_crafted_reports() -> None:
 
 def test_an_audit() -> None:
     """The verdict on the plan, what was asked, and findings, the broken ones first and no more than wanted."""
-    good, left = Finding("exact", "amplification", "consistent", "γ is 18.9."), "not decided"
-    findings = (good, Finding("empirical", "law", left, "It took 3 minutes.", client="bulk"),
-                Finding("empirical", "form", "broken", "Byte 7 is 0.", client="program"))  # fmt: skip
+    good, left = Finding("promise", "amplification", "consistent", "γ is 18.9."), "not decided"
+    findings = (good, Finding("laws", "law", left, "It took 3 minutes.", client="bulk"),
+                Finding("laws", "form", "broken", "Byte 7 is 0.", client="program"))  # fmt: skip
     done = Audit(AuditRequest(trials=1234), PLAN, findings)
     said = check(audits.audit(done))
     assert said.startswith(f"broken, 1 check not made: plan {PLAN.plan_id}, ε ≤ ")
-    assert "1,234 reports asked for, a false alarm with a chance of at most 0.1%" in said
+    assert "1,234 reports asked for at most, a false alarm with a chance of at most 0.1%" in said
     assert [line.split()[0] for line in said.splitlines()[-3:]] == ["broken", "not", "consistent"]
     assert "… and 2 more" in check(audits.audit(done, 1))
-    assert check(audits.audit(Audit(AuditRequest(depth="exact"), None, (good,)))).startswith(
-        "consistent: no usable plan"
-    )
+    assert check(audits.audit(Audit(AuditRequest(), None, (good,)))).startswith("consistent: no usable plan")
     assert "Byte 7 is 0." in done._repr_html_()

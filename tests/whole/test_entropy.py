@@ -17,12 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assocpriv as ap
-from assocpriv.auditing.clients import BulkClient, SingleClient, batch_of
+from assocpriv.auditing.baskets import BasketSubject
 from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.files.reports import read_reports
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
+from assocpriv.records.baskets import Baskets
 from assocpriv.simulation.enumeration import SeededEntropy
 
 PACKAGE = Path(ap.__file__).parent
@@ -167,10 +168,10 @@ def sources(*folders):
     return found
 
 
-def test_only_simulation_and_audit_name_the_seeded_source():
-    """No module but those of simulation/ and auditing/ can draw reports that a seed repeats."""
+def test_only_simulation_names_the_seeded_source():
+    """No module but those of simulation/ can draw reports that a seed repeats."""
     naming = {path.relative_to(PACKAGE).parts[0] for path in sources() if "SeededEntropy" in path.read_text("utf-8")}
-    assert naming == {"simulation", "auditing"}
+    assert naming == {"simulation"}
 
 
 def random_names(text):
@@ -209,10 +210,9 @@ def test_the_scan_for_other_sources_finds_them(text):
 # who may name what of promise/entropy.py; a new entry is a new path, and belongs into the test below
 IMPORTS = {
     "api.py": {"SystemEntropy"},
-    "auditing/clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
-    "auditing/exact_draws.py": {"Entropy", "WordEntropy"},
-    "auditing/exact_walk.py": {"Entropy"},
-    "auditing/guided.py": {"Entropy", "SystemEntropy", "WordEntropy"},
+    "auditing/baskets.py": {"SystemEntropy"},
+    "auditing/guided.py": {"SystemEntropy"},
+    "auditing/tables.py": {"SystemEntropy"},
     "client/baskets.py": {"Entropy"},
     "client/bulk.py": {"read_only", "SystemEntropy", "WordEntropy"},
     "client/guided.py": {"Entropy", "WordEntropy"},
@@ -228,7 +228,7 @@ IMPORTS = {
 # who may draw from the system besides: names of files and rows, ids of submissions, keys, nonces, a token, a relay's
 # delays, pauses before retries, the deal of an audit
 SYSTEM = {
-    "auditing/exact_draws.py", "client/connection.py", "client/ledger.py", "client/spark.py",
+    "auditing/replay.py", "client/connection.py", "client/ledger.py", "client/spark.py",
     "collect/gateway.py", "collect/keys.py", "collect/postgres.py", "collect/relaying.py", "collect/sealing.py",
     "collect/sqlite.py", "files/atomic.py", "files/oblivious.py", "files/unsealed.py", "pages/operator.py",
     "promise/entropy.py", "suppress/coins.py",
@@ -400,16 +400,21 @@ def run_in(folder, command, given=None):
     assert result.exit_code == 0, result.output
 
 
+def audited(plan, client):
+    """Return the reports of one of the audit's own clients."""
+    subject = BasketSubject(plan, plan.canonical_json, np.random.default_rng(1))
+    batch = subject.batch([tuple(sorted(map(int, basket))) for basket in BASKETS])
+    return [row.tobytes() for answers in subject.clients[client].reports([batch]) for row in answers.octets]
+
+
 def under_audit(plan, folder):
     """Let the audit's own client for one basket answer."""
-    batch = batch_of([sorted(map(int, basket)) for basket in BASKETS], plan)
-    return [row.tobytes() for answers in SingleClient(plan).reports([batch]) for row in answers.octets]
+    return audited(plan, "single")
 
 
 def under_audit_in_bulk(plan, folder):
     """Let the audit's own client for many baskets answer."""
-    batch = batch_of([sorted(map(int, basket)) for basket in BASKETS], plan)
-    return [row.tobytes() for answers in BulkClient(plan).reports([batch]) for row in answers.octets]
+    return audited(plan, "bulk")
 
 
 @pytest.mark.parametrize("kind", PATH_PLANS)
@@ -449,7 +454,7 @@ def test_a_known_clock_would_be_seen(system, monkeypatch):
 def test_every_chunk_is_made_of_the_systems_bytes(system, kind):
     """On two threads, each chunk is the enumerated client's for what was drawn for it."""
     plan = PATH_PLANS[kind]
-    baskets = batch_of([sorted(map(int, basket)) for basket in BASKETS], plan)
+    baskets = Baskets.from_sets([list(map(int, basket)) for basket in BASKETS], catalogue=plan.catalogue)
     chunks = randomize_chunks(baskets, plan, entropy=SystemEntropy(), chunk=2, workers=2)
     made = [row.tobytes() for chunk in chunks for row in chunk.packed]
     assert len(system.calls) == 3

@@ -23,7 +23,7 @@ generate agrawal --people 3000 -o p.csv --schema s.toml
 plan --schema s.toml -o t.json
 randomize p.csv --plan t.json -o n.parquet
 reconstruct n.parquet -o d.json
-audit plan.json --depth exact
+audit plan.json --trials 1000 --confidence 99.9999%
 """
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from assocpriv import gather, inspect, privacy, randomize
 from assocpriv.auditing import audit as audit_kinds
-from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, AuditRequest
+from assocpriv.auditing.findings import BROKEN, CHECKS, CONSISTENT, AuditRequest
 from assocpriv.cli.main import main
 from assocpriv.client.ledger import Ledger, make_report
 from assocpriv.files.plans import read_plan, write_plan
@@ -35,7 +35,7 @@ ENTRY = {
     "plans.plan": "tests.second_kind.plan:YesNoPlan",
     "client.report": "tests.second_kind.client:randomize_answer",
     "planning.foresee": "tests.second_kind.render:foresee",
-    "auditing.audit": "tests.second_kind.auditor:audit_answers",
+    "auditing.subject": "tests.second_kind.auditor:AnswerSubject",
     "show.plan": "tests.second_kind.render:plan",
 }
 
@@ -158,27 +158,18 @@ def test_reports_are_kept_and_checked(tmp_path: Path) -> None:
         list(read_reports(tmp_path / "damaged.parquet").batches(2))
 
 
-def test_the_auditor_sees_faults(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kind's own auditor finds a client that lies less, and a broken promise."""
-    assert {finding.verdict for finding in auditor.audit_answers(PLAN, PLAN.canonical_json)} == {CONSISTENT}
-    broken = PLAN.canonical_json.replace('"truth":5', '"truth":6')
-    assert auditor.audit_answers(None, broken)[0].verdict == BROKEN
+def test_the_audit_takes_the_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All checks are made of what the kind supplies; a client that lies less, and a broken promise, are found."""
+    request = AuditRequest(trials=1000, client="single", confidence="99.9999%")
+    done = audit_kinds.audit(PLAN.canonical_json, request)
+    assert done.verdict == CONSISTENT
+    assert {finding.check for finding in done.findings} == set(CHECKS)
+    assert (
+        auditor.AnswerSubject.promise(None, PLAN.canonical_json.replace('"truth":5', '"truth":6'))[0].verdict == BROKEN
+    )
     monkeypatch.setattr(client, "randomize_answer", lambda _record, _plan, *, entropy: bytes([entropy.pick([1, 2])]))
-    assert auditor.audit_answers(PLAN, PLAN.canonical_json)[1].verdict == BROKEN
-
-
-def test_the_audit_takes_the_kind() -> None:
-    """A plan of the kind is audited by what its entry names."""
-    findings = audit_kinds.audit(PLAN, PLAN.canonical_json, AuditRequest(depth="exact"))
-    assert {finding.verdict for finding in findings} == {CONSISTENT}
-
-
-@pytest.mark.parametrize(("program", "clients"), [(None, ("bulk", "single")), (("./client",), ("program",))])
-def test_the_audit_says_what_it_did_not_look_at(program: tuple[str, ...] | None, clients: tuple[str, ...]) -> None:
-    """Where a kind's auditor has no black box, each client that was asked for is a check not made."""
-    findings = audit_kinds.audit(PLAN, PLAN.canonical_json, AuditRequest(program=program))
-    not_made = [(finding.depth, finding.client) for finding in findings if finding.verdict == UNDECIDED]
-    assert not_made == [(depth, client) for depth in ("conformance", "empirical") for client in clients]
+    broken = {each.check for each in audit_kinds.audit(PLAN.canonical_json, request).findings if each.verdict == BROKEN}
+    assert broken == {"words", "laws"}
 
 
 def test_a_missing_line_is_said(tmp_path: Path) -> None:
@@ -187,8 +178,6 @@ def test_a_missing_line_is_said(tmp_path: Path) -> None:
     object.__setattr__(unknown, "kind", "new")
     with pytest.raises(PlanError, match="plans of the kind new cannot be answered here"):
         randomize(["yes"], unknown)
-    with pytest.raises(PlanError, match="plans of the kind new cannot be audited here"):
-        audit_kinds.audit(unknown, PLAN.canonical_json, AuditRequest())
     with pytest.raises(PlanError, match="plans of the kind new cannot be described here"):
         described(unknown, 1)
 

@@ -145,11 +145,11 @@ def test_fields_that_are_too_large_are_found_by_the_audit() -> None:
     large += [entry["plan"] for entry in PLANS["refused"] if "field of the most elements" in entry["breaks"]]
     assert len(large) == 3
     for plan in large:
-        found = {finding.name: finding for finding in check_integers(json.dumps(plan))[1]}
+        found = {finding.name: finding for finding in check_integers(json.dumps(plan))}
         assert found["field"].verdict == BROKEN
         assert "suffice; clients refuse the plan" in found["field"].said
     for plan in PLAN_OF.values():
-        assert all("suffice" not in finding.said for finding in check_integers(json.dumps(plan))[1])
+        assert all("suffice" not in finding.said for finding in check_integers(json.dumps(plan)))
 
 
 def test_a_plan_file_with_a_byte_order_mark_is_refused(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_plan_file_with_a_byte_order_mark_is_refused(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8-sig")
     with pytest.raises(PlanError, match=r"byte order mark; save it as UTF-8 without one"):
         read_plan(path)
-    run = CliRunner().invoke(main, ["audit", str(path), "--depth", "exact"])
+    run = CliRunner().invoke(main, ["audit", str(path)])
     assert (run.exit_code, "byte order mark" in run.stderr) == (1, True)
     path.write_text(text, encoding="utf-8")
     assert read_plan(path).plan_id == PLANS["plans"][1]["id"]

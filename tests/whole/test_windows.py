@@ -43,7 +43,7 @@ def test_clients_and_the_miner_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "plan --schema s.toml -o t.json",
         "randomize p.csv --plan t.json -o n.parquet",
         "reconstruct n.parquet -o d.json",
-        "audit plan.json --depth exact",
+        "audit plan.json --trials 1000 --confidence 99.9999%",
     ]
     for line, (status, said) in zip(lines, as_windows(tmp_path, *lines), strict=True):
         assert status == 0, f"{line}: {said}"

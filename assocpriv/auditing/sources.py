@@ -1,0 +1,166 @@
+"""The sources of our clients: they import and read nothing that changes by itself, but for the system's entropy.
+
+Which modules a client is made of follows from its imports. Of each what it names is held against what a client may
+name: no clock, no other random numbers, no hash seed, environment, process or place, nothing of these by a name that is
+put together while it runs. What a few modules name for other reasons is listed here, with the reason.
+
+Python is read as a syntax tree. JavaScript is read as a list of words beside what its strings and comments hold; what
+it may name of ``Math``, ``crypto`` and ``globalThis`` is listed, so other ways to the same end are found as well.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, SOURCE, Fault, Finding
+
+PACKAGE = Path(__file__).parents[1]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_IMPORTS = _words(
+    "time datetime random uuid socket locale platform getpass ctypes gc inspect multiprocessing subprocess "
+    "signal resource sched select tracemalloc secrets importlib builtins sys numpy.random scipy.stats"
+)
+_CALLS = _words("eval exec compile __import__ hash id globals locals vars input")
+_ATTRIBUTES = _words(
+    "random environ environb getenv getpid getppid urandom getrandom times getloadavg __dict__ __globals__ "
+    "__builtins__ __subclasses__ modules perf_counter monotonic time_ns now utcnow today stat st_mtime"
+)
+_ROOMS = _words("client promise kernels plans records files")  # spark/ moves data, and makes no report
+# module -> what it names besides, and why it may
+_REASONS = {
+    "promise/entropy.py": "secrets",  # the only source of a report's words
+    "client/ledger.py": "secrets getpid",  # ids of submissions; a forked process must open the ledger anew
+    "client/ledger_file.py": "stat time monotonic",  # whose file it is; how long a lock is waited for
+    "client/spark.py": "secrets",  # names of files
+    "client/connection.py": "secrets socket time now monotonic",  # pauses before a request is sent again
+    "files/atomic.py": "urandom",  # names of files that are not finished
+    "files/oblivious.py": "secrets",  # keys of what is sealed
+    "files/unsealed.py": "secrets",  # the mark of a store
+    "files/reports.py": "datetime stat st_mtime",  # when a file of reports was written, and whether it changed
+    "kernels/compiling.py": "environ getattr importlib stat sys",  # where compiled code lies
+    "kernels/parallel.py": "sys",  # the largest number of cores
+    "plans/catalogue.py": "hash",  # of equal catalogues
+    "plans/columns.py": "getattr",  # fields by name, here and below
+    "plans/generator.py": "getattr",
+    "plans/guided.py": "sys",  # the range of floats
+    "plans/kind.py": "getattr importlib",  # the registry
+    "plans/operator.py": "getattr",
+    "plans/published.py": "getattr",
+    "plans/tree_model.py": "sys",
+    "promise/errors.py": "vars",  # of options
+    "promise/shuffling.py": "getattr scipy.stats",  # a central promise's proof
+    "records/layout.py": "getattr",
+    "records/sources.py": "datetime stat",  # dates in cells; files
+}
+_JS_IMPORT = re.compile(r'(?:^|\n)\s*(?:import|export)\b[^;]*?["\'](\.[^"\']+)["\']')
+_JS_TOKEN = re.compile(
+    r"(?P<skip>//[^\n]*|/\*.*?\*/|\s+)|(?P<text>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)"
+    r"|(?P<name>\#?[A-Za-z_$][\w$]*)|(?P<mark>.)", re.DOTALL,
+)  # fmt: skip
+_JS_NAMES = _words(
+    "Date performance process navigator Intl eval Function Reflect Proxy Temporal Worker require WebAssembly "
+    "constructor SharedArrayBuffer Atomics setTimeout setInterval random __proto__ hrtime randomUUID "
+    "randomBytes"
+)
+_JS_MEMBERS = {
+    "Math": _words("floor ceil max min abs clz32 round sqrt log log2 log10 exp log1p expm1 imul fround hypot trunc"),
+    "crypto": _words("getRandomValues subtle"),
+    "globalThis": _words("crypto"),
+}
+_JS_ELSEWHERE = ("/device/", "/node/")  # what sends reports that are made: clocks, stores, requests
+_JS_SENDING = _words("Date setTimeout navigator performance process globalThis crypto import()")
+
+
+def scan_package(package: Path | None = None) -> list[Finding]:
+    """Read what our clients in Python are made of: the folder client/, its kernels, and all that these import."""
+    root = package or PACKAGE
+    left, found, seen = [*(root / "client").glob("*.py"), *(root / "kernels").glob("*.py")], [], set[Path]()
+    while left:
+        file = left.pop()
+        if file in seen or not file.is_file():
+            continue
+        seen.add(file)
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        own = [parts[1:end] for parts in _imports(tree) for end in (3, 4) if parts[0] == "assocpriv"]
+        left += [root.joinpath(*parts).with_suffix(".py") for parts in own if parts[0] in _ROOMS]
+        name = file.relative_to(root).as_posix()
+        found += [(name, each) for each in _ambient(tree) if each not in _REASONS.get(name, "").split()]
+    return [_finding(sorted(set(found)), len(seen))]
+
+
+def _imports(tree: ast.AST) -> Iterator[list[str]]:
+    """Yield what a module imports, by its parts: modules, and the names that it takes of them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            of = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            yield from ((of + alias.name).split(".") for alias in node.names)
+
+
+def _ambient(tree: ast.AST) -> Iterator[str]:
+    """Yield what a module names that changes by itself, or may."""
+    for parts in _imports(tree):
+        known = [".".join(parts[:end]) for end in (1, 2) if ".".join(parts[:end]) in _IMPORTS]
+        yield from known or [part for part in parts[-1:] if part in _ATTRIBUTES]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in _ATTRIBUTES:
+            yield node.attr
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            name = node.args[1] if node.func.id == "getattr" else None
+            unknown = name is not None and not isinstance(name, ast.Constant)
+            if node.func.id in _CALLS or unknown or getattr(name, "value", None) in _ATTRIBUTES | _CALLS:
+                yield node.func.id
+
+
+def scan_script(script: Path) -> list[Finding]:
+    """Read what a client in JavaScript is made of: the file, and what it imports."""
+    found, seen, left = [], set[Path](), [script.resolve()]
+    while left:
+        file = left.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise Fault(f"The program's source {file.name} cannot be read.") from None
+        left += [(file.parent / name).resolve() for name in _JS_IMPORT.findall(text)]
+        named = set(_js_ambient(text))
+        sends = file == script.resolve() or any(part in file.as_posix() for part in _JS_ELSEWHERE)
+        found += [(file.name, name) for name in sorted(named - (_JS_SENDING if sends else set()))]
+    return [_finding(found, len(seen))]
+
+
+def _js_ambient(text: str) -> Iterator[str]:
+    tokens = [(match.lastgroup, match.group()) for match in _JS_TOKEN.finditer(text) if match.lastgroup != "skip"]
+    tokens += [("mark", "")] * 4
+    for place, (kind, word) in enumerate(tokens[:-4]):
+        after = [each for _, each in tokens[place + 1 : place + 5]]
+        before, before_two = (tokens[place - step][1] if place >= step else "" for step in (1, 2))
+        if (
+            kind == "name"
+            and word in _JS_NAMES
+            and not (word == "constructor" and (before != "." or before_two == "this"))
+        ):
+            yield word
+        if word in _JS_MEMBERS:
+            member = after[2] if after[:2] == ["?", "."] else after[1] if after[0] == "." else ""
+            if member not in _JS_MEMBERS[word]:
+                yield word
+        if word == "import" and after[0] == "(":
+            yield "import()"
+        if word == "[" and after[0][:1] in ("'", '"', "`") and tokens[place - 1][0] == "name" and after[1] != ",":
+            yield "a member named by text"
+
+
+def _finding(wrong: list[tuple[str, str]], files: int) -> Finding:
+    if wrong:
+        said = "; ".join(f"{file} names {name}" for file, name in wrong[:5])
+        return Finding(SOURCE, "source", BROKEN, f"What a client is made of may change by itself: {said}.")
+    said = f"The {files} modules of the client name nothing that changes by itself but the system's entropy."
+    return Finding(SOURCE, "source", CONSISTENT, said, {"modules": files})

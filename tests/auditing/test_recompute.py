@@ -1,0 +1,606 @@
+"""The promise recomputed from a plan's text: its formulas against others, sound plans of every kind, broken ones."""
+
+import ast
+import json
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+from pathlib import Path
+
+import naive
+import numpy as np
+import planted_faults
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assocpriv.auditing import guided, recompute_central, recompute_promise, recompute_reports
+from assocpriv.auditing.audit import audit
+from assocpriv.auditing.baskets import BasketSubject
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, AuditRequest
+from assocpriv.auditing.recompute_promise import check_integers, largest_ratio, read_numbers, stated_ratio
+from assocpriv.auditing.recompute_reports import Bch, ReedSolomon, masks
+from assocpriv.auditing.recompute_tables import read_guided, read_table
+from assocpriv.client.baskets import Randomizer
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.columns import exact_transition
+from assocpriv.plans.generator import is_primitive, item_columns
+from assocpriv.plans.names import Names
+from assocpriv.plans.operator import FixedSizeOperator, Operator
+from assocpriv.plans.question import Question
+from assocpriv.promise.breaches import Breach
+from assocpriv.promise.errors import PlanError
+from assocpriv.promise.numbers import set_of_rank
+from assocpriv.simulation.enumeration import distribution
+
+M1, M2, M3 = Operator(1, 1, 2, 4, (5, 11)), Operator(2, 1, 1, 5, (3, 5, 19)), Operator(3, 1, 1, 6, (5, 3, 6, 32))
+M2_QUARTERS = Operator(2, 3, 2, 6, (20, 14, 16))
+
+
+@pytest.fixture(autouse=True)
+def _wrap_around():
+    """Without compilation numpy warns where unsigned integers wrap around, as they are meant to."""
+    with np.errstate(over="ignore"):
+        yield
+
+
+def tight(ratio: Fraction) -> Breach:
+    """Return a promise just beyond an amplification."""
+    return Breach(1 / (1 + ratio * Fraction(1001, 1000)), Fraction(1, 2))
+
+
+def make(code: str, n_items: int, operator, *, k: int = 1) -> Plan:
+    """Make a plan by hand, with the smallest generator of a kind and a promise just beyond its amplification."""
+    m = operator.size
+    generator = naive.small_generator(code, n_items + m, operator.insert_bits, m + k)
+    question = Question(n_items, operator, generator, k)
+    return Plan(Catalogue.numbered(n_items), (question,), tight(operator.amplification))
+
+
+def fixed(n_items: int, m: int, report_size: int, shares) -> Plan:
+    """Make a plan for reports of a fixed size with a promise just beyond its amplification."""
+    plan = naive.fixed_plan(n_items, m, 1, report_size, shares=shares)
+    return replace(plan, promise=tight(plan.amplification))
+
+
+PLANS = {
+    "none": lambda: make("none", 30, M2, k=2),
+    "none, M=1, rho 1/4": lambda: make("none", 30, M1),
+    "none, M=3 of 2 items": lambda: make("none", 2, M3),
+    "bch": lambda: make("bch", 30, M2, k=2),
+    "bch with a row of ones": lambda: make("bch", 30, M3, k=2),
+    "bch, r=2": lambda: make("bch", 30, M1),
+    "reed-solomon": lambda: make("reed-solomon", 30, M1, k=1),
+    "reed-solomon, r=1": lambda: make("reed-solomon", 14, Operator(1, 1, 1, 4, (5, 11))),
+    "fixed size": lambda: fixed(20, 2, 4, (1, 2, 5)),
+    "fixed size, one kept": lambda: fixed(20, 3, 1, (1, 4, 1, 1)),
+    "fixed size, nearly all shown": lambda: fixed(5, 3, 7, (1, 1, 3, 8)),
+    "two reports": lambda: replace(make("none", 20, M2), promise=tight(M2.amplification**2), reports_per_person=2),
+    "names": lambda: replace(make("none", 20, M2), names=Names(others="drop")),
+}
+
+
+@pytest.fixture(scope="module", params=PLANS)
+def plan(request):
+    """One plan of each kind."""
+    return PLANS[request.param]()
+
+
+def named(findings, name):
+    """Return the finding of a name."""
+    [found] = [finding for finding in findings if finding.name == name]
+    return found
+
+
+def broken(findings):
+    """Return the names of the findings that are broken."""
+    return {finding.name for finding in findings if finding.verdict == BROKEN}
+
+
+def asked(plan):
+    """Return the integers of a plan's one question, as the audit reads them."""
+    [numbers] = read_numbers(plan.canonical_json).questions
+    return numbers
+
+
+# ---- sound plans
+
+
+def test_sound_plans_of_every_kind_are_consistent(plan):
+    """Every check is made and finds nothing; γ is the plan's."""
+    findings = check_integers(plan.canonical_json)
+    assert [(f.name, f.said) for f in findings if f.verdict != CONSISTENT] == []
+    figures = named(findings, "amplification").figures
+    assert figures["amplification"] == f"{plan.amplification.numerator}/{plan.amplification.denominator}"
+    json.dumps([finding.figures for finding in findings])
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [make("none", 4, M2, k=2), make("bch", 4, M2), make("reed-solomon", 3, M1), fixed(4, 2, 2, (1, 2, 5))],
+    ids=str,
+)
+def test_reports_are_made_again_with_the_clients_law(plan):
+    """For every way the draws can fall, of baskets of all sizes, the recomputation makes the client's reports."""
+    subject, randomizer = BasketSubject(plan, plan.canonical_json, np.random.default_rng(1)), Randomizer(plan)
+    for size in range(plan.n_items + 1):
+        items = tuple(range(size))
+        own = distribution(lambda entropy, items=items: subject.remake(items, entropy))
+        assert own == distribution(lambda entropy, items=items: randomizer.randomize(items, entropy=entropy))
+
+
+# ---- the integers, against other formulas
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_amplification_is_the_operators(name):
+    """The ratio recomputed from the text is the operator's own amplification, two programs of one formula."""
+    plan = PLANS[name]()
+    assert stated_ratio(asked(plan).form) == plan.items.operator.amplification
+
+
+def law_by_hand(plan: Plan, operator, basket: frozenset[int], report: frozenset[int]) -> Fraction:
+    """Return P[basket → report] as an average over samples of a sum over what is kept, without a generator."""
+    m, n = operator.size, plan.n_items
+    padding = frozenset(range(n, n + m - len(basket)))
+    parts = [basket | padding] if len(basket) <= m else list(map(frozenset, combinations(basket, m)))
+    everything = frozenset(range(n + m))
+    total = Fraction(0)
+    for part in parts:
+        for j in range(m + 1):
+            for kept in map(frozenset, combinations(part, j)):
+                if report & part != kept:
+                    continue
+                if isinstance(operator, FixedSizeOperator):
+                    ways = Fraction(1, comb(n, operator.report_size - j))
+                else:
+                    rho = operator.default_probability
+                    ways = Fraction(1)
+                    for item in everything - part:
+                        ways *= rho if item in report else 1 - rho
+                total += operator.size_distribution[j] / comb(m, j) * ways / len(parts)
+    return total
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        make("none", 1, M2),
+        make("none", 2, M3),
+        make("none", 3, M2),
+        make("none", 4, M2),
+        fixed(3, 2, 2, (1, 2, 5)),
+        fixed(2, 2, 3, (1, 2, 5)),
+        fixed(1, 2, 1, (4, 1, 9)),
+        fixed(4, 2, 1, (2, 1, 7)),
+    ],
+    ids=str,
+)
+def test_largest_ratio_is_that_of_all_baskets_and_reports(plan):
+    """Over all baskets, empty, short and long, and all reports the largest ratio is the one found by counting."""
+    numbers = asked(plan)
+    n, m, operator = plan.n_items, plan.items.transaction_size, plan.items.operator
+    baskets = [frozenset(basket) for size in range(n + 1) for basket in combinations(range(n), size)]
+    sizes = [operator.report_size] if isinstance(operator, FixedSizeOperator) else range(n + m + 1)
+    reports = [frozenset(report) for size in sizes for report in combinations(range(n + m), size)]
+    largest = Fraction(1)
+    for report in reports:
+        chances = [law_by_hand(plan, operator, basket, report) for basket in baskets]
+        if max(chances):
+            largest = max(largest, max(chances) / min(chances))
+    assert largest_ratio(numbers) == largest
+    assert largest <= stated_ratio(numbers.form)
+
+
+def value_of(form, item, seed):
+    """Return an item's value under a seed: the parities of its masks, the highest digit first."""
+    value = 0
+    for mask in masks(form, item):
+        value = value << 1 | (mask & seed).bit_count() & 1
+    return value
+
+
+@pytest.mark.parametrize(
+    "plan", [make("bch", 5, M2), make("reed-solomon", 3, M1), make("bch", 2, M2_QUARTERS), make("bch", 12, M3)], ids=str
+)
+def test_matching_seeds_are_counted(plan):
+    """So many seeds show j given items as the formula says, and no two transactions' ratio goes beyond the bound."""
+    numbers = asked(plan)
+    form = numbers.form
+    shown = [
+        frozenset(item for item in range(form.items) if value_of(form, item, seed) < form.insert_num)
+        for seed in range(1 << form.seed_bits)
+    ]
+    fitted = list(map(frozenset, combinations(range(form.items), form.size)))[:40]
+    for transaction in fitted:
+        for j in range(form.size + 1):
+            for kept in map(frozenset, combinations(transaction, j)):
+                assert sum(items & transaction == kept for items in shown) == form.matching(j)
+    assert sum(comb(form.size, j) * form.matching(j) for j in range(form.size + 1)) == 1 << form.seed_bits
+    ratios = []
+    for items in set(shown):
+        kept = [len(transaction & items) for transaction in fitted]
+        chances = [form.chance(j, len(items) - j, form.items - form.size) for j in kept]
+        ratios.append(max(chances) / min(chances))
+    assert max(ratios) == largest_ratio(numbers) == plan.amplification
+
+
+@pytest.mark.parametrize("r", [1, 2, 3])
+@pytest.mark.parametrize("code", ["bch", "reed-solomon"])
+def test_masks_are_the_columns(code, r):
+    """Masks made by their definition, element by element, are the columns that client and server use."""
+    operator = Operator(3, 1, r, 6, (5, 3, 6, 32))
+    for n_items, k in [(9, 1), (40, 2), (40, 3)]:
+        plan = make(code, n_items, operator, k=k)
+        form = asked(plan).form
+        columns = item_columns(plan.items.generator, r, np.arange(form.items))
+        made = [[int.from_bytes(words.astype("<u8").tobytes(), "little") for words in item] for item in columns]
+        assert [list(masks(form, item)) for item in range(form.items)] == made
+
+
+def test_values_of_a_polynomial():
+    """A Reed–Solomon value is that of the seed's polynomial at the item, as worked out by hand in docs/formats.md."""
+    form = ReedSolomon(1, 4, (1, 1), 1, 1, 1, field_bits=2, polynomial=7, blocks=2)
+    assert value_of(form, 3, 0b1001) == 0
+    assert value_of(form, 2, 0b1001) == 0
+
+
+@pytest.mark.parametrize("width", [2, 3, 4, 5, 6, 7])
+def test_walked_fields_are_the_primitive_ones(width):
+    """x walks through all elements just for the polynomials that powers of x find to be primitive."""
+    for polynomial in range((1 << width) + 1, 2 << width, 2):
+        walked = recompute_reports.order_of_x(width, polynomial) == (1 << width) - 1
+        assert walked == is_primitive(polynomial, width)
+
+
+@pytest.mark.parametrize(("n_items", "size"), [(1, 1), (5, 0), (5, 1), (5, 5), (8, 3), (9, 6)])
+def test_sets_are_those_of_their_ranks(n_items, size):
+    """Two programs give the same set of a rank."""
+    for rank in range(comb(n_items, size)):
+        assert sorted(recompute_reports.set_of(rank, n_items, size)) == set_of_rank(rank, n_items, size)
+
+
+def test_integers_are_read_by_nobody_else():
+    """The recomputation imports nothing of the package but its errors and the form of a finding."""
+    modules = set()
+    for module in (recompute_promise, recompute_central, recompute_reports):
+        tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                within = node.module == "assocpriv.auditing"  # of a folder a module of it
+                modules |= {f"{node.module}.{each.name}" for each in node.names} if within else {node.module}
+        modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    own = {module for module in modules if module.startswith("assocpriv")}
+    recomputed = {recompute_central.__name__, recompute_reports.__name__}
+    assert own == {"assocpriv.promise.errors", "assocpriv.auditing.findings"} | recomputed
+    others = {module.split(".")[0] for module in modules - own} - {"numpy", "scipy"}  # of the central bound alone
+    assert others <= set(sys.stdlib_module_names)
+
+
+# ---- broken integers
+
+
+def content_of(name="bch"):
+    """Return a plan's JSON content."""
+    return json.loads(PLANS[name]().canonical_json)
+
+
+def changed(name="bch", *, follows=True, **fields):
+    """Return a plan's text with fields of it, its question, operator, generator or promise replaced.
+
+    The question states the γ and the length that follow then, where the text can be read, unless told not to.
+    """
+    content = content_of(name)
+    [question] = content["questions"]
+    for field, replacement in fields.items():
+        for part in (content, question, question["operator"], question["generator"], content["promise"]):
+            if field in part:
+                part[field] = replacement
+    return stated_anew(content) if follows else json.dumps(content)
+
+
+def stated_anew(content):
+    """Return the text of a plan whose questions state what follows from their numbers."""
+    try:
+        numbers = read_numbers(json.dumps(content))
+        for stated, question in zip(content["questions"], numbers.questions, strict=True):
+            stated["report_bits"] = question.form.report_bits
+            stated["amplification"] = recompute_promise._at_most(stated_ratio(question.form))
+    except (PlanError, ZeroDivisionError):
+        pass
+    return json.dumps(content)
+
+
+BROKEN_TEXTS = {
+    "no JSON": ("{", "plan text"),
+    "no object": ("[]", "plan text"),
+    "no number": (changed(size="2"), "plan text"),
+    "no fraction": (changed(prior="1/0"), "plan text"),
+    "no promise": (changed(prior="1/2", posterior="1/20"), "plan text"),
+    "true for a number": (changed(itemset_size=True), "plan text"),
+    "too large a field": (changed(field_bits=10**9), "plan text"),
+    "one weight missing": (changed(keep_weights=["3", "5"]), "plan text"),
+    "a number twice": (changed().replace('"itemset_size"', '"itemset_size": 1, "itemset_size"'), "plan text"),
+    "one weight too high": (changed(keep_weights=["3", "5", "20"]), "weights"),
+    "a weight of 0": (changed(keep_weights=["0", "5", "22"]), "weights"),
+    "a weight that cannot occur": (changed("fixed size, one kept", keep_weights=["1", "4", "1", "1"]), "weights"),
+    "weights beyond the limit": (changed(keep_weights=["2", "5", "20"]), "amplification"),
+    "a smaller promise": (changed(prior="1/2", posterior="51/100"), "amplification"),
+    "rho beyond the limit": (changed("none, M=1, rho 1/4", insert_bits=3), "amplification"),
+    "a reducible polynomial": (changed(field_polynomial=0b1000001), "field"),
+    "no powers of x": (changed(field_polynomial=0b1111110), "field"),
+    "too few blocks": (changed(blocks=1), "independence"),
+    "larger itemsets than planned": (changed("bch with a row of ones", itemset_size=3), "independence"),
+    "too many items": (changed("reed-solomon, r=1", catalogue={"count": 200}), "independence"),
+    "another γ than follows": (changed(follows=False, amplification="at most 6.333333333"), "stated figures"),
+    "γ as a number": (changed(follows=False, amplification=6.333334), "stated figures"),
+    "another length than follows": (changed(follows=False, report_bits=17), "stated figures"),
+    "a true length": (changed("none, M=1, rho 1/4", follows=False, report_bits=31.0), "stated figures"),
+    "a share of more than all": (changed(share="2 of 1"), "plan text"),
+    "a share of less than all": (changed(share="1 of 2"), "stated figures"),
+    "no share": (changed(share="0 of 1"), "plan text"),
+    "about sizes alone": (changed("none", view={"kind": "sizes", "bounds": list(range(1, 31))}), "plan text"),
+    "about nothing known": (changed(view={"kind": "blocks"}), "plan text"),
+    "too few powers": (changed("bch, r=2", catalogue={"count": 40}), "independence"),
+}
+
+
+@pytest.mark.parametrize(("text", "name"), BROKEN_TEXTS.values(), ids=BROKEN_TEXTS)
+def test_broken_integers_are_found(text, name):
+    """Each is found by the check that is meant for it, without a plan, and no client is run."""
+    assert name in broken(check_integers(text))
+    if text.startswith('{"'):
+        findings = audit(text, AuditRequest()).findings
+        assert broken(findings) == {"clients accept it"} | broken(check_integers(text))
+        assert {finding.check for finding in findings} == {"promise"}
+
+
+BCH_31 = Bch(2, 15, (1, 1, 1), 1, 2, 2, field_bits=5, polynomial=37, blocks=3)
+RS_32 = ReedSolomon(2, 32, (1, 1, 1), 1, 5, 2, field_bits=5, polynomial=37, blocks=3)
+
+
+@pytest.mark.parametrize(
+    ("group", "needed", "reason"),
+    [
+        (BCH_31, 3, ""),
+        (replace(BCH_31, items=16), 3, "too short"),
+        (BCH_31, 4, "any 3 items"),
+        (replace(BCH_31, insert_bits=1), 7, "any 6 items"),
+        (replace(BCH_31, insert_bits=1, ones_row=1), 7, ""),
+        (replace(BCH_31, ones_row=1), 4, "any 3 items"),
+        (RS_32, 3, ""),
+        (replace(RS_32, items=33), 3, "too short"),
+        (replace(RS_32, insert_bits=6), 3, "too short"),
+        (RS_32, 4, "any 3 items"),
+    ],
+)
+def test_conditions_of_the_generators(group, needed, reason):
+    """Each condition of the theorem holds at its bound, and is broken one step beyond."""
+    said = recompute_promise._unfit(group, needed)
+    assert reason in said
+    assert bool(said) == bool(reason)
+
+
+def test_a_primitive_polynomial_is_asked_for():
+    """x⁴ + x³ + x² + x + 1 is irreducible, but x has the order 5: columns repeat."""
+    assert recompute_reports.order_of_x(4, 0b11111) == 5
+    group = replace(BCH_31, insert_bits=1, field_bits=4, polynomial=0b11111)
+    assert masks(group, 0) == masks(group, 5)
+
+
+@pytest.mark.parametrize(
+    "prior", ["1/20", "2/40", "5%", "0.05", 0.05, "5e-2", " 1/20", "1/20\n", "１/20", f"1/{10**25}"]
+)
+def test_promises_are_read_as_clients_read_them(prior):
+    """The audit takes the one way to write a promise that clients take, with the same limit, and no other."""
+    text = changed("none", prior=prior)
+    if prior == "1/20":
+        assert Plan.parse(text).promise.prior == read_numbers(text).prior == Fraction(1, 20)
+        assert read_numbers(text).limit == 19
+        return
+    for read in (Plan.parse, read_numbers):
+        with pytest.raises(PlanError, match="prior must be"):
+            read(text)
+
+
+@pytest.mark.parametrize("name", ["bch", "reed-solomon"])
+def test_dependent_columns_are_found_by_elimination(monkeypatch, name):
+    """Masks that meet every condition on paper, but of which two are equal, are found among the sets tried."""
+    monkeypatch.setattr(recompute_promise, "masks", lambda group, item: masks(group, max(item, 1)))
+    finding = named(check_integers(PLANS[name]().canonical_json), "independence")
+    assert finding.verdict == BROKEN
+    assert "depend on each other" in finding.said
+
+
+@pytest.mark.parametrize(("reports", "wanted"), [(1, CONSISTENT), (2, CONSISTENT), (3, BROKEN), (40, BROKEN)])
+def test_reports_of_one_person_compose(reports, wanted):
+    """γ = 19/3 may be given twice below a limit of 99, not three times."""
+    content = content_of("none") | {"promise": {"prior": "1/100", "posterior": "1/2"}, "reports_per_person": reports}
+    finding = named(check_integers(json.dumps(content)), "amplification")
+    assert finding.verdict == wanted
+    composed = Fraction(finding.figures["composed"]) / Fraction(19, 3) ** reports
+    assert 1 <= composed < 1 + Fraction(1, 10**5)
+
+
+def test_long_weights_of_many_reports_can_be_told():
+    """Weights of 1,024 bits and a thousand reports make numbers of a million bits, and a finding all the same."""
+    weights = [1, (1 << 1024) - 1]
+    operator = {
+        "size": 1,
+        "insert_num": 1,
+        "insert_bits": 16,
+        "weight_bits": 1024,
+        "keep_weights": list(map(str, weights)),
+    }
+    content = content_of("none, M=1, rho 1/4") | {"reports_per_person": 1000}
+    content["questions"][0]["operator"] = {"kind": "select-a-size"} | operator
+    findings = check_integers(stated_anew(content))
+    assert broken(findings) == {"amplification"}
+    assert named(findings, "amplification").figures["composed"] == "more than 1e+40"
+
+
+def test_the_limit_itself_is_broken():
+    """An amplification equal to the limit breaks the promise: the posterior can be reached."""
+    text = changed("none", prior="3/22", posterior="1/2")  # (1/2)/(1/2) / ((3/22)/(19/22)) = 19/3
+    finding = named(check_integers(text), "amplification")
+    assert finding.figures["limit"] == finding.figures["amplification"] == "19/3"
+    assert finding.verdict == BROKEN
+    assert named(check_integers(changed("none", prior="300000/2200001")), "amplification").verdict == CONSISTENT
+
+
+def test_few_items_do_not_excuse_the_operator():
+    """Where too few items keep γ from being reached, the γ of docs/formats.md decides all the same, as for clients."""
+    plan = make("none", 1, M2)
+    numbers = asked(plan)
+    reached, stated = largest_ratio(numbers), stated_ratio(numbers.form)
+    assert reached < stated
+    content = json.loads(plan.canonical_json)
+    content["promise"]["prior"] = str(1 / (1 + (reached + stated) / 2))
+    finding = named(check_integers(json.dumps(content)), "amplification")
+    assert finding.verdict == BROKEN
+    assert finding.figures["reached"] == f"{reached.numerator}/{reached.denominator}"
+
+
+def test_decimals_never_err_in_our_favour():
+    """γ is rounded up, with as many digits as show that it is below the limit."""
+    limit = Fraction(19)
+    assert recompute_promise._decimal(Fraction(1, 3), limit) == "0.333334"
+    assert recompute_promise._decimal(1 + Fraction(1, 7**900), limit) == "1.00001"
+    assert recompute_promise._decimal(limit - Fraction(1, 10**9), limit) == "18.999999999"
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), st.lists, max_leaves=3), st.data())
+def test_no_text_makes_it_fail(junk, data):
+    """Whatever stands in any field, the text is read or broken."""
+    content = content_of(data.draw(st.sampled_from(["bch", "fixed size"])))
+    [question] = content["questions"]
+    parts = [content, question, question["operator"], question["generator"], content["promise"], content["catalogue"]]
+    part = data.draw(st.sampled_from(parts))
+    part[data.draw(st.sampled_from(sorted(part)))] = junk
+    text = json.dumps(content)
+    findings = check_integers(text)
+    try:
+        Plan.parse(text)
+    except PlanError:
+        return
+    assert broken(findings) == set()  # what clients accept is sound
+
+
+# ---- several questions
+
+THREE = planted_faults.PLANS["questions"]
+
+
+def changed_question(place, **fields):
+    """Return the text of a plan with fields of one question replaced, or of its view."""
+    content = json.loads(THREE.canonical_json)
+    question = content["questions"][place]
+    for field, value in fields.items():
+        (question if field in question else question["view"])[field] = value
+    return json.dumps(content)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (changed_question(0, share="5 of 10"), "stated figures"),
+        (changed_question(1, share="3 of 11"), "stated figures"),
+        (changed_question(1, share="03 of 10"), "plan text"),
+        (changed_question(2, amplification="at most 99.000000"), "stated figures"),
+        (changed_question(2, report_bits=5), "stated figures"),
+        (changed_question(2, bounds=[2, 2, 9]), "plan text"),
+        (changed_question(2, bounds=[2, 4, 41]), "plan text"),
+        (changed_question(2, bounds=[0, 4, 9]), "plan text"),
+        (changed_question(2, bounds=[2, 4, True]), "plan text"),
+        (changed_question(2, bounds=[]), "plan text"),
+    ],
+)
+def test_broken_questions_are_found(text, name):
+    """Each is found by the check that is meant for it."""
+    assert broken(check_integers(text)) == {name}
+
+
+def test_the_largest_amplification_of_all_questions_decides():
+    """A plan whose promise one question breaks is broken, though it is seldom asked."""
+    content = json.loads(THREE.canonical_json)
+    largest = max(question.amplification for question in THREE.questions)
+    for odds, wanted in ((largest, {"amplification"}), (largest + 1, set())):
+        prior = 1 / (1 + odds)
+        content["promise"] = {"prior": f"{prior.numerator}/{prior.denominator}", "posterior": "1/2"}
+        assert broken(check_integers(json.dumps(content))) == wanted
+
+
+def test_the_audits_own_reading_is_the_packages():
+    """Entries and reports that the audit computes are those of the package."""
+    numbers = read_numbers(THREE.canonical_json)
+    assert (numbers.report_bytes, numbers.cumulative) == (THREE.report_bytes, THREE.cumulative_weights)
+    for number, (own, question) in enumerate(zip(numbers.questions, THREE.questions, strict=True)):
+        assert numbers.report(number, b"\1") == THREE.report_of(number, b"\1")
+        for size in range(THREE.n_items + 1):
+            assert own.entries(range(size)) == question.view.entries(list(range(size)))
+
+
+# ---- tables and guided plans
+
+TABLE, BITS = planted_faults.PLANS["table"], planted_faults.PLANS["mixed bits"]
+RECORDS = {
+    "no promise": (TABLE, lambda c: c.update(promise=None), "nothing that keeps it"),
+    "too many reports": (TABLE, lambda c: c.update(reports_per_person=9), "the promise needs less than"),
+    "all columns answered": (TABLE, lambda c: c.update(answered=3), "γ is 180 for one report"),
+    "a higher weight": (TABLE, lambda c: c["columns"][4]["release"].update(high=500), "γ is 4000 for one report"),
+    "a smaller promise": (TABLE, lambda c: c["promise"].update(posterior="1/5"), "the promise needs less than 24.75"),
+    "another rule": (TABLE, lambda c: c["columns"][0].update(intervals=7), "breaks another rule of plans"),
+    "no columns": (TABLE, lambda c: c.update(columns=[]), "no plan of a table"),
+    "weights as text": (TABLE, lambda c: c["columns"][1]["release"].update(half="1"), "no plan of a table"),
+    "no low weight": (TABLE, lambda c: c["columns"][2]["release"].pop("low"), "no plan of a table"),
+    "a stated γ": (BITS, lambda c: c["safeguard"].update(amplification="5/1"), "5 for one report"),
+    "three reports": (BITS, lambda c: c.update(reports_per_person=3), "for 3 reports"),
+    "a promise that is less": (
+        BITS,
+        lambda c: c["promise"].update(posterior="1/15"),
+        "the promise needs less than 1.3",
+    ),
+    "no safeguard": (BITS, lambda c: c.update(safeguard=None), "nothing that keeps it"),
+    "a promise of none": (BITS, lambda c: c.update(promise=None), "nothing that keeps it"),
+    "no attributes": (BITS, lambda c: c.update(attributes=[]), "no guided plan"),
+    "an unknown safeguard": (BITS, lambda c: c["safeguard"].update(kind="coins"), "no guided plan"),
+}
+
+
+@pytest.mark.parametrize(("plan", "change", "said"), RECORDS.values(), ids=RECORDS)
+def test_broken_texts_of_records_are_judged(plan, change, said):
+    """Texts that are no plan, or break a promise or a rule, are broken, with one line that says how."""
+    content = plan.to_json()
+    change(content)
+    findings = audit(json.dumps(content), AuditRequest()).findings
+    assert findings[0].verdict == BROKEN
+    assert said in findings[0].said
+    assert {finding.check for finding in findings} == {"promise"}
+
+
+@pytest.mark.parametrize("name", ["table", "whole table", "mixed bits", "mixed tuples"])
+def test_the_audits_own_laws_are_the_packages(name):
+    """Two descriptions of a plan of records, the package's and the audit's, agree on every chance and on γ."""
+    plan = planted_faults.PLANS[name]
+    if "table" not in name:
+        assert read_guided(plan.canonical_json).amplification == plan.amplification
+        return
+    table = read_table(plan.canonical_json)
+    assert table.amplification == plan.amplification
+    for own, column in zip(table.columns, plan.columns, strict=True):
+        for value, row in enumerate(exact_transition(column)):
+            law = {code: Fraction(weight, own.total) for code, weight in own.runs(value)}
+            assert law == {code: chance for code, chance in enumerate(row) if chance}
+
+
+def test_too_few_coins_and_another_amplification_are_found(monkeypatch):
+    """A package that mixes one step less than γ needs, or reads a smaller γ from a plan, is found from the text."""
+    own = guided.coin_of
+    monkeypatch.setattr(guided, "coin_of", lambda guidance, plan: max(0, own(guidance, plan) - 1))
+    assert broken(guided.GuidedSubject.promise(BITS, BITS.canonical_json)) == {"coins"}
+    content = BITS.to_json()
+    content["safeguard"]["amplification"] = "9/2"
+    assert "amplification" in broken(guided.GuidedSubject.promise(BITS, json.dumps(content)))
