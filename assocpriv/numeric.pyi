@@ -9,4 +9,5 @@ from .files.tree_models import read_tree as read_tree, write_tree as write_tree
 from .client.predict import predict as predict
 from .client.table_classes import predict_file as predict_file
 from .server.histograms import released_frame as released_frame
-from .server.trees import ReleasedTreeClassifier as ReleasedTreeClassifier, grow_tree as grow_tree
+from .server.tree_estimator import ReleasedTreeClassifier as ReleasedTreeClassifier
+from .server.trees import grow_tree as grow_tree

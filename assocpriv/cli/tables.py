@@ -61,7 +61,7 @@ def reconstruct(reports: tuple[Path, ...], spark: str | None, output: Path | Non
 @opt.choice("--pruning", ["description-length", "none"], "How the tree is pruned.")
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Model file to write (JSON).")
 def tree(reports: tuple[Path, ...], class_column: str, output: Path, force: bool, **growth: Any) -> None:
-    """Grow a decision tree on REPORTS of a table; needs scikit-learn: pip install assocpriv[trees].
+    """Grow a decision tree on REPORTS of a table.
 
     \b
     Example:
@@ -83,7 +83,7 @@ def tree(reports: tuple[Path, ...], class_column: str, output: Path, force: bool
 def predict(model: Path, table: Path, output: Path, force: bool, **reading: Any) -> None:
     """Apply a tree, the file MODEL, to raw records, the file TABLE; adds a column predicted, their class.
 
-    Runs where the records lie, without scikit-learn; nothing leaves. TABLE is CSV with a header line, or Parquet.
+    Runs where the records lie; nothing leaves. TABLE is CSV with a header line, or Parquet.
 
     \b
     Example:

@@ -2,7 +2,7 @@
 
 A number goes left where it is below a threshold, a category where it is one of some values. A missing value, and a
 category that the tree does not know, go where the node says. Nodes stand in preorder: the left child follows its
-parent. Nothing of this needs the table it was grown on, nor scikit-learn; one record does not even need numpy.
+parent. Nothing of this needs the table it was grown on; one record does not even need numpy.
 
 People read a tree as indented lines, or as a graph in the DOT language of Graphviz.
 """

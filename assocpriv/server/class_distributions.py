@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.server.maximum_likelihood import FEW_BINS, maximize
+from assocpriv.server.maximum_likelihood import few_bins, maximize
 from assocpriv.server.smoothing import smooth_shares
 
 Floats = NDArray[np.float64]
@@ -42,6 +42,10 @@ class ClassDistributions:
     shares: Floats
     spread: Floats
 
+    def in_order(self, way: NDArray[np.int64]) -> "ClassDistributions":
+        """Return them with inputs in another order."""
+        return ClassDistributions(self.shares[:, way], self.spread[:, way][:, :, way])
+
 
 def class_distributions(
     counts: NDArray[np.int64], matrix: Floats, ordered: int, inverse: Floats, of_classes: Floats
@@ -55,10 +59,7 @@ def class_distributions(
         inverse: of the law of the class, float64 (true classes, released classes); its columns add up to 1.
         of_classes: π, the shares of the true classes.
     """
-    if ordered and len(counts) > FEW_BINS:
-        last = len(counts) - (matrix.shape[1] - ordered)
-        starts = [*range(0, last, -(-last // FEW_BINS)), *range(last, len(counts))]
-        counts, matrix = np.add.reduceat(counts, starts), np.add.reduceat(matrix, starts)
+    counts, matrix = few_bins(counts, matrix, ordered)
     every, n = counts.sum(axis=1).astype(np.float64), float(counts.sum())
     if not n:
         return _unknown(matrix.shape[1], len(inverse))
@@ -77,6 +78,11 @@ def class_distributions(
         shares[k] = found / found.sum()
         spread[k] = covariance + shape @ covered @ shape.T
     return ClassDistributions(shares, spread)
+
+
+def pooled_shares(counts: NDArray[np.int64], matrix: Floats, ordered: int) -> Floats:
+    """Return f, of counts of codes, (codes,), smooth where inputs are in a row."""
+    return _pooled(*few_bins(counts.astype(np.float64), matrix, ordered), ordered)[0]
 
 
 def _unknown(inputs: int, classes: int) -> ClassDistributions:

@@ -37,6 +37,8 @@ from numpy.typing import NDArray
 
 from assocpriv.plans.columns import Clear, NumberColumn
 
+Floats = NDArray[np.float64]
+
 _DRAWS = 4000  # of the largest |z|; its 95% point is then known to 0.02
 _NO_SPREAD = 1e-7  # of the largest variance, added to each: noise enough that rounding leaves a root
 _REGULAR = 1e-3  # of the largest pivot of a Cholesky factor, the least of a matrix that is inverted as it is
@@ -62,8 +64,8 @@ class ClassCounts:
     ``n_reports`` is the number of reports of all classes that are looked at.
     """
 
-    values: NDArray[np.float64]
-    squares: NDArray[np.float64]
+    values: Floats
+    squares: Floats
     n_reports: int
 
     @classmethod
@@ -85,7 +87,7 @@ class Moments:
     mean_unknown: float = 0.0
 
 
-def moment_weights(column: NumberColumn) -> NDArray[np.float64]:
+def moment_weights(column: NumberColumn) -> Floats:
     """Return c_k(y), float64 (3, codes), with x from 0 to 1 over the column's range."""
     n, law = column.inputs, column.law
     if isinstance(law, Clear):
@@ -100,7 +102,7 @@ def moment_weights(column: NumberColumn) -> NDArray[np.float64]:
         inputs, targets = [*inputs, n], [*targets, [0.0, 0.0, 0.0]]
     chances = np.array([law.weights(x, optional=column.optional) for x in inputs], dtype=np.float64)
     expected = (chances / chances.sum(axis=1, keepdims=True)) @ basis.T
-    weights: NDArray[np.float64] = np.linalg.lstsq(expected, np.array(targets), rcond=None)[0].T @ basis
+    weights: Floats = np.linalg.lstsq(expected, np.array(targets), rcond=None)[0].T @ basis
     return weights
 
 
@@ -133,8 +135,8 @@ def estimate_moments(counts: ClassCounts, column: NumberColumn) -> Moments | Non
 class LinearEstimate:
     """Shares with their covariance, (inputs,) and (inputs, inputs); ``is_unbiased``: by least squares."""
 
-    shares: NDArray[np.float64]
-    covariance: NDArray[np.float64]
+    shares: Floats
+    covariance: Floats
     is_unbiased: bool
 
     def among(self, n_values: int) -> "LinearEstimate":
@@ -147,18 +149,12 @@ class LinearEstimate:
         return LinearEstimate(shares, slope @ self.covariance @ slope.T, self.is_unbiased)
 
     @property
-    def errors(self) -> NDArray[np.float64]:
+    def errors(self) -> Floats:
         """Standard errors, float64 (inputs,)."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
 
-def least_squares(
-    values: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    n_reports: int,
-    matrix: NDArray[np.float64],
-    near: NDArray[np.float64],
-) -> LinearEstimate:
+def least_squares(values: Floats, squares: Floats, n_reports: int, matrix: Floats, near: Floats) -> LinearEstimate:
     """Return the unbiased shares.
 
     Args:
@@ -181,12 +177,12 @@ def least_squares(
     return LinearEstimate(shares, covariance / n_reports, is_unbiased=True)
 
 
-def _runs(matrix: NDArray[np.float64]) -> NDArray[np.int64]:
+def _runs(matrix: Floats) -> NDArray[np.int64]:
     """Return the number of the run of equal columns that each belongs to, int64 (columns,)."""
     return np.append(0, np.cumsum((np.abs(np.diff(matrix, axis=1)) > 1e-12).any(axis=0)))
 
 
-def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _inverse(matrix: Floats) -> Floats:
     """Return the inverse of a symmetric matrix, or the pseudo-inverse of one that is nearly singular."""
     try:
         pivots = np.linalg.cholesky(matrix).diagonal()
@@ -208,10 +204,10 @@ class Band:
     evenly within intervals.
     """
 
-    value: NDArray[np.float64]
-    error: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    value: Floats
+    error: Floats
+    low: Floats
+    high: Floats
     known: NDArray[np.bool_]
     is_unbiased: bool
     is_even: bool
@@ -236,7 +232,7 @@ def distribution_band(estimate: LinearEstimate, known: NDArray[np.bool_], level:
     return Band(value, error, low, high, known, estimate.is_unbiased, is_even)
 
 
-def largest_deviation(covariance: NDArray[np.float64], width: NDArray[np.float64], level: float) -> float:
+def largest_deviation(covariance: Floats, width: Floats, level: float) -> float:
     """Return the quantile of max |d_i| / width_i of a normal vector d."""
     if not len(width):
         return 0.0
@@ -252,9 +248,7 @@ def _normal(n: int) -> NDArray[np.float32]:
     return np.random.default_rng(_SEED).standard_normal((n, _DRAWS), dtype=np.float32)
 
 
-def _rising(
-    low: NDArray[np.float64], high: NDArray[np.float64], inner: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _rising(low: Floats, high: Floats, inner: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return the narrowest band that every rising function within the given one at the inner edges is in."""
     low, high = np.where(inner, low, 0.0), np.where(inner, high, 1.0)
     low[-1], high[0] = 1.0, 0.0
@@ -262,9 +256,7 @@ def _rising(
     return low, high
 
 
-def _reach(
-    low: NDArray[np.float64], high: NDArray[np.float64], inner: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _reach(low: Floats, high: Floats, inner: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return the band of all that a given one has at an edge or beyond: below at greater edges, above at smaller."""
     low, high = np.where(inner, low, 1.0), np.where(inner, high, 0.0)
     low[0], high[-1] = 0.0, 1.0
@@ -274,7 +266,7 @@ def _reach(
 # ---- quantiles
 
 
-def quantile_interval(band: Band, edges: NDArray[np.float64], share: float, z: float) -> tuple[float, float]:
+def quantile_interval(band: Band, edges: Floats, share: float, z: float) -> tuple[float, float]:
     """Return the ends of the values at which the share is not rejected: where |F̂ − share| is at most z errors.
 
     It is a test inverted (Woodruff, JASA 1952), so it holds with at least the confidence of z, each quantile by itself.
@@ -290,7 +282,7 @@ def quantile_interval(band: Band, edges: NDArray[np.float64], share: float, z: f
     return float(known[max(0, int(first) - 1)]), float(known[min(int(last), len(known) - 1)])
 
 
-def counted_interval(counts: ClassCounts, edges: NDArray[np.float64], share: float, z: float) -> tuple[float, float]:
+def counted_interval(counts: ClassCounts, edges: Floats, share: float, z: float) -> tuple[float, float]:
     """Return the same of values released as they are, or as classes: ends are edges of the codes, (codes + 1,)."""
     if counts.values[: len(edges) - 1].sum() <= 0:
         return float(edges[0]), float(edges[-1])
@@ -303,7 +295,7 @@ def counted_interval(counts: ClassCounts, edges: NDArray[np.float64], share: flo
     return float(edges[max(0, int(first) - 1)]), float(edges[min(int(last), len(edges) - 1)])
 
 
-def _reached(rising: NDArray[np.float64], edges: NDArray[np.float64], share: float) -> float:
+def _reached(rising: Floats, edges: Floats, share: float) -> float:
     """Return where a function that rises in straight lines first reaches a share."""
     at = int(np.searchsorted(rising, share, side="left"))
     if at == 0:
@@ -312,7 +304,7 @@ def _reached(rising: NDArray[np.float64], edges: NDArray[np.float64], share: flo
     return float(edges[at - 1] + (edges[at] - edges[at - 1]) * (share - before) / (after - before))
 
 
-def quantile(shares: NDArray[np.float64], edges: NDArray[np.float64], share: float) -> float:
+def quantile(shares: Floats, edges: Floats, share: float) -> float:
     """Return a quantile of shares of intervals, spread evenly over each; negative ones count as none."""
     rising = np.append(0.0, np.cumsum(np.maximum(shares, 0)))
     return _reached(rising / rising[-1], edges, share)

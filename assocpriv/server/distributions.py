@@ -37,7 +37,14 @@ from assocpriv.promise.numbers import rounded
 from assocpriv.server import confidence_bands
 from assocpriv.server.histograms import count_codes, table_plan
 from assocpriv.server.intervals import ErrorOptions
-from assocpriv.server.maximum_likelihood import CoarseChannel, coarse_channel, iterated_bayes, maximize, smoothed
+from assocpriv.server.maximum_likelihood import (
+    CoarseChannel,
+    coarse_channel,
+    few_bins,
+    iterated_bayes,
+    maximize,
+    smoothed,
+)
 from assocpriv.server.smoothing import smooth_shares
 from assocpriv.server.supports import normal_quantile
 
@@ -47,6 +54,8 @@ if TYPE_CHECKING:
     from assocpriv.files.reports import Reports
     from assocpriv.plans.tables import TablePlan
     from assocpriv.server.spark import SparkReports
+
+Floats = NDArray[np.float64]
 
 
 _UNBIASED, _SMOOTH = "least-squares", "smooth"  # what bands and quantiles rest on
@@ -94,9 +103,9 @@ class Numbers:
     log-density is about as rough everywhere.
     """
 
-    edges: NDArray[np.float64]
-    cdf_low: NDArray[np.float64]
-    cdf_high: NDArray[np.float64]
+    edges: Floats
+    cdf_low: Floats
+    cdf_high: Floats
     basis: str
     mean: Figure | None
     variance: Figure | None
@@ -122,8 +131,8 @@ class Distribution:
     name: str
     method: str
     reports: int
-    share: NDArray[np.float64]
-    std_error: NDArray[np.float64]
+    share: Floats
+    std_error: Floats
     missing: Figure | None
     values: tuple[str, ...] = ()
     numbers: Numbers | None = None
@@ -137,7 +146,7 @@ class Distribution:
             return where | shares | rest
         return where | shares | rest | self.numbers.record() | {"histogram": self._histogram(self.numbers.edges)}
 
-    def _histogram(self, edges: NDArray[np.float64]) -> list[dict[str, float | None]]:
+    def _histogram(self, edges: Floats) -> list[dict[str, float | None]]:
         """Return some ten bars of neighbouring intervals; errors are those of single intervals, so they stand alone."""
         n = len(self.share)
         cuts = np.unique(np.linspace(0, n, min(n, _BARS) + 1).round().astype(int))
@@ -176,9 +185,9 @@ class JointDistribution:
     names: tuple[str, str]
     method: str
     reports: int
-    places: tuple[NDArray[np.float64] | tuple[str, ...], NDArray[np.float64] | tuple[str, ...]]
-    share: NDArray[np.float64]
-    std_error: NDArray[np.float64]
+    places: tuple[Floats | tuple[str, ...], Floats | tuple[str, ...]]
+    share: Floats
+    std_error: Floats
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON content."""
@@ -286,7 +295,7 @@ def _frame(table: LightFrame) -> "pd.DataFrame":
     return pd.DataFrame({name: each.tolist() if each.dtype == object else each for name, each in table.columns.items()})
 
 
-def _labels(places: NDArray[np.float64] | tuple[str, ...]) -> list[str]:
+def _labels(places: Floats | tuple[str, ...]) -> list[str]:
     if isinstance(places, tuple):
         return list(places)
     return [f"{rounded(low, 6)}–{rounded(high, 6)}" for low, high in pairwise(places)]
@@ -304,7 +313,7 @@ class Estimate:
     """Shares of the inputs by a method, float64 (inputs,), and the smooth posterior of them where there is one."""
 
     method: str
-    shares: NDArray[np.float64]
+    shares: Floats
     posterior: confidence_bands.LinearEstimate | None
 
 
@@ -394,13 +403,13 @@ def _whole(column: Column, counts: NDArray[np.int64], method: str, level: float)
     )
 
 
-def _estimate(counts: NDArray[np.float64], channel: CoarseChannel, method: str) -> Estimate:
+def _estimate(counts: Floats, channel: CoarseChannel, method: str) -> Estimate:
     """Return shares by a method, and the posterior that their errors come from."""
     chosen = _method_of(method, channel.column)
     bins, matrix, row = channel.bin_counts(counts), channel.matrix, channel.ordered
     posterior = None
     if row and not isinstance(channel.column.law, Clear):
-        joined, chances = channel.joined(bins)
+        joined, chances = few_bins(bins, matrix, row)
         found = smooth_shares(joined[:, None], chances, ordered=(row, 0))
         posterior = confidence_bands.LinearEstimate(found.shares[:, 0], found.covariance, is_unbiased=False)
     if chosen == "bayes":
@@ -518,17 +527,13 @@ def _pair(counts: NDArray[np.int64], first: CoarseChannel, second: CoarseChannel
     ]
 
 
-def _kron(first: CoarseChannel, second: CoarseChannel) -> NDArray[np.float64]:
+def _kron(first: CoarseChannel, second: CoarseChannel) -> Floats:
     """Return P(pair of bins | pair of inputs)."""
     return np.asarray(np.kron(first.matrix, second.matrix), dtype=np.float64)
 
 
 def _joint(
-    reports: "Reports | SparkReports",
-    plan: "TablePlan",
-    pair: tuple[int, int],
-    method: str,
-    progress: Progress | None,
+    reports: "Reports | SparkReports", plan: "TablePlan", pair: tuple[int, int], method: str, progress: Progress | None
 ) -> JointDistribution:
     """Return the joint distribution of two columns, on grids so coarse that their covariance can be had."""
     _check_any(len(reports))
@@ -553,9 +558,7 @@ def _joint(
     return _joint_shares(counts.astype(np.float64), first, second, method)
 
 
-def _joint_shares(
-    counts: NDArray[np.float64], first: CoarseChannel, second: CoarseChannel, method: str
-) -> JointDistribution:
+def _joint_shares(counts: Floats, first: CoarseChannel, second: CoarseChannel, method: str) -> JointDistribution:
     chosen = ("smooth" if first.ordered or second.ordered else "em") if method == AUTO else method
     found = smooth_shares(counts, first.matrix, second.matrix, (first.ordered, second.ordered))
     shares = found.shares
@@ -618,7 +621,7 @@ def _shares(
     n_values: int,
     *,
     numbered: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return the shares among the values that are there, and their standard errors."""
     found, whole = basis.among(n_values), estimate.shares[:n_values].sum()
     if estimate.method == "least-squares" or whole <= 0:
@@ -640,7 +643,7 @@ def _missing(basis: confidence_bands.LinearEstimate, z: float) -> Figure:
 
 
 def _numbers(
-    shares: NDArray[np.float64],
+    shares: Floats,
     basis: confidence_bands.LinearEstimate,
     counts: confidence_bands.ClassCounts,
     channel: CoarseChannel,

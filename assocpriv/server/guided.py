@@ -64,6 +64,8 @@ if TYPE_CHECKING:
 
     from assocpriv.server.spark import SparkReports
 
+Floats = NDArray[np.float64]
+
 
 RECENT = 128  # guidances that may still be answered: 2,560 tuples at the usual batch
 _PRIOR = 4.0  # precision of a share around the uniform one
@@ -103,22 +105,22 @@ class Reading:
         of_chance: x, the expected bits of chance, float64 (w,).
     """
 
-    expected: NDArray[np.float64]
-    slopes: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    expected: Floats
+    slopes: Floats
+    weights: Floats
     mixed: float
-    of_chance: NDArray[np.float64]
+    of_chance: Floats
 
     @property
-    def precision(self) -> NDArray[np.float64]:
+    def precision(self) -> Floats:
         """What one tuple adds to the precision of its class's shares, float64 (w, w)."""
-        product: NDArray[np.float64] = self.weights @ self.slopes
+        product: Floats = self.weights @ self.slopes
         return (product + product.T) / 2  # as it is at rest, to the last digit
 
-    def weighted(self, count: int, ones: NDArray[np.integer]) -> NDArray[np.float64]:
+    def weighted(self, count: int, ones: NDArray[np.integer]) -> Floats:
         """Return what so many tuples, of which so many have each bit, int64 (w,), add to the weighted sum."""
         released = (ones - count * self.mixed * self.of_chance) / (1 - self.mixed)
-        told: NDArray[np.float64] = self.weights @ (released - count * self.expected)
+        told: Floats = self.weights @ (released - count * self.expected)
         return told
 
 
@@ -144,16 +146,16 @@ def reading_of(guidance: Guidance, plan: GuidedPlan) -> Reading:
     return Reading(expected, slopes, np.linalg.solve(covariance, slopes).T, share, of_chance)
 
 
-def _attribute_means(rows: NDArray[np.float64], plan: GuidedPlan) -> NDArray[np.float64]:
+def _attribute_means(rows: Floats, plan: GuidedPlan) -> Floats:
     """Return each entry's mean over the values of its attribute, along the last axis."""
-    means: NDArray[np.float64] = np.add.reduceat(rows, plan.offsets, axis=-1) / np.array(plan.sizes)
+    means: Floats = np.add.reduceat(rows, plan.offsets, axis=-1) / np.array(plan.sizes)
     return means[..., plan.attribute_of]
 
 
-def _independent(shares: NDArray[np.float64], plan: GuidedPlan) -> NDArray[np.float64]:
+def _independent(shares: Floats, plan: GuidedPlan) -> Floats:
     """Return the covariance of tuples of independent attributes with these shares, float64 (w,), as (w, w)."""
     same = plan.attribute_of[:, None] == plan.attribute_of
-    covariance: NDArray[np.float64] = np.diag(shares) - np.where(same, np.outer(shares, shares), 0.0)
+    covariance: Floats = np.diag(shares) - np.where(same, np.outer(shares, shares), 0.0)
     return covariance
 
 
@@ -193,9 +195,9 @@ class MinerState:
     started: NDArray[np.int64]
     start_sums: NDArray[np.int64]
     received: NDArray[np.int64]
-    precision: NDArray[np.float64]
-    weighted: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    precision: Floats
+    weighted: Floats
+    spread: Floats
     guidances: tuple[Guidance, ...] = ()
     published_at: int = 0
     collected: tuple[str, ...] = ()
@@ -230,21 +232,21 @@ class MinerState:
         return ratio_of(low, high, coin_of(self.guidance, self.plan))
 
     @property
-    def uniform(self) -> NDArray[np.float64]:
+    def uniform(self) -> Floats:
         """Uniform shares, float64 (w,)."""
         return 1 / np.array(self.plan.sizes)[self.plan.attribute_of]
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Floats:
         """Each class's estimated shares of values, float64 (classes, w); of so few tuples some may be below 0."""
         known = np.linalg.solve(self._posterior, self.weighted[:, :, None])[:, :, 0]
         return self.uniform + known
 
     @property
-    def _posterior(self) -> NDArray[np.float64]:
+    def _posterior(self) -> Floats:
         return self.precision + _PRIOR * np.eye(self.plan.width)
 
-    def deviations(self, rng: np.random.Generator, more: NDArray[np.float64] | float = 0.0) -> NDArray[np.float64]:
+    def deviations(self, rng: np.random.Generator, more: Floats | float = 0.0) -> Floats:
         """Draw errors of the shares, float64 (classes, w), as large as they are with so much more precision."""
         lower = np.linalg.cholesky(self._posterior + more)
         drawn = rng.standard_normal((len(lower), self.plan.width, 1))
@@ -294,7 +296,7 @@ def explore(plan: GuidedPlan, seed: int | None = None) -> MinerState:
 # ---- directions
 
 
-def differences(state: MinerState, shares: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def differences(state: MinerState, shares: Floats) -> tuple[Floats, Floats]:
     """Return in which directions classes differ, the columns of float64 (w, m), and how much, float64 (m,), falling.
 
     They are classes − 1 for the shares given, float64 (classes, w), and w more if there are known tuples.
@@ -315,7 +317,7 @@ def differences(state: MinerState, shares: NDArray[np.float64]) -> tuple[NDArray
     return values[order], vectors[:, order]
 
 
-def directions(state: MinerState, level: int | None, serial: int) -> NDArray[np.float64]:
+def directions(state: MinerState, level: int | None, serial: int) -> Floats:
     """Return V, float64 (w, level), of the guidance with a serial number; by default of the level that μ needs."""
     rng = np.random.default_rng([state.seed, serial])
     values, vectors = differences(state, state.shares + state.deviations(rng))
@@ -326,16 +328,16 @@ def directions(state: MinerState, level: int | None, serial: int) -> NDArray[np.
         vectors = vectors[:, rng.choice(len(values), len(values), replace=False, p=values**2 / (values**2).sum())]
     common = state.uniform / np.linalg.norm(state.uniform)
     if wanted == 1:
-        alone: NDArray[np.float64] = (common + (-1) ** serial * vectors[:, 0])[:, None] / np.sqrt(2)
+        alone: Floats = (common + (-1) ** serial * vectors[:, 0])[:, None] / np.sqrt(2)
         return alone
     found = [common[:, None], vectors]
     while sum(part.shape[1] for part in found) < wanted:
         found.append(differences(state, state.shares + state.deviations(rng))[1])
-    orthonormal: NDArray[np.float64] = np.linalg.qr(np.hstack([*found, np.eye(state.plan.width)]))[0]
+    orthonormal: Floats = np.linalg.qr(np.hstack([*found, np.eye(state.plan.width)]))[0]
     return orthonormal[:, :wanted]
 
 
-def level_for(values: NDArray[np.float64], plan: GuidedPlan) -> int:
+def level_for(values: Floats, plan: GuidedPlan) -> int:
     """Return k*: c, and the directions in which classes differ by more than μ of the largest (equation 6)."""
     return min(1 + max(1, int((values > float(plan.mu) * values[0]).sum())), plan.width)
 
@@ -377,7 +379,7 @@ def worth(state: MinerState, levels: Iterable[int] = ()) -> list[Worth]:
     return found
 
 
-def _worth(state: MinerState, level: int, more: NDArray[np.float64]) -> Worth:
+def _worth(state: MinerState, level: int, more: Floats) -> Worth:
     rng = np.random.default_rng(state.seed)
     classes = (state.received + 1) / (state.received + 1).sum()
     larger = max(1.0, state.spread[0] / state.spread[1]) if state.spread[1] > 0 else 1.0
@@ -481,9 +483,7 @@ def collect(
     )
 
 
-def _spread(
-    state: MinerState, read: Reading, counts: NDArray[np.int64], sums: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _spread(state: MinerState, read: Reading, counts: NDArray[np.int64], sums: NDArray[np.int64]) -> Floats:
     """Return variance in the directions that told classes apart before, measured and of independent attributes.
 
     Bits are drawn one by one, so that their covariances, and not their variances, are those of tuples.
@@ -691,10 +691,7 @@ def naive_bayes(state: MinerState, alpha: float = 1.0) -> Any:
 
 
 FORMAT, VERSION = "assocpriv-miner-state", 2
-_FIELDS = {
-    "format", "version", "plan", "seed", "started", "start_sums", "received", "precision", "weighted", "spread",
-    "guidances", "published_at", "collected", "digest",
-}  # fmt: skip
+_FIELDS = {"format", "version", "digest", *MinerState.__dataclass_fields__}
 _LARGEST_FILE = 1 << 30
 
 
@@ -809,7 +806,7 @@ def _from_json(fields: dict[str, Any]) -> MinerState:
     return MinerState(plan, fields["seed"], *known, guidances, fields["published_at"], tuple(fields["collected"]))
 
 
-def _whole(triangles: list[list[float]], plan: GuidedPlan) -> NDArray[np.float64]:
+def _whole(triangles: list[list[float]], plan: GuidedPlan) -> Floats:
     """Return the sums of every class, float64 (classes, w, w), of their lower triangles."""
     lower = np.tril_indices(plan.width)
     sums = np.zeros((len(plan.labels), plan.width, plan.width))

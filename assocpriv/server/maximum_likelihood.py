@@ -18,8 +18,9 @@ to be near its maximum: as it is concave, no distribution has a log-likelihood h
 With smoothing each step of EM is followed by S, an average of neighbours with weights 1, 2, 1, until the log-likelihood
 changes by less than 1/1000. EMS: Silverman, Jones, Wilson and Nychka, JRSS B 1990; Li et al., SIGMOD 2020, section 5.5.
 How far it smooths is a matter of the grid: on a hundred intervals S is so wide that peaks are lost, on a thousand cells
-noise stays. So EMS runs on several grids, each interval being cut into more parts, and the one is taken that foretells
-other reports best by Akaike's criterion: the log-likelihood less Σ_y n_y ∂ log (A f)_y / ∂n_y, where at the fixed point
+noise stays. So EMS runs on several grids, each interval being cut into more parts, and their mean is taken, weighted by
+how well each foretells other reports: by e to Akaike's criterion (Buckland, Burnham, Augustin, Biometrics 1997), the
+log-likelihood less Σ_y n_y ∂ log (A f)_y / ∂n_y, where at the fixed point
 
     (I − S J) ∂f/∂n = S diag(f) Aᵀ diag(1/Af) / N,     J = diag(g) − diag(f) Aᵀ diag(n / (N (Af)²)) A
 
@@ -34,11 +35,14 @@ chances of whole intervals take its place.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.columns import Column, Noise, NumberColumn, transition
+
+Floats = NDArray[np.float64]
 
 _MOST_INTERVALS = 100  # AS00, section 3.2
 _SAME = 1e-12
@@ -68,9 +72,9 @@ class CoarseChannel:
     """
 
     column: Column
-    matrix: NDArray[np.float64]
+    matrix: Floats
     bin_of: NDArray[np.int64]
-    edges: NDArray[np.float64] | None
+    edges: Floats | None
     group: int
 
     @property
@@ -89,7 +93,7 @@ class CoarseChannel:
         return self.column.inputs // self.column.intervals if isinstance(self.column, NumberColumn) else 1
 
     @property
-    def places(self) -> "NDArray[np.float64] | tuple[str, ...]":
+    def places(self) -> "Floats | tuple[str, ...]":
         """The edges of the intervals, or the named values."""
         return self.column.values if self.edges is None else self.edges  # type: ignore[attr-defined]
 
@@ -99,7 +103,7 @@ class CoarseChannel:
         inner = (np.abs(np.diff(self.matrix[:, : self.ordered], axis=1)) > _SAME).any(axis=0)
         return np.concatenate([[True], inner, [True]])
 
-    def merged(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def merged(self, shares: Floats) -> Floats:
         """Return shares of the plan's intervals as those of the merged ones."""
         if self.group == 1:
             return shares
@@ -107,19 +111,22 @@ class CoarseChannel:
         joined = np.add.reduceat(shares[:row], np.arange(0, row, self.group))
         return np.concatenate([joined, shares[row:]])
 
-    def bin_counts(self, counts: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
+    def bin_counts(self, counts: Floats | NDArray[np.int64]) -> Floats:
         """Return counts of codes, (codes, …), as counts of bins."""
         starts = np.flatnonzero(np.diff(self.bin_of, prepend=-1))
         return np.add.reduceat(np.asarray(counts, dtype=np.float64), starts, axis=0)
 
-    def joined(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return counts of bins, (bins,), and the matrix, with neighbours joined to about as many as FEW_BINS.
 
-        A missing value's bin stays apart.
-        """
-        row = len(counts) - self.column.optional
-        starts = np.array([*range(0, row, -(-row // FEW_BINS)), *[row] * self.column.optional])
-        return np.add.reduceat(counts, starts), np.add.reduceat(self.matrix, starts, axis=0)
+def bin_starts(matrix: Floats, ordered: int, most: int) -> NDArray[np.int64]:
+    """Return where bins of a channel's codes begin: at most so many of those of inputs in a row; others stay apart."""
+    row = len(matrix) - (matrix.shape[1] - ordered) if ordered else 0
+    return np.array([*range(0, row, max(1, -(-row // most))), *range(row, len(matrix))])
+
+
+def few_bins(counts: NDArray[Any], matrix: Floats, ordered: int) -> tuple[NDArray[Any], Floats]:
+    """Return counts of codes and a channel with neighbouring codes joined to about as many as FEW_BINS."""
+    starts = bin_starts(matrix, ordered, FEW_BINS)
+    return np.add.reduceat(counts, starts), np.add.reduceat(matrix, starts)
 
 
 def coarse_channel(column: Column, most_intervals: int = _MOST_INTERVALS, most_bins: int = MOST_BINS) -> CoarseChannel:
@@ -148,13 +155,13 @@ def _grouped(column: NumberColumn, group: int, most_bins: int) -> CoarseChannel:
 
 
 def maximize(
-    counts: NDArray[np.int64] | NDArray[np.float64],
-    matrix: NDArray[np.float64],
+    counts: NDArray[np.int64] | Floats,
+    matrix: Floats,
     *,
     smooth: bool = False,
-    start: NDArray[np.float64] | None = None,
+    start: Floats | None = None,
     ordered: int | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the shares of the inputs, float64 (inputs,), that make the counts likeliest; they add up to 1.
 
     Args:
@@ -178,17 +185,17 @@ def maximize(
 class _Step:
     """One step of EM for given counts."""
 
-    def __init__(self, rates: NDArray[np.float64], matrix: NDArray[np.float64], n: float) -> None:
+    def __init__(self, rates: Floats, matrix: Floats, n: float) -> None:
         self.rates, self.matrix, self.n = rates, matrix, n
 
-    def __call__(self, shares: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, float]:
+    def __call__(self, shares: Floats) -> tuple[Floats, float, float]:
         """Return the next shares, the log-likelihood of those given, and how much it may lack of the maximum."""
         expected = np.maximum(self.matrix @ shares, _LEAST)
         gain = (self.rates / expected) @ self.matrix
         return shares * gain, self.n * float(self.rates @ np.log(expected)), self.n * (float(gain.max()) - 1)
 
 
-def _accelerated(step: _Step, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def _accelerated(step: _Step, shares: Floats) -> Floats:
     for _ in range(_MOST_ROUNDS):
         first, _, lacking = step(shares)
         if lacking < _NEAR:
@@ -199,11 +206,11 @@ def _accelerated(step: _Step, shares: NDArray[np.float64]) -> NDArray[np.float64
         far = np.maximum(shares + 2 * length * change + length**2 * bend, _STEPS_BACK * second)
         third, likelihood, _ = step(far / far.sum())
         shares = third if likelihood >= reached else second
-    whole: NDArray[np.float64] = shares / shares.sum()
+    whole: Floats = shares / shares.sum()
     return whole
 
 
-def _smoothed(step: _Step, shares: NDArray[np.float64], ordered: int) -> NDArray[np.float64]:
+def _smoothed(step: _Step, shares: Floats, ordered: int) -> Floats:
     before = -np.inf
     for _ in range(_EMS_STEPS):
         following, likelihood, _ = step(shares)
@@ -213,7 +220,7 @@ def _smoothed(step: _Step, shares: NDArray[np.float64], ordered: int) -> NDArray
     return shares
 
 
-def average_neighbours(shares: NDArray[np.float64], ordered: int) -> NDArray[np.float64]:
+def average_neighbours(shares: Floats, ordered: int) -> Floats:
     """Return shares with the first ``ordered`` averaged with weights 1, 2, 1; their sum stays the same.
 
     At the ends the weights are 2 and 1.
@@ -230,19 +237,20 @@ def average_neighbours(shares: NDArray[np.float64], ordered: int) -> NDArray[np.
     return np.concatenate([smooth * (row.sum() / smooth.sum()), shares[ordered:]])
 
 
-def smoothed(counts: NDArray[np.int64] | NDArray[np.float64], channel: CoarseChannel) -> NDArray[np.float64]:
-    """Return the shares of a channel's intervals, and of a missing value if there may be one, by EMS on the best grid.
+def smoothed(counts: NDArray[np.int64] | Floats, channel: CoarseChannel) -> Floats:
+    """Return the shares of a channel's intervals, and of a missing value if there may be one, by EMS on several grids.
 
     ``counts`` are those of the column's codes, (codes,), not all zero.
     """
-    best, shares = -np.inf, np.empty(0)
+    scores, shares = [], []
     for fine in _grids(channel):
         bins, row, parts = fine.bin_counts(counts), fine.ordered, channel.group * channel.cells // fine.group
         found = maximize(bins, fine.matrix, smooth=True, ordered=row)
-        score = _foretold(bins, fine.matrix, found, row)
-        if score > best:
-            best, shares = score, np.append(np.add.reduceat(found[:row], np.arange(0, row, parts)), found[row:])
-    return shares
+        scores.append(_foretold(bins, fine.matrix, found, row))
+        shares.append(np.append(np.add.reduceat(found[:row], np.arange(0, row, parts)), found[row:]))
+    weights = np.exp(np.array(scores) - max(scores))
+    mean: Floats = weights @ np.array(shares) / weights.sum()
+    return mean
 
 
 def _grids(channel: CoarseChannel) -> list[CoarseChannel]:
@@ -256,7 +264,7 @@ def _grids(channel: CoarseChannel) -> list[CoarseChannel]:
     return [_grouped(replace(column, intervals=column.inputs), width, _EMS_BINS) for width in widths]
 
 
-def _foretold(counts: NDArray[np.float64], matrix: NDArray[np.float64], shares: NDArray[np.float64], row: int) -> float:
+def _foretold(counts: Floats, matrix: Floats, shares: Floats, row: int) -> float:
     """Return Akaike's criterion of shares by EMS: the log-likelihood, less what they owe to these very counts."""
     seen: NDArray[np.bool_] = counts > 0
     counts, matrix = counts[seen], matrix[seen]
@@ -276,10 +284,8 @@ def _foretold(counts: NDArray[np.float64], matrix: NDArray[np.float64], shares: 
 
 
 def stopped_early(
-    counts: NDArray[np.int64] | NDArray[np.float64],
-    chances: NDArray[np.float64],
-    inside: NDArray[np.bool_] | None = None,
-) -> NDArray[np.float64]:
+    counts: NDArray[np.int64] | Floats, chances: Floats, inside: NDArray[np.bool_] | None = None
+) -> Floats:
     """Return the shares at which χ² between successive steps of EM falls below 1% of a threshold.
 
     Stopping early keeps the reconstruction smooth: few steps from even shares, where there are few records. Of counts
@@ -292,7 +298,7 @@ def stopped_early(
     rows: NDArray[np.bool_] = np.ones((1, chances.shape[1]), dtype=np.bool_) if inside is None else inside
     seen = np.flatnonzero(counts.reshape(len(rows), -1).any(axis=0))
     found, matrix = counts.reshape(len(rows), -1)[:, seen], np.ascontiguousarray(chances[seen])
-    shares: NDArray[np.float64] = rows / rows.sum(axis=1, keepdims=True)
+    shares: Floats = rows / rows.sum(axis=1, keepdims=True)
     n = np.maximum(found.sum(axis=1), _LEAST)
     enough = _STOP_PART * chdtri(np.maximum(1, rows.sum(axis=1) - 1), 1 - _STOP_LEVEL) / n
     going = np.flatnonzero(found.any(axis=1))
@@ -307,7 +313,7 @@ def stopped_early(
     return shares if inside is not None else shares.ravel()
 
 
-def iterated_bayes(counts: NDArray[np.float64], column: NumberColumn) -> NDArray[np.float64]:
+def iterated_bayes(counts: Floats, column: NumberColumn) -> Floats:
     """Return the shares of the plan's intervals, and of a missing value if there may be one, float64 (inputs,).
 
     ``counts`` are those of the column's codes, float64 (codes,).
@@ -315,9 +321,7 @@ def iterated_bayes(counts: NDArray[np.float64], column: NumberColumn) -> NDArray
     return stopped_early(*_midpoint_densities(counts, column))
 
 
-def _midpoint_densities(
-    counts: NDArray[np.float64], column: NumberColumn
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _midpoint_densities(counts: Floats, column: NumberColumn) -> tuple[Floats, Floats]:
     """Return the counts of intervals of released values, and the density of each for every interval of values."""
     law, group = column.law, column.inputs // column.intervals
     if not isinstance(law, Noise):

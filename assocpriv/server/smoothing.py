@@ -31,6 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotri, dpotrs
 
+Floats = NDArray[np.float64]
+
 _ROUGHNESS = 0.1 * np.sqrt(10.0) ** np.arange(9)  # grid of ρ, from smooth to rough
 _MIDDLE = 3  # of the grid, where the search begins: ρ = 3
 # by the prior; tuned on triangles, normal peaks, steps, spikes and an exponential law under square waves, where errors
@@ -54,18 +56,18 @@ _UNSURE = 30.0  # a step gains more: what the evidence will be cannot be told ye
 class Posterior:
     """Mean, float64 (inputs of the first column, inputs of the second), and covariance of all of them in a row."""
 
-    shares: NDArray[np.float64]
-    covariance: NDArray[np.float64]
+    shares: Floats
+    covariance: Floats
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Point:
     """η with its log-posterior, the shares, and P(pair of bins) like the counts."""
 
-    eta: NDArray[np.float64]
+    eta: Floats
     value: float
-    shares: NDArray[np.float64]
-    chances: NDArray[np.float64]
+    shares: Floats
+    chances: Floats
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,18 +76,15 @@ class _Fit:
 
     evidence: float
     point: _Point
-    information: NDArray[np.float64]
-    factor: NDArray[np.float64]
+    information: Floats
+    factor: Floats
 
 
-_Start = tuple[int, NDArray[np.float64], NDArray[np.float64]]  # place on the grid of ρ, η, information there
+_Start = tuple[int, Floats, Floats]  # place on the grid of ρ, η, information there
 
 
 def smooth_shares(
-    counts: NDArray[np.float64],
-    first: NDArray[np.float64],
-    second: NDArray[np.float64] | None = None,
-    ordered: tuple[int, int] = (0, 0),
+    counts: Floats, first: Floats, second: Floats | None = None, ordered: tuple[int, int] = (0, 0)
 ) -> Posterior:
     """Return the smooth estimate of the joint shares of two columns, or of one.
 
@@ -136,7 +135,7 @@ def _averaged(fits: list[_Fit], shape: tuple[int, int]) -> Posterior:
     weights /= weights.sum()
     means = np.array([fit.point.shares for fit in found])
     mean = weights @ means
-    covariance: NDArray[np.float64] = (means - mean).T @ ((means - mean) * weights[:, None])
+    covariance: Floats = (means - mean).T @ ((means - mean) * weights[:, None])
     for weight, fit in zip(weights, found, strict=True):
         covariance += weight * _covariance(fit.point.shares, _inverse(fit.factor))
     return Posterior(mean.reshape(shape), covariance)
@@ -145,42 +144,42 @@ def _averaged(fits: list[_Fit], shape: tuple[int, int]) -> Posterior:
 class _Problem:
     """Counts seen through two channels."""
 
-    def __init__(self, counts: NDArray[np.float64], first: NDArray[np.float64], second: NDArray[np.float64]) -> None:
+    def __init__(self, counts: Floats, first: Floats, second: Floats) -> None:
         self.counts, self.first, self.second, self.n = counts, first, second, float(counts.sum())
         self.shape = first.shape[1], second.shape[1]
         self.squares = [] if second.size == 1 else [_outer_squares(each) for each in (first, second)]
 
-    def seen(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def seen(self, values: Floats) -> Floats:
         """Return A of values of the inputs, like the counts."""
-        through: NDArray[np.float64] = self.first @ values.reshape(self.shape)
+        through: Floats = self.first @ values.reshape(self.shape)
         if self.squares:
             through = through @ self.second.T
         return through
 
-    def back(self, bins: NDArray[np.float64]) -> NDArray[np.float64]:
+    def back(self, bins: Floats) -> Floats:
         """Return Aᵀ of values of the pairs of bins, (inputs,)."""
-        through: NDArray[np.float64] = self.first.T @ bins
+        through: Floats = self.first.T @ bins
         if self.squares:
             through = through @ self.second
-        values: NDArray[np.float64] = through.ravel()
+        values: Floats = through.ravel()
         return values
 
-    def expected(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def expected(self, shares: Floats) -> Floats:
         """Return P(pair of bins), like the counts."""
         chances = self.seen(shares)
         return np.maximum(chances, _LEAST, out=chances)
 
-    def first_shares(self) -> NDArray[np.float64]:
+    def first_shares(self) -> Floats:
         """Return shares to begin with: even ones after some steps of EM, none of them near 0."""
         n = self.shape[0] * self.shape[1]
         shares = np.full(n, 1 / n)
         for _ in range(_FIRST_STEPS):
             shares = shares * self.back(self.counts / self.expected(shares)) / self.n
         some = np.maximum(shares, 1e-4 / n)
-        whole: NDArray[np.float64] = some / some.sum()
+        whole: Floats = some / some.sum()
         return whole
 
-    def point(self, eta: NDArray[np.float64], precision: NDArray[np.float64]) -> _Point:
+    def point(self, eta: Floats, precision: Floats) -> _Point:
         """Return what there is to know at η."""
         shares = np.exp(eta - eta.max())
         shares /= shares.sum()
@@ -188,12 +187,12 @@ class _Problem:
         likelihood = float(np.vdot(self.counts, np.log(chances)))
         return _Point(eta, likelihood - float(eta @ precision @ eta) / 2, shares, chances)
 
-    def information(self, shares: NDArray[np.float64], chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    def information(self, shares: Floats, chances: Floats) -> Floats:
         """Return J Aᵀ W A J; as the columns of A add up to 1, Aᵀ W A f = N."""
         weights = self.n / chances
         if not self.squares:
             rooted = self.first * np.sqrt(weights)
-            inner: NDArray[np.float64] = rooted.T @ rooted
+            inner: Floats = rooted.T @ rooted
         else:
             m, n = self.shape
             crossed = self.squares[0].T @ weights @ self.squares[1]
@@ -203,26 +202,19 @@ class _Problem:
         inner *= shares[:, None]
         return inner
 
-    def gradient(self, at: _Point) -> NDArray[np.float64]:
+    def gradient(self, at: _Point) -> Floats:
         """Return the derivative of the log-likelihood by η."""
         return at.shares * (self.back(self.counts / at.chances) - self.n)
 
-    def bend(self, at: _Point, step: NDArray[np.float64]) -> NDArray[np.float64]:
+    def bend(self, at: _Point, step: Floats) -> Floats:
         """Return J Aᵀ W A f″, f″ being the second derivative of the shares along a step of η."""
         apart = step - at.shares @ step
         second = at.shares * (apart**2 - at.shares @ apart**2)
         pulled = at.shares * self.back(self.seen(second) * (self.n / at.chances))
-        bent: NDArray[np.float64] = pulled - at.shares * pulled.sum()
+        bent: Floats = pulled - at.shares * pulled.sum()
         return bent
 
-    def fit(
-        self,
-        eta: NDArray[np.float64],
-        information: NDArray[np.float64] | None,
-        penalty: "_Penalty",
-        rho: float,
-        best: float,
-    ) -> _Fit:
+    def fit(self, eta: Floats, information: Floats | None, penalty: "_Penalty", rho: float, best: float) -> _Fit:
         """Return what ρ gives.
 
         The search begins at η, whose information is known. It ends early where the evidence is far below the ``best``.
@@ -249,13 +241,7 @@ class _Problem:
             factor = _cholesky(information + precision)
         return _Fit(at.value + gain / 2 + prior - _half_logdet(factor), at, information, factor)
 
-    def _search(
-        self,
-        at: _Point,
-        way: tuple[NDArray[np.float64], NDArray[np.float64]],
-        gain: float,
-        precision: NDArray[np.float64],
-    ) -> tuple[_Point, float]:
+    def _search(self, at: _Point, way: tuple[Floats, Floats], gain: float, precision: Floats) -> tuple[_Point, float]:
         """Halve a step, and its turn with the square, until it gains what its slope promises."""
         (step, turn), length = way, 1.0
         most = 2 * float(np.linalg.norm(step)) / max(float(np.linalg.norm(turn)), _LEAST)
@@ -271,30 +257,30 @@ def _enough(behind: float) -> float:
     return _UNSURE if behind > _HOPELESS + 2 else _ENOUGH
 
 
-def _cholesky(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cholesky(matrix: Floats) -> Floats:
     """Return L, lower triangular, with L Lᵀ = matrix."""
     return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
 
 
-def _half_logdet(factor: NDArray[np.float64]) -> float:
+def _half_logdet(factor: Floats) -> float:
     """Return ½ log |L Lᵀ|."""
     return float(np.log(factor.diagonal()).sum())
 
 
-def _solve(factor: NDArray[np.float64], vector: NDArray[np.float64]) -> NDArray[np.float64]:
+def _solve(factor: Floats, vector: Floats) -> Floats:
     """Return (L Lᵀ)⁻¹ v."""
-    found: NDArray[np.float64] = dpotrs(factor.T, vector)[0]  # transposed: LAPACK reads columns
+    found: Floats = dpotrs(factor.T, vector)[0]  # transposed: LAPACK reads columns
     return found
 
 
-def _inverse(factor: NDArray[np.float64]) -> NDArray[np.float64]:
+def _inverse(factor: Floats) -> Floats:
     """Return (L Lᵀ)⁻¹."""
-    upper: NDArray[np.float64] = dpotri(factor.T)[0]
-    inverse: NDArray[np.float64] = upper + upper.T - np.diag(upper.diagonal())
+    upper: Floats = dpotri(factor.T)[0]
+    inverse: Floats = upper + upper.T - np.diag(upper.diagonal())
     return inverse
 
 
-def _outer_squares(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _outer_squares(matrix: Floats) -> Floats:
     """Return A[y, i]·A[y, j], float64 (bins, inputs²)."""
     return np.asarray(matrix[:, :, None] * matrix[:, None, :]).reshape(len(matrix), -1)
 
@@ -303,8 +289,8 @@ def _outer_squares(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 class _Penalty:
     """Matrix in the unit in which λ = 1/ρ², (inputs, inputs), and its eigenvalues."""
 
-    matrix: NDArray[np.float64]
-    values: NDArray[np.float64]
+    matrix: Floats
+    values: Floats
 
     @classmethod
     def of(cls, shape: tuple[int, int], ordered: tuple[int, int], order: int) -> "_Penalty":
@@ -316,7 +302,7 @@ class _Penalty:
 
 
 @lru_cache(maxsize=16)  # columns are mostly alike
-def _differences(n: int, ordered: int, order: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _differences(n: int, ordered: int, order: int) -> tuple[Floats, Floats]:
     """Return DᵀD of the first inputs, zero for the others, in the unit in which λ = 1/ρ², and its eigenvalues."""
     full, values = np.zeros((n, n)), np.zeros(n)
     if ordered > order:
@@ -328,9 +314,9 @@ def _differences(n: int, ordered: int, order: int) -> tuple[NDArray[np.float64],
     return full, values
 
 
-def _covariance(shares: NDArray[np.float64], inverse: NDArray[np.float64]) -> NDArray[np.float64]:
+def _covariance(shares: Floats, inverse: Floats) -> Floats:
     """Return J V J for a covariance V of η."""
     across = inverse @ shares
     inner = inverse - across[:, None] - across[None, :] + float(shares @ across)
-    covariance: NDArray[np.float64] = np.outer(shares, shares) * inner
+    covariance: Floats = np.outer(shares, shares) * inner
     return covariance

@@ -28,7 +28,7 @@ BOTH = {
     "randomized, Gaussian": svg.Style("#8a2be2", 1.2, "dot"),
     "randomized, uniform": svg.Style("#c24e00", 1.2, "triangle"),
 }
-PROTECTED = ("by-class", "by-class, class protected", "global", "randomized")
+PROTECTED = ("by-class", "by-class, class protected", "randomized")
 AGAINST = {
     "scikit-learn, raw records": svg.Style("#a3a3a3", 4.5, "circle"),
     "always the commonest class": svg.Style("#444444", 1.2, "dot"),

@@ -1,4 +1,4 @@
-"""Growing a tree by class from reports, beside what nobody can do without: scikit-learn's fit on the same intervals."""
+"""Growing a tree by class from reports, beside scikit-learn's fit on the same intervals."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from assocpriv.plans.tables import TablePlan
-from assocpriv.server.tree_growth import channel_of, corrected_positions
+from assocpriv.server.tree_positions import Released, channel_of
 from assocpriv.server.trees import TreeRequest, grow_tree
 from assocpriv.simulation.synthetic import CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from bench.figures.trees import generated_columns, noisy_plan, release
@@ -18,8 +18,8 @@ def run(records: int = 100_000, function: int = 2) -> dict[str, Any]:
     plan = noisy_plan(generated_columns(), CLASSES, records, "gaussian", 100)
     reports = release(generate_agrawal(AgrawalSettings(function=function, n_records=records)), plan, 1)
     positions, labels = _intervals(reports.packed, plan)
-    limits = TreeRequest().limits(records)
-    plain = DecisionTreeClassifier(min_samples_leaf=limits.min_samples_leaf, random_state=0)
+    least = int(TreeRequest().bounds(records).least_leaf)
+    plain = DecisionTreeClassifier(min_samples_leaf=least, random_state=0)
     whole = DecisionTreeClassifier(random_state=0)
     ours, theirs, unbounded = medians(
         lambda: grow_tree(reports, LABEL),
@@ -41,5 +41,5 @@ def _intervals(packed: Any, plan: TablePlan) -> tuple[Any, Any]:
     """Return the corrected intervals that the tree is grown on, and the classes."""
     codes = [plan.codes(packed, place) for place in range(len(plan.columns))]
     channels = [channel_of(plan, place) for place in range(len(plan.columns) - 1)]
-    labels = codes[-1].astype(np.int64)
-    return corrected_positions(codes[:-1], labels, channels, "by-class", np.random.default_rng(0)), labels
+    released = Released(codes[:-1], codes[-1].astype(np.int64), channels, len(CLASSES))
+    return released.corrected(released.shares, np.random.default_rng(0)), released.labels

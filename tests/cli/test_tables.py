@@ -29,6 +29,7 @@ from assocpriv.files.reports import Reports
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn, UniformNoise, Window
 from assocpriv.plans.tables import TablePlan
 from assocpriv.plans.tree_model import Node, NumberInput, Split, TreeModel, tree_lines
+from assocpriv.promise.errors import EstimateError
 from assocpriv.server.distributions import JointDistribution
 from assocpriv.simulation.enumeration import SeededEntropy
 
@@ -433,14 +434,16 @@ def test_bad_input(home: Path, tmp_path: Path) -> None:
 
 
 def test_without_scikit_learn(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where scikit-learn is not installed the command says what to install."""
+    """Where scikit-learn is not installed trees grow all the same; the estimator says what to install."""
     import sys
 
     for name in [name for name in sys.modules if name.startswith("assocpriv.server.tree")]:
         monkeypatch.delitem(sys.modules, name)
         monkeypatch.delattr(sys.modules["assocpriv.server"], name.rpartition(".")[2])
-    monkeypatch.delitem(vars(ap.numeric), "grow_tree", raising=False)
+    for name in ("grow_tree", "ReleasedTreeClassifier"):
+        monkeypatch.delitem(vars(ap.numeric), name, raising=False)
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    monkeypatch.setitem(sys.modules, "sklearn.tree", None)
-    said = refused("tree", home / "r.parquet", "--class", "class", "-o", tmp_path / "m.json")
-    assert said == "trees need scikit-learn; install it: pip install assocpriv[trees]"
+    monkeypatch.setitem(sys.modules, "sklearn.base", None)
+    run("tree", home / "r.parquet", "--class", "class", "-o", tmp_path / "m.json")
+    with pytest.raises(EstimateError, match=r"needs scikit-learn; install it: pip install assocpriv\[trees\]"):
+        _ = ap.numeric.ReleasedTreeClassifier

@@ -1,6 +1,8 @@
 """Rules for devices and prices at rest: written and read back; what is none of them is refused by its place."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,17 @@ def test_rules_come_back_and_the_digest_holds_each_byte(tmp_path):
     assert len(read_rules(file)) == 2
     with pytest.raises(FileError, match="another digest"):
         read_rules(file, before)
+
+
+def test_the_document_has_the_fields():
+    """Those that a device needs, and those that it may be told, are the schema's."""
+    page = Path(__file__).parents[2] / "docs" / "formats" / "rules.md"
+    schema = json.loads(re.findall(r"```json\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)[0])
+    rule = schema["properties"]["rules"]["items"]
+    written = json.loads(published([dict.fromkeys(rule["properties"], 0.5) | {"kulczynski": 1.0}]))
+    assert written["format"] == schema["properties"]["format"]["const"] == FORMAT
+    assert written["rules"][0].keys() == rule["properties"].keys()
+    assert set(rule["required"]) == {"antecedents", "consequents", "confidence"}
 
 
 @pytest.mark.parametrize("change", [

@@ -36,7 +36,14 @@ from assocpriv.server.confidence_bands import (
     moment_weights,
 )
 from assocpriv.server.distributions import METHODS, _whole
-from assocpriv.server.maximum_likelihood import FEW_BINS, _midpoint_densities, coarse_channel, iterated_bayes, maximize
+from assocpriv.server.maximum_likelihood import (
+    FEW_BINS,
+    _midpoint_densities,
+    coarse_channel,
+    few_bins,
+    iterated_bayes,
+    maximize,
+)
 from assocpriv.server.smoothing import smooth_shares
 from assocpriv.show import tables, text
 from assocpriv.simulation.enumeration import SeededEntropy
@@ -406,7 +413,7 @@ def test_joined_bins_keep_the_chances_and_the_missing_apart() -> None:
     """A matrix on few bins is the sum over them, its columns add up to 1, and no number shares the last bin."""
     column = number(UniformNoise(1000, 300), intervals=20, optional=True)
     channel = coarse_channel(column)
-    counts, matrix = channel.joined(channel.matrix[:, 3])
+    counts, matrix = few_bins(channel.matrix[:, 3], channel.matrix, channel.ordered)
     assert len(counts) <= FEW_BINS + 1
     assert np.allclose(counts, matrix[:, 3])
     assert np.allclose(matrix.sum(axis=0), 1)

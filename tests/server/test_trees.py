@@ -31,19 +31,8 @@ from assocpriv.plans.columns import (
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError, PlanError
-from assocpriv.server.tree_growth import (
-    Branch,
-    Channel,
-    Limits,
-    LocalGrowth,
-    Tree,
-    as_released,
-    channel_of,
-    correct,
-    quotas,
-    reconstruct,
-)
-from assocpriv.server.tree_pruning import prune_by_description
+from assocpriv.server.tree_growth import Bounds, Box, Cut, Records, grow, prune
+from assocpriv.server.tree_positions import Channel, Released, as_released, channel_of, correct, quotas, reconstruct
 from assocpriv.server.trees import ClassColumn, TreeRequest
 
 FREE = {"pruning": "none", "min_samples_leaf": 1}
@@ -97,9 +86,9 @@ def test_numbers_get_their_quotas_in_order(rng: np.random.Generator) -> None:
     channel = channel_of(TablePlan((number("x", UniformNoise(10, 3)),), 0), 0)
     codes = rng.integers(0, 16, 500).astype(np.uint16)
     shares = reconstruct(np.bincount(codes, minlength=16), channel)
-    positions = correct(codes, channel, np.random.default_rng(0))
-    assert np.bincount(positions.astype(int), minlength=10).tolist() == quotas(500, shares).tolist()
-    found = {code: sorted(positions[codes == code].astype(int).tolist()) for code in np.unique(codes).tolist()}
+    positions = correct(codes, channel, np.random.default_rng(0), shares)
+    assert np.bincount(positions, minlength=10).tolist() == quotas(500, shares).tolist()
+    found = {code: sorted(positions[codes == code].tolist()) for code in np.unique(codes).tolist()}
     assert found == naive_sorted(codes.tolist(), shares.tolist())
     assert abs(quotas(500, shares) - 500 * shares).max() <= 1
 
@@ -112,7 +101,7 @@ def test_categories_move_as_few_as_can(rng: np.random.Generator) -> None:
     counts = np.bincount(codes, minlength=4)
     inverse = np.linalg.solve(channel.matrix, counts / 900)
     wanted = quotas(900, np.clip(inverse, 0, 1) / np.clip(inverse, 0, 1).sum())
-    positions = correct(codes, channel, np.random.default_rng(0)).astype(int)
+    positions = correct(codes, channel, np.random.default_rng(0), reconstruct(counts, channel))
     assert abs(np.bincount(positions, minlength=4) - wanted).max() <= 1 + 900 * abs(np.minimum(inverse, 0)).sum()
     final = np.bincount(positions, minlength=4)
     assert (positions != codes).sum() == np.maximum(final - counts, 0).sum()
@@ -127,14 +116,14 @@ def test_who_was_not_asked_is_spread_by_the_shares(rng: np.random.Generator) -> 
     assert channel.unasked_code == 13
     codes = np.concatenate([rng.integers(0, 12, 600), np.full(150, 12), np.full(250, 13)]).astype(np.uint8)
     shares = reconstruct(np.bincount(codes[:750], minlength=13), channel)
-    positions = correct(codes, channel, np.random.default_rng(1))
-    assert np.isnan(positions).sum() == pytest.approx(1000 * shares[-1], abs=2)
-    known = positions[~np.isnan(positions)].astype(int)
+    positions = correct(codes, channel, np.random.default_rng(1), shares)
+    assert (positions == 10).sum() == pytest.approx(1000 * shares[-1], abs=2)
+    known = positions[positions < 10]
     of_values = shares[:10] / shares[:10].sum()
     assert abs(np.bincount(known, minlength=10) - len(known) * of_values).max() <= 3
-    unasked = positions[750:][~np.isnan(positions[750:])].astype(int)
+    unasked = positions[750:][positions[750:] < 10]
     assert not rejects(np.bincount(unasked, minlength=10), of_values)
-    assert np.isnan(as_released(np.array([12, 13], np.uint8), channel)).all()
+    assert (as_released(np.array([12, 13], np.uint8), channel) == 10).all()
 
 
 # ---- no noise
@@ -142,16 +131,19 @@ def test_who_was_not_asked_is_spread_by_the_shares(rng: np.random.Generator) -> 
 
 @pytest.mark.parametrize("method", ["by-class", "global", "local", "randomized"])
 def test_without_noise_the_tree_is_scikit_learns(rng: np.random.Generator, method: str) -> None:
-    """On values as they are every method grows scikit-learn's tree on the same intervals: splits, shares, answers."""
+    """On values as they are every method grows scikit-learn's tree on the same intervals: splits, shares, answers.
+
+    Leaves of 100 records leave no two columns that split a node equally well, where scikit-learn takes one at random.
+    """
     X = rng.random((3000, 3))
     y = np.where((X[:, 0] < 0.43) ^ (X[:, 1] > 0.71), "p", "q")
     y[rng.random(3000) < 0.1] = "p"
     plan = TablePlan(
         (*(number(name, Clear(100), intervals=50) for name in "abc"), LabelColumn("k", Clear(2), False, ("p", "q"))), 0
     )
-    mine = ReleasedTreeClassifier(plan, method=method, max_depth=7, **FREE).fit(X, y)
+    mine = ReleasedTreeClassifier(plan, method=method, max_depth=7, pruning="none", min_samples_leaf=100).fit(X, y)
     intervals = np.floor(X * 50)
-    theirs = DecisionTreeClassifier(max_depth=7, random_state=0).fit(intervals, y)
+    theirs = DecisionTreeClassifier(max_depth=7, min_samples_leaf=100, random_state=0).fit(intervals, y)
     tree = theirs.tree_
     expected = [
         (None if left < 0 else (column, (np.floor(threshold) + 1) / 50))
@@ -165,31 +157,33 @@ def test_without_noise_the_tree_is_scikit_learns(rng: np.random.Generator, metho
     assert np.allclose(mine.predict_proba(fresh), theirs.predict_proba(np.floor(fresh * 50)), atol=1e-12)
 
 
+def boxes(counts, column=0, *below, number=1):
+    """Return a box that is split in a column, with the boxes below it, or a leaf."""
+    if not below:
+        return Box(np.array(counts, dtype=float), [], number=number)
+    halves = (boxes(*each, number=2 * number + side) for side, each in enumerate(below))
+    return Box(np.array(counts, dtype=float), [], number=number, split=Cut(0.0, column, 3, False), below=tuple(halves))
+
+
 def test_description_lengths_by_hand() -> None:
     """Costs worked by hand: 12 records, 5 errors as a leaf cost 6; split 1 + 1 + (1 + 1) + (1 + 0) = 5 is cheaper."""
-    keep: Tree = [Branch((7, 5), 0, 3, False, 2), Branch((7, 1)), Branch((0, 4))]
-    assert prune_by_description(keep, []) == keep
+
+    def left(tree, categories=(), **how):
+        root = boxes(*tree)
+        prune(root, categories, **how)
+        return [tuple(box.mass) for box in root.leaves]
+
+    keep = ((7, 5), 0, ((7, 1),), ((0, 4),))
+    assert left(keep) == [(7, 1), (0, 4)]
     # as a leaf 1 + 3 = 4, split 1 + 1 + (1 + 0) + (1 + 0) = 4: equal costs are for the leaf
-    assert prune_by_description([Branch((9, 3), 0, 3, False, 2), Branch((9, 0)), Branch((0, 3))], []) == [
-        Branch((9, 3))
-    ]
+    equal = ((9, 3), 0, ((9, 0),), ((0, 3),))
+    assert left(equal) == [(9, 3)]
+    assert left(equal, whole=True) == [(9, 0), (0, 3)]
     # the test of a category that is asked once costs ln 1 = 0, so that this split stays
-    chosen: Tree = [Branch((9, 3), 0, 3, False, 2), Branch((9, 0)), Branch((0, 3))]
-    assert prune_by_description(chosen, [0]) == chosen
+    assert left(equal, [0]) == [(9, 0), (0, 3)]
     # a split below one that goes: 1 + 2 = 3 against 2 + (1 + 2) + 1 = 6, then 1 + 6 against 2 + 3 + (1 + 1)
-    deep: Tree = [
-        Branch((8, 6), 0, 5, False, 4),
-        Branch((7, 2), 1, 3, False, 3), Branch((5, 2)), Branch((2, 0)),
-        Branch((1, 4)),
-    ]  # fmt: skip
-    assert prune_by_description(deep, []) == [Branch((8, 6))]
-    deep = [
-        Branch((80, 60), 0, 5, False, 4), Branch((70, 2), 1, 3, False, 3), Branch((50, 2)), Branch((20, 0)),
-        Branch((10, 58)),
-    ]  # fmt: skip
-    assert prune_by_description(deep, []) == [
-        Branch((80, 60), 0, 5, False, 2), Branch((70, 2)), Branch((10, 58)),
-    ]  # fmt: skip
+    assert left(((8, 6), 0, ((7, 2), 1, ((5, 2),), ((2, 0),)), ((1, 4),))) == [(8, 6)]
+    assert left(((80, 60), 0, ((70, 2), 1, ((50, 2),), ((20, 0),)), ((10, 58),))) == [(70, 2), (10, 58)]
 
 
 # ---- local
@@ -212,38 +206,33 @@ def naive_gini_split(positions, labels, n_classes):
     return max(found, default=(0, -1, 0), key=lambda split: split[0])
 
 
-def naive_local(codes, labels, channels, rows, positions, used, depth, rng, least):
+def naive_local(of, rows, positions, used, number, depth, least):
     """Grow the local tree by plain recursion: nested (column, left, right), or the counts of a leaf."""
-    counts = tuple(np.bincount(labels[rows], minlength=2).tolist())
+    counts = tuple(np.bincount(of.labels[rows], minlength=2).tolist())
+    again = min(counts) >= least
+    if again:
+        rng, positions = np.random.default_rng([7, number] if number > 1 else 7), positions.copy()
+        for place in set(range(len(of.channels))) - used:
+            for k in (0, 1):
+                mine, channel = of.labels[rows] == k, of.channels[place]
+                codes = of.codes[place][rows[mine]]
+                shares = reconstruct(np.bincount(codes, minlength=len(channel.matrix)), channel)
+                positions[mine, place] = correct(codes, channel, rng, shares)
     if depth == 0 or 0 in counts:
         return counts
-    if min(counts) >= least and len(used) < len(channels):
-        positions = positions.copy()
-        for place in range(len(channels)):
-            for k in (0, 1):
-                if place not in used:
-                    mine = labels[rows] == k
-                    positions[mine, place] = correct(codes[place][rows[mine]], channels[place], rng)
-    gain, column, at = naive_gini_split(positions, labels[rows], 2)
-    if gain <= 0:
+    _, column, at = naive_gini_split(positions, of.labels[rows], 2)
+    if column < 0:
         return counts
     left = positions[:, column] < at
-    below = used | {column} if min(counts) >= least and len(used) < len(channels) else set(range(len(channels)))
-    return (
-        column,
-        *(
-            naive_local(codes, labels, channels, rows[side], positions[side], below, depth - 1, rng, least)
-            for side in (left, ~left)
-        ),
-    )
+    sides = [(rows[side], positions[side], used | {column}) for side in (left, ~left)]
+    return (column, *(naive_local(of, *side, 2 * number + at, depth - 1, least) for at, side in enumerate(sides)))
 
 
-def nested(tree: Tree, place: int = 0):
-    """Return a tree in preorder as the naive one is written."""
-    branch = tree[place]
-    if branch.feature < 0:
-        return tuple(int(count) for count in branch.counts)
-    return branch.feature, nested(tree, place + 1), nested(tree, branch.right)
+def nested(box: Box):
+    """Return a tree as the naive one is written."""
+    if box.below is None or box.split is None:
+        return tuple(box.mass.astype(int).tolist())
+    return box.split.column, *map(nested, box.below)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -255,10 +244,12 @@ def test_local_growth_is_that_of_a_naive_twin(seed: int) -> None:
     raw = rng.integers(0, 8, (400, 2))
     labels = ((raw[:, 0] > 3) ^ ((raw[:, 1] > 5) & (rng.random(400) < 0.8))).astype(np.int64)
     codes = [(raw[:, place] + rng.integers(0, 5, 400)).astype(np.uint8) for place in range(2)]
-    rows, start = np.arange(400), np.zeros((400, 2), dtype=np.float32, order="F")
-    growth = LocalGrowth(codes, labels, channels, 2, np.random.default_rng(7), least=20)
-    grown = growth.grow(rows, start, frozenset(), Limits(3, 2, 1, 0))
-    assert nested(grown) == naive_local(codes, labels, channels, rows, start, set(), 3, np.random.default_rng(7), 20)
+    of = Released(codes, labels, channels, 2)
+    records = Records(of, 7, local=True, least=20)
+    root = records.root(of.shares)
+    grow(root, [8, 8], Bounds(max_depth=3), records.divide)
+    start = np.zeros((400, 2), dtype=np.int32)
+    assert nested(root) == naive_local(of, np.arange(400), start, set(), 1, 3, 20)
 
 
 # ---- protected classes
@@ -282,11 +273,14 @@ def test_released_labels_choose_the_true_splits() -> None:
             for right in itertools.product((1, 2, 5), repeat=k):
                 parts = [[Fraction(count) for count in part] for part in (left, right)]
                 assert gain([released(part) for part in parts]) == (high - low) ** 2 * gain(parts)
-        column = ClassColumn("c", tuple("abc"[:k]), law)
+        column = ClassColumn.of(LabelColumn("c", law, False, tuple("abc"[:k])))
         counts = [Fraction(count) for count in (6, 3, 1)[:k]]
         found = column.true_shares([float(count) for count in released(counts)])
         assert found == pytest.approx([float(count / sum(counts)) for count in counts])
-    assert ClassColumn("c", ("a", "b"), Window(2, 1, 3, 1)).true_shares([99, 1]) == (1.0, 0.0)  # clipped
+    assert ClassColumn.of(LabelColumn("c", Window(2, 1, 3, 1), False, ("a", "b"))).true_shares([99, 1]) == (
+        1.0,
+        0.0,
+    )  # clipped
 
 
 def test_protected_columns_and_class_are_learned(rng: np.random.Generator) -> None:

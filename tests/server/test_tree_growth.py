@@ -14,8 +14,7 @@ from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Epsilon
 from assocpriv.records.tables import TableOptions, stream_table
 from assocpriv.server.class_distributions import ClassDistributions
-from assocpriv.server.tree_boxes import LEVEL, Bounds, Box, as_tree, grow_boxes, tell_accuracy
-from assocpriv.server.tree_growth import EVERY
+from assocpriv.server.tree_growth import LEVEL, Bounds, Box, grow, tell_accuracy
 from assocpriv.simulation.enumeration import SeededEntropy
 
 
@@ -32,24 +31,27 @@ def test_growth_is_scikit_learns_best_first(seed: int) -> None:
     rng = np.random.default_rng(seed)
     mass, columns = rng.dirichlet(np.ones(3)), [rng.dirichlet(np.ones(n), size=3) for n in (6, 5, 4)]
     root = Box(mass, columns)
-    leaves = grow_boxes(root, [6, 5, 4], Bounds(9, 0.0, 0.0))
+    grow(root, [6, 5, 4], Bounds(most_leaves=9))
     points, labels, weights = (np.array(each) for each in zip(*cells(mass, columns), strict=True))
     theirs = DecisionTreeClassifier(max_leaf_nodes=9, random_state=0).fit(points, labels, weights)
-    mine = as_tree(root, 1.0)
-    assert len(leaves) == 9
-    splits = [(branch.feature, branch.at) for branch in mine if branch.feature >= 0]
+    assert len(root.leaves) == 9
+    splits = [(box.split.column, box.split.at) for box in root.in_preorder() if box.split]
     tree = theirs.tree_
     found = [(feature, np.ceil(at)) for feature, at in zip(tree.feature, tree.threshold, strict=True) if feature >= 0]
     assert sorted(splits) == sorted(found)
-    assert mine[0].counts == pytest.approx(mass)
+    assert sum(leaf.mass for leaf in root.leaves) == pytest.approx(mass)
 
 
 def test_missing_values_go_where_they_part_most() -> None:
-    """A missing value that tells the class alone is split from all others; next to low values it goes left."""
+    """A missing value that tells the class alone is split from all others; next to low values it goes left.
+
+    Where none is missing it would go where most go.
+    """
     alone = Box(np.array([0.5, 0.5]), [np.array([[0.1, 0.1, 0.8], [0.45, 0.45, 0.1]])])
     low = Box(np.array([0.5, 0.5]), [np.array([[0.6, 0.1, 0.3], [0.1, 0.8, 0.1]])])
-    for root, at, is_left in ((alone, EVERY, False), (low, 1, True)):
-        grow_boxes(root, [2], Bounds(2, 0.0, 0.0))
+    none = Box(np.array([0.5, 0.5]), [np.array([[0.9, 0.1], [0.6, 0.4]])])
+    for root, at, is_left in ((alone, 2, False), (low, 1, True), (none, 1, True)):
+        grow(root, [2], Bounds(most_leaves=2))
         assert root.split is not None
         assert (root.split.at, root.split.missing_left) == (at, is_left)
 
@@ -58,30 +60,45 @@ def test_limits_end_growth() -> None:
     """No leaf lighter, no split of less gain, no path longer than allowed."""
     columns = [np.array([[0.9, 0.1], [0.1, 0.9]])] * 2
 
-    def grown(*bounds):
-        return len(grow_boxes(Box(np.array([0.5, 0.5]), list(columns)), [2, 2], Bounds(*bounds)))
+    def grown(**bounds):
+        root = Box(np.array([0.5, 0.5]), list(columns))
+        grow(root, [2, 2], Bounds(**bounds))
+        return len(root.leaves)
 
-    assert grown(9, 0.0, 0.0) == 4
-    assert grown(3, 0.0, 0.0) == 3
-    assert grown(9, 0.3, 0.0) == 2
-    assert grown(9, 0.0, 0.4) == 1
-    assert grown(9, 0.0, 0.0, 1) == 2
+    assert grown() == 4
+    assert grown(most_leaves=3) == 3
+    assert grown(least_leaf=0.3) == 2
+    assert grown(least_split=0.6) == 2
+    assert grown(least_gain=0.4) == 1
+    assert grown(max_depth=1) == 2
+
+
+def test_a_split_in_a_gap_is_in_its_middle() -> None:
+    """Between the intervals 1 and 6, which alone are filled, the split is that of scikit-learn, after 3."""
+    root = Box(np.array([2.0, 2.0]), [np.eye(8)[[1, 6]]])
+    grow(root, [8], Bounds())
+    assert root.split is not None
+    theirs = DecisionTreeClassifier().fit([[1], [6]], [0, 1]).tree_.threshold[0]
+    assert root.split.at == np.floor(theirs) + 1 == 4
 
 
 def test_accuracy_of_known_distributions() -> None:
     """Without error the upper end is the exact share that is right of independent columns, the lower the best alone."""
     mass, columns = np.array([0.4, 0.6]), [np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([[0.7, 0.3], [0.2, 0.8]])]
     first, second = np.array([True, False]), np.array([False, True])
-    inside = {0: {0: first, 1: first}, 1: {0: first, 1: second}, 2: {0: second}}
-    says, none = {0: 0, 1: 1, 2: 1}, np.zeros((2, 2, 2))
+    boxes, none = ({0: first, 1: first}, {0: first, 1: second}, {0: second}), np.zeros((2, 2, 2))
+    leaves = [Box(np.eye(2)[says], [], inside) for says, inside in zip((0, 1, 1), boxes, strict=True)]
     exact = 0.4 * 0.8 * 0.7 + 0.6 * (1 - 0.3 * 0.2)
     told = [ClassDistributions(each, none) for each in columns]
-    assert tell_accuracy(inside, says, told, (mass, np.zeros(2))) == pytest.approx((0.4 * 0.7 + 0.6 * 0.8, exact))
+    assert tell_accuracy(leaves, told, (mass, np.zeros((2, 2)))) == pytest.approx((0.4 * 0.7 + 0.6 * 0.8, exact))
     # with an error in the first column alone, of the same size and sign in both classes: d of the first value
     spread = 1e-4 * np.array([[1.0, -1.0], [-1.0, 1.0]])
     told[0] = ClassDistributions(columns[0], np.array([spread, spread]))
     half = LEVEL * 0.01 * (0.4 * 0.7 + 0.6 * 0.2)
-    assert tell_accuracy(inside, says, told, (mass, np.zeros(2)))[1] == pytest.approx(exact + half)
+    assert tell_accuracy(leaves, told, (mass, np.zeros((2, 2))))[1] == pytest.approx(exact + half)
+    # of a single leaf the accuracy is its class's share, and so is the error: that of both shares together
+    single, both = [Box(np.array([0.0, 1.0]), [])], 0.03**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    assert tell_accuracy(single, told, (mass, both))[1] == pytest.approx(0.6 + LEVEL * 0.03)
 
 
 SCHEMA = {
