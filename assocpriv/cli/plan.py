@@ -153,6 +153,10 @@ def _plan_baskets(
     opt.check_output(output, force, [*names.paths, like])
     if known["central"] is not None:
         opt.refuse_given(("prior", "posterior", "epsilon", "find", "paper"), "does not go with --central")
+        if not opt.given("reports"):
+            raise click.UsageError(
+                "--central is proved for so many reports together, and fewer are never read: give --reports"
+            )
     stated = {name: known.pop(name) for name in ("prior", "posterior", "epsilon")}
     # what is not given of the two is what is looked for
     is_open = find and opt.given("reports") and stated["posterior"] is None and stated["epsilon"] is None

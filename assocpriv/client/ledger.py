@@ -38,7 +38,7 @@ from assocpriv.client import ledger_file
 from assocpriv.client.ledger_book import LedgerBook, Submission, Told, check_further, left
 from assocpriv.files.atomic import atomic_output, check_writable, sync_folder
 from assocpriv.plans.kind import knows, load_for
-from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.published import ID_BYTES, PublishedPlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import Entropy, SystemEntropy
 from assocpriv.promise.errors import BasketError, FileError, PlanError, RecordError
@@ -215,7 +215,7 @@ class Ledger:
             if (found := self._found(plan, name)) is None:
                 report = make_report(record, plan, entropy=entropy or SystemEntropy())
                 # of its own: the words of a report's draw say all that is in it
-                submission_id = secrets.token_bytes(ledger_file.ID_BYTES)
+                submission_id = secrets.token_bytes(ID_BYTES)
                 number, gamma = self._book.count + 1, plan.amplification
                 outside = gamma is not None and plan.uncovered_secret != ""
                 found = ledger_file.Entry(number, plan.plan_id, name, gamma, report, submission_id, waits, outside)

@@ -35,7 +35,6 @@ _VERSION = 3
 HEADER = LEDGER_NAME + struct.pack("<I", _VERSION)
 MARK = b"\xa7on disk"  # behind a record that is there to stay
 MOST_BYTES = 1 << 24  # of a file
-ID_BYTES = 16  # of a submission's id
 _MOST_RECORD = 1 << 18  # the longest report, of a million items without a code, has half as many bytes
 _START = struct.Struct("<II")  # of every record: length, number
 _REPORT = struct.Struct("<32s32s16sH")  # plan id, hash of the occasion, the submission's id, length of γ

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.client.connection import Answer, Collector
 from assocpriv.client.ledger import Ledger, ask_for, parse_values, takes_names
 from assocpriv.client.ledger_book import Submission
-from assocpriv.client.ledger_file import ID_BYTES
 from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.errors import BasketError, CollectorError, PlanError
 
@@ -206,7 +205,7 @@ def send_waiting(collector: Collector, device: Device) -> SentWaiting:
     wanted = [each for each in waiting if each.plan_id == plan.plan_id]
     moments = _moments(wanted, plan, collector, device)
     due = [each for each, (_, is_due) in zip(wanted, moments, strict=True) if is_due]
-    at_a_time = max(1, _MOST_UPLOAD // (ID_BYTES + plan.report_bytes))
+    at_a_time = max(1, _MOST_UPLOAD // plan.record_bytes)
     if collector.relay is not None:
         at_a_time = 1  # what comes together is one sender's
     for start in range(0, len(due), at_a_time):

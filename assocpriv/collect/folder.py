@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assocpriv.collect import gateway
 from assocpriv.collect.keys import KEYS_FILE
 from assocpriv.collect.postgres import PostgresStore, PostgresUrl
 from assocpriv.collect.sealing import (
@@ -63,6 +64,8 @@ class CollectionStatus:
 
     ``in_database`` is how many reports wait in PostgreSQL and are in none of these: None where that is not known.
     ``fewest`` are sealed together at least, and so many were ``removed``, as they were sealed too long ago.
+    Reports come through a ``relay`` ``alone`` where the plan has a central promise; they ``may`` where there is a
+    gateway.
     """
 
     plan_id: str
@@ -74,6 +77,7 @@ class CollectionStatus:
     fewest: int
     removed: int
     keys: bool
+    relay: str | None
     served: bool
     closed: bool
 
@@ -110,6 +114,7 @@ def folder_status(folder: Path) -> CollectionStatus:
         fewest=max(epoch_sizes(folder).fewest, plan.least_batch),
         removed=removed_counts(folder).total(),
         keys=(folder / KEYS_FILE).exists(),
+        relay="alone" if plan.central else "may" if (folder / gateway.KEYS_FILE).exists() else None,
         served=_is_served(folder),
         closed=is_closed(folder),
     )

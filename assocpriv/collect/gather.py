@@ -38,8 +38,8 @@ from assocpriv.collect.store import (
 )
 from assocpriv.collect.wire import Refused, read_upload
 from assocpriv.files.reports import IS_LEDGER, LEDGER_NAME
-from assocpriv.files.unsealed import ID_BYTES, PLAN_FILE
-from assocpriv.plans.published import PublishedPlan, pack_reports
+from assocpriv.files.unsealed import PLAN_FILE
+from assocpriv.plans.published import ID_BYTES, PublishedPlan, pack_reports
 from assocpriv.promise.errors import FileError, PlanError, WireError, counted
 
 _MOST_NAMED = 100  # of what is refused

@@ -33,7 +33,8 @@ from assocpriv.collect.sealing import sealed_counts, sweep, write_sealed
 from assocpriv.collect.sqlite import prepare_folder
 from assocpriv.collect.store import NAMES_KEY_BYTES, EpochSizes, StoreFullError, StoreStatus, accept, count_conflicts
 from assocpriv.collect.wire import NO_KEY, Refused, Upload, ids_of, records_of
-from assocpriv.files.unsealed import ID_BYTES, new_mark, other_version, read_mark
+from assocpriv.files.unsealed import new_mark, other_version, read_mark
+from assocpriv.plans.published import ID_BYTES
 from assocpriv.promise.errors import FileError, PlanError
 
 if TYPE_CHECKING:
@@ -266,7 +267,7 @@ class PostgresStore:
             FileError: no such server, one that loses what it has acknowledged, or a schema or folder of another plan.
         """
         self.folder, self.plan, self._sizes, self.conflicts = folder, plan, sizes, 0
-        self._most, self._unseen = sizes.most_of(plan, plan.report_bytes), 0
+        self._most, self._unseen = sizes.most_of(plan), 0
         schema = f"assocpriv_{plan.plan_id[:_DIGITS]}"
         self._writing, self._reading, self._sealing = (_Link(url, schema) for _ in range(3))
         self._mark = replace(read_mark(folder) or new_mark(), store=url.noted, unsealed=None)

@@ -29,6 +29,7 @@ from assocpriv.files import unsealed
 from assocpriv.files.arrow import parquet_errors, pq
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.reports import PLAN_KEY, SEALED_KEY, write_reports
+from assocpriv.plans.published import ID_BYTES
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import FileError, WireError
 
@@ -83,9 +84,9 @@ def read_ids(path: Path) -> NDArray[np.bytes_]:
         FileError: it holds no whole number of ids.
     """
     try:
-        return np.asarray(np.memmap(path, dtype=f"S{unsealed.ID_BYTES}", mode="r"))
+        return np.asarray(np.memmap(path, dtype=f"S{ID_BYTES}", mode="r"))
     except ValueError:
-        raise FileError(f"{path} is damaged: submission ids have {unsealed.ID_BYTES} bytes each") from None
+        raise FileError(f"{path} is damaged: submission ids have {ID_BYTES} bytes each") from None
 
 
 def names_key_file(folder: Path) -> Path:
@@ -115,8 +116,8 @@ def seal_epoch(
         by_key = unsealed.read_uploads(database, plan)
     if not by_key:
         return None, {}
-    ids = _keep_ids(folder, np.concatenate([records[:, : unsealed.ID_BYTES] for records in by_key.values()]))
-    reports = {key: records[:, unsealed.ID_BYTES :] for key, records in by_key.items()}
+    ids = _keep_ids(folder, np.concatenate([records[:, :ID_BYTES] for records in by_key.values()]))
+    reports = {key: records[:, ID_BYTES:] for key, records in by_key.items()}
     write_sealed(reports, folder, token, plan, sizes)
     return ids, by_key
 
@@ -147,14 +148,14 @@ def _keep_ids(folder: Path, ids: NDArray[np.uint8]) -> Path:
     All are in a file or none, as it is replaced whole: one id tells whether that was done before.
     """
     files = {path: read_ids(path) for path in ids_files(folder)}
-    first = ids[:1].copy().view(f"S{unsealed.ID_BYTES}")[0]
+    first = ids[:1].copy().view(f"S{ID_BYTES}")[0]
     for path, there in files.items():
         if there[np.minimum(np.searchsorted(there, first), len(there) - 1)] == first:
             return path
     path = min(files, key=lambda each: len(files[each]), default=folder)
     if path == folder or len(files[path]) >= _IDS_A_FILE:
         path = folder / unsealed.IDS_FOLDER / f"{secrets.token_hex(8)}{_IDS_ENDING}"
-    earlier = files[path].view(np.uint8).reshape(-1, unsealed.ID_BYTES) if path in files else ids[:0]
+    earlier = files[path].view(np.uint8).reshape(-1, ID_BYTES) if path in files else ids[:0]
     merged = np.concatenate([earlier, ids])
     halves = merged.view(">u8")
     with atomic_output(path, force=True) as stream:

@@ -43,6 +43,7 @@ from assocpriv.collect.wire import Refused, Upload, ids_of, records_of
 from assocpriv.files import unsealed
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plans import read_plan
+from assocpriv.plans.published import ID_BYTES
 from assocpriv.promise.errors import FileError, WireError, counted
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class _Epoch:
 
     def records_with(self, ids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """Yield ids of the epoch, each with its record, as far as a few rows hold them."""
-        wanted, width = set(ids), unsealed.ID_BYTES + self._plan.report_bytes
+        wanted, width = set(ids), self._plan.record_bytes
         numbers = dict.fromkeys(self.ids[each] for each in wanted)
         for number in islice(numbers, _MOST_ROWS):
             (records,) = self.database.execute("SELECT records FROM uploads WHERE number = ?", (number,)).fetchone()
@@ -108,7 +109,7 @@ class _Epoch:
             yield from ((each, bytes(row)) for each, row in zip(ids_of(rows), rows, strict=True) if each in wanted)
 
     def write(self, rows: Sequence[tuple[int, bytes]]) -> None:
-        """Add rows of (key, records), whose numbers tell no order, and wait for the disk.
+        """Add rows of (key, records), whose numbers tell no order, and wait for the disk, even if there are none.
 
         Raises:
             sqlite3.Error: nothing was added.
@@ -116,13 +117,15 @@ class _Epoch:
         try:
             checked = sorted((secrets.randbits(62), key, records, crc32(records)) for key, records in rows)
             self.database.execute("BEGIN IMMEDIATE")
+            if not checked:  # one page, as of one report
+                self.database.execute(unsealed.SCHEMA[0])
             self.database.executemany("INSERT INTO uploads VALUES (?, ?, ?, ?)", checked)
             self.database.execute("COMMIT")
         except BaseException:
             if self.database.in_transaction:
                 self.database.execute("ROLLBACK")
             raise
-        width = unsealed.ID_BYTES + self._plan.report_bytes
+        width = self._plan.record_bytes
         for number, _, records, _ in checked:
             self.ids.update(dict.fromkeys(ids_of(np.frombuffer(records, np.uint8).reshape(-1, width)), number))
 
@@ -138,7 +141,7 @@ class SqliteStore:
             WireError: a damaged file.
         """
         self.folder, self.plan, self._sizes, self.conflicts = folder, plan, sizes, 0
-        self._most = sizes.most_of(plan, unsealed.ID_BYTES + plan.report_bytes)
+        self._most = sizes.most_of(plan)
         self._guard, self._sealing = threading.Lock(), threading.Lock()
         prepare_folder(folder, plan)
         sealing.sweep(folder)
@@ -169,7 +172,7 @@ class SqliteStore:
                 self.conflicts += self._conflicts(ids, records, known)
                 accepted = accept(uploads, ids, known, self._used(uploads))
                 results, rows = accepted.results, _rows_stored(uploads, accepted.stored, self.plan)
-            if rows:
+            if rows or any(upload.apart for upload in uploads):  # else who passed it on knows that it was known
                 self._write(_joined(rows, self.plan))
                 for upload, result in zip(uploads, results, strict=True):
                     self._open.by_key[upload.key] += 0 if isinstance(result, Refused) else result
@@ -177,7 +180,7 @@ class SqliteStore:
 
     def _known_among(self, ids: list[bytes], records: NDArray[np.uint8]) -> set[bytes]:
         """Return those of the ids that are stored."""
-        known = {ids[place] for place in self._known.find(np.ascontiguousarray(records[:, : unsealed.ID_BYTES]))}
+        known = {ids[place] for place in self._known.find(np.ascontiguousarray(records[:, :ID_BYTES]))}
         for epoch in (*self._ended, self._open):
             if not epoch.ids.keys().isdisjoint(ids):
                 known |= epoch.ids.keys() & ids
@@ -252,7 +255,7 @@ class SqliteStore:
     def _seal(self, epoch: _Epoch) -> None:
         ids, by_key = sealing.seal_epoch(epoch.path, self.folder, self.plan, self._sizes)
         if ids is not None:
-            self._known.add(ids, [records[:, : unsealed.ID_BYTES] for records in by_key.values()])
+            self._known.add(ids, [records[:, :ID_BYTES] for records in by_key.values()])
         with self._guard:
             self._sealed.update({key: len(records) for key, records in by_key.items()})
             self._sealed_epochs += bool(by_key)
@@ -310,7 +313,7 @@ def _joined(rows: Sequence[tuple[int, bytes, bool]], plan: "PublishedPlan") -> l
     for key, records, apart in rows:
         if not apart:
             by_key.setdefault(key, []).append(records)
-    length = unsealed.ID_BYTES + plan.report_bytes
+    length = plan.record_bytes
     joined = {key: np.frombuffer(b"".join(parts), np.uint8).reshape(-1, length) for key, parts in by_key.items()}
     mixed = [(key, sealing.shuffled(records).tobytes()) for key, records in joined.items()]
     return mixed + [(key, records) for key, records, apart in rows if apart]
@@ -379,7 +382,7 @@ class KnownIds:
         """
         file = sealing.read_ids(path)
         self._files = self._files | {path: file}  # before the filter says that it must be asked
-        for ids in [file.view(np.uint8).reshape(-1, unsealed.ID_BYTES)] if new is None else new:
+        for ids in [file.view(np.uint8).reshape(-1, ID_BYTES)] if new is None else new:
             for start in range(0, len(ids), _AT_A_TIME):
                 block = ids[start : start + _AT_A_TIME]
                 if not self._filters or self._filters[-1].count + len(block) > self._filters[-1].room:
@@ -393,9 +396,7 @@ class KnownIds:
         for each in self._filters:
             maybe |= each.may_have(ids)
         places = np.flatnonzero(maybe)
-        wanted = (
-            ids[places].view(f"S{unsealed.ID_BYTES}").ravel()
-        )  # all are as long: numpy's end of a text is no matter
+        wanted = ids[places].view(f"S{ID_BYTES}").ravel()  # all are as long: numpy's end of a text is no matter
         found = np.zeros(len(places), dtype=np.bool_)
         for file in self._files.values():
             found |= file[np.minimum(np.searchsorted(file, wanted), len(file) - 1)] == wanted

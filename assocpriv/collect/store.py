@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.collect.wire import Refused, Upload, refuse_malformed
+from assocpriv.plans.published import MOST_BATCH_BYTES
 from assocpriv.promise.errors import FileError, counted
 
 try:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 LOCK_FILE = "lock"
 NAMES_KEY_BYTES = 32
 _LEAST_FEWEST, _MOST_REPORTS = 100, 1 << 24
-_EPOCH_BYTES = 1 << 28  # that an epoch may have in memory when it is read or sealed
 
 
 # ---- the store
@@ -75,12 +75,9 @@ class EpochSizes:
                 "epoch_reports a larger number first, or few=True where nobody is to be protected"
             )
 
-    def most_of(self, plan: "PublishedPlan", record_bytes: int) -> int:
-        """Return with how many reports of a plan an epoch ends unasked: as said, and what memory takes; a whole batch.
-
-        ``record_bytes`` are those of one in memory.
-        """
-        return max(1, min(self.most, _EPOCH_BYTES // record_bytes), plan.least_batch)
+    def most_of(self, plan: "PublishedPlan") -> int:
+        """Return with how many reports an epoch ends unasked: as said, and what memory takes; a whole batch."""
+        return max(1, min(self.most, MOST_BATCH_BYTES // plan.record_bytes), plan.least_batch)
 
     def check(self, reports: int, plan: "PublishedPlan", *, few: bool) -> None:
         """Refuse to seal an epoch of so many reports, unless ``few`` are wanted; never less than a plan's batch.
@@ -94,10 +91,11 @@ class EpochSizes:
                 f"{plan.least_batch:,} together, so fewer are neither sealed nor mined. Wait for more"
             )
         if reports < self.fewest and not few:
+            mined = "" if plan.central else ", and they are mined meanwhile"
             raise TooFewError(
                 f"{counted(reports, 'report')} wait to be sealed, and {self.fewest:,} are sealed together at least: a "
-                "file of a few reports tells nearly which is whose. They are mined meanwhile; wait for more, or seal "
-                "them all the same (collector seal, few=True)"
+                f"file of a few reports tells nearly which is whose{mined}. Wait for more, or seal them all the same "
+                "(collector seal, few=True)"
             )
 
 

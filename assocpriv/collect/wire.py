@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.unsealed import ID_BYTES
+from assocpriv.plans.published import ID_BYTES
 from assocpriv.promise.errors import WireError, counted
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def read_upload(
     Raises:
         Refused: a body that is no whole number of records, none, or several where it stands ``apart``.
     """
-    length = ID_BYTES + plan.report_bytes
+    length = plan.record_bytes
     count, rest = divmod(len(body), length)
     if rest or not count or (apart and count > 1):
         raise Refused(
@@ -78,7 +78,7 @@ def read_upload(
 def records_of(uploads: Sequence[Upload], plan: "PublishedPlan") -> NDArray[np.uint8]:
     """Return the records of uploads, uint8 of shape (records, 16 + report_bytes)."""
     joined = uploads[0].body if len(uploads) == 1 else b"".join([upload.body for upload in uploads])
-    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, ID_BYTES + plan.report_bytes)
+    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, plan.record_bytes)
 
 
 def ids_of(records: NDArray[np.uint8]) -> list[bytes]:

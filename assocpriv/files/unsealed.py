@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plans import read_plan
 from assocpriv.kernels.compiling import Late
+from assocpriv.plans.published import ID_BYTES
 from assocpriv.promise.errors import FileError, WireError
 from assocpriv.promise.json_text import json_fields
 
@@ -37,7 +38,6 @@ else:
 
 PLAN_FILE, OPEN_FOLDER, IDS_FOLDER = "plan.json", "open", "ids"
 EPOCH_ENDING = ".sqlite"
-ID_BYTES = 16  # of a submission id, before each report
 _VERSION_OF_EPOCHS = 1  # 0 had a column more, which nothing reads
 SCHEMA = (
     f"PRAGMA user_version = {_VERSION_OF_EPOCHS}",
@@ -130,7 +130,7 @@ def read_uploads(database: "sqlite3.Connection", plan: "PublishedPlan") -> dict[
 
 def read_rows(database: "sqlite3.Connection", plan: "PublishedPlan") -> Iterator[tuple[int, int, NDArray[np.uint8]]]:
     """Yield an epoch's rows: number, key and records, uint8 (n, 16 + report_bytes)."""
-    length = ID_BYTES + plan.report_bytes
+    length = plan.record_bytes
     for number, key, records, crc in database.execute("SELECT number, key, records, crc FROM uploads"):
         if len(records) % length or crc32(records) != crc:
             raise WireError("a row is not what was written")

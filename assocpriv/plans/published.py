@@ -26,6 +26,8 @@ FORMAT = "assocpriv-plan"
 VERSION = 1
 AnyPlan = TypeVar("AnyPlan", bound="PublishedPlan")
 MOST_REPORTS_PER_PERSON = 1000
+ID_BYTES = 16  # of a submission's id, before each report that is sent
+MOST_BATCH_BYTES = 1 << 28  # of the reports that are in memory when they are sealed or read together
 UNKNOWN = "this plan's version or kind is unknown here; a newer release of assocpriv may read it"
 _ENVELOPE = {"format", "version", "kind", "reports_per_person"}
 _MARKS = "{[:,"  # of these a text has one for each value, or more
@@ -65,16 +67,28 @@ class PublishedPlan(ABC):
         return Fraction(0)
 
     @property
+    def record_bytes(self) -> int:
+        """The length of a report with its submission's id before it."""
+        return ID_BYTES + self.report_bytes
+
+    @property
     def least_batch(self) -> int:
         """The least reports that are sealed or read together: those that the central promise is proved for, or 0."""
         return self.central.reports if self.central else 0
 
     def check_central(self) -> None:
-        """Refuse a central promise that does not follow from γ and the blanket.
+        """Refuse a central promise that does not follow from γ and the blanket, or whose batches nobody can seal.
 
         Raises:
-            PrivacyLimitError: as said.
+            PrivacyLimitError: it does not follow.
+            PlanError: a batch takes too much memory.
         """
+        most = MOST_BATCH_BYTES // self.record_bytes
+        if self.least_batch > most:
+            raise PlanError(
+                f"{self.least_batch:,} reports of {counted(self.report_bytes, 'byte')} are more than a collector seals "
+                f"together; promise it for {most:,} or fewer: more that come are sealed as several batches"
+            )
         if not self._is_central_proved:
             raise PrivacyLimitError(
                 "the plan's central promise does not follow from its amplification and blanket; do not use this plan"

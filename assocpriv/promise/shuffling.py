@@ -92,8 +92,8 @@ class CentralPromise:
             raise PlanError(f"a central promise needs an epsilon above 0, at most {_MOST_EPSILON}")
         if not 0 < self.delta * self.reports < 1:
             raise PlanError(
-                "a central promise needs a delta above 0 and below 1/reports: with more it would allow to publish the "
-                "basket of one of these people"
+                f"a central promise of {self.reports:,} reports needs a delta above 0 and below 1/reports: with more "
+                "it would allow to publish the basket of one of these people"
             )
         if not 0 < self.helping < 1 or not self.people:
             raise PlanError("a central promise needs a share that may help the reader above 0, and people besides them")

@@ -13,6 +13,7 @@ from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.numbers import as_whole
 from assocpriv.server.itemsets import mining_facts, parts_of
 from assocpriv.server.mixtures import NODES
+from assocpriv.server.undoing import form_errors
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +26,8 @@ def draw_supports(itemsets: AnyFrame, count: int, seed: int) -> Floats:
         raise EstimateError(f"draws takes a number of draws from 1 and a seed from 0, got {count!r} and {seed!r}")
     frame, rng = LightFrame.of(itemsets), np.random.default_rng(chosen)
     rows = {itemset: row for row, itemset in enumerate(frame["itemsets"].tolist())}
-    support, error, common = (frame[name] for name in ("support", "std_error", "common_error"))
+    support, error = frame["support"], frame["std_error"]
+    common = np.hypot(frame["common_error"], form_errors(frame["undoing"], support))
     parts, drawn = parts_of(frame), np.zeros((number, len(frame)))
     together = rng.standard_normal(number)
     for itemset, row in rows.items():  # smaller ones stand before larger ones

@@ -6,14 +6,16 @@ support is told by its posterior, under priors that are fitted to the same repor
 1. An estimate s' ± e within sampled items becomes one of whole baskets (undoing.py), x = F s' with variance
    (F e)² + (τ m)²; F and τ are had at the posterior mean m, never at the noisy s'. Of several collections the x are
    averaged by their inverse variances.
-2. Items: the prior is a mixture of uniforms U(0, a). Items and their leans are told in turn.
+2. Items: the prior is a mixture of uniforms U(0, a). In place of m stands what of a part is nearest to x: else an item
+   that once was thought rare would have a small τ m, and stay so. Items and their leans are told in turn.
 3. Pairs: a guess g says how often two items would meet if baskets of each size took items by chance, and the lesser
    item's support u is a bound; the prior is a mixture of uniforms between multiples of g and parts of the way to u.
 4. Larger itemsets: as pairs, with g the least over two items i, j of s(A∖i) s(A∖j) / s(A∖ij).
 5. A support is at most that of the least subset, whose error moves the bound and with it the guess: the nodes of
    mixtures.py. At the end means are lowered to that of the least subset.
 
-What the law of sizes leaves unsure is common to all itemsets of a size; each has its share of it (``common``).
+What the law of sizes leaves unsure is common to all itemsets of a size; each has its share of it (``common``), and of
+what the curve's form may be wrong by: how chances grow with the size is no one's law, and reports do not tell it.
 """
 
 from collections.abc import Sequence
@@ -26,7 +28,7 @@ from numpy.typing import NDArray
 
 from assocpriv.server.counting import add_subsets, find_itemsets
 from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, Mixtures, fit_weights, posterior, seen_in
-from assocpriv.server.undoing import FIRST_LEAN, THETA, Curve, fit_leans
+from assocpriv.server.undoing import FIRST_LEAN, THETA, Curve, fit_leans, form_errors
 from assocpriv.server.waves import Seen, Waves
 
 Floats = NDArray[np.float64]
@@ -94,16 +96,28 @@ class _Shown:
 class _Evidence:
     """Estimates in whole baskets, before any prior: values, variances, and the error that is common to all.
 
-    ``factors`` and ``errors`` are of each wave F, and the standard error within sampled items; ``undoing`` is F of all
-    waves together, and the part of the standard error that is its own.
+    Variances are those at supports as they are thought to be, ``means``. ``undoing`` is F of all waves together, and τ
+    its relative error; ``factors`` and ``errors`` are of each wave F, and the standard error within sampled items.
     """
 
     x: Floats
+    means: Floats
     variance: Floats
     common: Floats
-    undoing: tuple[Floats, Floats]
+    undoing: Floats
+    unsure: Floats
     factors: list[Floats]
     errors: list[Floats]
+
+    def errors_at(self, supports: Floats) -> Floats:
+        """Return the standard errors that x would have at other supports, float64 (itemsets, parts)."""
+        moved = self.unsure[:, None] ** 2 * (supports**2 - self.means[:, None] ** 2)
+        return np.sqrt(np.maximum(self.variance[:, None] + moved, _LEAST_VARIANCE))
+
+    @property
+    def shared(self) -> Floats:
+        """The relative error that all have together: of the law of sizes, and of the curve's form."""
+        return np.asarray(np.hypot(self.common, form_errors(self.undoing, self.means)))
 
 
 # ---- reading
@@ -143,13 +157,14 @@ class Reading:
             values = values + precision * factors * seen.support
             precisions = precisions + precision
             commons = commons + (precision * curve.error) ** 2
-            undoing, unsures = undoing + precision * factors, unsures + (precision * unsure * means) ** 2
+            undoing, unsures = undoing + precision * factors, unsures + (precision * unsure) ** 2
             all_factors.append(factors)
             errors.append(np.where(seen.asked, np.sqrt(variance), np.inf))
         precisions = np.maximum(precisions, _LEAST_PRECISION)
-        together = undoing / precisions, np.sqrt(unsures) / precisions
-        common = np.sqrt(commons) / precisions
-        return _Evidence(values / precisions, 1 / precisions, common, together, all_factors, errors)
+        common, unsure = np.sqrt(commons) / precisions, np.sqrt(unsures) / precisions
+        return _Evidence(
+            values / precisions, means, 1 / precisions, common, undoing / precisions, unsure, all_factors, errors
+        )
 
     def _shown(self, itemsets: Ints, parents: Ints, sums: list[Ints], smaller: list[Floats]) -> _Shown:
         subsets = [add_subsets(each, parents) for each in smaller]
@@ -329,7 +344,7 @@ class _Prior:
         shape = len(self.guess), density.shape[1] * density.shape[2]
         flat = [each.reshape(shape) for each in (density, means, variances)]
         told = posterior(flat[0], np.tile(by_row, (1, len(NODES))), flat[1], flat[2])
-        return told.wider(evidence.common)
+        return told.wider(evidence.shared)
 
 
 def _level(shown: _Shown, evidence: _Evidence, told: Mixtures, support: Floats) -> Level:
@@ -339,16 +354,17 @@ def _level(shown: _Shown, evidence: _Evidence, told: Mixtures, support: Floats) 
     ]
     return Level(
         shown.itemsets, shown.parents, shown.sums, within, told, support, np.sqrt(told.variance), evidence.x,
-        np.sqrt(evidence.variance), evidence.common, *evidence.undoing, shown.seen[0].support, evidence.errors[0],
+        np.sqrt(evidence.variance), evidence.common, evidence.undoing, evidence.unsure * evidence.means,
+        shown.seen[0].support, evidence.errors[0],
     )  # fmt: skip
 
 
 def _item_posteriors(evidence: _Evidence) -> Mixtures:
     """Return the posteriors of items, whose prior is a mixture of uniforms from 0 on."""
-    x, sd = evidence.x[:, None], np.sqrt(evidence.variance)[:, None]
-    ends = np.geomspace(min(max(float(sd.min()) / 8, 1e-5), 0.5), 1.0, _ITEM_PARTS)
-    density, means, variances = seen_in(x, sd, np.zeros_like(ends), ends)
+    x, least = evidence.x[:, None], float(np.sqrt(evidence.variance.min()))
+    ends = np.geomspace(min(max(least / 8, 1e-5), 0.5), 1.0, _ITEM_PARTS)
+    density, means, variances = seen_in(x, evidence.errors_at(np.clip(x, 0.0, ends)), np.zeros_like(ends), ends)
     start = np.full(_ITEM_PARTS, 1 / _ITEM_PARTS)
     likely = np.exp(density - density.max(axis=1, keepdims=True))
     weights = fit_weights(likely, start, 1.0, _ITEM_STEPS)
-    return posterior(density, weights, means, variances).wider(evidence.common)
+    return posterior(density, weights, means, variances).wider(evidence.shared)

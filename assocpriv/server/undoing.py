@@ -29,6 +29,7 @@ THETA = np.geomspace(1e-9, 1 - 1e-6, 400)
 _SLOPE = 0.25  # of the exponent of C(c,k): how unsure the growth with size is
 _BEND = 0.4  # how far B goes from the curve's with the lean, of the way to another exponent's
 _LARGEST_ERROR = 0.8
+_FORM = 0.2  # of ln F; the least interval score of some, on the bench's tuning half at (1, 1e-8) of 100,000 people
 _LEANS = np.arange(-6.0, 6.05, 0.2)
 _LEAN_DEVIATIONS, _LEAN_WEIGHTS = (0.3, 2.0), (0.7, 0.3)
 FIRST_LEAN = 0.3  # deviation of a lean before anything is measured
@@ -87,6 +88,11 @@ def _told(law: SizeLaw, m: int, k: int, slope: float) -> tuple[Floats, Floats, F
     share = np.divide(small, small + seen, out=np.ones(len(small)), where=small + seen > 0)
     factor = np.divide(large, seen, out=np.ones(len(large)), where=seen > 0)
     return small + large, share, np.maximum(factor, 1.0)
+
+
+def form_errors(factors: Floats, supports: Floats) -> Floats:
+    """Return the relative errors that the curve's form may put into F, the same way for all itemsets; none at 1."""
+    return np.asarray(_FORM * np.log(np.maximum(factors, 1.0)) * (1 - np.clip(supports, 0.0, 1.0)))
 
 
 def leaning(shares: Floats, leans: Floats | float) -> Floats:

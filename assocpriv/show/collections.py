@@ -144,7 +144,8 @@ def device(report: "DeviceReport", output: Path) -> Record:
     about = fields(report.plan, "plan_id report_bytes unbounded")
     if report.plan.amplification is not None:
         about["unbounded"] = None
-    return _report(report, about, "written to {place}", output)
+    hidden = "; it is to be sent through a relay of somebody else alone, at a moment that tells nothing"
+    return _report(report, about, "written to {place}" + hidden * (report.plan.central is not None), output)
 
 
 def sent(done: "SentReport", url: str) -> Record:
@@ -339,7 +340,8 @@ def status(found: "CollectionStatus") -> Record:
         held.append("in PostgreSQL, those that are not sealed: stop the collector, then `assocpriv collector seal`")
     elif found.in_database:
         held.append("{in_database:#} in PostgreSQL, not sealed: `assocpriv collector seal`")
-    who = "only sources with a key may send" if found.keys else "anybody may send"
+    how = {None: "", "alone": ", through a relay alone", "may": ", also through a relay"}[found.relay]
+    who = "only sources with a key may send" if found.keys else f"anybody may send{how}"
     parts: list[Part] = [Facts([("plan", [f"{{plan_id:id}}, {state}; {who}"]), ("reports", held)])]
     by_key, aside = found.by_key, found.set_aside
     if any(by_key | aside):

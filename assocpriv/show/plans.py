@@ -199,6 +199,7 @@ def choice(choice: "Choice", found: "Found | None" = None, *, verbose: bool = Fa
         "short_catalogue": short and fields(short, _SHORT),
     }
     noise = {k: each.noise for k, each in choice.expected.items()}
+    content["untold"] = [k for k, each in choice.expected.items() if each.total >= each.support]
     content["differences"] = {
         str(k): size if size < 1 else None for k, size in least_differences(noise, plan.n_items).items()
     }
@@ -249,9 +250,12 @@ def _expected(choice: "Choice", content: Mapping[str, Any]) -> list[Part]:
         Column("by noise", "{noise:.2%}"), Column("by undoing", "{undoing:.2%}"),
         Column("all believed from", "{believed_from:least}"), Column("itemsets", "{name}", "name"),
     ]  # fmt: skip
+    untold = " and ".join(itemsets_of(k) for k in content["untold"])
+    few = f"{{reports:#report}} cannot tell usual {untold}: the error is as large as the support, or larger"
     parts: list[Part] = [
         Facts([("sizes", said)]),
         Table(columns, rows, "Expected from {reports:#report}, in whole baskets:"),
+        *[Facts([("too few", [few])])] * bool(untold),
     ]
     shown = [
         f"{{differences[{k}]:points}} of {itemsets_of(int(k))}" for k, size in content["differences"].items() if size

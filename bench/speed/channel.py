@@ -1,23 +1,22 @@
 """The anonymous channel from end to end: devices, relay and collector as three processes, beside direct sending.
 
-Every device has one report of one basket, seals it by the package's own message code, and sends it from an address and
-with headers that nobody else has. Afterwards each party's files, log and output are searched for what it must not
-have: the collector for address, headers and their time, the relay for these and for anything of a report.
+For the rates every device has one report of one basket, seals it by the package's own message code, and sends it from
+an address and with headers that nobody else has. Afterwards each party's files, log and output are searched for what it
+must not have: the collector for address, headers and their time, the relay for these and for anything of a report. As
+many devices then send by all of their own code while both parties are killed (crowd.py).
 """
 
 import asyncio
 import os
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-import psutil
 
 import assocpriv as ap
 from assocpriv.client.baskets import Randomizer
@@ -35,57 +34,11 @@ from assocpriv.files.unsealed import epoch_files, open_epoch, read_uploads
 from assocpriv.promise.entropy import SystemEntropy
 from bench import tables
 from bench.plans import coded
+from bench.speed import crowd
+from bench.speed.parties import ADDRESS, MARKS, Party, marks_in, parties
 
-ADDRESS, HEADER, TIME = "127.66.77.88", "CANARY-7qz3", "Fri, 05 Jun 1987 04:03:02 GMT"
-_HEADERS = {"user-agent": HEADER, "cookie": HEADER, "x-forwarded-for": ADDRESS, "date": TIME, "x-time": TIME}
 _CONNECTIONS, _HELD_CONNECTIONS = 256, 1500
 _OCTETS = "application/octet-stream"
-
-
-class Party:
-    """A process in a folder of its own: what it says, and what it has worked."""
-
-    def __init__(self, home: Path, command: Sequence[str]) -> None:
-        self.home = home
-        home.mkdir()
-        with open(home.parent / f"{home.name}.log", "wb") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "assocpriv", *command], cwd=home, stdout=subprocess.PIPE, stderr=log, text=True,
-                env=os.environ | {"TMPDIR": str(home), "PYTHONPATH": os.getcwd()},
-            )  # fmt: skip
-        assert self._process.stdout is not None
-        self.url = self._process.stdout.readline().split()[-1]
-        self.told = psutil.Process(self._process.pid)
-
-    def worked(self) -> float:
-        """Return the seconds of processor it has used."""
-        return float(sum(self.told.cpu_times()[:2]))
-
-    def written(self) -> int:
-        """Return the bytes it has written to disks."""
-        return int(self.told.io_counters().write_bytes)
-
-    def end(self) -> None:
-        """Tell it to stop, and wait."""
-        self._process.terminate()
-        self._process.wait()
-
-    def has(self, mark: bytes) -> bool:
-        """Tell whether its folder, with the names of files, or its log has some bytes."""
-        paths = [self.home.parent / f"{self.home.name}.log", *self.home.rglob("*")]
-        return any(mark in str(path).encode() or (path.is_file() and mark in path.read_bytes()) for path in paths)
-
-
-@contextmanager
-def parties(home: Path, plan: Path, hold: float, *options: str) -> Iterator[tuple[Party, Party]]:
-    """Give a collector and a relay before it."""
-    collector = Party(home / "collector", ["serve", str(plan), "--data", "data", "--listen", "0", *options])
-    relay = Party(home / "relay", ["relay", "--to", collector.url, "--hold", str(hold), "--listen", "0"])
-    try:
-        yield collector, relay
-    finally:
-        relay.end()
-        collector.end()
 
 
 def records_of(plan: Any, devices: int) -> list[bytes]:
@@ -106,7 +59,7 @@ async def send_all(
 
     answers, left = [b""] * len(bodies), iter(range(len(bodies)))
     connector = aiohttp.TCPConnector(limit=at_a_time, local_addr=(ADDRESS, 0), force_close=True)
-    async with aiohttp.ClientSession(connector=connector, headers=_HEADERS | headers) as session:
+    async with aiohttp.ClientSession(connector=connector, headers=MARKS | headers) as session:
 
         async def device() -> None:
             for number in left:
@@ -150,7 +103,13 @@ def run(*, quick: bool, devices: int = 20_000) -> dict[str, Any]:
         (home / "direct").mkdir()
         with parties(home / "direct", home / "plan.json", 0.0) as (collector, _):
             ways["direct"] = _direct(plan, collector, devices)
-    return {"devices": devices, "ways": ways, "kept": kept}
+        (home / "killed").mkdir()
+        made = ap.plan(1_000, central=(1, "1e-8"), reports=devices)
+        made = replace(made, central=replace(made.central, delay=devices // 25))
+        rng = np.random.default_rng(1)
+        baskets = [[str(item) for item in {*rng.choice(1_000, 4).tolist()}] for _ in range(devices)]
+        killed = crowd.run(home / "killed", made, baskets, of_node=devices // 10, every=30.0)
+    return {"devices": devices, "ways": ways, "kept": kept, "killed": killed}
 
 
 def _sealed(
@@ -196,7 +155,6 @@ def _kept(
     collector: Party, relay: Party, plan: Any, records: Sequence[bytes], messages: Sequence[bytes], written: int
 ) -> dict[str, Any]:
     """Return what both parties have, once they are ended: marks, reports, and how far an order follows another."""
-    marks = {"address": ADDRESS.encode(), "header": HEADER.encode(), "time": TIME.encode()}
     data = collector.home / "data"
     with open_epoch(epoch_files(data)[-1]) as database:
         rows = read_uploads(database, plan)[0]
@@ -205,8 +163,8 @@ def _kept(
     assert sorted(order) == list(range(len(records)))
     some = [*records[::97], *messages[::97]]
     return {
-        "collector_has": [name for name, mark in marks.items() if collector.has(mark)],
-        "relay_has": [name for name, mark in marks.items() if relay.has(mark)],
+        "collector_has": marks_in(collector),
+        "relay_has": marks_in(relay),
         "relay_has_of_reports": sum(relay.has(each[:16]) or relay.has(each[:16].hex().encode()) for each in some),
         "collector_has_reports": len(ap.read_reports(data)),
         "relay_files": len(list(relay.home.rglob("*"))),
@@ -223,12 +181,18 @@ def markdown(result: dict[str, Any]) -> str:
         "bytes answered": "answer_bytes",
     }  # fmt: skip
     rows = [{"way": name} | figures for name, figures in result["ways"].items()]
-    kept = result["kept"]
+    kept, killed = result["kept"], result["killed"]
     return (
         f"{result['devices']:,} devices, one report each.\n\n{tables.table(columns, rows)}\n"
         f"Of address, header and time the collector has {kept['collector_has'] or 'none'}, the relay "
         f"{kept['relay_has'] or 'none'}; of reports the relay has {kept['relay_has_of_reports']}, "
         f"{kept['relay_files']} files, and wrote {kept['relay_wrote_bytes']} bytes to disks. The collector has "
         f"{kept['collector_has_reports']:,} reports, each once; their order is correlated with the order of sending by "
-        f"{kept['order_correlation']:.3f}.\n"
+        f"{kept['order_correlation']:.3f}.\n\n"
+        f"{killed['devices']:,} devices by their own code, {killed['of_node']:,} of them in node, while collector and "
+        f"relay were killed {killed['killed']} times: of {killed['reports']:,} reports {killed['lost']} are lost, "
+        f"{killed['doubled']} doubled and {killed['foreign']} nobody's. The collector has "
+        f"{killed['collector_has'] or 'none'} of the marks, the relay {killed['relay_has'] or 'none'}, "
+        f"{killed['relay_has_of_reports']} of some 200 reports, and {killed['relay_files']} files. "
+        f"{killed['sealed']:,} are sealed in one batch and read as {killed['read']:,}.\n"
     )

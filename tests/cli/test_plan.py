@@ -173,6 +173,13 @@ def test_wrong_usage(tmp_path: Path, wrong: str) -> None:
     refused_without_output(tmp_path, *PLAN_ARGUMENTS, wrong, "-o", tmp_path / "p.json", status=2)
 
 
+def test_a_central_promise_says_of_how_many_reports(tmp_path: Path) -> None:
+    """A million, as of other plans, would be reports that a small shop never gets, and so never reads."""
+    said = refused("plan", "--items", 9, "--central", "1,1e-8", "-o", tmp_path / "p.json", status=2)
+    assert "give --reports" in said
+    assert not (tmp_path / "p.json").exists()
+
+
 def test_neither_items_nor_catalogue(tmp_path: Path) -> None:
     """A plan needs items."""
     refused_without_output(tmp_path, "plan", "--transaction-size", 3, *PROMISE, "-o", tmp_path / "p.json", status=2)

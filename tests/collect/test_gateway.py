@@ -182,6 +182,24 @@ def test_nothing_tells_an_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert rows == sorted(rows)
 
 
+def test_what_is_known_is_answered_after_a_commit_of_its_own(tmp_path: Path) -> None:
+    """By its time, too, an answer does not tell a relay that sends again: the journal grows by one page before each.
+
+    Of a report that comes directly, whose sender knows, nothing is written again.
+    """
+    journal = tmp_path / "data" / "open" / "1.sqlite-wal"
+    with Visitor(make_service(PLAN, tmp_path / "data", oblivious="beside")) as visitor:
+        config, grown = config_of(visitor), []
+        post(visitor, sealed_report(1, config)[0])  # with the journal's own head
+        sent = [*[(GATEWAY_PATH, sealed_report(7, config)[0], OUTER)] * 3, ("/reports", records([7]), DIRECT)]
+        for path, content, headers in sent:
+            before = journal.stat().st_size
+            assert visitor.post(path, content, **headers).status == 200
+            grown.append(journal.stat().st_size - before)
+    assert grown == [24 + 4096] * 3 + [0]
+    assert numbers(stored(tmp_path / "data")) == [1, 7]
+
+
 def test_reports_of_one_commit_are_shuffled(tmp_path: Path) -> None:
     """Also where they come directly: of 64 records in a row the order of arrival is kept with chance 1/64!."""
     with Visitor(make_service(PLAN, tmp_path / "data")) as visitor:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from walks import check
 
 import assocpriv as ap
 from assocpriv.planning.baskets import choose_plan
@@ -15,6 +16,7 @@ from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import amplification_of, epsilon
 from assocpriv.promise.errors import PlanError, PrivacyLimitError
 from assocpriv.promise.shuffling import CentralPromise
+from assocpriv.show.plans import choice as shown_choice
 
 CENTRAL = (1, "1e-8")
 SUPPORT, OTHERS = 0.02, 0.08  # of a pair, and of its items
@@ -92,6 +94,25 @@ def test_the_cap_bounds_the_local_promise() -> None:
         ap.plan(50, central=CENTRAL, reports=100_000, local_cap=1)
 
 
+def test_a_batch_that_no_collector_seals_is_refused(chosen: Plan) -> None:
+    """With how many are: 256 MiB of reports and their ids; more reports are several batches."""
+    most = (1 << 28) // (16 + chosen.report_bytes)
+    replace(chosen, central=replace(chosen.central, reports=most)).check_central()
+    with pytest.raises(PlanError, match=f"promise it for {most:,} or fewer"):
+        ap.privacy(replace(chosen, central=replace(chosen.central, reports=most + 1)))
+    with pytest.raises(PlanError, match="more than a collector seals together"):
+        ap.plan(1000, central=CENTRAL, reports=20_000_000)
+
+
+def test_it_is_said_what_so_few_cannot_tell() -> None:
+    """Where the expected error of usual itemsets is as large as their support; of more people nothing is said."""
+    few, more = (choose_plan(1000, None, central=CENTRAL, reports=count) for count in (5_000, 100_000))
+    said = [shown_choice(each) for each in (few, more)]
+    assert [record.content["untold"] for record in said] == [[3], []]
+    assert "5,000 reports cannot tell usual triples: the error is as large as the support" in check(said[0])
+    assert "cannot tell" not in check(said[1])
+
+
 def test_several_reports_of_a_person_share_the_cap_and_the_central_promise() -> None:
     """Of 4 reports all together stay below the cap, and the promise holds for all; for 8 it is not proved."""
     plan = ap.plan(20, central=CENTRAL, reports=2_000, reports_per_person=4)
@@ -123,7 +144,7 @@ def test_small_batches_have_plans_that_are_proved(reports: int) -> None:
         ({"promise": ap.Epsilon(2), "central": CENTRAL}, "the local promise follows"),
         ({"promise": ap.Epsilon(2), "local_cap": 5}, "local_cap goes with central"),
         ({"promise": None, "central": (0, 1e-8)}, "epsilon above 0"),
-        ({"promise": None, "central": (1, 1e-5)}, "delta above 0 and below 1/reports"),
+        ({"promise": None, "central": (1, 1e-5)}, "1,000,000 reports needs a delta .* below 1/reports"),
         ({"promise": None, "central": CENTRAL, "transaction_size": 2, "paper": True}, "leave paper or central out"),
     ],
 )

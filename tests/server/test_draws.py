@@ -7,6 +7,7 @@ from planned import planned
 
 import assocpriv as ap
 from assocpriv.promise.errors import EstimateError
+from assocpriv.server.undoing import form_errors
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +34,12 @@ def test_draws_are_the_tables(table: pd.DataFrame) -> None:
 
 
 def test_the_common_error_moves_all_together(table: pd.DataFrame) -> None:
-    """Supports of items that share no reports' noise still go together, by the law of sizes; apart they would not."""
+    """Supports of items that share no reports' noise still go together, by what undoes the sampling."""
     drawn = ap.draws(table, 4_000, seed=5)
     c, d = drawn[frozenset("c")], drawn[frozenset("d")]
     rows = table.set_index("itemsets").loc[[frozenset("c"), frozenset("d")]]
-    shares = (rows["common_error"] * rows["support"] / rows["std_error"]).to_numpy()
+    common = np.hypot(rows["common_error"], form_errors(rows["undoing"].to_numpy(), rows["support"].to_numpy()))
+    shares = (common * rows["support"] / rows["std_error"]).to_numpy()
     assert shares.min() > 0.2
     assert np.corrcoef(c, d)[0, 1] == pytest.approx(shares.prod(), abs=0.06)  # 4 deviations of 4,000 draws
 

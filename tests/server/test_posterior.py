@@ -14,6 +14,7 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.itemsets import mining_facts
 from assocpriv.server.mining import MiningRequest, mine
+from assocpriv.server.posterior import _Evidence, _item_posteriors
 from assocpriv.server.search import listed
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.simulate import PlainCounter
@@ -60,6 +61,19 @@ def held(table: pd.DataFrame, middle: str, error: str) -> float:
     """Return the share of the 64 largest whose normal 95% interval around a column holds the truth."""
     own = table.nlargest(64, middle)
     return float((np.abs(own[middle] - own["truth"]) <= 1.96 * own[error]).mean())
+
+
+def test_what_was_thought_rare_does_not_stay_so() -> None:
+    """Ten of 1,000 items, seen at 6% where F is unsure by half: they are told alike wherever the passes began."""
+    rng, unsure = np.random.default_rng(1), np.full(1000, 0.5)
+    x, none = np.append(rng.normal(0, 0.01, 990), np.full(10, 0.06)), np.zeros(1000)
+    told = []
+    for begun in (0.002, 0.06):
+        variance = 0.01**2 + (unsure * begun) ** 2
+        evidence = _Evidence(x, np.full(1000, begun), variance, none, none + 1, unsure, [], [])
+        told.append(_item_posteriors(evidence).mean[-1])
+    assert told[0] == pytest.approx(told[1], rel=0.1)
+    assert min(told) > 0.035  # with the error at the mean they were .059 and .003
 
 
 def test_own_largest_are_covered() -> None:

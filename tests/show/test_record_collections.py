@@ -17,6 +17,7 @@ from assocpriv.client.transactions import BasketCounts
 from assocpriv.collect.folder import CollectionStatus
 from assocpriv.collect.gather import Gathered, GatheredPlan, Refusal
 from assocpriv.collect.keys import SourceKey
+from assocpriv.promise.shuffling import CentralPromise
 from assocpriv.records.basket_files import ReadCounts
 from assocpriv.show import collections, text
 from assocpriv.show.record import Record
@@ -24,7 +25,7 @@ from tests.vectors.make_devices import told_by
 
 PLAN = planned(12, 2, ap.Breach("5%", "50%"))
 STATUS = CollectionStatus(
-    PLAN.plan_id, 1200, 34, {0: 34, 7: 1200}, {7: 3, 9: 5}, 0, 1000, 0, keys=True, served=False, closed=False
+    PLAN.plan_id, 1200, 34, {0: 34, 7: 1200}, {7: 3, 9: 5}, 0, 1000, 0, True, None, served=False, closed=False
 )
 
 
@@ -70,6 +71,8 @@ def test_devices() -> None:
         f"of plan {PLAN.plan_id[:16]}… this device has made 1 report; left: 0",
         "all that this device told has γ ≤ 18.5, ε ≤ 2.91778",
     ]
+    central = replace(PLAN, central=CentralPromise(Fraction(1), Fraction(1, 10**8), 100_000))
+    assert "through a relay of somebody else alone" in check(collections.device(replace(made, plan=central), Path("r")))
     sent = SentReport("sent before", PLAN.plan_id, 2, False, 1, 3, None, "no γ is stated")
     said = check(collections.sent(sent, "https://shop.example"))
     assert "the report made before, 2 bytes, which https://shop.example has already" in said
@@ -114,6 +117,15 @@ def test_folders() -> None:
     assert "stop the collector" in check(collections.status(replace(STATUS, in_database=None)))
     alone = replace(STATUS, by_key={0: 34}, set_aside={}, closed=True)
     assert "closed" in check(collections.status(alone))
+    open_to = {
+        relay: check(collections.status(replace(alone, keys=False, relay=relay))).partition("anybody may send")[2]
+        for relay in (None, "alone", "may")
+    }
+    assert [said.partition("\n")[0] for said in open_to.values()] == [
+        "",
+        ", through a relay alone",
+        ", also through a relay",
+    ]
     assert len(text.lines(collections.status(alone))) == 2
     assert "--revoke 7" in check(collections.set_aside(3, 7, Path("c"), restore=False))
     assert check(collections.set_aside(3, 7, Path("c"), restore=True)) == "3 reports of key 7 restored to c"

@@ -17,10 +17,10 @@ from assocpriv.collect.folder import open_store
 from assocpriv.collect.store import EpochSizes, TooFewError, seal_all, take_in
 from assocpriv.collect.wire import read_upload
 from assocpriv.files.plans import write_plan
-from assocpriv.files.unsealed import ID_BYTES
 from assocpriv.pages.demo import check_demonstration
 from assocpriv.pages.operator import AdminPage
 from assocpriv.plans.baskets import Plan
+from assocpriv.plans.published import ID_BYTES
 from assocpriv.promise.errors import AssocprivError, PlanError, PrivacyLimitError
 from assocpriv.promise.shuffling import CentralPromise
 from assocpriv.server.counting import LocalBackend
@@ -124,7 +124,7 @@ def test_few_are_not_sealed(waiting: Path) -> None:
     assert not list(collection.glob("*.parquet"))
     with pytest.raises(TooFewError):
         EpochSizes(1, 2).check(LEAST - 1, PLAN, few=True)
-    assert EpochSizes(1, 2).most_of(PLAN, 100) == LEAST
+    assert EpochSizes(1, 2).most_of(PLAN) == LEAST
 
 
 def test_unsealed_reports_are_not_read(waiting: Path, tmp_path: Path) -> None:

@@ -2119,7 +2119,8 @@ declare module "assocpriv/device/sending" {
      */
     export function sendWaiting(options: SendOptions): Promise<SentWaiting>;
     /**
-     * Send what waits as `sendWaiting` does, and what waits for its moment at that moment: as long as a page stays open.
+     * Send what waits as `sendWaiting` does, and what waits for its moment at that moment: as long as a page stays open. What
+     * is overdue waits up to a minute more, drawn at random: whoever serves the page knows when it was opened.
      * @param {SendOptions} options as of `sendRecord`
      * @returns {Promise<SentWaiting>} once no report waits for its moment
      */

@@ -8,6 +8,7 @@
  */
 
 import { CollectorError, LevelError, PlanError, RecordError } from "../errors.js";
+import { systemWords } from "../words.js";
 import { checkValues, isGuided, withGuidance } from "./asking.js";
 import { Collector } from "./connection.js";
 import { ID_BYTES } from "./ledger.js";
@@ -19,6 +20,7 @@ import { fetchPlan, saying } from "./publication.js";
 
 const MOST_UPLOAD = 4 << 20; // that a collector takes at a time
 const MOST_RECEIPT = 1 << 12;
+const MOST_OPENED = 60; // seconds that a page was open when it sends what is overdue
 const KEPT = "the report waits in the ledger: call this again, or sendWaiting, to send it";
 
 /**
@@ -151,12 +153,17 @@ export async function sendWaiting(options) {
 }
 
 /**
- * Send what waits as `sendWaiting` does, and what waits for its moment at that moment: as long as a page stays open.
+ * Send what waits as `sendWaiting` does, and what waits for its moment at that moment: as long as a page stays open. What
+ * is overdue waits up to a minute more, drawn at random: whoever serves the page knows when it was opened.
  * @param {SendOptions} options as of `sendRecord`
  * @returns {Promise<SentWaiting>} once no report waits for its moment
  */
 export async function sendAtMoments(options) {
   const collector = collectorOf(options);
+  const { central } = await planOf({ ...options, collector });
+  if (central !== null && (await options.ledger.unsent()).length > 0) {
+    await collector.waiting(systemWords().below(1000 * Math.min(central.delay, MOST_OPENED)) / 1000);
+  }
   for (let sent = 0; ; ) {
     const told = await sendWaiting({ ...options, collector });
     sent += told.sent;

@@ -1,0 +1,155 @@
+"""Many devices behind a relay, by the code that ships, while relay and collector are killed: what arrives, and where.
+
+Each device has a ledger of its own, makes its reports, waits for their moments and sends them, in Python or in node,
+from an address and with headers that nobody else has. Meanwhile one party after the other is killed by SIGKILL, and
+begun again at its port. Then what each party has, on its disk and in its log, is put beside what was sent.
+"""
+
+import http.client
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import assocpriv as ap
+from assocpriv.files.plans import write_plan
+from assocpriv.files.unsealed import epoch_files, open_epoch, read_uploads
+from assocpriv.plans.baskets import Plan
+from assocpriv.promise.errors import CollectorError
+from bench.speed.parties import ADDRESS, MARKS, Party, free_port, marks_in, parties
+
+_AT_A_TIME, _AGAIN_SECONDS = 64, 0.2
+_THERE = 4  # times as long as a party is away between two kills
+_SCRIPT = Path(__file__).parents[2] / "clients" / "js" / "bench" / "crowd.js"
+Done = TypeVar("Done")
+
+
+# ---- devices
+
+
+class _Marked(http.client.HTTPConnection):
+    """A connection from the marked address, with marked headers."""
+
+    def __init__(self, host: str, port: int, timeout: float) -> None:
+        super().__init__(host, port, timeout=timeout, source_address=(ADDRESS, 0))
+
+    def request(self, method: str, url: str, body: Any = None, headers: Any = None, **more: Any) -> None:
+        super().request(method, url, body, {**headers, **MARKS}, **more)
+
+
+def persist(what: Callable[[], Done]) -> Done:
+    """Do something again where a collector or relay is away."""
+    while True:
+        try:
+            return what()
+        except CollectorError:
+            time.sleep(_AGAIN_SECONDS)
+
+
+def send_all(asked: Mapping[str, Any]) -> None:
+    """Let each device report its basket on each occasion; write a line a report, once all are taken."""
+    baskets, occasions, folder = asked["baskets"], asked["occasions"], Path(asked["folder"])
+    plan = ap.read_plan(asked["plan"])
+    collector = [ap.Collector(asked["collector"], relay=asked["relay"]) for _ in baskets]
+
+    def made(number: int) -> tuple[int, list[bytes]]:
+        ledger = folder / f"{number}.bin"
+        sent = [
+            persist(lambda occasion=each: ap.collect.send_report(  # type: ignore[misc]
+                baskets[number], collector[number], ledger=ledger, occasion=occasion))
+            for each in occasions
+        ]  # fmt: skip
+        with ap.Ledger.open(ledger) as opened:
+            made = [opened.submit([], plan, occasion=each) for each in occasions]
+        return min(each.moment or 0 for each in sent), [each.submission_id + each.report for each in made]
+
+    def sent(number: int, moment: int) -> None:
+        later: tuple[int, ...] = (moment,)
+        while later:
+            time.sleep(max(0.0, later[0] - time.time()))
+            later = persist(lambda: ap.collect.send_unsent(collector[number], ledger=folder / f"{number}.bin")).later
+
+    with ThreadPoolExecutor(_AT_A_TIME) as pool:
+        found = list(pool.map(made, range(len(baskets))))
+        order = sorted(range(len(baskets)), key=lambda number: found[number][0])
+        list(pool.map(lambda number: sent(number, found[number][0]), order))
+    for _, reports in found:
+        for report in reports:
+            print(report.hex())
+
+
+def _devices(command: Sequence[str], asked: dict[str, Any], folder: Path) -> subprocess.Popen[str]:
+    """Begin devices in a process, which reads from a file what they do."""
+    folder.mkdir()
+    (folder / "asked.json").write_text(json.dumps(asked | {"folder": str(folder)}))
+    with open(folder / "asked.json") as asking, open(folder / "sent", "w") as out:
+        return subprocess.Popen(command, stdin=asking, stdout=out, text=True)
+
+
+# ---- the run
+
+
+def run(home: Path, plan: Plan, baskets: Sequence[Sequence[str]], *, of_node: int, every: float) -> dict[str, Any]:
+    """Return what arrived of devices, the last ``of_node`` in node, while every few seconds a party was killed."""
+    write_plan(plan, home / "plan.json")
+    split, ports = len(baskets) - of_node, [free_port(), free_port()]
+    asked = {
+        "plan": str(home / "plan.json"), "address": ADDRESS, "headers": MARKS,
+        "collector": f"http://127.0.0.1:{ports[0]}", "relay": f"http://127.0.0.1:{ports[1]}",
+        "occasions": [f"w{number}" for number in range(plan.reports_per_person)],
+    }  # fmt: skip
+    began = time.monotonic()
+    with parties(home, home / "plan.json", 1.0, "--oblivious", ports=ports) as pair:
+        begun = [
+            _devices(
+                [sys.executable, "-m", "bench.speed.crowd"], asked | {"baskets": baskets[:split]}, home / "python"
+            ),
+            _devices(
+                [shutil.which("node") or "node", str(_SCRIPT)], asked | {"baskets": baskets[split:]}, home / "node"
+            ),
+        ]
+        killed = _kill(pair, begun, every)
+        assert not any(process.wait() for process in begun)
+    sent = [bytes.fromhex(line) for name in ("python", "node") for line in (home / name / "sent").read_text().split()]
+    data = home / "collector" / "data"
+    with open_epoch(epoch_files(data)[-1]) as database:
+        stored = Counter(map(bytes, read_uploads(database, plan)[0]))
+    some = [*sent[:: max(1, len(sent) // 200)], plan.plan_id.encode()]
+    return {
+        "devices": len(baskets), "of_node": of_node, "reports": len(sent), "killed": killed,
+        "lost": len({*sent} - {*stored}), "foreign": len({*stored} - {*sent}), "doubled": stored.total() - len(stored),
+        "reports_s": len(sent) / (time.monotonic() - began),
+        "collector_has": marks_in(pair[0]), "relay_has": marks_in(pair[1]),
+        "relay_has_of_reports": sum(pair[1].has(each[:16]) or pair[1].has(each[:16].hex().encode()) for each in some),
+        "relay_files": len([*pair[1].home.rglob("*")]),
+        "sealed": ap.collect.seal_collection(data, few=True), "read": len(ap.read_reports(data)),
+    }  # fmt: skip
+
+
+def _kill(pair: Sequence[Party], devices: Sequence[subprocess.Popen[str]], every: float) -> int:
+    """Kill one party after the other as long as devices send, which find both at most times; return how often."""
+    killed, away = 0, 0.0
+    while any(process.poll() is None for process in devices):
+        time.sleep(max(every, _THERE * away))
+        began = time.monotonic()
+        pair[killed % 2].end(kill=True)
+        pair[killed % 2].begin()
+        killed, away = killed + 1, time.monotonic() - began
+    return killed
+
+
+def main() -> None:
+    """Do what standard input says, as JSON."""
+    asked = json.load(sys.stdin)
+    http.client.HTTPConnection = _Marked  # type: ignore[misc]
+    send_all(asked)
+
+
+if __name__ == "__main__":
+    main()
