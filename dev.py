@@ -3,10 +3,14 @@
 
     python3 dev.py demo [...]     install, then run `assocpriv demo --force` with the further arguments
     python3 dev.py check          install with the developer tools, then run everything the project gates on;
-                                  --debian-packages has apt-get install what tests need besides (root, Debian)
+                                  --debian-packages has apt-get install what tests need besides (root, Debian);
+                                  --fast: lint, and the tests that import what differs from the last commit
     python3 dev.py docs           install with the developer tools, then build the documentation site in site/
     python3 dev.py bench [...]    install with the developer tools, then run the benches
+    python3 dev.py faults [...]   plant faults in a copy, one at a time, and say which no test catches: those whose
+                                  name or file holds a word, or --mutants N SEED, which cosmic-ray draws
     python3 dev.py fuzz [...]     install with atheris, then fuzz every parser; --minutes N in all (60)
+    python3 dev.py nightly        faults, an hour of fuzzing, and all tests, the slow ones too, with new seeds
     python3 dev.py format         sort imports and format the code
 
 This file must parse on Python 3.6, so that an old Python gets a message and not a syntax error.
@@ -25,7 +29,7 @@ ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, ".venv")
 STAMP = os.path.join(VENV, "dev-stamp")
 OLDEST = (3, 11)
-TASKS = ("demo", "check", "docs", "bench", "fuzz", "format")
+TASKS = ("demo", "check", "docs", "bench", "faults", "fuzz", "nightly", "format")
 PIP = ["-m", "pip", "--disable-pip-version-check", "-q"]
 # a path in place of a finder, which comes after the path: beside a clone named assocpriv, its folder would be imported
 EDITABLE = ["--config-settings", "editable_mode=compat", "--editable"]
@@ -147,7 +151,7 @@ def installed_stamp():
 def install(extra):
     """Make .venv hold this package with an extra's tools ("dev", "dev,bench"); do nothing when it does."""
     # an environment with the benches' peers serves the developer, one with the developer tools the demo as well
-    wider = ("dev", "dev,bench", "dev,fuzz")
+    wider = ("dev", "dev,bench", "dev,fuzz", "dev,faults")
     serving = {"": ("", *wider), "dev": wider}.get(extra, (extra,))
     current = installed_stamp() in [wanted_stamp(each) for each in serving]
     if not venv_works():
@@ -171,8 +175,10 @@ def demo(arguments):
 
 def check(arguments):
     """Run every check the project has; stop at the first that fails."""
-    if arguments not in ([], ["--debian-packages"]):
-        sys.exit("dev.py: check takes nothing but --debian-packages")
+    if arguments not in ([], ["--debian-packages"], ["--fast"]):
+        sys.exit("dev.py: check takes nothing but --debian-packages or --fast")
+    if arguments == ["--fast"]:
+        return check_fast()
     # only the tests need them, so they are installed meanwhile; a failure is told there and met in the tests
     packages = subprocess.Popen([os.path.join(ROOT, ".ci", "debian-packages")]) if arguments else None
     try:
@@ -188,11 +194,29 @@ def check(arguments):
     return 0
 
 
-def check_before_tests():
-    """Run what is checked before the tests."""
+def check_fast():
+    """Run what a minute has room for: lint, and the tests nearest to what differs from the last commit."""
+    install("dev")
+    lint()
+    near = [venv_program("python"), os.path.join("tests", "faults", "run.py"), "--near"]
+    tests = subprocess.check_output(near, cwd=ROOT, env=clean_environment(), universal_newlines=True).split()
+    if tests:
+        pytest = [venv_program("python"), "-m", "pytest", "-n", "auto", "--dist", "loadfile", "-x"]
+        run_step("pytest of what is near", pytest + tests, tell_time=False)
+    return 0
+
+
+def lint():
+    """Run what reads the source alone."""
     python = venv_program("python")
     run_step("ruff format --check", [python, "-m", "ruff", "format", "--check"])
     run_step("ruff check", [python, "-m", "ruff", "check"])
+
+
+def check_before_tests():
+    """Run what is checked before the tests."""
+    python = venv_program("python")
+    lint()
     run_step("mypy", [python, "-m", "mypy"])
     run_step("codespell", [venv_program("codespell")])
     tests = [os.path.join("tests", "kernels", name) for name in ("test_kernels.py", "test_text.py")]
@@ -236,6 +260,25 @@ def fuzz(arguments):
     return subprocess.call(command, cwd=ROOT, env=clean_environment())
 
 
+def faults(arguments):
+    """Plant faults, and say which no test catches."""
+    install("dev,faults")
+    command = [venv_program("python"), os.path.join("tests", "faults", "run.py"), *arguments]
+    return subprocess.call(command, cwd=ROOT, env=clean_environment())
+
+
+def nightly(arguments):
+    """Run what takes hours; return 1 where something was found."""
+    if arguments:
+        sys.exit("dev.py: nightly takes no arguments")
+    found = [faults([]), fuzz([])]
+    install("dev")
+    pytest = [venv_program("python"), "-m", "pytest", "-n", "auto", "--dist", "loadfile", "--slow"]
+    pytest += ["--soak-seed", str(int(time.time()))]
+    found.append(subprocess.call(pytest, cwd=ROOT, env=clean_environment()))
+    return int(any(found))
+
+
 def format_code(arguments):
     """Sort imports and format."""
     if arguments:
@@ -260,7 +303,8 @@ def main(arguments):
         asked = arguments[:1] in (["-h"], ["--help"])
         (sys.stdout if asked else sys.stderr).write(__doc__)
         return 0 if asked else 2
-    tasks = {"demo": demo, "check": check, "docs": docs, "bench": bench, "fuzz": fuzz, "format": format_code}
+    tasks = {"demo": demo, "check": check, "docs": docs, "bench": bench, "faults": faults, "fuzz": fuzz}
+    tasks.update(nightly=nightly, format=format_code)
     try:
         return tasks[arguments[0]](arguments[1:])
     except StepError as failure:

@@ -3,7 +3,7 @@
 Machines are shared and noisy, so every figure is a ratio against a peer or a ceiling measured in the same run; medians
 of several rounds, the sides taken in turn. Each measurement has a process of its own. ``figures`` measures nothing: it
 computes what plans can discover, the same everywhere, and always keeps it. ``accuracy`` compares what methods find at
-equal privacy; it takes hours and goes on where it was. ``planted`` plants faults in copies of the source.
+equal privacy; it takes hours and goes on where it was.
 """
 
 import argparse
@@ -22,7 +22,6 @@ from bench.accuracy import (
     liars,
     lists,
     numeric,
-    planted,
     sizes,
     substitutes,
 )
@@ -36,19 +35,13 @@ from bench.speed import (
     collector,
     datasets,
     device_timing,
-    growth,
     javascript,
     mining,
-    pages,
-    reading,
-    reconstruction,
     spark,
     startup,
     suppression,
 )
-from bench.speed import guided as guided_speed
 from bench.speed import tables as table_speed
-from bench.speed import trees as tree_speed
 from bench.speed.child import measure
 from bench.speed.peers import PEERS
 
@@ -57,23 +50,16 @@ STORE = Path(__file__).parent / "accuracy" / "runs.jsonl"  # not kept in the rep
 TITLES = {
     "kernels": "The compiled loops",
     "mining": "Mining end to end",
-    "growth": "How mining grows",
     "startup": "Start-up",
     "numeric": "Tables randomized",
-    "reading": "Files of baskets read",
     "spark": "Mining on Spark",
-    "reconstruct": "Distributions from a file of released records",
-    "tree-speed": "Trees grown",
-    "guided-speed": "Guided perturbation, file to file",
     "suppression-speed": "Suppression by templates, file to file",
     "collector": "The collector under load",
     "channel": "The anonymous channel from end to end",
     "device": "What a device's time tells",
     "js": "The client in JavaScript",
-    "pages": "Pages of large tables",
     "liars": "Crafted reports",
     "noise": "Noise without γ on columns that go together",
-    "planted": "Planted faults",
 }
 
 
@@ -90,18 +76,16 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "subject",
         nargs="?",
-        choices=["baskets", "numeric", "sizes", "choices", "lists", "compared", "central", "substitutes"],
+        choices=list(ACCURACY),
         default="baskets",
         help="accuracy: of what",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object a set, on one line")
     parser.add_argument("--save", action="store_true", help="keep JSON and a table under bench/results/")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
-    parser.add_argument("--large", action="store_true", help="mining and growth: also 10^8 reports")
+    parser.add_argument("--large", action="store_true", help="mining: also 10^8 reports")
     parser.add_argument("--reports", type=int, help="kernels, numeric, liars, noise: how many people")
-    parser.add_argument(
-        "--cases", default="", help="mining, planted: only these, with commas (quest-1e6,retail,randomized)"
-    )
+    parser.add_argument("--cases", default="", help="mining: only these, with commas (quest-1e6,retail,randomized)")
     parser.add_argument("--peers", default=",".join(PEERS), help="mining: only these, with commas; none for none")
     parser.add_argument("--seeds", type=int, default=3, help="accuracy, trees, guided: runs of each cell (default 3)")
     parser.add_argument(
@@ -159,38 +143,25 @@ def mining_settings(options: argparse.Namespace) -> mining.Settings:
 RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "kernels": kernels,
     "mining": lambda options: mining.run(mining_settings(options)),
-    "growth": lambda options: growth.run(quick=options.quick, large=options.large),
     "startup": lambda options: startup.run(quick=options.quick),
-    "tree-speed": lambda options: tree_speed.run(10_000 if options.quick else 100_000),
-    "guided-speed": lambda options: guided_speed.run(5_000 if options.quick else 100_000),
     "suppression-speed": lambda options: suppression.run(quick=options.quick),
     "numeric": lambda options: table_speed.run(options.reports or (20_000 if options.quick else 1_000_000)),
-    "reading": lambda options: reading.run(100_000 if options.quick else 10_000_000),
     "spark": lambda options: spark.run(options.reports or (1_000_000 if options.quick else 20_000_000)),
-    "reconstruct": lambda options: reconstruction.run(options.reports or (100_000 if options.quick else 10_000_000)),
     "collector": lambda options: collector.run(quick=options.quick, reports=options.reports or 10_000_000),
     "channel": lambda options: channel.run(quick=options.quick),
     "device": lambda options: device_timing.run(quick=options.quick),
     "js": lambda options: javascript.run(quick=options.quick),
-    "pages": lambda options: pages.run(quick=options.quick),
     "liars": lambda options: liars.run(options.reports or (20_000 if options.quick else 1_000_000)),
     "noise": lambda options: additive_noise.run(options.reports or (20_000 if options.quick else 200_000)),
-    "planted": lambda options: planted.run(options.cases),
 }
 
 
 def as_markdown(name: str, result: dict[str, Any]) -> str:
     """Return a set's figures, with what they were measured on, as Markdown."""
     sets = {
-        "mining": mining,
-        "growth": growth,
-        "startup": startup,
-        "device": device_timing,
-        "liars": liars,
-        "noise": additive_noise,
-    }
-    sets |= {"channel": channel, "spark": spark, "pages": pages}
-    sets |= {"collector": collector, "planted": planted, "js": javascript, "suppression-speed": suppression}
+        "mining": mining, "startup": startup, "device": device_timing, "liars": liars, "noise": additive_noise,
+        "channel": channel, "spark": spark, "collector": collector, "js": javascript, "suppression-speed": suppression,
+    }  # fmt: skip
     write = sets[name].markdown if name in sets else tables.all_figures
     return tables.heading(result, TITLES[name]) + write(result)
 
@@ -219,88 +190,69 @@ def accuracy_choice(options: argparse.Namespace) -> accuracy.Choice:
 
 
 def compare(options: argparse.Namespace) -> None:
-    """Run the accuracy bench and print or save it."""
-    about = {"set": "accuracy", "machine": machine(), "versions": versions()}
-    found = about | accuracy.run(options.store, accuracy_choice(options))
-    halves = {half: {name: value for name, value in of_half.items() if name != "tables"}
-              for half, of_half in found["halves"].items()}  # fmt: skip
-    text = tables.heading(found, "What methods find at equal privacy") + accuracy.markdown(found)
-    show(found, found | {"halves": halves}, text, "accuracy", options)
-
-
-def show(found: dict[str, Any], kept: dict[str, Any], text: str, stem: str, options: argparse.Namespace) -> None:
-    """Print what was found, and save what of it is kept and the text."""
+    """Run an accuracy bench and print or save it."""
+    subject = options.subject
+    title, module, measured = ACCURACY[subject]
+    stem = "accuracy" + ("" if subject == "baskets" else f"-{subject}")
+    about = {"set": stem.replace("-", " "), "machine": machine(), "versions": versions()}
+    kept = found = about | measured(options)
+    if subject == "baskets":
+        halves = {half: {name: value for name, value in of_half.items() if name != "tables"}
+                  for half, of_half in found["halves"].items()}  # fmt: skip
+        kept = found | {"halves": halves}
+    text = tables.heading(found, title) + module.markdown(found)
     print(json.dumps(found) if options.json else text, flush=True)
     if options.save:
-        path = RESULTS / f"{stem}{'-quick' if options.quick else ''}"
+        half = f"-{options.half}" if subject == "lists" else ""
+        path = RESULTS / f"{stem}{half}{'-quick' if options.quick else ''}"
         path.with_suffix(".json").write_text(json.dumps(kept) + "\n", encoding="utf-8")
         path.with_suffix(".md").write_text(text, encoding="utf-8")
         mining.tell(f"kept as {path.name}.json and {path.name}.md")
 
 
-def compare_choices(options: argparse.Namespace) -> None:
-    """Run the bench of what the planner chooses and print or save it."""
-    about = {"set": "accuracy choices", "machine": machine(), "versions": versions()}
-    cells = choices.CELLS[:1] if options.quick else choices.CELLS
-    found = about | choices.run(options.seeds, cells=cells)
-    text = tables.heading(found, "What the planner chooses, and the best in hindsight") + choices.markdown(found)
-    show(found, found, text, "accuracy-choices", options)
+def some(module: Any, options: argparse.Namespace) -> Any:
+    """Return a bench's numbers of people, with --quick the first alone."""
+    return module.PEOPLE[:1] if options.quick else module.PEOPLE
 
 
-def compare_lists(options: argparse.Namespace) -> None:
-    """Run the bench of how true lists are and print or save it."""
-    about = {"set": "accuracy lists", "machine": machine(), "versions": versions()}
-    half = "held-out" if options.half == "both" else options.half
-    found = about | lists.run(half, options.seeds, lists.PEOPLE[:1] if options.quick else lists.PEOPLE)
-    text = tables.heading(found, "How true the lists of one collection are") + lists.markdown(found)
-    show(found, found, text, f"accuracy-lists-{half}", options)
-
-
-def compare_central(options: argparse.Namespace) -> None:
-    """Run the bench of what an anonymous channel is worth and print or save it."""
-    about = {"set": "accuracy central", "machine": machine(), "versions": versions()}
-    found = about | central.run(options.seeds, central.PEOPLE[:1] if options.quick else central.PEOPLE)
-    text = tables.heading(found, "What an anonymous channel is worth") + central.markdown(found)
-    show(found, found, text, "accuracy-central", options)
-
-
-def compare_substitutes(options: argparse.Namespace) -> None:
-    """Run the bench of substitutes and of what rules are worth and print or save it."""
-    about = {"set": "accuracy substitutes", "machine": machine(), "versions": versions()}
-    found = about | substitutes.run(options.seeds, substitutes.PEOPLE[:1] if options.quick else substitutes.PEOPLE)
-    text = tables.heading(found, "Substitutes, and what rules are worth") + substitutes.markdown(found)
-    show(found, found, text, "accuracy-substitutes", options)
-
-
-def compare_changes(options: argparse.Namespace) -> None:
-    """Run the bench of planted changes and print or save it."""
-    about = {"set": "accuracy compared", "machine": machine(), "versions": versions()}
-    half = "tuning" if options.half == "tuning" else "fresh"
-    people, unchanged = (compared.PEOPLE[:1], 1) if options.quick else (compared.PEOPLE, compared.UNCHANGED)
-    found = about | compared.run(half, options.seeds, people, unchanged)
-    text = tables.heading(found, "Changes that two collections show") + compared.markdown(found)
-    show(found, found, text, "accuracy-compared", options)
-
-
-def compare_sizes(options: argparse.Namespace) -> None:
-    """Run the bench of the law of baskets' sizes and print or save it."""
-    about = {"set": "accuracy sizes", "machine": machine(), "versions": versions()}
-    found = about | sizes.run(options.seeds, 20_000 if options.quick else options.people)
-    text = tables.heading(found, "The law of baskets' sizes from one collection") + sizes.markdown(found)
-    show(found, found, text, "accuracy-sizes", options)
-
-
-def compare_numbers(options: argparse.Namespace) -> None:
-    """Run the accuracy bench of numbers and print or save it."""
-    about = {"set": "accuracy numeric", "machine": machine(), "versions": versions()}
-    found = about | numeric.run(options.seeds, quick=options.quick)
-    text = tables.heading(found, "Distributions of numbers at equal privacy") + numeric.markdown(found)
-    print(json.dumps(found) if options.json else text, flush=True)
-    if options.save:
-        stem = RESULTS / f"accuracy-numeric{'-quick' if options.quick else ''}"
-        stem.with_suffix(".csv").write_text(numeric.as_csv(found["rows"]), encoding="utf-8", newline="\n")
-        stem.with_suffix(".md").write_text(text, encoding="utf-8")
-        mining.tell(f"kept as {stem.name}.csv and {stem.name}.md")
+# of each subject its title, who writes it, and how it is measured
+ACCURACY: dict[str, tuple[str, Any, Callable[[argparse.Namespace], dict[str, Any]]]] = {
+    "baskets": (
+        "What methods find at equal privacy", accuracy,
+        lambda options: accuracy.run(options.store, accuracy_choice(options)),
+    ),
+    "numeric": (
+        "Distributions of numbers at equal privacy", numeric,
+        lambda options: numeric.run(options.seeds, quick=options.quick),
+    ),
+    "sizes": (
+        "The law of baskets' sizes from one collection", sizes,
+        lambda options: sizes.run(options.seeds, 20_000 if options.quick else options.people),
+    ),
+    "choices": (
+        "What the planner chooses, and the best in hindsight", choices,
+        lambda options: choices.run(options.seeds, cells=choices.CELLS[:1] if options.quick else choices.CELLS),
+    ),
+    "lists": (
+        "How true the lists of one collection are", lists,
+        lambda options: lists.run(options.half, options.seeds, some(lists, options)),
+    ),
+    "compared": (
+        "Changes that two collections show", compared,
+        lambda options: compared.run(
+            "tuning" if options.half == "tuning" else "fresh", options.seeds, some(compared, options),
+            1 if options.quick else compared.UNCHANGED,
+        ),
+    ),
+    "central": (
+        "What an anonymous channel is worth", central,
+        lambda options: central.run(options.seeds, some(central, options)),
+    ),
+    "substitutes": (
+        "Substitutes, and what rules are worth", substitutes,
+        lambda options: substitutes.run(options.seeds, some(substitutes, options)),
+    ),
+}  # fmt: skip
 
 
 def main() -> None:
@@ -325,16 +277,9 @@ def main() -> None:
         print(json.dumps(found) if options.json else guided_plots.markdown(found))
         return
     if options.set == "accuracy":
-        subjects = {"baskets": compare, "numeric": compare_numbers, "sizes": compare_sizes, "choices": compare_choices}
-        subjects |= {
-            "lists": compare_lists,
-            "compared": compare_changes,
-            "central": compare_central,
-            "substitutes": compare_substitutes,
-        }
-        subjects[options.subject](options)
+        compare(options)
         return
-    quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed", "js", "pages")]
+    quick_enough = [name for name in TITLES if name not in ("suppression-speed", "js")]
     for name in quick_enough if options.set == "all" else [options.set]:
         about = {"set": name, "machine": machine(), "versions": versions()}
         result = about | RUNS[name](options)

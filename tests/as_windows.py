@@ -38,6 +38,9 @@ class _AsThere(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._real, name, value)
 
+    def __delattr__(self, name: str) -> None:
+        delattr(self._real, name)
+
 
 _THERE = {name: _AsThere(__import__(name)) for name in _CHANGED}
 _import, _open = builtins.__import__, io.open

@@ -332,7 +332,8 @@ def _starts(subject: Subject, box: BlackBox, record: Any) -> Iterator[Law]:
     second, third = (subject.equal(record, power) for power in (2, 3))
     if second is None or third is None:
         return
-    length = min(_START_REPORTS, math.ceil(-60 / math.log2(second))) if second < 1 else 1
+    chance = max(float(second), 1e-9)  # some reports in any case, or enough that no two starts give the same by chance
+    length = min(_START_REPORTS, math.ceil(-60 / math.log2(chance))) if second < 1 else 1
     batch, seen, last = subject.batch([record] * length), list[NDArray[np.uint8]](), monotonic() + _START_SECONDS
     while len(seen) < 2 or (len(seen) < _STARTS and monotonic() < last):
         seen += _reports(subject, box, iter([batch]))
@@ -345,8 +346,8 @@ def _starts(subject: Subject, box: BlackBox, record: Any) -> Iterator[Law]:
     whole = np.unique([each.tobytes() for each in seen], return_counts=True)[1]
     bits = max(0, math.floor(math.log2(n**2 / 6)))  # e^-3 is then the chance that all seeds differ
     what = f"no start repeats another ({n:,} starts; seeds of at most {bits} bits would have)"
-    chance = min(1.0, comb(n, 2) * float(second) ** length) if whole.max() > 1 else 1.0
-    yield Law.of("many starts", what, [np.array([chance])], starts=n, seed_bits=bits)
+    value = min(1.0, comb(n, 2) * float(second) ** length) if whole.max() > 1 else 1.0
+    yield Law.of("many starts", what, [np.array([value])], starts=n, seed_bits=bits)
 
 
 # ---- lower bounds of ε

@@ -21,7 +21,7 @@ import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import product
+from itertools import product, takewhile
 from pathlib import Path
 from threading import get_ident
 from time import monotonic
@@ -37,6 +37,7 @@ from assocpriv.client.ledger import Ledger
 
 # records for the system's words, and for either in their place: more than the bulk client's chunk of 2^15; one by one
 _BULK, _ONES = (34_000, 12_000, 8000), (2000, 1500, 4000)
+_PART = 1000  # of these, in a call by itself: what goes wrong at the end of a chunk goes wrong often
 _OTHERS = 64  # of so many words that are 1 one is the system's: a draw that rejects 1 comes to an end
 _SECONDS, _DEVICES = 12.0, 4  # for which each client's reports are made again
 _RECORDER = """
@@ -133,7 +134,9 @@ def compare(subject: Subject, client: str, box: Ours | Program) -> list[Finding]
     compared = records = 0
     in_bulk, edges = client == "bulk", [1, (1 << 64) - 1, *subject.edges()]
     for count, ends in zip(_BULK if in_bulk else _ONES, ([], edges, [1]), strict=True):
-        for batch in map(subject.batch, subject.various(count)):
+        step, until = _PART if ends else count, monotonic() + _SECONDS
+        parts = (some[at : at + step] for some in subject.various(count) for at in range(0, len(some), step))
+        for batch in map(subject.batch, takewhile(lambda _: monotonic() < until, parts)):  # noqa: B023 -- used at once
             run = _script if isinstance(box, Program) else _bulk if in_bulk else _single
             compared += run(subject, box, batch, ends)  # type: ignore[arg-type]  # each of its kind
             records += len(batch)

@@ -318,13 +318,13 @@ PROGRAMS = {
 }
 
 
-def audited(code, tmp_path):
+def audited(code, tmp_path, kind="bits"):
     """Return which laws a program breaks."""
-    write_plan(PLANS["bits"], tmp_path / "p.json")
+    write_plan(PLANS[kind], tmp_path / "p.json")
     request = AuditRequest(
         trials=4000, confidence="99.9999%", program=(sys.executable, "-c", code), plan_path=tmp_path / "p.json"
     )
-    done = audit(PLANS["bits"].canonical_json, request)
+    done = audit(PLANS[kind].canonical_json, request)
     made = {finding.check: finding.verdict for finding in done.findings}
     assert (made["source"], made["words"]) == ("not decided", "not decided")
     return broken(done.findings)
@@ -336,6 +336,7 @@ def test_starts_that_repeat_are_found(name, tmp_path):
     assert "separate starts" in audited(PROGRAMS[name], tmp_path)
 
 
-def test_a_faultless_program_is_consistent(tmp_path):
-    """The reference client on a pipe breaks nothing."""
-    assert audited(START + ANSWER.replace("FIRST", "0"), tmp_path) == set()
+@pytest.mark.parametrize("kind", ["bits", "many", "one item", "questions"])
+def test_a_faultless_program_is_consistent(kind, tmp_path):
+    """The reference client on a pipe breaks nothing, with reports that never repeat, and with ones that often do."""
+    assert audited(START + ANSWER.replace("FIRST", "0"), tmp_path, kind) == set()

@@ -8,7 +8,9 @@ Pages of distributions, trees and suppressions: their figures are those of the f
 import json
 import os
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,6 @@ from assocpriv import numeric
 from assocpriv.promise.errors import EstimateError, FileError, PlanError
 from assocpriv.show.charts import intervals, rules_chart, rules_graph, supports_chart
 from assocpriv.show.pages import page, write_page
-from bench.speed.pages import large_table
 
 pytestmark = [pytest.mark.filterwarnings("ignore:itemsets of"), pytest.mark.filterwarnings("ignore:nothing was")]
 PROMISE = ap.Breach("5%", "90%")
@@ -98,6 +99,30 @@ def test_no_name_breaks_it(hostile: tuple[pd.DataFrame, Any]) -> None:
             assert name[:40] in shown
     assert "x" * 100 not in text
     assert max(map(len, text.splitlines())) < 100_000
+
+
+def large_table(itemsets: int, items: int) -> pd.DataFrame:
+    """Return a table as mining gives it: single items, then pairs and triples of the first, and all their parts."""
+    plan = ap.plan(items=3, transaction_size=3, promise=ap.Breach("5%", "99%"))
+    small = ap.mine(ap.randomize([{0, 1, 2}] * 6_000, plan), 0.2)
+    names = [f"item number {place}" for place in range(items)]
+    found = list(islice(_closed(names), itemsets))
+    support = np.sort(np.random.default_rng(1).uniform(0.001, 0.1, itemsets))[::-1]
+    of_size = small.drop_duplicates("length").set_index("length")
+    lengths = [len(each) for each in found]
+    frame = of_size.loc[lengths].reset_index()[list(small.columns)]
+    frame["itemsets"], frame["support"] = found, support
+    frame["ci_low"], frame["ci_high"] = support - 2 * frame["std_error"], support + 2 * frame["std_error"]
+    frame.attrs = small.attrs
+    return frame
+
+
+def _closed(names: list[str]) -> Iterator[frozenset[str]]:
+    """Yield single items, then pairs and triples of ever more of them."""
+    yield from (frozenset({name}) for name in names)
+    for last in range(1, len(names)):
+        yield from (frozenset({names[first], names[last]}) for first in range(last))
+        yield from (frozenset({*pair, names[last]}) for pair in combinations(names[: min(last, 80)], 2))
 
 
 @pytest.mark.parametrize("letters", ["", "🍞" * 50])

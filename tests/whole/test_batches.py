@@ -63,7 +63,7 @@ def test_few_reports_are_not_read(enough: ap.Reports, tmp_path: Path) -> None:
     ap.Reports(PLAN, enough.packed[:1]).write(files[1])
     for some in (few, files[0], files[:1]):
         for ask in (lambda some: ap.mine(some, top=3), lambda some: ap.ask(some, [["1"]]),
-                    lambda some: ap.mine(some, "5%", certain="95%")):  # fmt: skip
+                    lambda some: ap.mine(some, "5%", certain="95%"), ap.substitutes):  # fmt: skip
             with pytest.raises(PrivacyLimitError, match=TOO_FEW):
                 ask(some)
     with pytest.raises(PrivacyLimitError, match=TOO_FEW):

@@ -1,0 +1,225 @@
+"""Faults planted in a copy of the repository, one at a time: which of them no test catches.
+
+    python tests/faults/run.py [WORD ...]          those of *.toml beside this file whose name or file holds a word
+    python tests/faults/run.py --mutants N SEED    N that cosmic-ray draws in the rooms that decide
+    python tests/faults/run.py --near              none; prints the tests that import what differs from the last commit
+
+A fault is a part of a file, what it becomes, and the tests that must catch it. They run first; where they pass, all
+tests that import what it changes do, the nearest first. The status is 1 where one lives, or only other tests catch it.
+"""
+
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+ROOT = Path(__file__).resolve().parents[2]
+MUTATED = ("promise", "client", "server", "suppress", "collect")
+PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider")
+LIMIT = 900  # seconds: a fault may make a loop endless, which counts as caught
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What of a file becomes what, and the tests that must catch it."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...] = ()
+
+    def planted(self, text: str) -> str:
+        """Return the file's text with the fault."""
+        if text.count(self.old) != 1:
+            raise ValueError(f"{self.name}: what it replaces stands {text.count(self.old)} times in {self.file}")
+        return text.replace(self.old, self.new)
+
+
+def kept() -> list[Fault]:
+    """Return the faults of the files beside this one, in their order."""
+    tables = (tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.toml")))
+    return [
+        Fault(name, each["file"], each["old"], each["new"], tuple(each["tests"]))
+        for table in tables
+        for name, each in table.items()
+    ]
+
+
+def drawn(count: int, seed: int) -> Iterator[Fault]:
+    """Draw faults at random places of the rooms that decide."""
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator, operator_names
+
+    operators = [name for name in operator_names() if "Variable" not in name and "Decorator" not in name]
+    files = sorted(path for room in MUTATED for path in (ROOT / "assocpriv" / room).glob("*.py"))
+    source = random.Random(seed)
+    while count:
+        path = source.choices(files, [each.stat().st_size for each in files])[0]
+        text = path.read_text(encoding="utf-8")
+        name = source.choice(operators)
+        mutated = mutate_code(text, get_operator(name)(), source.randrange(20))
+        if mutated and mutated != text and _matters(text, mutated):
+            before, after = text.splitlines(), mutated.splitlines()
+            line = next(place for place, (old, new) in enumerate(zip(before, after, strict=False)) if old != new)
+            file = str(path.relative_to(ROOT))
+            yield Fault(f"{file}:{line + 1} {name.partition('/')[2]}: {after[line].strip()}", file, text, mutated)
+            count -= 1
+
+
+def _matters(text: str, mutated: str) -> bool:
+    """Tell whether a change can run and is not in an annotation."""
+    try:
+        trees = [ast.parse(each) for each in (text, mutated)]
+    except SyntaxError:  # as a * between parameters
+        return False
+    for tree in trees:
+        for node in ast.walk(tree):
+            for field in ("annotation", "returns"):
+                if hasattr(node, field):
+                    setattr(node, field, None)
+    return ast.dump(trees[0]) != ast.dump(trees[1])
+
+
+def importers() -> dict[str, dict[str, int]]:
+    """Return by file of the package the files of tests that import it, and over how many imports."""
+    names = {_module(path): path for path in _sources()}
+    imported = {path: {names[name] for name in _imports(path) if name in names} for path in names.values()}
+    found: dict[str, dict[str, int]] = {}
+    for test in (path for path in imported if Path(path).name.startswith("test_")):
+        reached, border, distance = {test}, {test}, 0
+        while border:
+            border = {each for path in border for each in imported[path]} - reached
+            reached |= border
+            distance += 1
+            for path in border:
+                found.setdefault(path, {})[test] = distance
+    return found
+
+
+def _sources() -> list[str]:
+    listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, check=True, text=True)
+    return [name for name in listed.stdout.split() if name.startswith(("assocpriv/", "tests/", "bench/"))]
+
+
+def _module(path: str) -> str:
+    """Return the name that a file is imported by; those of tests/ stand on the path."""
+    parts = Path(path).with_suffix("").parts
+    return ".".join(parts[1:] if parts[0] == "tests" else parts).removesuffix(".__init__")
+
+
+def _imports(path: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+
+
+def near_changes() -> list[str]:
+    """Return the files of tests that differ from the last commit, or import a file that does."""
+    command = ["git", "status", "--porcelain", "--no-renames", "--untracked-files=all"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout.splitlines()
+    changed, graph = {line[3:] for line in told}, importers()
+    near = {test for path in changed for test, distance in graph.get(path, {}).items() if distance == 1}
+    return sorted(near | {path for path in changed if Path(path).name.startswith("test_") and (ROOT / path).exists()})
+
+
+def copy_to(folder: Path) -> Path:
+    """Copy the files that git knows, and the compiled kernels; return the copy's root."""
+    clone = folder / "main"
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.split(b"\0")
+    compiled = [str(path.relative_to(ROOT)) for path in (ROOT / "assocpriv").rglob("__pycache__/*.nb?")]
+    for name in [os.fsdecode(each) for each in listed if each] + compiled:
+        if (ROOT / name).exists():
+            (clone / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(
+                ROOT / name, clone / name, follow_symlinks=False
+            )  # with its time, by which numba knows what it compiled
+    for name in ("shared", "main/clients/js/node_modules"):
+        if (ROOT.parent / name).exists():
+            (folder / name).symlink_to(ROOT.parent / name)
+    return clone
+
+
+def caught_by(fault: Fault, clone: Path, tests: list[str]) -> str:
+    """Return the first of some tests that fails with the fault planted; empty where all pass."""
+    path = clone / fault.file
+    text = path.read_text(encoding="utf-8")
+    path.write_text(fault.planted(text), encoding="utf-8")
+    try:
+        environment = os.environ | {"PYTHONPATH": str(clone)}
+        done = subprocess.run(
+            [*PYTEST, *tests], cwd=clone, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return "no end"
+    finally:
+        path.write_text(text, encoding="utf-8")
+        shutil.copystat(ROOT / fault.file, path)
+    if done.returncode in (4, 5):  # no such test, or none chosen
+        raise ValueError(f"{fault.name}: {(done.stdout + done.stderr).strip().splitlines()[-1]}")
+    lines = [line.partition(" - ")[0] for line in done.stdout.splitlines()]
+    failed = [line.partition(" ")[2] for line in lines if line.startswith(("FAILED ", "ERROR "))]
+    return (failed or ["pytest itself"])[0] if done.returncode else ""
+
+
+def judge(fault: Fault, clone: Path, importing: dict[str, int]) -> tuple[bool, str]:
+    """Tell whether a fault is caught by the tests that must, and in words what happened."""
+    if fault.tests and (test := caught_by(fault, clone, list(fault.tests))):
+        return True, f"caught by {test}"
+    near = sorted(importing, key=lambda test: (importing[test], test))
+    if near and (test := caught_by(fault, clone, near)):
+        return not fault.tests, f"caught by {test}" + (", not by the tests that must" if fault.tests else "")
+    return False, "LIVES"
+
+
+def run(faults: list[Fault]) -> int:
+    """Judge each, as many at once as there are cores; print a line each; return how many live."""
+    graph, clones, missed = importers(), SimpleQueue[Path](), 0
+    with tempfile.TemporaryDirectory(prefix="assocpriv-faults-") as folder:
+        cores = os.cpu_count() or 1
+        for number in range(cores):
+            clones.put(copy_to(Path(folder) / str(number)))
+        # where tests cannot even begin, each fault would pass for caught
+        subprocess.run([*PYTEST, "--collect-only", "-qq"], cwd=Path(folder) / "0" / "main", check=True)
+
+        def judged(fault: Fault) -> tuple[Fault, bool, str]:
+            clone = clones.get()
+            try:
+                return fault, *judge(fault, clone, graph.get(fault.file, {}))
+            finally:
+                clones.put(clone)
+
+        with ThreadPoolExecutor(cores) as pool:
+            for fault, is_caught, words in pool.map(judged, faults):
+                missed += not is_caught
+                print(f"{fault.name}: {words}", flush=True)
+    print(f"{len(faults)} faults, {len(faults) - missed} caught by the tests that must")
+    return missed
+
+
+def main(arguments: list[str]) -> int:
+    """Run the faults that the arguments choose."""
+    if arguments == ["--near"]:
+        print(*near_changes(), sep="\n")
+        return 0
+    if arguments[:1] == ["--mutants"]:
+        return bool(run(list(drawn(int(arguments[1]), int(arguments[2])))))
+    return bool(
+        run([each for each in kept() if not arguments or any(word in each.name + each.file for word in arguments)])
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
