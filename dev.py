@@ -247,7 +247,7 @@ def docs(arguments):
 def bench(arguments):
     """Run the benches."""
     # peers are only needed where plain baskets are mined: pyfim wants a compiler, Spark is large
-    install("dev,bench" if {"mining", "all"} & set(arguments) else "dev")
+    install("dev,bench" if "mining" in arguments else "dev")
     return subprocess.call([venv_program("python"), "-m", "bench", *arguments], cwd=ROOT, env=clean_environment())
 
 

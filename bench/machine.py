@@ -9,7 +9,7 @@ import assocpriv
 
 CPU = Path("/sys/devices/system/cpu/cpu0/cache")
 OURS = ("numpy", "numba", "scipy", "pyarrow", "pandas")
-PEERS = ("pyfim", "mlxtend", "efficient-apriori", "pyspark", "bitarray")
+PEERS = ("pyfim", "mlxtend", "efficient-apriori", "pyspark")
 
 
 def machine() -> dict[str, object]:

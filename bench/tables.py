@@ -1,7 +1,13 @@
-"""Figures as Markdown."""
+"""Figures as Markdown and as CSV, and means of them."""
 
-from collections.abc import Iterable, Mapping
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, stdev
 from typing import Any
+
+Row = dict[str, Any]
 
 
 def shown(value: object) -> str:
@@ -22,13 +28,54 @@ def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def flat(figures: Mapping[str, Any], prefix: str = "") -> list[dict[str, Any]]:
+def plain(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return a table of all columns of the first row."""
+    return table({name: name for name in rows[0]}, rows)
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Write rows with their keys above, numbers with four digits."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: f"{v:.4g}" if isinstance(v, float) else v for key, v in row.items()} for row in rows)
+    return text.getvalue()
+
+
+def flat(figures: Mapping[str, Any], prefix: str = "") -> list[Row]:
     """Return nested figures as rows of name and figure."""
     rows = []
     for key, value in figures.items():
         name = f"{prefix}{key}"
         rows += flat(value, f"{name}, ") if isinstance(value, dict) else [{"name": name, "value": value}]
     return rows
+
+
+def grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
+    """Return rows by the values of some of their columns, in the order in which these come first."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
+
+
+def spread(values: Iterable[float | None]) -> tuple[float, float] | None:
+    """Return mean and standard error of the values that are there; None if there are none."""
+    known = [value for value in values if value is not None]
+    error = stdev(known) / math.sqrt(len(known)) if len(known) > 1 else 0.0
+    return (float(f"{fmean(known):.6g}"), float(f"{error:.3g}")) if known else None
+
+
+def means(rows: Iterable[Row], keys: Sequence[str], values: Sequence[str]) -> list[Row]:
+    """Return means of values over rows that agree in these keys, with their standard errors and how many there are."""
+    found = []
+    for group, same in grouped(rows, keys).items():
+        made: Row = dict(zip(keys, group, strict=True))
+        for name in values:
+            made[name], error = spread(row[name] for row in same) or (None, 0.0)
+            made[f"{name}_std_error"] = error if len(same) > 1 else None
+        found.append(made | {"seeds": len(same)})
+    return found
 
 
 def heading(result: Mapping[str, Any], title: str) -> str:
@@ -43,6 +90,8 @@ def heading(result: Mapping[str, Any], title: str) -> str:
 
 
 def all_figures(result: Mapping[str, Any]) -> str:
-    """Return every figure of a result as a row."""
+    """Return every figure of a result as a row; of one with tables, these."""
+    if "tables" in result:
+        return "\n".join(f"## {name}\n\n{plain(rows)}" for name, rows in result["tables"].items())
     figures = {key: value for key, value in result.items() if key not in ("set", "machine", "versions")}
     return table({"figure": "name", "value": "value"}, flat(figures))

@@ -3,10 +3,10 @@
 A group of uploads is one row of a table and one commit, in WAL mode with synchronous=FULL. Rows have random numbers and
 records in them random order; what came through a relay has a row of its own. In the journal, SQLite's write-ahead log,
 an order can be seen while reports come: it is emptied when none has come for a second.
-Ids are compared in memory: a table with the ids as its key writes a page for every report, and takes 10 times as long
-(bench/README.md). So the ids of an open epoch are held in memory, 110 bytes each; those of sealed ones are in sorted
-files, behind a filter of 2 bytes each, which answers for almost all. Against a table WITHOUT ROWID of ids that are
-sealed, 1,000 new ones take a sixth to a tenth of the time, and sealing a fifth; a single one takes .2 ms longer.
+Ids are compared in memory: a table with the ids as its key writes a page for every report, and takes 10 times as long.
+So the ids of an open epoch are held in memory, 110 bytes each; those of sealed ones are in sorted files, behind a
+filter of 2 bytes each, which answers for almost all. Against a table WITHOUT ROWID of ids that are sealed, 1,000 new
+ones take a sixth to a tenth of the time, and sealing a fifth; a single one takes .2 ms longer.
 
 A filter of Bloom (1970) says of an id that it is new, for certain, or that the files must be asked, which happens to
 one new id in a thousand. Its bits hang on a salt drawn when it is made, so nobody can choose ids that fill it.

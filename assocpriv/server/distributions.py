@@ -9,8 +9,8 @@ They are those over all records, by class, or of two columns together. What is e
     band of the distribution function  confidence_bands.py; so are quantiles
     mean, variance                     confidence_bands.py: unbiased, and smooth estimates play no part
 
-By default numbers behind noise are estimated by ``smooth``: in bench accuracy it errs least in nearly every cell. What
-is released as it is, is counted; named values are estimated by maximum likelihood.
+By default numbers behind noise are estimated by ``smooth``. What is released as it is, is counted; named values are
+estimated by maximum likelihood.
 
 A class that is released in clear is counted apart. Of a protected one the pairs (code, released class) are seen through
 both channels at once, and the distribution within each class is part of the joint estimate. Records that were not asked

@@ -1,6 +1,6 @@
 """What an anonymous channel is worth: the true top 20 pairs and rules found, beside a local plan and a curator.
 
-    python -m bench accuracy central [--seeds 1] [--save]
+    python -m bench central [--seeds 1] [--save]
 
 Everybody is asked once: by a plan whose central promise is (1, 10⁻⁸), sent through a channel; by the plan of ln 19 that
 needs none; and by nobody, where a server that is trusted with all baskets adds Laplace noise of ε = 1. It finds the 20
@@ -11,6 +11,7 @@ confidence, of pairs that noise alone reaches once in forty times.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from math import comb
 from typing import Any
 
@@ -18,26 +19,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv import plan
+from assocpriv.client.bulk import randomize_chunks
+from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import epsilon
+from assocpriv.server.counting import LocalBackend
+from assocpriv.server.mining import MiningRequest, mine
+from assocpriv.server.rules import derive_rules
+from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.data import load, sized
-from bench.accuracy.harness import Row
-from bench.accuracy.lists import (
-    EPSILON,
-    LEAST_CONFIDENCE,
-    TRUE_PAIRS,
-    TRUE_RULES,
-    best_pairs,
-    judged,
-    true_rules,
-)
-from bench.accuracy.ours import promise_of
+from bench.accuracy.ours import baskets_of, promise_of
 from bench.accuracy.transactions import Itemset, Transactions, offsets_of
-from bench.accuracy.truth import true_itemsets
-from bench.tables import table
+from bench.accuracy.truth import exact_supports, true_itemsets
+from bench.tables import Row, table
 
 PEOPLE, SETS = (5_000, 20_000, 100_000), ("quest-7", "retail")
-CENTRAL = (1, "1e-8")
+CENTRAL, EPSILON = (1, "1e-8"), 2.944
+OWN, TRUE_PAIRS, TRUE_RULES, LEAST_CONFIDENCE = 64, 20, 20, 0.5
 _KNOWN, _CHOSEN, _MOST_HELD = 300, 40, 8
 _SURE = 3.0  # times the scale of the noise: 1 in 40
 _COLUMNS = ("pairs", "rules", "rules_listed", "rules_false", "coverage", "rmse", "M", "epsilon", "blanket")
@@ -64,11 +62,46 @@ def run(seeds: int = 1, people: Sequence[int] = PEOPLE, sets: Sequence[str] = SE
 
 
 def _asked(baskets: Transactions, made: Plan, seed: int) -> Row:
-    row, _ = judged(baskets, made, seed)
-    kept = ("pairs", "rules", "rules_listed", "rules_false", "coverage", "rmse")
-    return {name: row[name] for name in kept} | {
-        "M": made.items.transaction_size, "epsilon": epsilon(made.amplification), "blanket": float(made.blanket)
+    """Return what one collection is worth."""
+    packed = [chunk.packed for chunk in randomize_chunks(baskets_of(baskets), made, entropy=SeededEntropy(seed))]
+    found = mine(LocalBackend.of(Reports(made, np.concatenate(packed))), MiningRequest())
+    rules, known = derive_rules(found, LEAST_CONFIDENCE), true_itemsets(baskets, _KNOWN)
+    named = [_ids(names) for names in found["itemsets"]]
+    listed = rules.take(np.flatnonzero(rules["listed"]))
+    told = {(_ids(a), _ids(c)) for a, c in zip(listed["antecedents"], listed["consequents"], strict=True)}
+    truth = exact_supports(baskets, {*named, *(a for a, _ in told), *(_whole(a, c) for a, c in told)})
+    own = np.argsort(-found["support"], kind="stable")[:OWN]
+    true = np.array([truth[named[place]] for place in own])
+    pairs = np.flatnonzero(found["length"] == 2)
+    best = {named[place] for place in pairs[np.argsort(-found["support"][pairs], kind="stable")][:TRUE_PAIRS]}
+    return {
+        "pairs": len({*best_pairs(known)} & best), "rules": len(told & true_rules(known)), "rules_listed": len(told),
+        "rules_false": sum(truth[_whole(a, c)] < LEAST_CONFIDENCE * truth[a] for a, c in told),
+        "coverage": float(((found["ci_low"][own] <= true) & (true <= found["ci_high"][own])).mean()),
+        "rmse": float(np.sqrt(np.mean((found["support"][own] - true) ** 2))), "M": made.items.transaction_size,
+        "epsilon": epsilon(made.amplification), "blanket": float(made.blanket),
     }  # fmt: skip
+
+
+def _ids(names: Any) -> Itemset:
+    return tuple(sorted(int(name) for name in names))
+
+
+def best_pairs(known: dict[Itemset, float]) -> list[Itemset]:
+    """Return the true pairs of the largest supports."""
+    return [each for each in known if len(each) == 2][:TRUE_PAIRS]
+
+
+def true_rules(known: dict[Itemset, float]) -> set[tuple[Itemset, Itemset]]:
+    """Return the true rules of the largest supports."""
+    rules = [
+        (support, left, _ids({*whole} - {*left}))
+        for whole, support in known.items()
+        for size in range(1, len(whole))
+        for left in combinations(whole, size)
+        if support >= LEAST_CONFIDENCE * known[left]
+    ]
+    return {(left, right) for _, left, right in sorted(rules, key=lambda rule: -rule[0])[:TRUE_RULES]}
 
 
 def _curated(baskets: Transactions, seed: int) -> Row:

@@ -1,6 +1,6 @@
 """What a comparison of two collections finds of changes that were planted, beside the naive difference of two tables.
 
-    python -m bench accuracy compared [--half fresh] [--seeds 3] [--save]
+    python -m bench compared [--half fresh] [--seeds 3] [--save]
 
 A population is a data set; after the change five of its frequent items are in 1, 2, 3, 5 and 10 of a hundred baskets
 more, and five in as many fewer, put into and taken from baskets at random. Each side are so many baskets drawn of its
@@ -31,13 +31,12 @@ from assocpriv.server.counting import LocalBackend
 from assocpriv.server.intervals import ErrorOptions
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.data import load, sized
-from bench.accuracy.harness import Row, grouped
 from bench.accuracy.metrics import Itemset
 from bench.accuracy.ours import baskets_of, promise_of
 from bench.accuracy.transactions import Transactions, offsets_of
 from bench.accuracy.truth import exact_supports
 from bench.speed.mining import tell
-from bench.tables import table
+from bench.tables import Row, grouped, table
 
 SETS = {"tuning": ("quest-4", "dense-10"), "fresh": ("fresh-quest", "fresh-flat")}
 PEOPLE, EPSILONS = (20_000, 100_000, 1_000_000), (1.0, 2.944, 4.0)

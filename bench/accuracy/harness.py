@@ -13,7 +13,6 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
-from statistics import fmean, stdev
 from time import perf_counter
 from typing import Any
 from zlib import crc32
@@ -25,7 +24,6 @@ from bench.accuracy.metrics import (
     Estimates,
     coverage,
     false_discovery,
-    misses,
     ncr,
     precision,
     rmse,
@@ -33,9 +31,8 @@ from bench.accuracy.metrics import (
 )
 from bench.accuracy.transactions import Transactions
 from bench.accuracy.truth import exact_supports, true_itemsets
-from bench.tables import table
+from bench.tables import Row
 
-Row = dict[str, Any]
 Run = Callable[[Transactions, float, int, np.random.Generator, Any], Estimates]
 TOPS = (32, 64, 128)
 _KEY = ("dataset", "epsilon", "method", "seed", "settings", "top")
@@ -92,19 +89,8 @@ def run_cells(
 ) -> list[Row]:
     """Run every method on every data set with every ε and seed.
 
-    Args:
-        methods: with names all different.
-        datasets: names as data.load takes them; one whose file is missing is told and skipped.
-        epsilons: of the whole of a person's reports.
-        seeds: of methods' randomness; data are the same for all of them.
-        tops: numbers of itemsets wanted.
-        store: file of JSON lines that every row is appended to once it is there.
-        workers: processes.
-
-    Returns:
-        Rows in the order data set, ε, number wanted, seed, method: dataset, n, epsilon, method, settings, seed, top,
-        seconds, the figures of :func:`figures`, and rmse_common (on what all these methods estimate of the true top;
-        None if that is nothing) and common (how many).
+    Rows in the file ``store`` are not done again. Data are the same for all seeds; a set whose file is missing is told
+    and skipped. Rows have the order data set, ε, number wanted, seed, method.
     """
     chosen = sorted(set(seeds))
     tasks = [
@@ -117,7 +103,7 @@ def run_cells(
     ]
     done = {_key(row): row for row in _kept(store)}
     _run_all([task for task in tasks if _key(task.about) not in done], done, store, workers)
-    return with_common([done[_key(task.about)] for task in tasks if _key(task.about) in done])
+    return [done[_key(task.about)] for task in tasks if _key(task.about) in done]
 
 
 def _run_all(tasks: Sequence[_Task], done: dict[str, Row], store: Path, workers: int) -> None:
@@ -183,7 +169,7 @@ def figures(estimates: Estimates, transactions: Transactions, top: int) -> Row:
     """Return what estimates are worth.
 
     Returns:
-        precision, ncr, rmse, misses (see metrics), coverage and worst_error over the true top; coverage_all,
+        precision, ncr, rmse (see metrics), coverage and worst_error over the true top; coverage_all,
         worst_error_all and published (how many) over all itemsets that have an estimate, each held against its exact
         support; fdr (of itemsets claimed at the last true support).
     """
@@ -200,67 +186,4 @@ def figures(estimates: Estimates, transactions: Transactions, top: int) -> Row:
         "coverage_all": coverage(estimates, every),
         "worst_error_all": worst_error(estimates, every),
         "fdr": false_discovery(estimates, known, min(truth.values())),
-        "misses": [None if miss is None else float(f"{miss:.6g}") for miss in misses(estimates, truth)],
     }
-
-
-def with_common(rows: Sequence[Row]) -> list[Row]:
-    """Add rmse_common and common: on what all methods of a data set, ε, number wanted and seed estimate of the top."""
-    added: dict[int, Row] = {}
-    for cell in grouped(rows, ("dataset", "epsilon", "top", "seed")).values():
-        by_rank = zip(*(row["misses"] for row in cell), strict=True)
-        shared = np.array([ranked for ranked in by_rank if None not in ranked], dtype=np.float64)
-        for place, row in enumerate(cell):
-            error = float(np.sqrt(np.mean(shared[:, place] ** 2))) if len(shared) else None
-            added[id(row)] = {"rmse_common": error, "common": len(shared)}
-    return [row | added[id(row)] for row in rows]
-
-
-def grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
-    """Return rows by the values of some of their columns, in the order in which these come first."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in names), []).append(row)
-    return groups
-
-
-# ---- as Markdown
-
-_FIGURES = {
-    "precision": "precision",
-    "NCR": "ncr",
-    "RMSE": "rmse",
-    "RMSE, common": "rmse_common",
-    "common": "common",
-    "coverage": "coverage",
-    "of all": "coverage_all",
-    "worst": "worst_error_all",
-    "false": "fdr",
-}
-
-
-def summary(rows: Sequence[Row]) -> str:
-    """Return a table for every number of itemsets wanted: means over seeds ± standard errors."""
-    by_top = grouped(rows, ("top",))
-    return "\n".join(f"The {top} most frequent itemsets:\n\n{_table_of(by_top[top,])}" for (top,) in sorted(by_top))
-
-
-def _table_of(rows: Sequence[Row]) -> str:
-    lines = []
-    for (dataset, n, epsilon, method), cell in grouped(rows, ("dataset", "n", "epsilon", "method")).items():
-        line: Row = {"dataset": dataset, "n": n, "epsilon": epsilon, "method": method, "runs": len(cell)}
-        for name in _FIGURES.values():
-            line[name] = _spread([row.get(name) for row in cell])
-        lines.append(line | {"seconds": fmean(row["seconds"] for row in cell)})
-    about = {"data": "dataset", "baskets": "n", "ε": "epsilon", "method": "method", "runs": "runs"}
-    return table(about | _FIGURES | {"s": "seconds"}, lines)
-
-
-def _spread(values: Sequence[float | None]) -> str:
-    """Write a mean ± its standard error, over the runs that have the figure."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return ""
-    if len(known) == 1:
-        return f"{known[0]:.3g}"
-    return f"{fmean(known):.3g} ± {stdev(known) / math.sqrt(len(known)):.1g}"

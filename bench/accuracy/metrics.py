@@ -3,7 +3,7 @@
 True itemsets come as {itemset: support} in the order of their ranks, as data.true_top returns them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,16 +20,14 @@ class Estimates:
     Attributes:
         supports: estimated support of each itemset that it says anything about, a share of all baskets.
         errors: standard error of each of them, in the same unit; None from a method that has none.
-        expected: what ranks them, where that is not their supports.
     """
 
     supports: dict[Itemset, float]
     errors: dict[Itemset, float] | None = None
-    expected: dict[Itemset, float] | None = None
 
     def top(self, k: int) -> list[Itemset]:
         """Return the k itemsets that rank highest; of equals the smaller, then the lexicographically first."""
-        by = self.expected or self.supports
+        by = self.supports
         ranked = sorted(by, key=lambda itemset: (-by[itemset], len(itemset), itemset))
         return ranked[:k]
 
@@ -50,22 +48,10 @@ def ncr(estimates: Estimates, truth: Mapping[Itemset, float]) -> float:
     return score / (k * (k + 1) / 2)
 
 
-def misses(estimates: Estimates, truth: Mapping[Itemset, float]) -> list[float | None]:
-    """Return estimate − truth by true rank, None for an itemset never estimated."""
-    known = estimates.supports
-    return [known[itemset] - support if itemset in known else None for itemset, support in truth.items()]
-
-
 def rmse(estimates: Estimates, truth: Mapping[Itemset, float]) -> float:
     """Return the root mean square error over the true itemsets; one never estimated counts as estimated by 0."""
     wrong = [estimates.supports.get(itemset, 0.0) - support for itemset, support in truth.items()]
     return float(np.sqrt(np.mean(np.square(wrong))))
-
-
-def rmse_on(estimates: Estimates, truth: Mapping[Itemset, float], itemsets: Iterable[Itemset]) -> float | None:
-    """Return the root mean square error over given true itemsets, all of them estimated; None if there are none."""
-    wrong = [estimates.supports[itemset] - truth[itemset] for itemset in itemsets]
-    return float(np.sqrt(np.mean(np.square(wrong)))) if wrong else None
 
 
 def coverage(estimates: Estimates, truth: Mapping[Itemset, float]) -> float | None:

@@ -3,7 +3,6 @@
 SVIM and SVSM ask by padding and sampling, as published, or by an oracle that takes the padded set as a whole. Every
 method has the signature ``method(transactions, epsilon, top, rng, settings) -> Estimates``; every person reports once,
 with ε-local differential privacy. Methods see the whole baskets of their own people only to draw what these report.
-Randomization by bits is in bits.py.
 
 Source: Wang, Li & Jha, Locally Differentially Private Frequent Itemset Mining, S&P 2018, sections V and VI (WLJ18),
 with its erratum on equation (10); set_oracles.py for the others. Numbered comments say where we differ.
@@ -89,13 +88,6 @@ def one_round(
     """Estimate all items in one round of padded baskets; sampling takes OLH, or GRR where that is the better."""
     supports, errors = ORACLES[settings.oracle](transactions, epsilon, settings.size, rng)
     return _items_as_estimates(_Known(np.arange(transactions.n_items), supports, errors))
-
-
-def svim(
-    transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: SvimSettings
-) -> Estimates:
-    """Estimate the most frequent items in three groups of people."""
-    return _items_as_estimates(_find_items(transactions, epsilon, top, rng, settings))
 
 
 def svsm(

@@ -5,21 +5,15 @@ item covers the arc of length p = 1/(2m − 1 + m·e^ε) from its hash on. The r
 whose density is e^ε/Ω where an arc of the set covers it, Ω = 1 + m·p·(e^ε − 1), and constant elsewhere. An item's arc
 holds the point with p·e^ε/Ω if the set has the item, with p otherwise.
 
-PrivSet reports k of the catalogue's items and dummies, any k with the same chance, but e^ε times as likely if they meet
-the person's set.
-
 Of a person's own items the hits are drawn person by person. All other values are hit with q each, so that only their
-counts are drawn: independent between values by the wheel, whose other hashes are independent of the point. PrivSet's
-have a covariance of about −1/domain of their variance, which is left out; the law of each value's count is exact.
+counts are drawn: independent between values, as other hashes are independent of the point.
 
-Source: Wang, Yang, Wang, Hu, Nie & Xu, Set-valued Data Publication with Local Privacy, VLDB 2020 (wheel); Wang, Huang,
-Nie, Wang, Xu & Yang, PrivSet: Set-Valued Data Analyses with Locale Differential Privacy, INFOCOM 2018.
+Source: Wang, Yang, Wang, Hu, Nie & Xu, Set-valued Data Publication with Local Privacy, VLDB 2020 .
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,30 +22,6 @@ from bench.accuracy.oracles import Floats, padded_shares
 from bench.accuracy.transactions import Transactions, offsets_of
 
 _ROWS = 1 << 16  # people drawn at a time
-MOST_SHOWN = 1 << 12  # of a PrivSet report
-
-
-class SetOracle(Protocol):
-    """A randomizer of sets of ``length`` values: own values are shown with p, others with q."""
-
-    @property
-    def length(self) -> int:
-        """Values of a set."""
-        ...
-
-    @property
-    def p(self) -> float:
-        """Chance that an own value is shown."""
-        ...
-
-    @property
-    def q(self) -> float:
-        """Chance that another value is shown."""
-        ...
-
-    def own_hits(self, people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Draw which of the own values reports show, bool (people, length)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,77 +65,13 @@ class Wheel:
         return hits
 
 
-@dataclass(frozen=True, slots=True)
-class PrivSet:
-    """PrivSet for sets of ``length`` out of ``domain`` values, dummies among them, that shows ``shown`` of them."""
-
-    epsilon: float
-    length: int
-    domain: int
-    shown: int
-
-    @property
-    def missed(self) -> float:
-        """Share of the subsets of k = ``shown`` of d values that miss the m own ones, C(d − m, k)/C(d, k)."""
-        d, k = self.domain, self.shown
-        # as a product: no float holds binomials of large catalogues
-        return math.prod(max(d - k - i, 0) / (d - i) for i in range(self.length))
-
-    @property
-    def _total(self) -> float:
-        return math.exp(self.epsilon) * (1 - self.missed) + self.missed
-
-    @property
-    def p(self) -> float:
-        """Chance that an own value is shown."""
-        return math.exp(self.epsilon) * self.shown / self.domain / self._total
-
-    @property
-    def q(self) -> float:
-        """Chance that another value is shown."""
-        met = self.shown / self.domain
-        alone = self.missed * self.shown / (self.domain - self.length)  # shown, and no own value with it
-        return (math.exp(self.epsilon) * (met - alone) + alone) / self._total
-
-    def own_counts(self) -> Floats:
-        """Return the chances of showing 0, 1, … own values, float64 (length + 1,)."""
-        most = range(self.length + 1)
-        logs = np.array([_log_choose(self.length, j) + self._log_rest(j) for j in most])
-        chances = np.exp(logs - _log_choose(self.domain, self.shown))
-        chances[1:] *= math.exp(self.epsilon)
-        return np.asarray(chances / chances.sum(), dtype=np.float64)
-
-    def _log_rest(self, own: int) -> float:
-        return _log_choose(self.domain - self.length, self.shown - own)
-
-    def own_hits(self, people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Draw how many own values each person shows, and which, all choices being as likely."""
-        counts = rng.choice(self.length + 1, size=people, p=self.own_counts())
-        ranks = np.argsort(np.argsort(rng.random((people, self.length)), axis=1), axis=1)
-        return ranks < counts[:, None]
-
-
-def _log_choose(n: int, k: int) -> float:
-    if not 0 <= k <= n:
-        return -math.inf
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-
-def variance(oracle: SetOracle) -> float:
+def variance(oracle: Wheel) -> float:
     """Return n times the variance of the estimated share of a value that nobody has.
 
     >>> round(variance(Wheel(1.0, 5)), 1), round(variance(Wheel(math.log(19), 5)), 2)
     (23.0, 1.22)
     """
     return oracle.q * (1 - oracle.q) / (oracle.p - oracle.q) ** 2
-
-
-def privset(epsilon: float, values: int, length: int) -> PrivSet:
-    """Return PrivSet of sets of ``length`` values out of ``values`` and as many dummies, of the least variance."""
-    domain = values + length
-    likely = math.ceil(2 * domain / (length * (math.exp(epsilon) + 1))) + 2
-    sizes = range(1, min(domain - length, likely, MOST_SHOWN) + 1)
-    return min((PrivSet(epsilon, length, domain, shown) for shown in sizes), key=variance)
 
 
 def sample_down(transactions: Transactions, size: int, rng: np.random.Generator) -> Transactions:
@@ -183,7 +89,7 @@ def sample_down(transactions: Transactions, size: int, rng: np.random.Generator)
     return Transactions(offsets, transactions.items[kept], transactions.n_items, transactions.name)
 
 
-def set_support(oracle: SetOracle, fitted: Transactions, rng: np.random.Generator) -> NDArray[np.int64]:
+def set_support(oracle: Wheel, fitted: Transactions, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw how many reports show each item, int64 (n_items,), of baskets of at most the oracle's length."""
     n = len(fitted)
     own = np.zeros(fitted.n_items, dtype=np.int64)
@@ -195,7 +101,7 @@ def set_support(oracle: SetOracle, fitted: Transactions, rng: np.random.Generato
     return own + rng.binomial(n - fitted.item_counts(), oracle.q)
 
 
-def set_shares(oracle: SetOracle, transactions: Transactions, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def set_shares(oracle: Wheel, transactions: Transactions, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Estimate the supports of all items; those of longer baskets are too low by what sampling them down takes.
 
     Returns:
@@ -214,12 +120,5 @@ def wheel_shares(
     return set_shares(Wheel(epsilon, length), transactions, rng)
 
 
-def privset_shares(
-    transactions: Transactions, epsilon: float, length: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Estimate the supports of all items by PrivSet, baskets padded or sampled down to ``length``."""
-    return set_shares(privset(epsilon, transactions.n_items, length), transactions, rng)
-
-
 Shares = Callable[[Transactions, float, int, np.random.Generator], tuple[Floats, Floats]]
-ORACLES: dict[str, Shares] = {"sampling": padded_shares, "wheel": wheel_shares, "PrivSet": privset_shares}
+ORACLES: dict[str, Shares] = {"sampling": padded_shares, "wheel": wheel_shares}

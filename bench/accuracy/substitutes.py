@@ -1,6 +1,6 @@
 """Substitutes and worth of rules beside the truth, on baskets with planted substitutes and on baskets with none.
 
-    python -m bench accuracy substitutes [--seeds 3] [--save]
+    python -m bench substitutes [--seeds 3] [--save]
 
 Eight categories have three products each. A person buys at a rate of their own (gamma, shape 1.5, so that sizes vary as
 in a supermarket), each product by chance. Where substitutes are planted, four of five people keep of each second
@@ -29,10 +29,9 @@ from assocpriv.server.mining import MiningRequest, mine
 from assocpriv.server.rules import derive_rules
 from assocpriv.server.substitutes import BELOW, find_substitutes
 from assocpriv.simulation.enumeration import SeededEntropy
-from bench.accuracy.harness import Row, grouped
 from bench.accuracy.ours import baskets_of, promise_of
 from bench.accuracy.transactions import Transactions, offsets_of
-from bench.tables import table
+from bench.tables import Row, grouped, table
 
 PEOPLE, EPSILONS = (20_000, 100_000, 1_000_000), (1.0, 2.944, 4.0)
 CATEGORIES, PRODUCTS = 8, 3

@@ -15,10 +15,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from bench.accuracy.bits import BitSettings, bit_flipping
 from bench.accuracy.data import names
-from bench.accuracy.harness import Method, Row, Run, grouped, run_cells
-from bench.accuracy.peers import OracleSettings, SvimSettings, SvsmSettings, one_round, svim, svsm
+from bench.accuracy.harness import Method, Run, run_cells
+from bench.accuracy.peers import OracleSettings, SvimSettings, SvsmSettings, one_round, svsm
+from bench.tables import Row, grouped
 
 KEPT = Path(__file__).parent / "tuned.json"
 EPSILONS = (0.5, 1.0, 2.0, 2.9444389791664403, 4.0)  # ln 19 is the promise 5% → 50%
@@ -49,15 +49,12 @@ _WITH_WHEEL = SvimSettings(oracle="wheel", find_size=3)
 RUNS: dict[str, tuple[Run, Any, tuple[Stage, ...]]] = {
     "OLH": (one_round, OracleSettings("sampling"), (_SIZES,)),
     "wheel": (one_round, OracleSettings("wheel"), (_SIZES,)),
-    "PrivSet": (one_round, OracleSettings("PrivSet"), (_SIZES,)),
-    "SVIM": (svim, SvimSettings(), ({"candidates": (1.0, 1.5, 2.0), "find_share": (0.25, 0.4)},)),
     "SVSM": (svsm, SvsmSettings(), _SVSM),
     "SVSM, wheel": (
         svsm,
         SvsmSettings(items=_WITH_WHEEL),
         (_SVSM[0], {"items.find_size": (1, 3, 6)}, *_SVSM[1:]),
     ),
-    "bit flipping": (bit_flipping, BitSettings(), ({"size": (1, 2, 3, 5), "optimized": (False, True)},)),
 }
 
 
@@ -85,20 +82,7 @@ def tune(
     people: int = PEOPLE,
     workers: int = 2,
 ) -> dict[str, Any]:
-    """Choose settings of peers for every ε.
-
-    Args:
-        peers: in RUNS.
-        epsilons: to tune for.
-        seeds: runs of each setting on each data set.
-        store: file of the runs, as run_cells takes it.
-        kept: file that the choices are written to, beside those of other peers.
-        people: in each data set.
-        workers: processes.
-
-    Returns:
-        {peer: [{epsilon, settings, tried: [{changes, score}, of each stage the best first]}]}.
-    """
+    """Choose settings of peers for every ε, write them to ``kept`` with the score of everything tried, return all."""
     chosen = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
     sets = [name for name in names("tuning", people, own_sizes=False) if name.rpartition("-")[0] in SETS]
     for name in peers:
@@ -129,8 +113,8 @@ def tune(
 def combinations_of(stage: Stage) -> list[dict[str, Any]]:
     """Return every combination of a stage's values.
 
-    >>> combinations_of({"size": (1, 2), "optimized": (True,)})
-    [{'size': 1, 'optimized': True}, {'size': 2, 'optimized': True}]
+    >>> combinations_of({"size": (1, 2), "oracle": ("wheel",)})
+    [{'size': 1, 'oracle': 'wheel'}, {'size': 2, 'oracle': 'wheel'}]
     """
     return [dict(zip(stage, values, strict=True)) for values in product(*stage.values())]
 

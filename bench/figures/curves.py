@@ -36,40 +36,18 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What is varied: its column's name, the axis' label, and the settings by value; ticks are {value: text}."""
+    """What is varied: its column's name, and the settings by value."""
 
-    title: str
     column: str
-    label: str
     settings: Mapping[float, Setting]
-    ticks: Mapping[float, str]
-    log_axis: bool
 
 
 FIGURES = {
-    "breach-level": Figure(
-        "Lowest discoverable support against the breach level: M = 5, N = 5·10⁶",
-        "breach_level_percent",
-        "breach level ρ₁, % (ρ₂ = 50%)",
-        {level: Setting(prior=f"{level}%") for level in (1, 2, 5, 10, 20)},
-        {level: str(level) for level in (1, 2, 5, 10, 20)},
-        True,
-    ),
-    "transaction-size": Figure(
-        "Lowest discoverable support against the transaction size: ρ₁ = 5%, ρ₂ = 50%, N = 5·10⁶",
-        "transaction_size",
-        "transaction size M, items",
-        {m: Setting(m=m) for m in range(1, 11)},
-        {m: str(m) for m in range(1, 11)},
-        False,
-    ),
+    "breach-level": Figure("breach_level_percent", {level: Setting(prior=f"{level}%") for level in (1, 2, 5, 10, 20)}),
+    "transaction-size": Figure("transaction_size", {m: Setting(m=m) for m in range(1, 11)}),
     "transactions": Figure(
-        "Lowest discoverable support against the number of transactions: M = 5, ρ₁ = 5%, ρ₂ = 50%",
         "transactions",
-        "transactions N",
-        {n: Setting(reports=n) for n in (c * 10**e for e in range(5, 9) for c in (1, 2, 5) if c * 10**e <= 10**8)},
-        {10**5: "10⁵", 10**6: "10⁶", 10**7: "10⁷", 10**8: "10⁸"},
-        True,
+        {n: Setting(reports=n) for n in (c * 10**e for e in range(5, 9) for c in (1, 2, 5)) if n <= 10**8},
     ),
 }
 

@@ -41,8 +41,8 @@ from assocpriv.simulation.guided import (
 )
 from assocpriv.simulation.synthetic import CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from bench.figures import trees
+from bench.tables import Row, means
 
-Row = dict[str, Any]
 VOTES_FILE = "house-votes-84.data"
 NINE_LEVELS = (1, 2, 3, 4, 6, 8, 10, 12, 16)
 MISSING = TableOptions(missing=("?",))
@@ -50,6 +50,7 @@ LIMITS = {4: ("20%", "50%"), 19: ("5%", "50%"), 99: ("1%", "50%"), 9801: ("1%", 
 TOLD = 0.25  # of a tuple in figure 3
 UNCONCERNED = 2_000  # people of figure 3 whose raw tuples the miner has; of a survey's 27% (section 2.2)
 BATCH = 1_000  # of many thousand people
+FUNCTIONS, COMPARED, LEVELS = (1, 2, 3, 4, 5), (1, 2, 3), (2, 8, 32, 41)
 HIDDEN = ((2, 0.9), (2, 0.8), (2, 0.7), (4, 0.9))  # classes, and how often a question that tells a class does so
 
 
@@ -261,3 +262,21 @@ def _naive_bayes(shares: NDArray[np.float64], counts: NDArray[np.int64], found: 
     plan = found.plan
     model = BernoulliNB(binarize=None).fit(bit_frame(shares, plan), np.array(plan.labels), sample_weight=counts)
     return accuracy(model, found.split.held_back, plan)
+
+
+def run(data: Path, *, seeds: int, quick: bool) -> dict[str, Any]:
+    """Return the figures, means over seeds; those of votes if their file is there."""
+    records, fewer, repeats = (5_000, 5_000, 2) if quick else (100_000, 20_000, 20)
+    functions, compared = (FUNCTIONS[:1], COMPARED[:1]) if quick else (FUNCTIONS, COMPARED)
+    third = [row for seed in range(seeds) for row in figure_3(seed, records, functions)]
+    equal = [row for seed in range(seeds) for row in equal_promise(seed, fewer, compared, LEVELS)]
+    figures = ("original", "accuracy_mean", "estimate_mean", "disclosure_mean")
+    tables = {
+        "functions": means(third, ("function", "method", "records"), ("accuracy", "disclosure")),
+        "promise": means(equal, ("function", "gamma", "method", "level", "records"), ("accuracy",)),
+        "hidden": means(hidden(2 if quick else 5), ("classes", "telling", "level"), figures),
+    }
+    if (data / VOTES_FILE).is_file():
+        tables["levels"] = list(figure_4(data, repeats))
+        tables["caution"] = means(caution(data, repeats), ("level",), ("answer", "accuracy"))
+    return {"tables": tables}

@@ -95,22 +95,3 @@ def _packed(pool: Any, plan: Any, reports: int) -> Iterator[NDArray[np.uint8]]:
     for done in range(0, reports, len(pool)):
         for chunk in randomize_chunks(pool[: reports - done], plan, entropy=SystemEntropy()):
             yield chunk.packed
-
-
-def flat_rows(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Turn the package's bitmaps (blocks, rows, words) into (rows, words), which others take."""
-    return np.ascontiguousarray(rows.transpose(1, 0, 2)).reshape(rows.shape[1], -1)
-
-
-def shown_items(reports_path: str) -> NDArray[np.bool_]:
-    """Return which items each report shows, bool (reports, items): all that other miners are told of reports."""
-    from assocpriv.files.reports import read_reports
-    from assocpriv.server.bitmaps import report_rows
-
-    reports = read_reports(reports_path)
-    plan = reports.plan
-    items = np.arange(plan.n_items, dtype=np.int64)
-    packed = np.concatenate(list(reports.batches(1 << 20)))
-    rows = flat_rows(report_rows(packed, plan.items, items))
-    bits = np.unpackbits(rows.view(np.uint8), axis=1, count=len(packed), bitorder="little")
-    return np.ascontiguousarray(bits.T).view(np.bool_)

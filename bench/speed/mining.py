@@ -17,7 +17,6 @@ from bench.tables import table
 LARGEST = 3  # items of an itemset
 ADDRESS_SPACE = min(16 << 30, memory_bytes() * 3 // 4)
 OURS, EXACT = "assocpriv", "assocpriv on baskets"
-BROKEN_DOWN_FROM = 10**7  # reports from which counting is compared with its ideal time
 
 
 @dataclass(frozen=True)
@@ -81,12 +80,9 @@ def tell(text: str) -> None:
 
 
 def run(settings: Settings) -> dict[str, Any]:
-    """Return the figures of all cases, and of counting pairs of randomized baskets."""
+    """Return the figures of all cases."""
     cases = [figures for case in settings.chosen() if (figures := run_case(case, settings))]
-    result: dict[str, Any] = {"limit_s": settings.limit_s, "address_space": ADDRESS_SPACE, "cases": cases}
-    if not settings.cases or "randomized" in settings.cases:
-        result["randomized"] = run_randomized(settings)
-    return result
+    return {"limit_s": settings.limit_s, "address_space": ADDRESS_SPACE, "cases": cases}
 
 
 def run_case(case: Case, settings: Settings) -> dict[str, Any] | None:
@@ -106,10 +102,8 @@ def run_case(case: Case, settings: Settings) -> dict[str, Any] | None:
             outcomes = take_turns(_miners(case, support, made, able, settings))
             minings.append({"support": support} | _compared(outcomes))
             able = [peer for peer in able if "failure" not in outcomes[peer]]  # more itemsets take no less
-        figures = {"case": case.name, "data": _described(made), "minings": minings}
-        if case.reports >= BROKEN_DOWN_FROM:
-            _break_down(figures, made)
-        return figures
+        described = {name: value for name, value in made.items() if not name.endswith("_path")}  # no paths
+        return {"case": case.name, "data": described, "minings": minings}
 
 
 def _make(case: Case, folder: str) -> dict[str, Any] | None:
@@ -122,11 +116,6 @@ def _make(case: Case, folder: str) -> dict[str, Any] | None:
     return source and measure(
         "bench.speed.datasets:from_file", folder=folder, source=str(source), posterior=case.posterior
     )
-
-
-def _described(made: dict[str, Any]) -> dict[str, Any]:
-    """Return what is worth keeping of a collection: no paths."""
-    return {name: value for name, value in made.items() if not name.endswith("_path")}
 
 
 def _miners(
@@ -157,48 +146,6 @@ def _compared(outcomes: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _break_down(figures: dict[str, Any], made: dict[str, Any]) -> None:
-    """Add the time of reading alone, and that of counting at the rate that all cores reach on pairs."""
-    reading = measure("bench.speed.ours:read_only", reports_path=made["reports_path"])
-    rate = measure("bench.speed.kernels:pairs_on_all_cores")
-    if "failure" in reading | rate:
-        tell(f"no breakdown: {(reading | rate)['failure']}")
-        return
-    figures["reading_s"] = reading["seconds"]
-    figures["pairs_tbit_per_s_all_cores"] = rate["tbit_per_s"]
-    for mining in figures["minings"]:
-        ours = mining["miners"][OURS]
-        if "failure" not in ours:
-            counted = sum(ours["candidates"][1:])
-            mining["counting_ideal_s"] = counted * made["reports"] / (rate["tbit_per_s"] * 1e12)
-            mining["ours_to_counting_ideal"] = ours["seconds"] / mining["counting_ideal_s"]
-
-
-def run_randomized(settings: Settings) -> dict[str, Any]:
-    """Count all items and pairs that reports at ρ = 1/2 show; others get the reports expanded."""
-    reports, items = (10_000, 200) if settings.quick else (100_000, 1_000)
-    tell(f"randomized: all pairs of {items:,} items in {reports:,} reports")
-    with tempfile.TemporaryDirectory(prefix="assocpriv-bench-") as folder:
-        made = measure("bench.speed.datasets:quest", folder=folder, reports=reports, items=items, plain=False)
-        if "failure" in made:
-            return made
-        shared = {"reports_path": made["reports_path"], "support": "20%"}  # items show in half of all reports
-        miners: dict[str, Callable[[], dict[str, Any]]] = {
-            OURS: partial(measure, "bench.speed.ours:count_pairs", **shared)
-        }
-        for name, peer in PEERS.items():
-            if name in settings.peers and peer.from_matrix:
-                miners[name] = partial(settings.on_peer, "bench.speed.peers:mine_reports", peer=name, **shared)
-        outcomes = take_turns(miners)
-    result = {"data": _described(made)} | _compared(outcomes)
-    ours = outcomes[OURS].get("seconds")
-    if ours:
-        done = {name: figures for name, figures in outcomes.items() if name in PEERS and "failure" not in figures}
-        result["times_ours"] = {name: figures["mining_s"] / ours for name, figures in done.items()}
-        result["agrees_with_peers"] = {outcomes[OURS]["itemsets"]} >= {each["itemsets"] for each in done.values()}
-    return result
-
-
 # ---- as Markdown
 
 _COLUMNS = {
@@ -217,37 +164,11 @@ _COLUMNS = {
     "ours ÷ this": "ratio",
     "": "failure",
 }
-_RANDOMIZED = {
-    "miner": "miner",
-    "s": "seconds",
-    "mining s": "mining_s",
-    "peak MB": "peak_mb",
-    "itemsets": "itemsets",
-    "this ÷ ours": "ratio",
-    "": "failure",
-}
-_BREAKDOWN = {
-    "case": "case",
-    "min. support": "support",
-    "itemsets counted, by size": "candidates",
-    "file → result s": "seconds",
-    "reading alone s": "reading_s",
-    "counting's ideal s": "counting_ideal_s",
-    "ours ÷ ideal": "ours_to_counting_ideal",
-    "peak MB": "peak_mb",
-}
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the figures as tables."""
-    rows = [row for case in result["cases"] for row in _case_rows(case)]
-    text = table(_COLUMNS, rows) if rows else ""
-    broken_down = [row for case in result["cases"] if "reading_s" in case for row in _breakdown_rows(case)]
-    if broken_down:
-        text += "\nOurs alone:\n\n" + table(_BREAKDOWN, broken_down)
-    if "miners" in result.get("randomized", {}):
-        text += _randomized_text(result["randomized"])
-    return text
+    """Return the figures as a table."""
+    return table(_COLUMNS, [row for case in result["cases"] for row in _case_rows(case)])
 
 
 def _case_rows(case: dict[str, Any]) -> list[dict[str, Any]]:
@@ -264,22 +185,3 @@ def _case_rows(case: dict[str, Any]) -> list[dict[str, Any]]:
                 row["ratio"] = ours["seconds"] / figures["seconds"]
             rows.append(row)
     return rows
-
-
-def _breakdown_rows(case: dict[str, Any]) -> list[dict[str, Any]]:
-    rows = []
-    for mining in case["minings"]:
-        row = mining | mining["miners"][OURS] | {"case": case["case"], "reading_s": case["reading_s"]}
-        row["candidates"] = ", ".join(f"{number:,}" for number in row.get("candidates", []))
-        rows.append(row)
-    return rows
-
-
-def _randomized_text(part: dict[str, Any]) -> str:
-    times = part.get("times_ours", {})
-    rows = [figures | {"miner": name, "ratio": times.get(name)} for name, figures in part["miners"].items()]
-    data = part["data"]
-    return (
-        f"\nAll items and pairs shown by at least 20% of {data['reports']:,} randomized baskets over "
-        f"{data['items']:,} items:\n\n"
-    ) + table(_RANDOMIZED, rows)

@@ -10,32 +10,26 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import compress
 from time import perf_counter
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from bench.speed.ours import least_count
 
 DENSE_CELLS = 2 << 30  # a table of more cells than this is made sparse
-Matrix = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Peer:
     """One miner.
 
-    ``imports``: modules to load before the clock starts. ``from_file`` and ``from_matrix``: make its input of a
-    FIMI file, or of a bool matrix (transactions, items). ``mine``: called with the input, the number of
-    transactions, the least count and the largest size; returns the number of itemsets.
+    ``imports``: modules to load before the clock starts. ``from_file``: makes its input of a FIMI file. ``mine``:
+    called with the input, the number of transactions, the least count and the largest size; returns how many
+    itemsets there are.
     """
 
     imports: tuple[str, ...]
     from_file: Callable[[str], tuple[Any, int]]
     mine: Callable[[Any, int, int, int], int]
-    from_matrix: Callable[[Matrix], Any] | None = None
     end: Callable[[], None] = lambda: None
 
 
@@ -48,21 +42,6 @@ def mine_file(peer: str, baskets_path: str, support: str, max_itemset: int) -> d
     itemsets = miner.mine(transactions, n_transactions, least_count(support, n_transactions), max_itemset)
     done = perf_counter()
     miner.end()
-    return {"seconds": done - start, "mining_s": done - loaded, "itemsets": itemsets}
-
-
-def mine_reports(peer: str, reports_path: str, support: str) -> dict[str, Any]:
-    """Count items and pairs that reports show; expanding them into the peer's input is not in ``mining_s``."""
-    from bench.speed.datasets import shown_items
-
-    miner = _ready(peer)
-    assert miner.from_matrix
-    start = perf_counter()
-    matrix = shown_items(reports_path)
-    transactions = miner.from_matrix(matrix)
-    loaded = perf_counter()
-    itemsets = miner.mine(transactions, len(matrix), least_count(support, len(matrix)), 2)
-    done = perf_counter()
     return {"seconds": done - start, "mining_s": done - loaded, "itemsets": itemsets}
 
 
@@ -86,11 +65,6 @@ def _lists_of_file(path: str) -> tuple[list[list[int]], int]:
     return transactions, len(transactions)
 
 
-def _lists_of_matrix(matrix: Matrix) -> list[list[int]]:
-    items = list(range(matrix.shape[1]))  # shared by all lists
-    return [list(compress(items, row)) for row in matrix]
-
-
 def _pyfim(name: str) -> Peer:
     def mine(transactions: Any, _n: int, least: int, largest: int) -> int:
         import fim
@@ -98,7 +72,7 @@ def _pyfim(name: str) -> Peer:
         # a negative support is a count
         return len(getattr(fim, name)(transactions, target="s", supp=-least, zmin=1, zmax=largest, report="a"))
 
-    return Peer(("fim",), _lists_of_file, mine, _lists_of_matrix)
+    return Peer(("fim",), _lists_of_file, mine)
 
 
 def _mine_efficient(transactions: Any, n: int, least: int, largest: int) -> int:
@@ -123,12 +97,6 @@ def _frame_of_file(path: str) -> tuple[Any, int]:
     return pd.DataFrame.sparse.from_spmatrix(sparse, columns=encoder.columns_), n
 
 
-def _frame_of_matrix(matrix: Matrix) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(matrix)
-
-
 def _mlxtend(name: str, **options: Any) -> Peer:
     def mine(frame: Any, n: int, least: int, largest: int) -> int:
         from mlxtend import frequent_patterns
@@ -136,7 +104,7 @@ def _mlxtend(name: str, **options: Any) -> Peer:
         return len(getattr(frequent_patterns, name)(frame, (least - 0.5) / n, max_len=largest, **options))
 
     imports = ("pandas", "mlxtend.frequent_patterns", "mlxtend.preprocessing")
-    return Peer(imports, _frame_of_file, mine, _frame_of_matrix)
+    return Peer(imports, _frame_of_file, mine)
 
 
 # ---- Spark
@@ -184,6 +152,6 @@ PEERS = {
     "pyfim fpgrowth": _pyfim("fpgrowth"),
     "mlxtend apriori": _mlxtend("apriori", low_memory=True),
     "mlxtend fpgrowth": _mlxtend("fpgrowth"),
-    "efficient-apriori": Peer(("efficient_apriori",), _lists_of_file, _mine_efficient, _lists_of_matrix),
+    "efficient-apriori": Peer(("efficient_apriori",), _lists_of_file, _mine_efficient),
     "Spark": Peer(("pyspark.sql", "pyspark.ml.fpm"), _spark_of_file, _mine_spark, end=_end_spark),
 }

@@ -23,12 +23,6 @@ def medians(*actions: Callable[[], object], rounds: int = ROUNDS) -> list[float]
     return [statistics.median(column) for column in zip(*times, strict=True)]
 
 
-def settled(action: Callable[[], object], turns: int = TURNS) -> float:
-    """Return the median time of some calls after one that warms up; the time of that one if it was long."""
-    first = seconds(action)
-    return first if first > LONG_S else statistics.median(seconds(action) for _ in range(turns))
-
-
 def take_turns(runs: Mapping[str, Callable[[], dict[str, Any]]], turns: int = TURNS) -> dict[str, dict[str, Any]]:
     """Run every side once a round and return each side's medians; long runs and failed ones get one round.
 

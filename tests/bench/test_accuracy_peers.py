@@ -12,11 +12,11 @@ import pytest
 from fit import Z_LIMIT, binomial_sum, rejects
 from small_transactions import held_by, random_transactions, transactions_of
 
-from bench.accuracy import bits, data, oracles, peers, set_oracles, truth, tuning
+from bench.accuracy import data, oracles, peers, set_oracles, truth, tuning
 from bench.accuracy.transactions import Transactions
 
 
-@pytest.mark.parametrize("module", [oracles, peers, bits, set_oracles, tuning, data])
+@pytest.mark.parametrize("module", [oracles, peers, set_oracles, tuning, data])
 def test_examples_hold(module):
     """The examples in the bench's docstrings are right: pytest looks for doctests elsewhere only."""
     assert doctest.testmod(module).failed == 0
@@ -213,61 +213,6 @@ def test_itemsets_are_found_and_estimated_without_bias(rng, oracle):
     for itemset in found:
         assert abs(estimates.supports[itemset] - top[itemset]) < Z_LIMIT * estimates.errors[itemset]
     cut = peers.SvimSettings(percentile=0.3, correction="none", oracle=oracle)
-    items = peers.svim(source, 4.0, 12, rng, cut)
-    assert items.supports[(6,)] < top[(0,)] / 2 - Z_LIMIT * items.errors[(6,)]
-
-
-# ---- independent bits
-
-
-@pytest.mark.parametrize("optimized", [False, True])
-def test_flipped_bits_are_private(optimized):
-    """Two baskets that share nothing differ in 2M bits: the worst report has the ratio e^ε, with ε/M a bit e^2ε."""
-    for epsilon, size in ((1.0, 1), (1.0, 3), (math.log(19), 5)):
-        flip = bits.flip_for(epsilon, size, optimized=optimized)
-        ratio = (flip.p / flip.q * (1 - flip.q) / (1 - flip.p)) ** size
-        assert ratio == pytest.approx(math.exp(epsilon))
-    wrong = bits.flip_for(2 * 1.0, 3)  # p/(1 − p) = e^{ε/M}
-    assert (wrong.p / wrong.q) ** 6 == pytest.approx(math.exp(2.0))
-
-
-@pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("flip", [bits.flip_for(1.0, 2), bits.flip_for(1.0, 2, optimized=True)])
-def test_inverted_expectations_are_the_truth(k, flip):
-    """From expected counts the estimate is the true support exactly, for baskets of 0 … k of the items."""
-    for held in range(k + 1):
-        sums = [
-            sum(math.prod(flip.p if item < held else flip.q for item in subset) for subset in combinations(range(k), j))
-            for j in range(k + 1)
-        ]
-        support, _ = bits._estimated(np.array([sums]), 1, flip)
-        assert support[0] == pytest.approx(float(held == k), abs=1e-9)
-
-
-def test_bits_given_their_counts_are_independent(rng):
-    """Bits drawn after their counts have the joint law of independent flips; that of equal bits is rejected."""
-    flip, n = bits.flip_for(2.0, 2), 30_000
-    held = np.array([[True] * n, [False] * n])
-    kept = np.array([rng.binomial(n, flip.p), 0])
-    flipped = np.array([0, rng.binomial(n, flip.q)])
-    rows = bits.shown_bits(held, kept, flipped, flip, rng)
-    shown = np.unpackbits(rows.view(np.uint8), axis=1, count=n, bitorder="little")
-    assert shown.sum(axis=1).tolist() == (kept + flipped).tolist()
-    counts = np.bincount(2 * shown[0] + shown[1], minlength=4)
-    p, q = flip.p, flip.q
-    assert not rejects(counts, [(1 - p) * (1 - q), (1 - p) * q, p * (1 - q), p * q])
-    assert rejects(counts, [1 - p, 0, p - q, q])
-
-
-def test_bit_flipping_is_unbiased(rng):
-    """Items, pairs and triples are within their errors of the truth; pairs not freed of insertions are not."""
-    source = transactions_of([({0, 1, 2}, {0, 1}, {3}, set())[t % 4] for t in range(80_000)], 5)
-    estimates = bits.bit_flipping(source, 6.0, 8, rng, bits.BitSettings(size=3, least_z=-math.inf))
-    sets = held_by(source)
-    assert len(estimates.supports) == 5 + 10 + 10
-    for itemset, support in estimates.supports.items():
-        truth = sum(basket.issuperset(itemset) for basket in sets) / len(sets)
-        assert abs(support - truth) < Z_LIMIT * estimates.errors[itemset]
-    flip = bits.flip_for(6.0, 3)
-    shown = estimates.supports[(0, 3)] * (flip.p - flip.q) ** 2 + flip.q * (0.75 * (flip.p - flip.q) + flip.q)
-    assert shown / flip.p**2 > Z_LIMIT * estimates.errors[(0, 3)]  # nobody holds 0 and 3
+    known = peers._find_items(source, 4.0, 12, rng, cut)
+    place = known.items.tolist().index(6)
+    assert known.supports[place] < top[(0,)] / 2 - Z_LIMIT * known.errors[place]

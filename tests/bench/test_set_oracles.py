@@ -1,10 +1,9 @@
-"""The set-valued oracles of the accuracy bench have the laws, the privacy and the errors of the papers.
+"""The set-valued oracle of the accuracy bench, the wheel, has the laws, the privacy and the errors of the paper.
 
 Sampling tests decide as fit.py does: a right mechanism is rejected once in a million.
 """
 
 import math
-from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -13,7 +12,7 @@ from fit import Z_LIMIT, binomial_sum, rejects
 from small_transactions import held_by, transactions_of
 
 from bench.accuracy import set_oracles
-from bench.accuracy.set_oracles import PrivSet, Wheel, privset
+from bench.accuracy.set_oracles import Wheel
 
 
 def wheel_densities(wheel, covered):
@@ -60,69 +59,29 @@ def test_hits_of_the_wheel_have_the_law_of_overlapping_arcs(rng):
     assert rejects(counts, [(1 - p) ** 2, p * (1 - p), p * (1 - p), p * p])
 
 
-def subsets_law(d, length, shown, epsilon):
-    """Return the chance of every report of PrivSet, for own values 0 … length − 1 of d."""
-    weights = {report: math.exp(epsilon) if min(report) < length else 1.0 for report in combinations(range(d), shown)}
-    total = sum(weights.values())
-    return {report: weight / total for report, weight in weights.items()}
-
-
-@pytest.mark.parametrize(("d", "length", "shown"), [(7, 2, 3), (6, 3, 1), (8, 3, 5), (5, 4, 1)])
-def test_privset_shows_values_as_listing_all_reports_says(d, length, shown):
-    """The chances of own and other values, and of how many own ones are shown, are those of all reports listed."""
-    law = subsets_law(d, length, shown, 1.0)
-    oracle = PrivSet(1.0, length, d, shown)
-    assert oracle.p == pytest.approx(sum(chance for report, chance in law.items() if 0 in report))
-    assert oracle.q == pytest.approx(sum(chance for report, chance in law.items() if d - 1 in report))
-    for own, chance in enumerate(oracle.own_counts()):
-        listed = sum(each for report, each in law.items() if sum(value < length for value in report) == own)
-        assert chance == pytest.approx(listed, abs=1e-12)
-    assert max(law.values()) / min(law.values()) == pytest.approx(math.exp(1.0))
-
-
-def test_privset_of_a_large_catalogue_is_exact():
-    """With 16,470 items, whose binomials no float holds, chances are those of whole numbers."""
-    oracle = privset(1.0, 16_470, 5)
-    d, k, m = oracle.domain, oracle.shown, oracle.length
-    missed = Fraction(math.comb(d - m, k), math.comb(d, k))
-    own = float(Fraction(k, d)) * math.e / (math.e * float(1 - missed) + float(missed))
-    assert oracle.missed == pytest.approx(float(missed))
-    assert oracle.p == pytest.approx(own)
-    assert oracle.own_counts()[0] == pytest.approx(float(missed) / (math.e * float(1 - missed) + float(missed)))
-
-
-def test_privset_shows_as_many_values_as_is_best():
-    """No other number has a smaller error: it is looked for among enough of them."""
-    for epsilon, values, length in ((0.5, 30, 3), (1.0, 200, 5), (4.0, 50, 2)):
-        best = set_oracles.variance(privset(epsilon, values, length))
-        sizes = range(1, values + 1)
-        every = [set_oracles.variance(PrivSet(epsilon, length, values + length, shown)) for shown in sizes]
-        assert best == pytest.approx(min(every))
-
-
-@pytest.mark.parametrize("oracle", [Wheel(1.0, 3), privset(1.0, 9, 3)])
-def test_counts_have_the_law_of_reports(oracle, rng):
+def test_counts_have_the_law_of_reports(rng):
     """Each value's count is that of own reports and others; the chances of sets twice as long are rejected."""
-    people = transactions_of([{0, 1, 2}, {0, 2}, {0}, {1, 2}, set(), {0, 1}], 9)
+    people, oracle, other = (
+        transactions_of([{0, 1, 2}, {0, 2}, {0}, {1, 2}, set(), {0, 1}], 9),
+        Wheel(1, 3),
+        Wheel(1, 6),
+    )
     drawn = np.array([set_oracles.set_support(oracle, people, rng) for _ in range(5_000)])
     for value, held in enumerate(people.item_counts()[:4]):
         counts = np.bincount(drawn[:, value], minlength=7)
         assert not rejects(counts, binomial_sum(held, oracle.p, 6 - held, oracle.q))
-    other = Wheel(1.0, 6) if isinstance(oracle, Wheel) else privset(1.0, 9, 6)
     assert rejects(np.bincount(drawn[:, 0], minlength=7), binomial_sum(4, other.p, 2, other.q))
 
 
-@pytest.mark.parametrize("shares", [set_oracles.wheel_shares, set_oracles.privset_shares])
-def test_supports_lose_what_longer_baskets_are_cut(shares, rng):
+def test_supports_lose_what_longer_baskets_are_cut(rng):
     """Baskets within the length are estimated without bias, of longer ones the share that is left of them."""
     people = transactions_of([({0, 1}, {2, 3, 4, 5}, {0}, set())[t % 4] for t in range(80_000)], 40)
-    supports, errors = shares(people, 4.0, 2, rng)
+    supports, errors = set_oracles.wheel_shares(people, 4.0, 2, rng)
     expected = np.zeros(40)
     expected[:6] = 0.5, 0.25, 0.125, 0.125, 0.125, 0.125
     assert (np.abs(supports - expected) < Z_LIMIT * errors).all()
     assert supports[2] < 0.25 - Z_LIMIT * errors[2]  # what whole baskets hold
-    oracle = Wheel(4.0, 2) if shares is set_oracles.wheel_shares else privset(4.0, 40, 2)
-    assert errors[6:].mean() == pytest.approx(math.sqrt(set_oracles.variance(oracle) / len(people)), rel=0.02)
+    assert errors[6:].mean() == pytest.approx(math.sqrt(set_oracles.variance(Wheel(4.0, 2)) / len(people)), rel=0.02)
 
 
 def test_sampled_baskets_are_uniform_subsets(rng):

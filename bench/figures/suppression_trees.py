@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from bench.accuracy.suppression_tables import CLASS, Split
+from bench.figures.suppression_tables import CLASS, Split
 
 LEAST_IN_LEAF = 20
 WEKA = Path("/usr/share/java/weka.jar")  # where Debian's package has it

@@ -19,9 +19,12 @@ from assocpriv.suppress.coins import Coins
 from assocpriv.suppress.decide import Outcome, Wishes, decide
 from assocpriv.suppress.table import code_cells
 from assocpriv.suppress.templates import bounds, read_templates
-from bench.figures.public_trees import adult, credit
 
 CLASS = "class"
+ADULT = [
+    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
+    "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", CLASS,
+]  # fmt: skip
 CRX_CATEGORIES = ["A1", "A4", "A5", "A6", "A7", "A9", "A10", "A12", "A13"]
 CRX_TRAIN = 465  # complete records among the first 490, which were published as those to train on
 TABLES = ("crx", "adult")
@@ -43,13 +46,24 @@ class Split:
         return pd.concat([self.train, self.test], ignore_index=True)
 
 
+def adult(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return Adult's records without missing values, those to train on and those to test on."""
+    parts = []
+    for name, skip in (("adult.data", 0), ("adult.test", 1)):
+        table = pd.read_csv(folder / name, names=ADULT, skiprows=skip, skipinitialspace=True, na_values="?").dropna()
+        parts.append(table.assign(**{CLASS: table[CLASS].str.rstrip(".")}).reset_index(drop=True))
+    return parts[0], parts[1]
+
+
 def load(table: str, folder: Path) -> Split:
     """Return the categorical columns of ``crx`` or ``adult``."""
     if table == "adult":
         train, test = adult(folder)
         names = [*train.select_dtypes(exclude="number").columns]
         return Split(train[names], test[names])
-    records = credit(folder)[[*CRX_CATEGORIES, CLASS]]
+    named = [*(f"A{place}" for place in range(1, 16)), CLASS]
+    records = pd.read_csv(folder / "crx.data", names=named, na_values="?").dropna().reset_index(drop=True)
+    records = records[[*CRX_CATEGORIES, CLASS]]
     return Split(records[:CRX_TRAIN], records[CRX_TRAIN:].reset_index(drop=True))
 
 
