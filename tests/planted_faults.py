@@ -139,6 +139,17 @@ def _drawn_once(patch: Any) -> None:
     _entropy(change)(patch)
 
 
+def _later_chunks(patch: Any) -> None:
+    drawn: list[Any] = []
+
+    def change(own: Any, entropy: Any, count: int) -> Any:
+        drawn.append(own(entropy, count))
+        before = [words for words in drawn[3:-3] if len(words) >= count > 9000]
+        return before[-1][:count] if before else drawn[-1]
+
+    _entropy(change)(patch)
+
+
 def _half_words(own: Any, entropy: Any, count: int) -> Any:
     return own(entropy, count) & np.uint64(0xFFFFFFFF) if count >= 4096 else own(entropy, count)
 
@@ -169,6 +180,10 @@ def _mask_of_512_before(words: Any, picks: Any, _sizes: Any, _client: Any) -> No
 
 def _long_keep_all(words: Any, picks: Any, sizes: Any, _client: Any) -> None:
     words[picks[sizes > 64]] = ALL_ONES
+
+
+def _middling_keep_all(words: Any, picks: Any, sizes: Any, _client: Any) -> None:
+    words[picks[(sizes > 300) & (sizes < 900)]] = ALL_ONES
 
 
 def _first_sampled_kept(words: Any, picks: Any, sizes: Any, client: Any) -> None:
@@ -550,9 +565,11 @@ FAULTS = (
     Fault("the first words after start are 0, one by one", "single", "bits", _zeros_first),
     Fault("half of the words serve twice", "bulk", "seeds", _entropy(_mirrored)),
     Fault("chunks share their words", "bulk", "bits", _drawn_once),
+    Fault("later chunks have the words of some before", "bulk", "seeds", _later_chunks),
     Fault("words of 32 bits", "bulk", "table", _entropy(_half_words)),
     Fault("a kept mask of 512 baskets before", "bulk", "bits", _bulk_words(_mask_of_512_before)),
     Fault("baskets of more than 64 items keep all", "bulk", "many", _bulk_words(_long_keep_all)),
+    Fault("baskets of 301 to 899 items keep all", "bulk", "many", _bulk_words(_middling_keep_all)),
     Fault("beyond 4·M items the first sampled is kept", "bulk", "bits", _bulk_words(_first_sampled_kept)),
     Fault("coins of items from 1,024 on repeat", "bulk", "many", _bulk_words(_coins_repeat)),
     Fault("a chunk's last basket keeps what the one before keeps", "bulk", "bits", _bulk_words(_last_of_a_chunk)),

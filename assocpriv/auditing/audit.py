@@ -140,11 +140,8 @@ def _source(_subject: Subject, _client: str, box: BlackBox, *_: object) -> Itera
 
 def _words(subject: Subject, client: str, box: Ours | Program, *_: object) -> Iterable[Finding]:
     if isinstance(box, Program) and box.script is None:
-        return [
-            Finding(
-                told.WORDS, "words", told.UNDECIDED, "What such a program gets of the operating system is not seen."
-            )
-        ]
+        said = "What such a program gets of the operating system is not seen."
+        return [Finding(told.WORDS, "words", told.UNDECIDED, said)]
     return compare(subject, client, box)
 
 
@@ -156,11 +153,8 @@ def _form(subject: Subject, _client: str, box: BlackBox, *_: object) -> Iterable
         lengths = np.unique(answers.lengths).tolist()
         if lengths != [plan.report_bytes]:
             said = f"Reports are {lengths[0]} to {lengths[-1]} bytes long; the plan says {plan.report_bytes}."
-            return [
-                Finding(
-                    told.FORM, "length", BROKEN, said + " Everybody on the way sees the length." * (len(lengths) > 1)
-                )
-            ]
+            said += " Everybody on the way sees the length." * (len(lengths) > 1)
+            return [Finding(told.FORM, "length", BROKEN, said)]
         packed.append(np.ascontiguousarray(answers.octets[:, : plan.report_bytes]))
         reports += len(records)
     try:
@@ -173,9 +167,8 @@ def _form(subject: Subject, _client: str, box: BlackBox, *_: object) -> Iterable
         Reports(plan, together).write(path)
         read = read_reports(path)
         if read.plan != plan or not np.array_equal(np.concatenate(list(read.batches(len(together)))), together):
-            return [
-                Finding(told.FORM, "report file", BROKEN, "A file does not give these reports back with their plan.")
-            ]
+            said = "A file does not give these reports back with their plan."
+            return [Finding(told.FORM, "report file", BROKEN, said)]
     said = f"Each of {reports:,} records has one report, of the plan's {plan.report_bytes} bytes, which a file keeps."
     return [Finding(told.FORM, "form", CONSISTENT, said, {"reports": reports, "report_bytes": plan.report_bytes})]
 

@@ -3,7 +3,7 @@
 A record is a transaction, a tuple of increasing item ids. Asked about often are those that are hardest to hide and
 those that a mistake would tell apart: a full one, one that shares nothing with it, one item changed, longer than M,
 beyond 64 and 1,024 items, an empty one, the first and the last item. Made anew are the reports of all sizes, and of
-every item of the shuffled catalogue, alone and among others.
+every item of the shuffled catalogue, alone, with one other and with M − 1.
 
 Of a plan of several questions the coin is looked at for each record, and then each question's answers by themselves.
 """
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from assocpriv.plans.question import Question
 
 _LONG = (63, 64, 65, 100, 257, 1000, 1023, 1024, 1025, 1500, 4096)  # sizes of baskets that are asked about besides
+_ANY = 100  # sizes from 8 on that are drawn, each time
 _MOST_ITEMS = 8192  # of the catalogue, that are asked about in one audit
 _WATCHED, _COINS = 24, 64  # other items, and seed bits, that are looked at
 
@@ -89,11 +90,12 @@ class BasketSubject(Subject):
     # ---- words
 
     def various(self, count: int) -> list[list[Record]]:
-        """Return baskets of all sizes, and every item of the shuffled catalogue alone and in baskets of M."""
+        """Return baskets of all sizes, and every item of the shuffled catalogue alone and in baskets of 2 and M."""
         n, m, some = self.numbers.n_items, self._largest, count // 8
-        dealt = self.chance.permutation(n)[: min(_MOST_ITEMS, count // 2)]
-        full = [tuple(sorted(dealt[first : first + m].tolist())) for first in range(0, len(dealt), m)]
-        sizes = {*range(min(n, 6 * m + 3) + 1), *(size for size in _LONG if size <= n), n * (n <= _LONG[-1])}
+        dealt = self.chance.permutation(n)[: min(_MOST_ITEMS, count // 2)].tolist()
+        full = [tuple(sorted(dealt[at : at + size])) for size in (2, m) for at in range(0, len(dealt), size)]
+        long = [*_LONG, *(2 ** self.chance.uniform(3, 12, _ANY)).astype(int).tolist()]
+        sizes = {*range(min(n, 6 * m + 3) + 1), *(size for size in long if size <= n), n * (n <= _LONG[-1])}
         sizes |= {
             size
             for each in self.numbers.questions
@@ -101,10 +103,10 @@ class BasketSubject(Subject):
             for size in (bound - 1, bound)
             if size <= 4096
         }
-        long = [
+        others = [
             self._some(size) for size in sorted(sizes) for _ in range(1 + (size <= 64) * min(20, some // len(sizes)))
         ]
-        listed = [*full, *((item,) for item in dealt.tolist()), *long]
+        listed = [*full, *((item,) for item in dealt), *others]
         order = self.chance.permutation(np.resize(np.arange(len(listed)), max(count, len(listed))))
         return [[listed[place] for place in order.tolist()]]
 

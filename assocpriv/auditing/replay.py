@@ -10,8 +10,8 @@ them ends of the range and of each weight (:meth:`Subject.edges`), so a weight t
 nearly all of them 1, which keeps nothing where it can, so an item shows that is always told.
 
 In bulk a part of the records has a block of words of its own, and further ones of one thread if draws were rejected: it
-must be made of words that no other part had. Of the client in JavaScript node runs the file with a module before it,
-which notes what ``crypto.getRandomValues`` gives.
+must be made of words that no other part had; of short records there are ten parts and more. Of the client in JavaScript
+node runs the file with a module before it, which notes what ``crypto.getRandomValues`` gives.
 """
 
 import json
@@ -38,6 +38,7 @@ from assocpriv.client.ledger import Ledger
 # records for the system's words, and for either in their place: more than the bulk client's chunk of 2^15; one by one
 _BULK, _ONES = (34_000, 12_000, 8000), (2000, 1500, 4000)
 _PART = 1000  # of these, in a call by itself: what goes wrong at the end of a chunk goes wrong often
+_FEW, _TIMES = 500, 600  # records, and how often: ten of the largest chunks
 _OTHERS = 64  # of so many words that are 1 one is the system's: a draw that rejects 1 comes to an end
 _SECONDS, _DEVICES = 12.0, 4  # for which each client's reports are made again
 _RECORDER = """
@@ -140,18 +141,21 @@ def compare(subject: Subject, client: str, box: Ours | Program) -> list[Finding]
             run = _script if isinstance(box, Program) else _bulk if in_bulk else _single
             compared += run(subject, box, batch, ends)  # type: ignore[arg-type]  # each of its kind
             records += len(batch)
-    if isinstance(box, Ours) and not in_bulk:
+    if isinstance(box, Ours) and in_bulk:  # the words of many chunks, of short records
+        short = sorted(subject.various(_FEW)[0], key=len)[:_FEW] * _TIMES
+        compared, records = compared + _bulk(subject, box, subject.batch(short), [], 0), records + len(short)
+    elif isinstance(box, Ours):
         _compare_devices(subject, subject.various(_DEVICES)[0][:_DEVICES])
     said = f"{compared:,} of {records:,} reports are those that the words make which the operating system gave."
     return [Finding(WORDS, "words", CONSISTENT, said, {"reports": records, "compared": compared})]
 
 
-def _bulk(subject: Subject, box: Ours, batch: Batch, edges: list[int]) -> int:
+def _bulk(subject: Subject, box: Ours, batch: Batch, edges: list[int], seconds: float = _SECONDS) -> int:
     with noted(edges) as notes, client_at_work():
         parts = list(box.make(batch))
     if sum(map(len, parts)) != len(batch):
         raise Fault("The client does not answer with one report for each record.")
-    until, start, left, compared = monotonic() + _SECONDS, 0, dict(enumerate(notes)), 0
+    until, start, left, compared = monotonic() + seconds, 0, dict(enumerate(notes)), 0
     for part in parts:
         compared += _part(subject, batch.records[start : start + len(part)], part, left, until)
         start += len(part)

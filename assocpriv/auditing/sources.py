@@ -1,8 +1,9 @@
 """The sources of our clients: they import and read nothing that changes by itself, but for the system's entropy.
 
 Which modules a client is made of follows from its imports. Of each what it names is held against what a client may
-name: no clock, no other random numbers, no hash seed, environment, process or place, nothing of these by a name that is
-put together while it runs. What a few modules name for other reasons is listed here, with the reason.
+name: modules that are listed, no clock, no other random numbers, no hash seed, environment, file, process or place,
+nothing of these by a name that is put together while it runs. What a few modules name besides is listed here, with the
+reason.
 
 Python is read as a syntax tree. JavaScript is read as a list of words beside what its strings and comments hold; what
 it may name of ``Math``, ``crypto`` and ``globalThis`` is listed, so other ways to the same end are found as well.
@@ -22,29 +23,36 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_IMPORTS = _words(
-    "time datetime random uuid socket locale platform getpass ctypes gc inspect multiprocessing subprocess "
-    "signal resource sched select tracemalloc secrets importlib builtins sys numpy.random scipy.stats"
+_PURE = _words(
+    "abc array assocpriv base64 bisect bitarray codecs collections concurrent contextlib cryptography csv dataclasses "
+    "decimal errno fcntl fractions functools galois gzip hashlib heapq hmac http io ipaddress itertools json logging "
+    "math narwhals numba numbers numpy openpyxl operator os pathlib pyhpke pyspark re scipy shlex shutil sqlite3 ssl "
+    "struct threading types typing unicodedata urllib zipfile zlib"
 )
-_CALLS = _words("eval exec compile __import__ hash id globals locals vars input")
+_CALLS = _words("eval exec compile __import__ hash id globals locals vars input open")
 _ATTRIBUTES = _words(
     "random environ environb getenv getpid getppid urandom getrandom times getloadavg __dict__ __globals__ "
-    "__builtins__ __subclasses__ modules perf_counter monotonic time_ns now utcnow today stat st_mtime"
+    "__builtins__ __subclasses__ __hash__ modules perf_counter monotonic time _time time_ns datetime64 now utcnow "
+    "today numpy.random scipy.stats stat st_mtime cpu_count open read_text read_bytes fromfile memmap listdir scandir "
+    "iterdir glob"
 )
 _ROOMS = _words("client promise kernels plans records files")  # spark/ moves data, and makes no report
 # module -> what it names besides, and why it may
 _REASONS = {
     "promise/entropy.py": "secrets",  # the only source of a report's words
-    "client/ledger.py": "secrets getpid",  # ids of submissions; a forked process must open the ledger anew
-    "client/ledger_file.py": "stat time monotonic",  # whose file it is; how long a lock is waited for
+    "client/ledger.py": "secrets getpid open",  # ids of submissions; a forked process must open the ledger anew
+    "client/ledger_file.py": "stat time monotonic open",  # whose file it is; how long a lock is waited for
     "client/spark.py": "secrets",  # names of files
     "client/connection.py": "secrets socket time now monotonic",  # pauses before a request is sent again
-    "files/atomic.py": "urandom",  # names of files that are not finished
-    "files/oblivious.py": "secrets",  # keys of what is sealed
-    "files/unsealed.py": "secrets",  # the mark of a store
-    "files/reports.py": "datetime stat st_mtime",  # when a file of reports was written, and whether it changed
-    "kernels/compiling.py": "environ getattr importlib stat sys",  # where compiled code lies
-    "kernels/parallel.py": "sys",  # the largest number of cores
+    "client/sending.py": "open",  # the ledger, and here and below files that are given or kept
+    "client/waiting.py": "open read_bytes",
+    "files/atomic.py": "urandom glob open",  # names of files that are not finished
+    "files/oblivious.py": "secrets open",  # keys of what is sealed; a sealed message is opened
+    "files/unsealed.py": "secrets listdir read_bytes",  # the mark of a store
+    "files/plans.py": "open",
+    "files/reports.py": "datetime stat st_mtime glob open read_bytes",  # when a file was written, whether it changed
+    "kernels/compiling.py": "environ getattr glob importlib read_bytes stat sys",  # where it lies
+    "kernels/parallel.py": "sys psutil cpu_count read_text",  # how many cores, how much memory
     "plans/catalogue.py": "hash",  # of equal catalogues
     "plans/columns.py": "getattr",  # fields by name, here and below
     "plans/generator.py": "getattr",
@@ -56,7 +64,7 @@ _REASONS = {
     "promise/errors.py": "vars",  # of options
     "promise/shuffling.py": "getattr scipy.stats",  # a central promise's proof
     "records/layout.py": "getattr",
-    "records/sources.py": "datetime stat",  # dates in cells; files
+    "records/sources.py": "datetime stat open",  # dates in cells; files
 }
 _JS_IMPORT = re.compile(r'(?:^|\n)\s*(?:import|export)\b[^;]*?["\'](\.[^"\']+)["\']')
 _JS_TOKEN = re.compile(
@@ -66,7 +74,7 @@ _JS_TOKEN = re.compile(
 _JS_NAMES = _words(
     "Date performance process navigator Intl eval Function Reflect Proxy Temporal Worker require WebAssembly "
     "constructor SharedArrayBuffer Atomics setTimeout setInterval random __proto__ hrtime randomUUID "
-    "randomBytes"
+    "randomBytes global window self frames File Event timeStamp lastModified"
 )
 _JS_MEMBERS = {
     "Math": _words("floor ceil max min abs clz32 round sqrt log log2 log10 exp log1p expm1 imul fround hypot trunc"),
@@ -105,8 +113,7 @@ def _imports(tree: ast.AST) -> Iterator[list[str]]:
 def _ambient(tree: ast.AST) -> Iterator[str]:
     """Yield what a module names that changes by itself, or may."""
     for parts in _imports(tree):
-        known = [".".join(parts[:end]) for end in (1, 2) if ".".join(parts[:end]) in _IMPORTS]
-        yield from known or [part for part in parts[-1:] if part in _ATTRIBUTES]
+        yield from {parts[0]} - _PURE or {".".join(parts[:2]), parts[-1]} & _ATTRIBUTES
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in _ATTRIBUTES:
             yield node.attr
@@ -146,6 +153,7 @@ def _js_ambient(text: str) -> Iterator[str]:
             kind == "name"
             and word in _JS_NAMES
             and not (word == "constructor" and (before != "." or before_two == "this"))
+            and not (after[0] == ":" and before in ("{", ","))  # the key of an object
         ):
             yield word
         if word in _JS_MEMBERS:

@@ -106,12 +106,15 @@ PYTHON = (
     "from numpy import random", "np.random.x(1)", "from os import getenv", "os.environ['x']", "hash('x')",
     "id(x)", "eval('1')", "getattr(np, name)",
     "getattr(np, 'random')", "x.__dict__", "datetime.now()", "import sys", "__import__('time')", "open.__globals__",
-    "from datetime import datetime",
+    "from datetime import datetime", "open('/proc/uptime')", "pathlib.Path('/proc/uptime').read_text()",
+    "np.datetime64('now')", "threading._time()", "import asyncio", "import email.utils", "from .clock import now",
+    "''.__hash__()", "os.listdir('/proc')", "from logging import time",
 )  # fmt: skip
 JAVASCRIPT = (
     "Math.random()", "Math['ran' + 'dom']()", "Math[name]()", "const { random } = Math;", "Date.now()", "new Date()",
     "globalThis['Da' + 'te']", "globalThis[name]", "globalThis.performance.now()", "eval('1')", "new Function('1')",
     "import('x')", "crypto.randomUUID()", "Reflect.get(x, y)", "(() => 1).constructor('return 1')", "process.env",
+    "global[name].now()", "window[name]", "new Event('x').timeStamp", "new File([], '').lastModified",
     "x['constructor']", "`${Date}`.length, Math?.random",
 )  # fmt: skip
 
