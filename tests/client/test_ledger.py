@@ -38,16 +38,13 @@ from assocpriv.cli.main import main
 from assocpriv.client import ledger as ledger_module
 from assocpriv.client import ledger_file
 from assocpriv.client.baskets import Randomizer
-from assocpriv.client.ledger import Ledger, LedgerBook, hash_occasion, parse_record
+from assocpriv.client.ledger import Ledger, hash_occasion, parse_record
 from assocpriv.client.ledger_book import multiply
 from assocpriv.client.ledger_file import (
     HEADER,
     MARK,
     MOST_BYTES,
-    Acknowledged,
     Entry,
-    Moment,
-    Waiting,
     parse_ledger,
 )
 from assocpriv.client.transactions import transaction_of
@@ -62,7 +59,6 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import Entropy, SystemEntropy
 from assocpriv.promise.errors import AssocprivError, BasketError, BudgetError, FileError, PlanError, RecordError
 from assocpriv.simulation.enumeration import SeededEntropy
-from tests.vectors import device_decoder as decoder
 from tests.vectors import make_devices
 
 ENTROPY = SystemEntropy()
@@ -144,14 +140,6 @@ def test_a_republished_plan_gets_nothing(path: Path) -> None:
             ledger.report([], plans[2], occasion="2026-W49", entropy=ENTROPY)
 
 
-def test_plans_of_one_report_allow_one(path: Path) -> None:
-    """A plan without the field allows a single occasion."""
-    plan = replace(PLAN, reports_per_person=1)
-    tell(path, "w1", plan=plan)
-    with pytest.raises(BudgetError):
-        tell(path, "w2", plan=plan)
-
-
 def test_a_report_is_the_clients(path: Path) -> None:
     """From the same words the ledger makes the report that the client makes, along the plan's view."""
     rules = Names(others="drop", parents=(("brie", "eggs"), ("stout", "milk")))
@@ -194,15 +182,6 @@ def test_a_limit_counts_all_plans(path: Path) -> None:
     assert tried(product * gammas[1] + Fraction(1, 10**9)) == ["made", "refused"]
     assert tried(product * gammas[0]) == ["refused", "refused"]
     assert tried(product * gammas[1] * gammas[0] + 1) == ["made", "made"]
-
-
-def test_left_counts_what_the_limit_allows(path: Path) -> None:
-    """What is left is the lesser of the plan's number and of what the device's limit allows."""
-    plan = replace(fixed_plan(2, 1, 1, 1, shares=[1, 3]), reports_per_person=4)
-    for limit, left in ((Fraction(3), 0), (Fraction(27), 2), (Fraction(28), 3), (Fraction(81), 3), (Fraction(82), 4),
-                        (Fraction(10**6), 4)):  # fmt: skip
-        with Ledger.open(path, limit=Breach(1 / (1 + limit), Fraction(1, 2))) as ledger:
-            assert ledger.left(plan) == left
 
 
 def test_a_limit_refuses_columns_in_clear(path: Path) -> None:
@@ -373,40 +352,6 @@ def test_any_damaged_byte_is_harmless_or_refused(path: Path) -> None:
     assert harmless
 
 
-def pieces_of(content: bytes) -> list[bytes]:
-    """Return the header and the records with their marks."""
-    pieces, at = [content[: len(HEADER)]], len(HEADER)
-    while at < len(content):
-        length = struct.unpack_from("<I", content, at)[0] + len(MARK)
-        pieces.append(content[at : at + length])
-        at += length
-    return pieces
-
-
-@pytest.mark.parametrize("order", [[0, 2, 3], [0, 1, 3], [0, 2, 1, 3], [0, 1, 1, 2, 3], [0, 1, 2, 2], [0, 3]], ids=str)
-def test_records_stand_in_their_order(path: Path, order: list[int]) -> None:
-    """A record taken out, doubled or moved is damage, though each one is whole."""
-    tell(path, "w1", "w2", "w3")
-    pieces = pieces_of(path.read_bytes())
-    path.write_bytes(b"".join(pieces[place] for place in order))
-    before = path.read_bytes()
-    with pytest.raises(FileError, match="damaged at record"):
-        Ledger.open(path)
-    assert path.read_bytes() == before
-
-
-def test_a_damaged_middle_is_refused(path: Path) -> None:
-    """With a hole in the first record nothing is handed out, not even by retry, and the file is left as it is."""
-    tell(path, "w1", "w2")
-    content = path.read_bytes()
-    hole = content[: len(HEADER) + 20] + bytes(40) + content[len(HEADER) + 60 :]
-    for bad in (hole, hole[:-30]):  # also if it stopped while the last one was written
-        path.write_bytes(bad)
-        with pytest.raises(FileError, match=r"ledger.bin is damaged at record 1: .* must not tell more"):
-            tell(path, "w2")
-        assert path.read_bytes() == bad
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [(each, "is not a ledger; name another file") for each in (b"x", b"PAR1" * 40, b"\0" * 21)]
@@ -451,16 +396,6 @@ def test_a_name_that_no_file_has_is_refused(
 def entry(number: int = 1, gamma: Fraction = Fraction(2), report: bytes = b"r") -> Entry:
     """Return an entry of no plan."""
     return Entry(number, "ab" * 32, bytes(32), gamma, report, bytes(16))
-
-
-@pytest.mark.parametrize("gamma", [b"1/2", b"0/1", b"02/1", b"2", b"2/0", b"-2/-1", b"2/1 ", b"9" * 501 + b"/1", b""])
-def test_records_that_nobody_writes_are_refused(gamma: bytes) -> None:
-    """A γ below 1, or written as it never is, is refused though the checksum is right."""
-    names = bytes(32), bytes(32)
-    record = struct.pack("<IIB32s32s16xH", 91 + len(gamma) + 1 + 32, 1, 1, *names, len(gamma)) + gamma + b"r"
-    with pytest.raises(FileError, match="damaged at record 1"):
-        parse_ledger(HEADER + record + sha256(HEADER + record).digest() + MARK)
-    assert parse_ledger(HEADER + entry().to_bytes() + MARK)[0] == [entry()]
 
 
 def test_hostile_files_cost_little(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -510,33 +445,6 @@ def test_a_write_may_stop_at_every_byte(path: Path, monkeypatch: pytest.MonkeyPa
             assert ledger.left(PLAN) == BUDGET - 2
         assert len(parse_ledger(path.read_bytes())[0]) == 2
         assert path.read_bytes().endswith(MARK)
-
-
-def test_a_write_may_leave_garbage(path: Path, rng: Any) -> None:
-    """What was being written may be any bytes of any length up to its own; it counts nothing, all before it does."""
-    made = tell(path, "w1", "w2")
-    before = path.read_bytes()
-    record = tell(path, "w3") and path.read_bytes()[len(before) :]
-    for length in range(0, len(record) + 1, 3):
-        kept = int(rng.integers(0, length + 1))
-        noise = rng.bytes(length - kept) if length % 2 else bytes(length - kept)
-        torn = record[:kept] + noise
-        if torn[: len(record) - len(MARK)] == record[: len(record) - len(MARK)]:
-            continue
-        path.write_bytes(before + torn)
-        assert tell(path, "w2", "w1") == made[::-1]
-        assert path.read_bytes() == before
-
-
-def test_the_first_write_may_stop_anywhere(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ledger that broke off while it was made, or whose bytes did not arrive, is begun again."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-    for length in range(len(HEADER)):
-        for left in (HEADER[:length], HEADER[:length] + bytes(len(HEADER) - length), bytes(length)):
-            path.write_bytes(left)
-            with Ledger.open(path) as ledger:
-                assert ledger.spent(PLAN) == 0
-            assert path.read_bytes() == HEADER
 
 
 @pytest.mark.parametrize(("failing", "call"), [("write", 0), ("write", 1), ("fsync", 0)])
@@ -810,30 +718,6 @@ for place in range(1000):
 
 
 LOW = small_plan("none", 125, 2, 2, shares=[100, 101, 102])  # γ of 1.02: a thousand reports may be promised something
-
-
-@pytest.mark.skipif(os.name != "posix", reason="the fork and locks of POSIX")
-@pytest.mark.parametrize("place", ["before", "after"])
-def test_a_process_that_dies_at_the_sync_is_survived(path: Path, place: str) -> None:
-    """Dead just before or after its record was synced, so before it was sent: retry gives one and the same report."""
-    code = f"""
-with Ledger.open(sys.argv[1]) as ledger:
-    real = os.fsync
-    def dies(file):
-        {"real(file)" if place == "after" else "pass"}
-        os._exit(9)
-    os.fsync = dies
-    ledger.report(["1"], plan, occasion="w1", entropy=entropy)
-"""
-    process = child(code, path, PLAN)
-    process.communicate()
-    assert process.returncode == 9
-    (entries, _, marked) = parse_ledger(path.read_bytes())
-    assert (len(entries), marked) == (1, False)
-    assert tell(path, "w1") == [entries[0].report]
-    with Ledger.open(path) as ledger:
-        assert ledger.spent(PLAN) == 1
-    assert path.read_bytes().endswith(MARK)
 
 
 def test_two_processes_cannot_both_spend_the_last(path: Path) -> None:
@@ -1237,36 +1121,16 @@ def test_the_command_shows_no_item(plan_path: Path, basket: str | bytes) -> None
     assert json.loads(report(plan_path, "--json").stdout)["spent"] == 1
 
 
-def test_the_ledger_is_not_an_output(plan_path: Path) -> None:
-    """Even with --force the report does not replace the ledger or the plan."""
-    report(plan_path)
-    before = (plan_path.parent / "l.bin").read_bytes()
-    for name in ("l.bin", "plan.json"):
-        result = report(plan_path, "--force", "-o", str(plan_path.parent / name), occasion="w2")
-        assert "is an input" in result.stderr
-    assert (plan_path.parent / "l.bin").read_bytes() == before
-
-
 @pytest.mark.parametrize("force", [[], ["--force"]], ids=str)
 def test_a_new_ledger_is_not_an_output(plan_path: Path, force: list[str]) -> None:
     """Nor is a ledger that this very command makes, under any of its names; nothing is spent for the refusal."""
     folder = plan_path.parent
     (folder / "linked").symlink_to(folder)
     (folder / "link.bin").symlink_to("l.bin")
-    for name in ("l.bin", "linked/l.bin", "linked/link.bin", "link.bin"):
+    for name in ("plan.json", "l.bin", "linked/l.bin", "linked/link.bin", "link.bin"):
         result = report(plan_path, *force, "-o", f"{folder}/{name}")
         assert "is an input" in result.stderr, result.output
         assert not (folder / "l.bin").exists()
-
-
-def test_the_command_keeps_a_limit_of_columns_in_clear(plan_path: Path) -> None:
-    """A limit and a plan with a column in clear do not go together; nothing is written then."""
-    write_plan(CLEAR, plan_path, force=True)
-    refused = report(plan_path, "--prior", "1%", "--posterior", "50%", basket=json.dumps(RECORD))
-    assert (refused.exit_code, refused.stdout) == (1, "")
-    assert "sends column class" in refused.stderr
-    assert not (plan_path.parent / "r.bin").exists()
-    assert report(plan_path, basket=json.dumps(RECORD)).exit_code == 0
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a shell of POSIX")
@@ -1302,34 +1166,7 @@ CANARY = "7319.25"
 AGE = NumberColumn("age", Window(8, 3, 5, 2), True, Fraction(0), Fraction(80), 8)
 REGION = CategoryColumn("region", Window(2, 1, 3, 1), False, ("north", "south"))
 PROTECTED = TablePlan((AGE, REGION), 2, Breach("5%", "80%"), reports_per_person=2)
-PARTLY = TablePlan((AGE, CategoryColumn("job", Clear(2), False, ("a", "b"))), 1, Breach("5%", "50%"))
 NOISE = TablePlan((NumberColumn("age", UniformNoise(8, 2), False, Fraction(0), Fraction(80), 8),), 0)
-
-
-def test_one_record_gives_one_release(tmp_path: Path) -> None:
-    """The same occasion gets the same bytes, so that noise cannot be averaged away; a further one is counted."""
-    with Ledger.open(tmp_path / "l") as ledger:
-        sent = ledger.report({"age": 34, "region": "north"}, PROTECTED, occasion="1")
-        assert {ledger.report({"age": 2, "region": "south"}, PROTECTED, occasion="1") for _ in range(40)} == {sent}
-        ledger.report({"region": "south"}, PROTECTED, occasion="2")
-        assert ledger.amplification == PROTECTED.amplification**2 == Fraction(15, 2) ** 2
-        with pytest.raises(BudgetError, match="has made 2 of the 2 reports"):
-            ledger.report({"region": "south"}, PROTECTED, occasion="3")
-    with Ledger.open(tmp_path / "free") as ledger:
-        noisy = ledger.report({"age": 34}, NOISE, occasion="1")
-        assert ledger.amplification is None
-        assert {ledger.report({"age": 34}, NOISE, occasion="1") for _ in range(40)} == {noisy}
-
-
-@pytest.mark.parametrize(("plan", "why"), [(NOISE, "states no γ"), (PARTLY, "sends column job, which lie")])
-def test_a_limit_refuses_what_no_gamma_covers(tmp_path: Path, plan: TablePlan, why: str) -> None:
-    """With a limit neither plans without γ are answered nor those that send columns outside it."""
-    record = {"age": 34, "job": "a"} if plan is PARTLY else {"age": 34}
-    with Ledger.open(tmp_path / "l", limit=Breach("5%", "99%")) as ledger:
-        assert ledger.left(plan) == 0
-        with pytest.raises(PlanError, match=why):
-            ledger.report(record, plan, occasion="1")
-        assert ledger.left(PROTECTED) == 2
 
 
 @pytest.mark.parametrize(
@@ -1391,38 +1228,17 @@ VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "devices.json").re
 SUBMITTED_PLAN = replace(small_plan("none", 125, 2, 2), reports_per_person=3)
 
 
-def as_content(record: Any) -> dict[str, Any]:
-    """Return a record as the second reader has it."""
-    if isinstance(record, Entry):
-        gamma = "none" if record.amplification is None else str(record.amplification) + "+" * record.outside
-        return {"kind": 1 + record.waits, "plan": record.plan_id, "occasion": record.occasion.hex(),
-                "id": record.submission_id.hex(), "gamma": gamma, "report": record.report.hex()}  # fmt: skip
-    if isinstance(record, Moment):
-        return {"kind": 5, "of": record.entry, "moment": record.moment}
-    return {"kind": 3 if isinstance(record, Waiting) else 4, "of": record.entry}
-
-
-def test_vectors_are_what_the_script_makes() -> None:
-    """The file holds what the script and the second reader make of it."""
-    assert json.loads(json.dumps(make_devices.make_all(decoder))) == VECTORS
+def test_vectors_are_what_the_package_makes() -> None:
+    """What ledgers hold, good and bad, what was told and what is answered is what the file says, and JavaScript too."""
+    assert json.loads(json.dumps(make_devices.make_all())) == VECTORS
 
 
 @pytest.mark.parametrize("name", VECTORS["ledgers"])
-def test_both_read_ledgers_alike(name: str) -> None:
-    """The second reader and the package find the same records, or both refuse; written again the bytes are the same."""
+def test_ledgers_are_written_as_they_were_read(name: str) -> None:
+    """Records that were read make the same bytes again, but for a last mark that did not arrive."""
     content, wanted = bytes.fromhex(VECTORS["ledgers"][name]["bytes"]), VECTORS["ledgers"][name]["found"]
-    try:
-        assert list(decoder.read_ledger(content)) == wanted
-    except decoder.RefusedError:
-        assert wanted == "refuse"
-    try:
+    if wanted != "refuse" and wanted[1]:
         records, end, marked = parse_ledger(content)
-        book = LedgerBook()
-        found = [list(map(as_content, records)), end] if all(list(map(book.add, records))) else "refuse"
-    except FileError:
-        found = "refuse"
-    assert found == wanted
-    if wanted != "refuse" and end:
         written = content[:20] + b"".join(record.to_bytes() + MARK for record in records)
         assert written[: end if marked else -len(MARK)] == content[:end]
 
@@ -1458,13 +1274,3 @@ def test_what_was_handed_out_does_not_wait(path: Path) -> None:
         assert (asked.report, asked.submission_id) == (report, record.submission_id)
     with Ledger.open(path) as ledger:
         assert ledger.unsent() == (asked,)
-
-
-def test_what_cannot_follow_is_damage(path: Path) -> None:
-    """A whole record that no device writes there is refused on opening, and nothing is handed out."""
-    with Ledger.open(path) as ledger:
-        ledger.submit(BASKET, SUBMITTED_PLAN, occasion="w1")
-    with path.open("ab") as file:
-        file.write(Acknowledged(2, 2).to_bytes() + MARK)
-    with pytest.raises(FileError, match="damaged at record 2"):
-        Ledger.open(path)

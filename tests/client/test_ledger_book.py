@@ -18,16 +18,12 @@ import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.client import ledger_file
 from assocpriv.client.ledger import make_report
-from assocpriv.client.ledger_book import LedgerBook, ToldPlan, check_further
+from assocpriv.client.ledger_book import LedgerBook, check_further
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import BudgetError, FileError, PlanError
-from assocpriv.show import collections, text
 from assocpriv.simulation.enumeration import distribution
-from tests.client.test_ledger import CLEAR, NAMED, OTHER, PLAN, RECORD, tell
-from tests.vectors import device_decoder as decoder
-from tests.vectors import make_devices
+from tests.client.test_ledger import CLEAR, NAMED, PLAN, RECORD, tell
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "devices.json").read_text(encoding="ascii"))
 OCCASION = "occasion-777"
 
 
@@ -35,26 +31,6 @@ OCCASION = "occasion-777"
 def path(tmp_path: Path) -> Path:
     """A place for a ledger."""
     return tmp_path / "ledger.bin"
-
-
-@pytest.mark.parametrize("name", VECTORS["told"])
-def test_package_and_second_reader_tell_alike(name: str) -> None:
-    """Figures are those of the second reader, exactly; logarithms and lines those of the file."""
-    case = VECTORS["told"][name]
-    reports = [(plan, gamma) for plan, gamma, times in case["reports"] for _ in range(times)]
-    shown = collections.told(make_devices.told_by(reports, case["limit"]))
-    assert shown.to_json() == case["told"]
-    assert text.lines(shown) == case["lines"]
-    assert case["told"].items() >= decoder.tell(reports, case["limit"]).items()
-
-
-@pytest.mark.parametrize("name", VECTORS["asked"])
-def test_package_and_second_reader_decide_alike(name: str) -> None:
-    """What a device is asked is answered again, anew or not at all as the second reader says, in the file's words."""
-    case = VECTORS["asked"][name]
-    given = [case[each] for each in ("reports", "asked", "limit")]
-    assert make_devices.decided(make_devices.book_of(given[0]), *given[1:]) == case["found"]
-    assert make_devices.asking(decoder, *given) == case
 
 
 def largest_ratio(plan: Any) -> Fraction:
@@ -73,7 +49,8 @@ def test_whatever_is_asked_the_promise_holds(limit: ap.Breach | None, most: Frac
     plans = [replace(fixed_plan(n, 1, 1, 1, shares=shares), reports_per_person=times)
              for n, shares, times in ((2, [1, 3], 2), (3, [1, 2], 1), (4, [2, 5], 2))]  # fmt: skip
     ratios, largest = [largest_ratio(plan) for plan in plans], Fraction(1)
-    for asked in product(product(range(3), range(3)), repeat=3):
+    for begun, *later in product(range(3), *[list(product(range(3), range(3)))] * 2):  # occasions are but names
+        asked = [(begun, 0), *later]
         book, told = LedgerBook(), Fraction(1)
         for which, occasion in asked:
             plan, name = plans[which], bytes([occasion]) * 32
@@ -83,27 +60,10 @@ def test_whatever_is_asked_the_promise_holds(limit: ap.Breach | None, most: Frac
                     ledger_file.Entry(book.count + 1, plan.plan_id, name, plan.amplification, b"report", bytes(16))
                 )
                 told *= ratios[which]
-        first = plans[asked[0][0]]
-        assert told < limit.amplification_limit if limit else told <= ratios[asked[0][0]] ** first.reports_per_person
+        first = plans[begun]
+        assert told < limit.amplification_limit if limit else told <= ratios[begun] ** first.reports_per_person
         largest = max(largest, told)
     assert largest == most
-
-
-def test_what_was_told_is_the_product_over_all_plans(path: Path) -> None:
-    """Two plans, three reports: as many of each, γ multiplied; an open ledger says the same."""
-    tell(path, "w1", "w2")
-    tell(path, "w3", plan=OTHER, limit=ap.Breach("1e-9", "1/2"))
-    gamma = PLAN.amplification**2 * OTHER.amplification
-    found = ap.told(path, limit=ap.Breach("1e-9", "1/2"))
-    assert found.plans == (
-        ToldPlan(PLAN.plan_id, 2, PLAN.amplification**2, False),
-        ToldPlan(OTHER.plan_id, 1, OTHER.amplification, False),
-    )
-    assert (found.reports, found.unstated, found.outside, found.stated_amplification) == (3, 0, 0, gamma)
-    assert found.left == Fraction(10**9 - 1) / gamma
-    assert ap.epsilon(gamma) == found.stated_epsilon
-    with ap.Ledger.open(path, limit=ap.Breach("1e-9", "1/2")) as ledger:
-        assert ledger.told() == found
 
 
 def test_what_is_left_is_what_may_be_made(path: Path) -> None:

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from assocpriv.client.ledger_book import LedgerBook, Told, check_further, left
-from assocpriv.client.ledger_file import parse_ledger
+from assocpriv.client.ledger_file import Entry, Moment, Waiting, parse_ledger
 from assocpriv.promise.breaches import Breach, Epsilon
-from assocpriv.promise.errors import PlanError
+from assocpriv.promise.errors import FileError, PlanError
 from assocpriv.show import collections, text
 
 MARK = b"\xa7on disk"
@@ -172,45 +172,48 @@ def decided(book: LedgerBook, asked: dict[str, Any], limit: dict[str, str] | Non
     return {"answer": found, "left": left(book, plan, promise), "said": said}
 
 
-def asking(reader: Any, reports: list[Any], asked: dict[str, Any], limit: dict[str, str] | None) -> dict[str, Any]:
-    """Return one case of what was asked: the second reader's decision, the package's words and its ε of a limit."""
-    most = promised(limit)
-    promise = most and {"prior": str(most.prior), "posterior": str(most.posterior)}
-    found = {"answer": reader.answer(reports, asked, promise), "left": reader.left(reports, asked, promise)}
-    said = decided(book_of(reports), asked, limit)["said"]
-    return {"reports": reports, "asked": asked, "limit": limit, "found": found | {"said": said}}
+def asking(reports: list[Any], asked: dict[str, Any], limit: dict[str, str] | None) -> dict[str, Any]:
+    """Return one case of what was asked: the decision, and how many are left."""
+    return {"reports": reports, "asked": asked, "limit": limit, "found": decided(book_of(reports), asked, limit)}
 
 
-def make_all(reader: Any) -> dict[str, Any]:
-    """Return the content of devices.json: what the second reader, device_decoder.py, makes of each case.
+def as_content(record: Any) -> dict[str, Any]:
+    """Return a record as JSON content."""
+    if isinstance(record, Entry):
+        gamma = "none" if record.amplification is None else str(record.amplification) + "+" * record.outside
+        return {"kind": 1 + record.waits, "plan": record.plan_id, "occasion": record.occasion.hex(),
+                "id": record.submission_id.hex(), "gamma": gamma, "report": record.report.hex()}  # fmt: skip
+    if isinstance(record, Moment):
+        return {"kind": 5, "of": record.entry, "moment": record.moment}
+    return {"kind": 3 if isinstance(record, Waiting) else 4, "of": record.entry}
 
-    Of what was told the logarithms and the lines are the package's.
-    """
 
-    def outcome(read: Any, given: Any) -> Any:
-        try:
-            return read(given)
-        except reader.RefusedError:
-            return "refuse"
+def read(content: bytes) -> Any:
+    """Return the records of a ledger and how many bytes count, or that it is to refuse."""
+    try:
+        records, end, _ = parse_ledger(content)
+        book = LedgerBook()
+        return [list(map(as_content, records)), end] if all(list(map(book.add, records))) else "refuse"
+    except FileError:
+        return "refuse"
 
+
+def make_all() -> dict[str, Any]:
+    """Return the content of devices.json, to which the client in JavaScript is held, too."""
     return {
-        "ledgers": {name: {"bytes": content.hex(), "found": outcome(reader.read_ledger, content)}
-                    for name, content in ledgers().items()},
-        "told": {name: telling(reader, *case) for name, case in tellings().items()},
-        "asked": {name: asking(reader, *case) for name, case in askings().items()},
-    }  # fmt: skip
+        "ledgers": {name: {"bytes": content.hex(), "found": read(content)} for name, content in ledgers().items()},
+        "told": {name: telling(*case) for name, case in tellings().items()},
+        "asked": {name: asking(*case) for name, case in askings().items()},
+    }
 
 
-def telling(reader: Any, reports: list[tuple[str, str]], limit: dict[str, str] | None) -> dict[str, Any]:
+def telling(reports: list[tuple[str, str]], limit: dict[str, str] | None) -> dict[str, Any]:
     """Return one case of what was told; equal reports in a row stand once, with their number."""
     shown = collections.told(told_by(reports, limit))
     rows = [[*case, len(list(equal))] for case, equal in groupby(reports)]
-    found = reader.tell(reports, limit) | {name: shown.content[name] for name in ("stated_epsilon", "left_epsilon")}
-    return {"reports": rows, "limit": limit, "told": found, "lines": text.lines(shown)}
+    return {"reports": rows, "limit": limit, "told": shown.to_json(), "lines": text.lines(shown)}
 
 
 if __name__ == "__main__":
-    import device_decoder
-
-    text = json.dumps(make_all(device_decoder), indent=1, sort_keys=True) + "\n"
-    Path(__file__).with_name("devices.json").write_text(text, encoding="ascii")
+    made = json.dumps(make_all(), indent=1, sort_keys=True) + "\n"
+    Path(__file__).with_name("devices.json").write_text(made, encoding="ascii")
