@@ -2,9 +2,7 @@
 
 import itertools
 import os
-from collections import Counter
 from dataclasses import replace
-from itertools import combinations, product
 
 import fit
 import naive
@@ -20,7 +18,6 @@ from assocpriv.plans.sizes_view import SizesView
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.bitmaps import report_rows
 from assocpriv.simulation.enumeration import SeededEntropy
 
 N_ITEMS = 12
@@ -85,24 +82,6 @@ def test_words_in_pieces_give_the_same_reports(rng, code):
         assert np.array_equal(chunk.raw_fitted, fitted)
 
 
-def test_a_slice_of_baskets_is_randomized_alone(rng):
-    """Baskets that share their items with others, from the middle on, give their own reports."""
-    plan = naive.small_plan("bch", N_ITEMS, 3, 1)
-    baskets, words = random_baskets(rng, 20)[7:15], random_words(rng, 300)
-    wanted, used = one_by_one(plan, baskets, words)
-    chunk = BulkRandomizer(plan).randomize(baskets, words[:used], naive.ReplayEntropy([]))
-    assert reports_of(chunk) == wanted
-
-
-def test_no_baskets():
-    """No baskets give no reports, and no words are drawn."""
-    plan = naive.small_plan("reed-solomon", N_ITEMS, 3, 1)
-    chunk = BulkRandomizer(plan).randomize(make_baskets([]), np.zeros(0, np.uint64), naive.ReplayEntropy([]))
-    assert chunk.packed.shape == (0, plan.report_bytes)
-    assert chunk.raw_fitted[0].shape == (0, 3)
-    assert list(randomize_chunks(make_baskets([]), plan, entropy=naive.ReplayEntropy([]))) == []
-
-
 @pytest.mark.parametrize("insert", [(1, 1), (3, 3), (77, 8)])
 @pytest.mark.parametrize("code", GENERATORS)
 def test_words_needed_is_exact_when_nothing_is_rejected(rng, code, insert):
@@ -150,13 +129,6 @@ def test_randomize_chunks_keeps_order_on_any_number_of_cores(rng, monkeypatch, c
     assert np.array_equal(runs[0], runs[2])
 
 
-def test_randomize_chunks_never_uses_words_twice(rng):
-    """Chunks of equal baskets get different reports: each has words of its own."""
-    plan = naive.small_plan("reed-solomon", N_ITEMS, 5, 5, insert=(77, 8))
-    _, packed, _ = all_chunks(make_baskets([[1, 2]] * 400), plan, chunk=20)
-    assert len({row.tobytes() for row in packed}) == 400  # 80 random bits a report at least
-
-
 @pytest.mark.parametrize("size", [3, 6, 40])
 def test_batches_are_randomized_as_the_whole(rng, size):
     """Baskets that come batch by batch, cut where chunks end, give the reports that they give together."""
@@ -194,71 +166,6 @@ def test_a_chunk_does_not_show_raw_items():
     plan = naive.small_plan("none", N_ITEMS, 2, 1)
     [chunk] = randomize_chunks(make_baskets([[3, 7]]), plan, entropy=SeededEntropy(0))
     assert "fitted" not in repr(chunk)
-
-
-def law(plan, share_of_size, rho):
-    """Return the probability of each pattern of items 0 … m + k − 1 in a report of the basket {0 … m − 1}."""
-    m, k = plan.items.transaction_size, plan.items.itemset_size
-    cells = []
-    for bits in product((0, 1), repeat=m + k):
-        kept, inserted = sum(bits[:m]), sum(bits[m:])
-        subsets = sum(sum(other) == kept for other in product((0, 1), repeat=m))
-        cells.append(share_of_size[kept] / subsets * rho**inserted * (1 - rho) ** (k - inserted))
-    return np.array(cells)
-
-
-@pytest.mark.parametrize("code", GENERATORS)
-def test_reports_follow_the_law(rng, code):
-    """Kept subset and k other items follow the operator jointly; sizes 5 % and ρ 2 % off, both ways, are rejected."""
-    plan = naive.small_plan(code, 6, 2, 2, insert=(3, 3), shares=(2, 1, 4))
-    count = 600_000
-    baskets = Baskets(
-        plan.catalogue, np.arange(count + 1, dtype=np.int64) * 2, np.tile(np.arange(2, dtype=np.int64), count)
-    )
-    seed = int(rng.integers(1 << 60))
-    packed = np.concatenate([c.packed for c in randomize_chunks(baskets, plan, entropy=SeededEntropy(seed))])
-    items = np.arange(4, dtype=np.int64)
-    shown = naive.bits_of(naive.lines_of(report_rows(packed, plan.items, items)))[:, :count]
-    observed = np.bincount(np.array([8, 4, 2, 1]) @ shown, minlength=16)
-    shares, rho = np.array([float(p) for p in plan.items.operator.size_distribution]), 3 / 8
-    assert not fit.rejects(observed, law(plan, shares, rho))
-    for change in (0.95, 1.05):
-        for size in range(3):
-            wrong = np.where(np.arange(3) == size, change, 1.0) * shares
-            assert fit.rejects(observed, law(plan, wrong / wrong.sum(), rho))
-    for change in (0.98, 1.02):
-        assert fit.rejects(observed, law(plan, shares, rho * change))
-
-
-def careless_shuffle_law():
-    """Return the law of 3 of 6 items by swapping each place with any other place, which is not uniform."""
-    cells = Counter()
-    for others in product(range(6), repeat=3):
-        places = list(range(6))
-        for place, other in enumerate(others):
-            places[place], places[other] = places[other], places[place]
-        cells[frozenset(places[:3])] += 1 / 6**3
-    return [cells[frozenset(chosen)] for chosen in combinations(range(6), 3)]
-
-
-def test_long_baskets_are_sampled_uniformly(rng):
-    """All 20 triples of 6 items are equally likely; a careless shuffle and taking the first 3 are rejected."""
-    plan = naive.small_plan("none", 6, 3, 1)
-    baskets = Baskets(
-        plan.catalogue, np.arange(200_001, dtype=np.int64) * 6, np.tile(np.arange(6, dtype=np.int64), 200_000)
-    )
-    seed = int(rng.integers(1 << 60))
-    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(seed))
-    triples = np.sort(np.concatenate([chunk.raw_fitted[0] for chunk in chunks]), axis=1)
-    counted = Counter(map(tuple, triples.tolist()))
-    observed = [counted[chosen] for chosen in combinations(range(6), 3)]
-    uniform = np.full(20, 1 / 20)
-    assert not fit.rejects(observed, uniform)
-    assert fit.rejects(observed, careless_shuffle_law())
-    first = np.zeros(20)
-    first[0] = 1.0
-    assert fit.rejects(observed, first)
-    assert fit.rejects(200_000 * first, uniform)
 
 
 @pytest.mark.parametrize(

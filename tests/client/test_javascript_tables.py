@@ -8,7 +8,6 @@ from fractions import Fraction
 import javascript
 import naive
 import numpy as np
-import pytest
 
 from assocpriv.client.guided import parse_guided, randomize_guided
 from assocpriv.client.tables import randomize_record
@@ -17,7 +16,6 @@ from assocpriv.plans.guided import GuidedPlan
 from assocpriv.plans.kind import parse_plan
 from assocpriv.promise.errors import GuidanceError, PlanError, RecordError
 from assocpriv.records.tables import parse_record
-from assocpriv.simulation.enumeration import distribution
 from tests.client.test_javascript_baskets import EDGES, change
 from tests.vectors import make_guided, make_tables
 
@@ -187,50 +185,3 @@ def test_random_plans_and_records_are_answered_alike():
     assert reports > 150
     assert records > 50
     assert plans > 20
-
-
-_WINDOW = {"law": "window", "near": 1, "high": 3, "low": 1}
-_WAVE = {"law": "window", "near": 3, "high": 5, "low": 2}
-_TABLE = make_tables.plan(
-    [make_tables.number("w", _WAVE, 3, optional=True), make_tables.named("r", ["x", "y", "z"], _WINDOW),
-     make_tables.number("g", {"law": "gaussian-noise", "half": [3, 1]}, 2),
-     make_tables.named("k", ["A", "B"], _WINDOW, kind="label")], 1, "1/2",
-)  # fmt: skip
-_RECORDS = [{"w": None, "r": "y", "g": 0, "k": "A"}, {"w": 4, "r": "x", "g": 9, "k": "B"}]
-
-
-_GUIDED = {
-    "attributes": [
-        {"name": "a", "kind": "category", "values": ["x", "y"]}, {"name": "b", "kind": "number", "cuts": ["0/1"]}
-    ],
-    "promise": {"prior": "1/100", "posterior": "1/2"},
-}  # fmt: skip
-_SLANTED = np.linalg.qr(np.array([[1.0, 2.0], [3.0, -1.0], [0.5, 1.0], [2.0, 2.0]]))[0]
-_TUPLES = [{"a": "x", "b": -1, "party": "left"}, {"a": None, "b": 0, "party": "right"}]
-
-
-def compare_laws(content, lines):
-    """Compare the laws of records that are lines of text."""
-    plan = parse_plan(json.dumps(content))
-    (found,) = run_node("laws.js", [{"plan": json.dumps(content), "records": lines}])
-    assert (found["id"], Fraction(found["amplification"])) == (plan.plan_id, plan.amplification)
-    laws = [{report: Fraction(text) for report, text in law.items()} for law in found["laws"]]
-    for line, law in zip(lines, laws, strict=True):
-        expected = distribution(lambda entropy, line=line: answer(line, plan, entropy))
-        assert law == {report.hex(): probability for report, probability in expected.items()}
-        assert sum(law.values()) == 1
-
-
-def test_laws_of_a_table_are_equal():
-    """Columns of three laws, one not asked, a missing value: each report is as likely as here."""
-    compare_laws(_TABLE, [json.dumps(record) for record in _RECORDS])
-
-
-@pytest.mark.parametrize(
-    "safeguard", [{"kind": "tuple", "honest": 1 << 30}, {"kind": "bits", "amplification": "9/1"}], ids=["tuple", "bits"]
-)
-def test_laws_of_guided_tuples_are_equal(safeguard):
-    """Under either safeguard, a missing value among the records: each report is as likely as here."""
-    content = make_guided.plan(safeguard, **_GUIDED)
-    guidance = Guidance.of_vectors(parse_plan(json.dumps(content)), 3, _SLANTED).to_json()
-    compare_laws(content, [json.dumps({"values": values, "guidance": guidance}) for values in _TUPLES])

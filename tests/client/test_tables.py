@@ -92,11 +92,3 @@ def test_the_record_is_amplified_as_stated() -> None:
     assert all(outputs == set(law) for law in laws)
     worst = max(max(law[y] for law in laws) / min(law[y] for law in laws) for y in outputs)
     assert worst == plan.amplification == Fraction(3 * 5 * 7, 2)
-
-
-def test_a_plan_is_read_again() -> None:
-    """JSON content gives the plan back."""
-    for plan in (table(), table(optional=True, answered=3)):
-        again = TablePlan.parse(plan.canonical_json)
-        assert again == plan
-        assert again.plan_id == plan.plan_id

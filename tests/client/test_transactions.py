@@ -3,7 +3,6 @@
 import itertools
 import json
 import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -186,24 +185,6 @@ def test_the_python_interface_takes_the_advice_it_gives() -> None:
     assert len(ap.to_baskets([[]], catalogue=plan.catalogue)) == 1
 
 
-@pytest.mark.parametrize(
-    ("names", "accepted"),
-    [(["zz", "zz", "a"], True), (["a", "", " b "], True), (["a", "a "], False), (["zz"], True)],
-    ids=str,
-)
-def test_one_device_and_many_accept_the_same(names: list[str], accepted: bool, tmp_path: Path) -> None:
-    """The commands for one basket and for a file of baskets accept and refuse the same."""
-    path, file = tmp_path / "plan.json", tmp_path / "baskets.csv"
-    write_plan(DROPPING, path)
-    file.write_text(",".join(names) + "\n")
-    one = ["report", "--ledger", str(tmp_path / "ledger.bin"), "--occasion", "1"]
-    runs = [
-        CliRunner().invoke(main, [*one, "--plan", str(path), "-o", str(tmp_path / "1")], input="\n".join(names)),
-        CliRunner().invoke(main, ["randomize", str(file), "--plan", str(path), "-o", str(tmp_path / "2.parquet")]),
-    ]
-    assert [run.exit_code for run in runs] == [0 if accepted else 1] * 2, [run.stderr for run in runs]
-
-
 def test_plain_names_read_as_before() -> None:
     """Without a taxonomy a plan's own catalogue is what readers look names up in, and nothing comes after."""
     plan = plan_of(["a", "b"], Names(others="drop"))
@@ -222,29 +203,6 @@ def test_choices_are_checked() -> None:
 
 
 # ---- files of every format
-
-FORMATS: dict[str, Callable[[Path], Any]] = {
-    "b.csv": lambda path: path.write_text("pils,beer,bags\nmilk,wine\nbags\n"),
-    "long.csv": lambda path: path.write_text("transaction,item\n1,pils\n2,milk\n1,beer\n2,wine\n1,bags\n3,bags\n"),
-    "lists.parquet": lambda path: pq.write_table(
-        pa.table({"items": [["pils", "beer", "bags"], ["milk", "wine"], ["bags"]]}), path
-    ),
-    "long.parquet": lambda path: pq.write_table(
-        pa.table({"transaction": [1, 1, 1, 2, 2, 3], "item": ["pils", "beer", "bags", "milk", "wine", "bags"]}), path
-    ),
-}
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_format_is_rolled_up(tmp_path: Path, name: str) -> None:
-    """Text and Parquet, long or a basket a line, come out the same, whole and batch by batch."""
-    FORMATS[name](tmp_path / name)
-    format_ = "long" if name == "long.csv" else None
-    plan = plan_of(["drinks", "dairy"], replace(SHOP, parents=tuple(sorted([*SHOP.parents, ("pils", "beer")]))))
-    made, counts = read_transactions(tmp_path / name, plan, ReadOptions(format_))
-    stream = stream_transactions(tmp_path / name, plan, ReadOptions(format_))
-    assert list(itertools.chain(*stream)) == list(made) == [{0}, {0, 1}, set()]
-    assert stream.counts == counts.read
 
 
 def test_numbers_in_a_file_are_rolled_up(tmp_path: Path) -> None:
@@ -485,14 +443,6 @@ def test_commands_show_no_item(tmp_path: Path, kind: str, name: str) -> None:
             assert not marked_files(tmp_path, files)
             assert not (refused and (tmp_path / "r.parquet").exists())
             (tmp_path / "r.parquet").unlink(missing_ok=True)
-
-
-def test_nothing_on_the_way_shows_an_item() -> None:
-    """The repr of plans, rules, readers and transactions shows numbers only."""
-    for items, rules in CANARY_RULES.values():
-        plan = plan_of(items, replace(rules, others="drop"))
-        made, _ = align_baskets(Baskets.from_sets([[NAME, f"{NAME}-known"]]), plan)
-        assert not marks_in(repr([plan, plan.names, NameReader(plan), made]))
 
 
 def test_a_name_that_is_no_text_is_told_from_a_blank_one() -> None:

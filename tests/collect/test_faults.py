@@ -6,11 +6,10 @@ import random
 import shutil
 import signal
 import socket
-import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -119,45 +118,6 @@ def test_told_to_stop_under_load(forks: Forks, tmp_path: Path) -> None:
 
 
 # ---- the disk
-
-
-@contextmanager
-def small_disk(place: Path) -> Iterator[Path]:
-    """Give a file system of 2 MiB, where tests may mount one."""
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "assocpriv", str(place)]
-    if os.geteuid() or subprocess.run(command, check=False, capture_output=True).returncode:
-        pytest.skip("only root may mount a small disk")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
-
-
-def test_a_full_disk(forks: Forks, tmp_path: Path) -> None:
-    """503 and nothing stored or sealed; repeats are still told; all goes on when there is room, also after a crash."""
-    with small_disk(tmp_path / "disk") as disk, Collector(forks, tmp_path, data=disk / "data") as collector:
-        assert collector.send(records(range(500)))[0] == 200
-        ballast, refused = disk / "ballast", records(range(1000, 9000))
-        with ballast.open("wb", buffering=0) as file, suppress(OSError):
-            while True:
-                file.write(bytes(4096))
-        status, answer = collector.send(refused)
-        assert (status, answer["error"]) == (503, "full")
-        assert collector.send(records(range(500)))[1] == {"accepted": 0, "duplicates": 500}
-        assert collector.seal() == 409
-        assert numbers(stored(collector.data)) == list(range(500))
-        assert collector.reports() == 500
-        collector.end(signal.SIGKILL)
-        if not collector.start():
-            assert (collector.status, collector.stderr.count("\n")) == (1, 1)
-            assert "is the disk full?" in collector.stderr
-        ballast.unlink()
-        assert collector.pid or collector.start()
-        assert collector.send(refused)[1] == {"accepted": 8000, "duplicates": 0}
-        assert collector.seal() == 200
-        assert numbers(stored(collector.data)) == [*range(500), *range(1000, 9000)]
-        assert "Traceback" not in collector.said()
 
 
 def cut(content: bytearray) -> None:
@@ -312,16 +272,6 @@ def test_what_comes_slowly_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     bodies = service._Bodies()
     assert asyncio.run(send_all()) == [bytes(99), bytes(25), bytes(25), (503, "busy", 20), bytes(34), 0]
-
-
-def test_replays_from_several_connections_at_once(collector: Collector) -> None:
-    """One of them is told that reports are new."""
-    body = collector.head(200 * RECORD) + records(range(200))
-    connections = [collector.raw() for _ in range(8)]
-    for connection in connections:
-        connection.sendall(body)
-    told = [json.loads(read_answer(connection)[1])["accepted"] for connection in connections]
-    assert sorted(told) == [0] * 7 + [200]
 
 
 def test_bodies_may_come_in_any_way(collector: Collector) -> None:

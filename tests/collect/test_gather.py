@@ -158,16 +158,6 @@ def test_files_that_are_no_reports_stay(inbox: Path, out: Path) -> None:
     assert reasons["pipe"] == "is no regular file"
 
 
-def test_a_file_that_grows_is_taken_when_it_is_whole(inbox: Path, out: Path) -> None:
-    """Half a report is left, and gathered by a later run once the rest is there."""
-    (inbox / "slow").write_bytes(report(7)[:9])
-    assert ap.gather(inbox, PLAN, out).refused_count == 1
-    with (inbox / "slow").open("ab") as stream:
-        stream.write(report(7)[9:])
-    assert ap.gather(inbox, PLAN, out).gathered == 1
-    assert sorted(rows(out)) == [*range(5), 7]
-
-
 def test_named_files(inbox: Path, out: Path) -> None:
     """Files are taken by name, each once, also beside their folder; one that is missing is named."""
     done = ap.gather([inbox / "r1.bin", inbox / "r1.bin", inbox / "none"], PLAN, out)

@@ -14,7 +14,7 @@ from postgres_server import PASSWORD, QUOTED, Server
 from uploads import PLAN, records, stored, upload
 
 import assocpriv as ap
-from assocpriv.collect import collection_status, make_service, postgres, seal_collection, sealing
+from assocpriv.collect import collection_status, make_service, postgres, seal_collection
 from assocpriv.collect.folder import open_store
 from assocpriv.collect.postgres import PostgresStore, PostgresUrl
 from assocpriv.collect.store import EpochSizes, StoreFullError
@@ -104,49 +104,6 @@ def test_no_column_tells_an_order_or_a_time(two: tuple[PostgresStore, PostgresSt
     assert {(default, identity) for _, _, _, default, identity in columns} == {(None, "NO"), ("0", "NO"), ("1", "NO")}
     of_reports = {(name, kind) for table, name, kind, _, _ in columns if table == "reports"}
     assert of_reports == {("key", "integer"), ("count", "integer"), ("packed", "bytea")}
-
-
-@pytest.mark.parametrize("step", ["reports", "folder", "forget"])
-def test_a_crash_while_sealing_neither_loses_nor_doubles(
-    tmp_path: Path, database: Server, step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever step it breaks off at, the next start finishes, and each report is there once."""
-
-    class CrashError(BaseException):
-        pass
-
-    real, left = sealing.write_reports, [1]
-
-    def crash(*arguments: Any, **options: Any) -> Any:
-        left[0] -= 1
-        if step != "reports" or left[0] < 0:
-            raise CrashError
-        return real(*arguments, **options)
-
-    store = front_end(tmp_path / "one", database)
-    store.add([upload(range(6), 1), upload(range(6, 9))])
-    store.rotate(few=True)
-    store.add([upload([9])])
-    place, name = {
-        "reports": (sealing, "write_reports"),
-        "folder": (sealing, "sync_folder"),
-        "forget": (postgres, "_forget"),
-    }[step]
-    with monkeypatch.context() as patch:
-        patch.setattr(place, name, crash)
-        with pytest.raises(CrashError):
-            store.seal()
-    store.close()
-    store = front_end(tmp_path / "one", database)
-    assert store.counts_by_key() == {0: 4, 1: 6}
-    assert store.must_seal()
-    assert store.seal() == 1
-    assert store.add([upload(range(11))]) == [1]
-    store.rotate(few=True)
-    store.seal()
-    assert stored(tmp_path / "one") == list(range(11))
-    assert store.counts_by_key() == {0: 5, 1: 6}
-    store.close()
 
 
 def test_the_server_restarted_under_load(

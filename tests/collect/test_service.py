@@ -11,19 +11,17 @@ import json
 import secrets
 import time
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from asgi import Visitor
 from click.testing import CliRunner
 from guided_tables import random_people
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from running_collector import HEADERS, PLAN, RECORD, Collector, Forks, numbers, records, stored
+from running_collector import HEADERS, PLAN, RECORD, Collector, Forks, records
 
 from assocpriv import guided
 from assocpriv.cli.main import main
@@ -138,42 +136,6 @@ def test_nothing_of_a_client_is_kept(collector: Collector) -> None:
     (file,) = collector.data.glob("*.parquet")
     assert file.stat().st_mtime % 86_400 == 0
     assert collector.said() == ""
-
-
-def inversions_are_of_chance(found: list[int]) -> bool:
-    """Tell whether the pairs that stand in another order than they came are as many as in a random one.
-
-    Kendall's statistic: n(n − 1)/4 on average, variance n(n − 1)(2n + 5)/72; within 4.9 errors, but for one in 10⁶.
-    """
-    n = len(found)
-    inversions = sum(first > second for place, first in enumerate(found) for second in found[place + 1 :])
-    return abs(inversions - n * (n - 1) / 4) < 4.9 * (n * (n - 1) * (2 * n + 5) / 72) ** 0.5
-
-
-def test_sealed_reports_tell_neither_ids_nor_order(collector: Collector, rng: np.random.Generator) -> None:
-    """Of 300 reports that came one after the other no id is left with them, and no order; stores that keep it fail."""
-    ids = [rng.bytes(16) for _ in range(300)]
-    for start in range(0, 300, 50):
-        sent = [ids[number] + records([number])[16:] for number in range(start, start + 50)]
-        assert collector.send(b"".join(sent))[0] == 200
-    assert collector.seal() == 200
-    (file,) = collector.data.glob("*.parquet")
-    table = pq.read_table(file)
-    assert table.column_names == ["report"]
-    rows = [int.from_bytes(row[:4], "little") for row in table.column("report").to_pylist()]
-    assert sorted(rows) == numbers(stored(collector.data)) == list(range(300))
-    assert inversions_are_of_chance(rows)
-    shuffled_by_upload = [number for start in (150, 0, 250, 100, 200, 50) for number in range(start, start + 50)]
-    by_last_upload_first = [number for start in range(250, -1, -50) for number in range(start, start + 50)]
-    wrong = (list(range(300)), list(range(299, -1, -1)), by_last_upload_first)
-    assert not any(map(inversions_are_of_chance, wrong))
-    assert neighbours(rows) < 20 < neighbours(shuffled_by_upload)
-    assert not any(each[:8] in file.read_bytes() for each in ids)
-
-
-def neighbours(found: list[int]) -> int:
-    """Return how many rows follow the one that came just before; Poisson of mean 1 in random order: 20 in 10⁻¹⁸."""
-    return sum(second == first + 1 for first, second in pairwise(found))
 
 
 SHOP, OTHER = "https://shop.example", "https://shop.example.org"

@@ -17,7 +17,7 @@ from uploads import PLAN, records, stored, upload
 import assocpriv as ap
 from assocpriv.collect import collection_status, make_service, sealing, sqlite
 from assocpriv.collect.sqlite import SqliteStore
-from assocpriv.collect.store import EpochSizes, seal_all
+from assocpriv.collect.store import seal_all
 from assocpriv.collect.wire import Refused, read_upload, refuse_malformed
 from assocpriv.files import unsealed
 from assocpriv.files.unsealed import epoch_files, open_epoch
@@ -28,52 +28,6 @@ from assocpriv.promise.errors import FileError, WireError
 def folder(tmp_path: Path) -> Path:
     """Return a place for a store."""
     return tmp_path / "collection"
-
-
-@pytest.mark.parametrize("step", ["ids", "reports", "remove"])
-def test_a_crash_while_sealing_neither_loses_nor_doubles(
-    folder: Path, step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever step it breaks off at, readers see each report once, and the next start finishes."""
-
-    class CrashError(BaseException):
-        pass
-
-    def crash(*_: object, **__: object) -> None:
-        raise CrashError
-
-    store = SqliteStore(folder, PLAN)
-    store.add([upload(range(6), key=1), upload(range(6, 9))])
-    store.rotate(few=True)
-    store.add([upload([9])])
-    place, name = {
-        "ids": (sealing, "_keep_ids"), "reports": (sealing, "write_reports"), "remove": (sealing, "remove_epoch"),
-    }[step]  # fmt: skip
-    with monkeypatch.context() as patch:
-        patch.setattr(place, name, crash)
-        with pytest.raises(CrashError):
-            store.seal()
-    assert stored(folder) == list(range(10))
-    store.close()
-    store = SqliteStore(folder, PLAN)
-    assert (store.status().reports, len(store._known)) == (10, 9)
-    assert store.counts_by_key() == {0: 4, 1: 6}
-    assert store.add([upload(range(10))]) == [0]
-    assert stored(folder) == list(range(10))
-    assert len(epoch_files(folder)) == 1
-    assert len(list(folder.glob("*.parquet"))) == 2
-    store.close()
-
-
-def test_epochs_end_by_their_number_of_reports(folder: Path) -> None:
-    """An epoch that is as long as it may be is ended by the next upload."""
-    store = SqliteStore(folder, PLAN, EpochSizes(1, 4))
-    for start in range(0, 12, 3):
-        store.add([upload(range(start, start + 3))])
-    assert store.must_seal()
-    assert store.seal() == 1
-    assert stored(folder) == list(range(12))
-    store.close()
 
 
 def test_ids_of_epochs_lie_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

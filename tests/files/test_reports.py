@@ -419,16 +419,6 @@ def test_parquet_of_other_writers_is_read(tmp_path: Path, compression: str) -> N
     assert np.array_equal(all_rows(read_reports(tmp_path / "r.parquet"), 11), rows)
 
 
-def test_cut_off_file_is_refused(tmp_path: Path, report_file: Path) -> None:
-    """A report file cut at any byte is refused."""
-    whole = report_file.read_bytes()
-    cut = tmp_path / "cut.parquet"
-    for length in range(len(whole)):
-        cut.write_bytes(whole[:length])
-        with pytest.raises(WireError, match="not a whole Parquet file"):
-            read_reports(cut)
-
-
 def damage(path: Path, positions: Iterable[int], flips: Iterable[int] = (0xFF, 0x80, 0x01)) -> set[str]:
     """Flip bits at byte positions of a copy of a file and return the kinds of outcome, unexpected errors by name."""
     whole, copy, outcomes = path.read_bytes(), path.with_name("damaged.parquet"), set()
@@ -445,23 +435,6 @@ def damage(path: Path, positions: Iterable[int], flips: Iterable[int] = (0xFF, 0
             except Exception as error:  # noqa: BLE001 - the test says which errors there may be
                 outcomes.add(type(error).__name__)
     return outcomes
-
-
-def footer_start(path: Path) -> int:
-    """Return where the footer of a Parquet file begins."""
-    data = path.read_bytes()
-    return len(data) - 8 - int.from_bytes(data[-8:-4], "little")
-
-
-def test_damage_in_the_pages_raises_nothing_else(report_file: Path) -> None:
-    """A flipped byte outside the footer gives WireError or is read."""
-    assert damage(report_file, range(footer_start(report_file))) <= {"refused", "whole", "silently shorter"}
-
-
-def test_damage_in_the_footer_raises_nothing_else(report_file: Path) -> None:
-    """A flipped byte of the footer gives WireError (PlanError if it hits the plan) or is read."""
-    positions = range(footer_start(report_file), report_file.stat().st_size)
-    assert damage(report_file, positions) <= {"refused", "whole", "silently shorter"}
 
 
 def test_damage_never_loses_reports_silently(report_file: Path) -> None:

@@ -23,9 +23,8 @@ from assocpriv.kernels.counting import (
 )
 from assocpriv.kernels.randomizing import find_cells
 from assocpriv.kernels.words import OUT_OF_WORDS
-from assocpriv.plans.columns import Clear, GaussianNoise, NumberColumn, UniformNoise, Window
+from assocpriv.plans.columns import GaussianNoise, NumberColumn
 from assocpriv.plans.tables import TablePlan
-from assocpriv.promise.breaches import Breach
 
 LENGTHS = (0, 1, 63, 64, 65, 130)
 
@@ -123,16 +122,6 @@ def test_count_supersets(rng, share, k):
         assert np.array_equal(counts, np.arange(len(ordered)) + naive.count_supersets(rows, ordered))
 
 
-def test_count_supersets_without_itemsets_or_reports(rng):
-    """No itemsets, no counts; no reports, counts of 0."""
-    counts, scratch = np.zeros(0, dtype=np.int64), (random_words(rng, 1, 6, LANES), np.zeros(NOTES, np.int64))
-    count_supersets(random_words(rng, 1, 2, LANES), np.zeros((0, 2), np.int64), np.zeros(0, np.int64), *scratch, counts)
-    assert not counts.size
-    counts = np.zeros(1, dtype=np.int64)
-    count_supersets(np.zeros((0, 2, 0), np.uint64), np.array([[0, 1]]), np.zeros(1, np.int64), *scratch, counts)
-    assert counts.tolist() == [0]
-
-
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 4, 5, 8, 13, 30])
 @pytest.mark.parametrize("panel", [4, 8, 64])
 def test_count_pairs(rng, n_rows, panel):
@@ -155,20 +144,6 @@ def run_kernel(plan, transactions, words):
     done, used, status = tables.randomize(offsets, items, words, fitted, reports)
     octets = reports.astype("<u8").view(np.uint8)[:done, : plan.report_bytes]
     return ([row.tobytes() for row in octets], fitted[:done].tolist(), used), status
-
-
-@pytest.mark.parametrize("n_transactions", LENGTHS)
-@pytest.mark.parametrize(("code", "m", "k"), [("none", 4, 2), ("bch", 3, 2), ("reed-solomon", 2, 1)])
-def test_randomize_transactions(rng, code, m, k, n_transactions):
-    """Reports, fitted items and words used are the one-report client's, rejected words included."""
-    plan = naive.small_plan(code, 9, m, k, insert=(3, 3))
-    words = random_words(rng, 14 * n_transactions)
-    words[rng.random(len(words)) < 0.2] = 0  # every draw below an n that is no power of 2 rejects 0
-    transactions = [set(np.flatnonzero(rng.random(9) < 0.4).tolist()) for _ in range(n_transactions)]
-    wanted = naive.randomize_transactions(transactions, plan, words)
-    got, status = run_kernel(plan, transactions, words)
-    assert got == wanted
-    assert (status == OUT_OF_WORDS) == (len(wanted[0]) < n_transactions)
 
 
 @pytest.mark.parametrize("code", ["none", "bch", "reed-solomon"])
@@ -257,34 +232,11 @@ def test_find_cells(rng, n_cells):
         assert outside == ((numbers < edges[0]) | (numbers > edges[-1])).sum()
 
 
-def table_records(rng, n_records):
-    """Return a plan with every law, one of more than 256 codes, and inputs, missing values among them."""
-    noise = GaussianNoise(6, (5, 3, 3, 1)), GaussianNoise(300, tuple(range(40, 0, -1)))
-    laws = [Clear(6, 2), UniformNoise(6, 2), *noise, Window(6, 3, 5, 2), Window(6, 1, 3, 1), Window(8, 1, 9, 1)]
-    columns = tuple(NumberColumn(f"x{place}", law, True, Fraction(0), Fraction(1), 1) for place, law in enumerate(laws))
-    plan = TablePlan(columns, 2, Breach("1%", "99%"))
-    inputs = [rng.integers(0, column.inputs + 1, n_records) for column in columns]
-    return plan, np.array(inputs, dtype=np.int32).T.copy()
-
-
 def run_tables(plan, inputs, words):
     """Return (reports, words used), as the naive twin, and the status."""
     reports = np.zeros((len(inputs), plan.report_bytes), dtype=np.uint8)
     done, used, status = TableRandomizer(plan).run(inputs, words, reports)
     return ([bytes(row) for row in reports[:done]], used), status
-
-
-@pytest.mark.parametrize("n_records", [0, 1, 65])
-def test_randomize_records(rng, n_records):
-    """Reports and words used are those of one record after the other, also where draws are rejected or words end."""
-    plan, inputs = table_records(rng, n_records)
-    for count in (0, 7, 40, 64, 1000):
-        words = random_words(rng, count)
-        words[rng.random(count) < 0.2] = 0  # every draw below an n that is no power of 2 rejects 0
-        wanted = naive.randomize_records(inputs.tolist(), plan, words)
-        got, status = run_tables(plan, inputs, words)
-        assert got == wanted
-        assert (status == OUT_OF_WORDS) == (len(wanted[0]) < n_records)
 
 
 def test_randomize_records_at_the_boundaries_of_weights():

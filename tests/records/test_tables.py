@@ -12,8 +12,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from assocpriv.plans.columns import CategoryColumn, Clear, LabelColumn, NumberColumn, UniformNoise
 from assocpriv.plans.tables import TablePlan
@@ -103,28 +101,6 @@ def test_further_columns_are_said(tmp_path: Path, caplog: pytest.LogCaptureFixtu
         "t.csv: 1 further column left out, which the plan does not have",
         "table: 1 further column left out, which the plan does not have",
     ]
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    low=st.fractions(-100, 100, max_denominator=1000), width=st.fractions("1/1000", 1000, max_denominator=1000),
-    cells=st.integers(1, 300), data=st.data(),
-)  # fmt: skip
-def test_the_cell_is_that_of_one_value(low: Fraction, width: Fraction, cells: int, data: st.DataObject) -> None:
-    """At and beside every edge, and anywhere, text and frames give the cell that the value alone has."""
-    column = NumberColumn("x", Clear(cells), False, low, low + width, 1)
-    places = data.draw(st.lists(st.integers(0, cells), min_size=1, max_size=20))
-    near = [float(np.nextafter(column.edges[p], side)) for p in places for side in (-np.inf, np.inf)]
-    spread = (
-        data.draw(st.lists(st.floats(float(low), float(low + width)), max_size=20))
-        if float(low) < float(low + width)
-        else []
-    )
-    values = [v for v in [*column.edges[places].tolist(), *near, *spread] if column.edges[0] <= v <= column.edges[-1]]
-    plan = TablePlan((column,), 0)
-    wanted = [[read_value(value, column)] for value in values]
-    assert read(pd.DataFrame({"x": values}), plan)[0] == wanted
-    assert [value[0] for value in wanted] == [sum(value >= edge for edge in column.edges[1:-1]) for value in values]
 
 
 def test_written_numbers_are_the_same_doubles(tmp_path: Path, rng: np.random.Generator) -> None:

@@ -165,21 +165,6 @@ def test_one_report_can_show_as_many_targets_as_stated(plan):
         assert plan.items.form.items(plan.items.form.encode(0)) == frozenset(range(plan.items.padded_items))
 
 
-def test_the_plan_tells_its_influence():
-    """Text and JSON hold the formula's figures."""
-    plan = PLANS["none"]
-    record = shown_plan(foresee(plan, 50)).content
-    for k in (1, 2):
-        of_all, values = influence_of(plan, k), SupportModel.of(plan.items.operator).row(k)
-        assert (of_all.least, of_all.largest) == (min(values), max(values))
-        told = record["influence"]["itemsets"][str(k)]
-        assert told["one_report"] == float(of_all.of_one(50)) == told["one_person"]
-        assert told["one_percent"] == [float(of_all.least / 100), float(of_all.largest / 100)]
-    said = "\n".join(text.lines(shown_plan(foresee(plan, 50))))
-    assert "Fake reports: one shifts a support by at most" in said
-    assert "One can show 3 items at once" in said
-
-
 def test_a_person_of_several_reports_moves_several_times_as_far():
     """What one person can do is what all reports of this person can."""
     once = PLANS["none"]

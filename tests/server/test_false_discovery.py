@@ -12,7 +12,6 @@ from planned import planned
 from quiet import ask, mine
 from scipy.special import ndtr
 
-from assocpriv import association_rules
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.planning.designs import InsertionDesign
@@ -160,23 +159,6 @@ def test_false_claims_are_as_rare_as_stated() -> None:
     assert off(same) > Z_LIMIT
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("certain_by", ["split", "all"])
-def test_false_claims_about_larger_itemsets(certain_by: str) -> None:
-    """With singles, pairs and triples all at S, p-values made coherent, claims are rarer than the level allows."""
-    n, support, rng = 1000, 0.1, np.random.default_rng(4)
-    plan = planned(6 * BLOCK, BLOCK, Breach("1%", "80%"), reports=n, code="none")
-    sets = blocks(n, 6, [int(n * support)] * 6, rng) * RUNS
-    packed = randomize(Baskets.from_sets(sets, plan.catalogue), plan, 5)
-    claimed = [
-        mine(Reports(plan, packed[run * n : (run + 1) * n]), support, certain=1 - LEVEL, certain_by=certain_by)[
-            "certain"
-        ].any()
-        for run in range(RUNS)
-    ]
-    assert (np.mean(claimed) - LEVEL) / np.sqrt(LEVEL * (1 - LEVEL) / RUNS) < Z_LIMIT
-
-
 @pytest.mark.parametrize(
     ("wanted", "wrong"),
     [
@@ -220,20 +202,6 @@ def test_hardly_any_noise_recovers_the_supports() -> None:
     assert np.abs(plain["unbiased"] - truth).max() < 0.001
     assert (np.abs(plain["support"] - truth) < plain["std_error"]).all()
     assert plain["std_error"].max() < 0.005  # what drawing 10,000 baskets leaves
-
-
-def test_hardly_any_information_claims_nothing() -> None:
-    """With a promise that lets next to nothing through (5% → 5.5%) nothing is listed or certain, and no rule is."""
-    plan = planned(12, 3, Breach("5%", "5.5%"), reports=6000, code="none")
-    sets = blocks(6000, 4, [1800, 1200, 600, 300], np.random.default_rng(13))
-    reports = Reports(plan, randomize(Baskets.from_sets(sets, plan.catalogue), plan, 14))
-    for options in ({}, {"certain": "95%"}, {"certain": "95%", "certain_by": "all"}):
-        table = mine(reports, 0.1, **options)
-        assert not table["listed"].any()
-        assert not options or not table["certain"].any()
-        assert not association_rules(table)["listed"].any()
-    answer = ask(reports, [["0"]]).itemsets.to_dict()[0]
-    assert answer["ci_low"] < 0.001 < 0.3 < answer["ci_high"]
 
 
 # ---- p-values
@@ -289,31 +257,6 @@ def test_p_values_are_small_rarely(operator, n, shares, slack, normal_fails) -> 
     assert (off(p_values(stratum, shares[-1] * 1.2)) < Z_LIMIT).all()
     if normal_fails:
         assert (off(normal_p_values(stratum, shares[-1])) > 2 * Z_LIMIT).any()
-
-
-def test_false_discoveries_stay_below_the_level() -> None:
-    """With all supports exactly S every discovery is false: one happens in at most 10% of runs at level 10%.
-
-    Counting only the itemsets whose estimates reach S as hypotheses is found out, although the same are tested.
-    """
-    rng = np.random.default_rng(3)
-    runs, itemsets, n, level = 2500, 100, 5000, 0.1
-    stratum = observe(rng, NEAR_COIN, n, [0.8, 0.15, 0.05], runs * itemsets)
-    p = p_values(stratum, 0.05).reshape(runs, itemsets)
-    looks_good = (stratum.counts @ stratum.row / n >= 0.05).reshape(runs, itemsets)
-
-    def off(found: list[bool]) -> float:
-        return float((np.mean(found) - level) / np.sqrt(level * (1 - level) / runs))
-
-    right = [
-        false_discoveries_controlled(row[good], level, itemsets).any() for row, good in zip(p, looks_good, strict=True)
-    ]
-    wrong = [
-        false_discoveries_controlled(row[good], level, good.sum()).any()
-        for row, good in zip(p, looks_good, strict=True)
-    ]
-    assert abs(off(right)) < Z_LIMIT
-    assert off(wrong) > Z_LIMIT
 
 
 def test_the_share_of_false_discoveries_stays_below_the_level() -> None:

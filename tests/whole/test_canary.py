@@ -279,6 +279,12 @@ BAD_FRAMES: list[Callable[[], Any]] = [
     lambda: pa.table({"transaction": [1], "item": [NAME.encode() + b"\xff"]}),
     lambda: pa.table({"transaction": [1, 1], "item": pa.array([NUMBER, NUMBER])}),
     lambda: pa.table({"items": [[NAME, NAME]]}),
+    lambda: pd.DataFrame({"items": [frozenset([NAME, 5])]}),
+    lambda: pd.DataFrame({"transaction": [(NAME,), 3], "item": ["a", "b"]}),
+    lambda: pd.DataFrame({"transaction": [2, 3], "item": [NAME, NAME.encode()]}),
+    lambda: pd.DataFrame([[1, 0]], columns=[NAME, f"{NAME} "]),
+    lambda: pa.table({"items": pa.array([[{NAME: 1}]])}),
+    lambda: pa.table({"transaction": [5], "item": pa.array([NAME.encode() + b"\xff"]).view(pa.string())}),
 ]
 
 
