@@ -24,14 +24,9 @@ from assocpriv.simulation.enumeration import SeededEntropy
 TOKEN = "a-token-of-the-operator-of-this-collection"
 PLAN = planned(items=12, transaction_size=3, promise=ap.Breach("5%", "50%"))
 HOSTILE = [
-    "<script>document.title='broken'</script>",
-    "\"'><img src=//evil.example/x onerror=alert(1)>",
-    "{{ 7 * 7 }}",
-    "\u202egnp.exe\u2066",
-    "x" * 10_000,
-    "السلام",
-    "</bdi></table></html>",
-]
+    "<script>document.title='broken'</script>", "\"'><img src=//evil.example/x onerror=alert(1)>", "{{ 7 * 7 }}",
+    "\u202egnp.exe\u2066", "x" * 10_000, "السلام", "</bdi></table></html>",
+]  # fmt: skip
 
 
 class Collection:

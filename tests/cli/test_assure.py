@@ -17,7 +17,7 @@ from typing import Any
 import naive
 import pytest
 from click.testing import CliRunner
-from command_line import BAD_PLANS, N_BASKETS, bad_plans, refused, run, run_json
+from command_line import N_BASKETS, refused, run, run_json
 from planned import planned
 
 import assocpriv as ap
@@ -33,7 +33,6 @@ from assocpriv.show.promises import privacy
 from assocpriv.show.text import lines
 
 SMALL = naive.small_plan("none", 12, 3, 1, shares=(2, 1, 1, 5))
-TWICE = replace(SMALL, reports_per_person=2)
 SEEDED = naive.small_plan("bch", 300, 3, 2)
 
 
@@ -84,17 +83,6 @@ def test_a_long_product_is_rounded_up() -> None:
 def test_figures_are_written_with_one_rounding(value: Fraction, digits: int, up: bool, text: str) -> None:
     """A figure has so many digits, rounded the way that was asked, also where it is nearly another."""
     assert written(value, digits, up=up) == text
-
-
-def test_the_promise_covers_the_plans_reports() -> None:
-    """The plan's own number of reports is the default; more of them are said to lie outside the promise."""
-    own, more = describe_privacy(TWICE), describe_privacy(TWICE, reports_per_person=3)
-    assert (own.together.reports, own.together.amplification) == (2, TWICE.composed_amplification)
-    assert "within the 2 that the promise covers" in text_of(TWICE)
-    assert "all 2 reports of a person together lift no belief" in text_of(TWICE)
-    assert more.together.amplification == TWICE.amplification**3
-    assert "MORE THAN the 2 that the promise covers" in text_of(TWICE, reports_per_person=3)
-    assert "two reports have γ² and 2ε" in text_of(SMALL)
 
 
 def test_bounds_are_called_bounds() -> None:
@@ -148,23 +136,6 @@ def test_the_command_prints_what_python_says(plan_path: Path) -> None:
     assert plain.stdout.splitlines() == lines(privacy(describe_privacy(SMALL)))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--prior=abc", "prior must be a probability"),
-        ("--reports-per-person=0", "reports per person must be in 1..1000, got 0"),
-        ("--reports-per-person=1001", "reports per person must be in 1..1000, got 1001"),
-    ],
-)
-def test_the_command_refuses(plan_path: Path, options: str, message: str) -> None:
-    """Numbers out of range are one line of error and status 1."""
-    result = CliRunner().invoke(main, ["privacy", str(plan_path), *options.split()])
-    assert result.exit_code == 1
-    assert result.stderr.startswith("Error: ")
-    assert message in result.stderr
-    assert not result.stdout
-
-
 def test_a_page_to_sign(plan_path: Path, tmp_path: Path) -> None:
     """One page has the plan's whole id, its promise and a place to sign; it goes with one plan and no other option."""
     page = tmp_path / "promise.html"
@@ -192,14 +163,6 @@ def test_inspect_says_what_a_file_is(home: Path, tmp_path: Path) -> None:
     assert "each whole" in run("inspect", home / "r.parquet").stdout
     for name, kind in (("r.parquet", "reports"), ("i.csv", "itemsets")):
         assert f"holds {kind}" in refused("inspect", home / name, "--reports", 7, status=2)
-
-
-@pytest.mark.parametrize("name", [name for name in BAD_PLANS if name not in ("itemsets", "deep")])
-def test_bad_plans_are_not_described(home: Path, tmp_path: Path, name: str) -> None:
-    """Inspect describes no bad plan."""
-    plan = tmp_path / "bad.json"
-    plan.write_text(bad_plans(home)[name])
-    refused("inspect", plan)
 
 
 @pytest.mark.parametrize("name", ["b.dat", "b.csv", "names.txt", "lists.parquet", "none.json"])

@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from command_line import (
-    BAD_PLANS,
     N_BASKETS,
     PROMISE,
-    bad_plans,
     python,
     refused,
     refused_without_output,
@@ -80,70 +78,6 @@ def test_reading_options(home: Path, tmp_path: Path) -> None:
         assert said in result.stderr
 
 
-def bad_baskets(home: Path) -> dict[str, bytes]:
-    """Return files of baskets that must be refused, by name."""
-    lists = (home / "lists.parquet").read_bytes()
-    return {
-        "empty.dat": b"",
-        "empty.csv": b"",
-        "empty.parquet": b"",
-        "cut.parquet": lists[: len(lists) // 2],
-        "cut-end.parquet": lists[:-9],
-        "cut.dat.gz": (home / "b.dat.gz").read_bytes()[:-20],
-        "not-gzip.dat.gz": b"1 2\n",
-        "latin-1.csv": b"1,caf\xe9\n",
-        "nul.dat": b"1 2\0\n",
-        "nul.csv": b"1,2\0\n",
-        "outside.dat": b"1 2\n12\n",
-        "outside.csv": b"1,2\nx777x\n",
-        "repeated.dat": b"1 2\n5 5\n",
-        "repeated.csv": b"1,2\n5,5\n",
-        "bare.dat": b"1 2\n\n3\n",
-        "bare.csv": b"1 2\n\n3\n",
-        "negative.dat": b"1 2\n-5\n",
-        "negative.csv": b"1,2\n-5\n",
-        "huge.dat": f"1 2\n{2**63}\n".encode(),
-        "huge.csv": f"1,2\n{2**63}\n".encode(),
-        "names.dat": b"milk bread\n",
-    }
-
-
-BAD_BASKETS = [
-    "empty.dat", "empty.csv", "empty.parquet", "cut.parquet", "cut-end.parquet", "cut.dat.gz", "not-gzip.dat.gz",
-    "latin-1.csv", "nul.dat", "nul.csv", "outside.dat", "outside.csv", "repeated.dat", "repeated.csv", "bare.dat",
-    "bare.csv", "negative.dat", "negative.csv", "huge.dat", "huge.csv", "names.dat", "missing.dat",
-    "folder", "folder.dat",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("command", ["randomize", "simulate"])
-@pytest.mark.parametrize("name", BAD_BASKETS)
-def test_bad_baskets(home: Path, tmp_path: Path, name: str, command: str) -> None:
-    """Bad baskets end in one line that names the file, and in no file."""
-    if name.startswith("folder"):
-        (tmp_path / name).mkdir()
-    elif not name.startswith("missing"):
-        (tmp_path / name).write_bytes(bad_baskets(home)[name])
-    rest = ["-o", tmp_path / "r.parquet"] if command == "randomize" else ["--min-support", "20%"]
-    message = refused_without_output(tmp_path, command, tmp_path / name, "--plan", home / "plan.json", *rest)
-    assert message.startswith(f"{name}: ")
-    for raw in ("x777x", "caf", "milk", str(2**63)):
-        assert raw not in message
-
-
-@pytest.mark.parametrize("name", BAD_PLANS)
-def test_bad_plans(home: Path, tmp_path: Path, name: str) -> None:
-    """A bad plan is refused with one line that names the file, before any basket is read."""
-    plan = tmp_path / "bad.json"
-    plan.write_text(bad_plans(home)[name])
-    message = refused_without_output(
-        tmp_path, "randomize", tmp_path / "missing.dat", "--plan", plan, "-o", tmp_path / "r.parquet"
-    )
-    assert message.startswith(f"{plan}: ")
-    assert len(message) < 500
-    refused_without_output(tmp_path, "simulate", home / "b.dat", "--plan", plan, "--min-support", "20%")
-
-
 @pytest.mark.parametrize("name", ["missing.json", "folder", "r.parquet"])
 def test_files_that_are_no_plan(home: Path, tmp_path: Path, name: str) -> None:
     """A missing file, a folder and reports are no plan."""
@@ -151,21 +85,6 @@ def test_files_that_are_no_plan(home: Path, tmp_path: Path, name: str) -> None:
     plan = home / name if name == "r.parquet" else tmp_path / name
     output = ["-o", tmp_path / "r.parquet"]
     assert str(plan) in refused_without_output(tmp_path, "randomize", home / "b.dat", "--plan", plan, *output)
-
-
-def test_interrupted_randomizing(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interrupt in the middle of randomizing ends with status 1 and leaves no file, finished or not."""
-
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(BulkRandomizer, "randomize", interrupt)
-    question = ["randomize", home / "b.dat", "--plan", home / "plan.json", "-o", tmp_path / "r.parquet"]
-    result = CliRunner().invoke(main, list(map(str, question)))
-    assert result.exit_code == 1
-    assert isinstance(result.exception, SystemExit)
-    assert "Traceback" not in result.output
-    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
@@ -211,13 +130,6 @@ def test_out_of_memory(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(BulkRandomizer, "randomize", greedy)
     question = ["randomize", home / "b.dat", "--plan", home / "plan.json", "-o", tmp_path / "r.parquet"]
     assert "out of memory" in refused_without_output(tmp_path, *question)
-
-
-def test_reports_are_parquet_by_name(home: Path, tmp_path: Path) -> None:
-    """Reports are written to .parquet or .pq only."""
-    message = refused("randomize", home / "b.dat", "--plan", home / "plan.json", "-o", tmp_path / "r.csv")
-    assert "must end in .parquet or .pq" in message
-    assert not (tmp_path / "r.csv").exists()
 
 
 def test_mining_what_is_no_report_file(home: Path, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from command_line import python, refused, run, run_json
-from planned import planned
 
 import assocpriv as ap
 
@@ -71,31 +70,6 @@ def test_the_record(home: Path, inbox: Path, tmp_path: Path) -> None:
     assert "warning: 1 file removed without counting: reports under their names were gathered before" in again.stderr
 
 
-def test_several_plans(home: Path, inbox: Path, tmp_path: Path) -> None:
-    """A folder for each plan, none of which is the record's own."""
-    long = planned(20, 3, ap.Breach("5%", "50%"), code="none", kind="independent")
-    ap.write_plan(long, tmp_path / "long.json")
-    assert long.report_bytes == 3
-    (inbox / "bad").write_bytes(b"\1" + bytes(2))
-    plans = ["--plan", home / "plan.json", "--plan", tmp_path / "long.json"]
-    record = run_json("gather", inbox, *plans, "-o", tmp_path / "c")
-    assert (record["plan_id"], record["gathered"], record["refused_count"]) == (None, 4, 0)
-    for each in record["collections"]:
-        assert each["path"] == str(tmp_path / "c" / each["plan_id"][:12])
-        assert run_json("inspect", each["path"])["reports"] == each["reports"]
-
-
-def test_many_refusals_are_counted(home: Path, inbox: Path, tmp_path: Path) -> None:
-    """Of very many files that stay, the first are named and all are counted."""
-    for number in range(150):
-        (inbox / f"bad{number}").write_bytes(BAD)
-    result = run("gather", inbox, "--plan", home / "plan.json", "-o", tmp_path / "c", "--json")
-    assert json.loads(result.stdout)["refused_count"] == 151
-    assert len(json.loads(result.stdout)["refused"]) == 100
-    assert result.stderr.count("warning: left where it is") == 20
-    assert result.stderr.endswith("warning: and 131 more\n")
-
-
 def test_exit_status(home: Path, inbox: Path, tmp_path: Path) -> None:
     """Nothing to do is no failure; files of which none can be gathered are."""
     arguments = ["--plan", home / "plan.json", "-o", tmp_path / "c"]
@@ -140,38 +114,12 @@ def test_single_reports_are_told_what_to_do(home: Path, inbox: Path) -> None:
     assert python("inspect", "collection", cwd=inbox.parent).returncode == 0
 
 
-def test_damaged_report_files_are_not_taken_for_single_ones(tmp_path: Path) -> None:
-    """A report file that is cut off is damaged; a folder without any file has nothing to gather."""
-    (tmp_path / "cut.parquet").write_bytes(b"PAR1")
-    (tmp_path / "empty").mkdir()
-    for path in (tmp_path / "cut.parquet", tmp_path / "empty"):
-        for command in commands_on(path):
-            assert "gather" not in refused(*command)
-
-
 @pytest.mark.parametrize("reports", [b"\0\0", [b"\0\0"], (b"\0", b"\1")])
 def test_bytes_in_python_are_told_what_to_do(reports: Any) -> None:
     """Single reports in memory are named as what they are, with what makes a collection of them."""
     for call in (lambda: ap.mine(reports, 0.1), lambda: ap.ask(reports, [["1"]])):
         with pytest.raises(TypeError, match=r"Reports.from_bytes\(\[report, …\], plan\)"):
             call()
-
-
-def test_words_of_one(home: Path, tmp_path: Path) -> None:
-    """One byte and one report are not spoken of as several."""
-    ap.write_plan(planned(3, 1, ap.Breach("5%", "50%")), tmp_path / "p.json")
-    (tmp_path / "b.dat").write_text("1\n")
-    made = run("randomize", tmp_path / "b.dat", "--plan", tmp_path / "p.json", "-o", tmp_path / "r.parquet").stdout
-    assert "1 report of 1 byte written" in made
-    assert "1 report in 1 file," in run("inspect", tmp_path / "r.parquet").stdout
-    device = ["--ledger", tmp_path / "l", "--occasion", "w", "-o", tmp_path / "r.bin"]
-    assert ", 1 byte, written" in run("report", "--plan", tmp_path / "p.json", "--empty", "keep", *device).stdout
-    gathered = run("gather", tmp_path / "r.bin", "--plan", tmp_path / "p.json", "-o", tmp_path / "c").stdout
-    assert gathered.startswith("1 report gathered")
-    assert "blank; name what" in refused(
-        "report", "--plan", tmp_path / "p.json", "--empty", "keep", "--ledger", tmp_path / "m", "--occasion", " ",
-        "-o", tmp_path / "x",
-    )  # fmt: skip
 
 
 def test_few_reports_are_sealed_by_an_option_alone(inbox: Path, home: Path, tmp_path: Path) -> None:

@@ -5,13 +5,11 @@ Tests of the command mine: what is asked for, what is certain, and reports that 
 Tests of the command rules: its files, its numbers, and tables that carry too little.
 """
 
-import csv
 import io
 import json
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -19,7 +17,6 @@ from command_line import (
     N_BASKETS,
     N_ITEMS,
     PROMISE,
-    no_constant,
     refused,
     refused_without_output,
     run,
@@ -75,16 +72,6 @@ def test_a_trend_is_drawn(home: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     ap.write_page(told, tmp_path / "trend.html", title="Three")
     path = re.findall('<path d="(.*?)"', (tmp_path / "trend.html").read_text())[0]
     assert re.fullmatch(r"(M[\d.]+ [\d.]+V[\d.]+){3}M[\d.]+ [\d.]+(L[\d.]+ [\d.]+){2}", path)
-
-
-def test_mining_a_folder_adds_up(home: Path, tmp_path: Path) -> None:
-    """Reports in several files, or a folder of them, are mined as one collection."""
-    for copy in ("a", "b"):
-        (tmp_path / f"{copy}.parquet").write_bytes((home / "r.parquet").read_bytes())
-    folder = run_json("mine", tmp_path, "--min-support", "20%")
-    files = run_json("mine", tmp_path / "a.parquet", tmp_path / "b.parquet", "--min-support", "20%")
-    assert folder == files
-    assert folder["reports"] == 2 * N_BASKETS
 
 
 def test_mine_options(home: Path) -> None:
@@ -196,54 +183,6 @@ def test_reports_of_two_plans(home: Path, tmp_path: Path) -> None:
         assert "cannot be mixed" in refused(command, tmp_path)
 
 
-def damaged(whole: bytes, how: str) -> bytes:
-    """Return a report file's bytes, damaged at some place."""
-    middle, footer = len(whole) // 2, len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
-    at = {
-        "page header": (4, b"\xff" * 8),
-        "reports": (200, b"\xff" * 64),  # bits beyond the plan's
-        "later reports": (middle, b"\xff" * 64),
-        "footer": (footer, b"\xff" * 16),
-        "footer length": (len(whole) - 8, b"\xff\xff\xff\x7f"),
-        "last bytes": (len(whole) - 4, b"PAR0"),
-    }
-    if how == "cut":
-        return whole[:middle]
-    if how == "cut last byte":
-        return whole[:-1]
-    if how == "nothing":
-        return b""
-    start, bytes_there = at[how]
-    return whole[:start] + bytes_there + whole[start + len(bytes_there) :]
-
-
-@pytest.mark.parametrize(
-    "how",
-    ["page header", "reports", "later reports", "footer", "footer length", "last bytes", "cut", "cut last byte",
-     "nothing"],
-)  # fmt: skip
-def test_damaged_reports(home: Path, tmp_path: Path, how: str) -> None:
-    """Reports damaged at any of several places are refused, by mine and by inspect."""
-    path = tmp_path / "r.parquet"
-    path.write_bytes(damaged((home / "r.parquet").read_bytes(), how))
-    refused_without_output(tmp_path, "mine", path, "--min-support", "20%", "-o", tmp_path / "i.parquet")
-    refused("inspect", path)
-
-
-@pytest.mark.parametrize("name", ["plan.json", "b.dat", "lists.parquet", "i.parquet", "none.parquet"])
-def test_files_that_are_no_reports(home: Path, tmp_path: Path, name: str) -> None:
-    """A plan, baskets, itemsets and a missing file are no reports."""
-    message = refused("mine", home / name, "--min-support", "20%", "-o", tmp_path / "i.parquet")
-    assert str(home / name) in message
-    assert not any(tmp_path.iterdir())
-
-
-def test_folder_without_reports(tmp_path: Path) -> None:
-    """A folder without Parquet files has nothing to mine."""
-    (tmp_path / "a.txt").write_text("")
-    assert "no report files" in refused_without_output(tmp_path, "mine", tmp_path, "--min-support", "20%")
-
-
 def test_itemsets_beyond_the_generator(home: Path, tmp_path: Path) -> None:
     """Itemsets that the plan's reports cannot answer for are refused, with the remedy."""
     question = [home / "r.parquet", "--min-support", "20%", "-o", tmp_path / "i.parquet", "--max-itemset"]
@@ -254,46 +193,6 @@ def test_itemsets_beyond_the_generator(home: Path, tmp_path: Path) -> None:
     message = refused("mine", tmp_path / "r.parquet", "--min-support", "20%", "--max-itemset", 3)
     assert "--itemset-size 3" in message
     refused("simulate", home / "b.dat", "--plan", tmp_path / "p.json", "--min-support", "20%", "--max-itemset", 3)
-
-
-@pytest.mark.parametrize("support", ["0", "0%", "-1", "1.5", "abc", "nan", "inf", "", "1e999999999", "1/0", "200%"])
-def test_bad_supports(home: Path, tmp_path: Path, support: str) -> None:
-    """A minimum support is a number above 0 and at most 1."""
-    output = ["-o", tmp_path / "i.parquet"]
-    refused_without_output(tmp_path, "mine", home / "r.parquet", f"--min-support={support}", *output)
-    refused("simulate", home / "b.dat", "--plan", home / "plan.json", f"--min-support={support}")
-
-
-@pytest.mark.parametrize("level", ["0", "1", "-1", "nan", "inf"])
-def test_bad_confidence_levels(home: Path, tmp_path: Path, level: str) -> None:
-    """The level of an interval lies between 0 and 1."""
-    question = ["mine", home / "r.parquet", "--min-support", "20%", "-o", tmp_path / "i.parquet"]
-    refused_without_output(tmp_path, *question, f"--confidence-level={level}")
-
-
-def test_itemsets_may_lie_beside_their_reports(home: Path, tmp_path: Path) -> None:
-    """A folder in which itemsets were kept beside reports is still one collection of those reports."""
-    (tmp_path / "r.parquet").write_bytes((home / "r.parquet").read_bytes())
-    run("mine", tmp_path / "r.parquet", "--min-support", "10%", "-o", tmp_path / "found.parquet")
-    alone = run_json("mine", tmp_path / "r.parquet", "--min-support", "10%")
-    assert run_json("mine", tmp_path, "--min-support", "10%") == alone
-
-
-def test_outputs_by_extension(home: Path, tmp_path: Path) -> None:
-    """Itemsets and rules are written as the extension says, and other programs can read them."""
-    assert pq.read_table(home / "i.parquet").num_rows == len(run_json("inspect", home / "i.json")["itemsets"])
-    assert json.loads((home / "i.json").read_text(), parse_constant=no_constant)["itemsets"]
-    assert (home / "i.csv").read_text().splitlines()[1].startswith("support,itemsets,")
-    for ending in ("parquet", "csv", "json"):
-        run("rules", home / "i.parquet", "--min-confidence", "10%", "-o", tmp_path / f"rules.{ending}")
-    rows = run_json("rules", home / "i.parquet", "--min-confidence", "10%")["rules"]
-    assert pq.read_table(tmp_path / "rules.parquet").num_rows == len(rows)
-    listed = [[row["antecedents"], row["consequents"]] for row in rows if row["listed"]]
-    told = json.loads((tmp_path / "rules.json").read_text(), parse_constant=no_constant)["rules"]
-    assert [[row["antecedents"], row["consequents"]] for row in told] == listed
-    assert len(ap.read_rules(tmp_path / "rules.json", ap.digest_of(tmp_path / "rules.json"))) == len(listed)
-    with (tmp_path / "rules.csv").open() as stream:
-        assert len(list(csv.DictReader(stream))) == len(rows)
 
 
 def test_what_rules_are_worth(home: Path, tmp_path: Path) -> None:
@@ -334,65 +233,6 @@ def test_infinite_values_are_null(home: Path, tmp_path: Path) -> None:
     run_json("rules", tmp_path / "i.json", "--min-confidence", "0")
     rules = run_json("rules", home / "i.parquet", "--min-confidence", "0")["rules"]
     assert all((rule["conviction"] is None) == (rule["confidence"] >= 1) for rule in rules)
-
-
-@pytest.mark.parametrize("confidence", ["2", "-0.5", "abc", "nan", "101%", ""])
-def test_bad_confidences(home: Path, tmp_path: Path, confidence: str) -> None:
-    """A minimum confidence is a number from 0 to 1."""
-    output = ["-o", tmp_path / "rules.csv"]
-    refused_without_output(tmp_path, "rules", home / "i.parquet", f"--min-confidence={confidence}", *output)
-
-
-def test_rules_need_what_mine_wrote(home: Path, tmp_path: Path) -> None:
-    """A bare CSV, reports, a plan, baskets and damaged files are no itemsets."""
-    (tmp_path / "bare.csv").write_text('support,itemsets\n0.5,"milk"\n')
-    whole = (home / "i.parquet").read_bytes()
-    (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
-    (tmp_path / "empty.parquet").write_bytes(b"")
-    (tmp_path / "cut.csv").write_bytes((home / "i.csv").read_bytes()[:300])
-    (tmp_path / "cut.json").write_bytes((home / "i.json").read_bytes()[:300])
-    (tmp_path / "latin.csv").write_bytes(b"# assocpriv-itemsets {}\n\xe9\n")
-    files = [path for path in tmp_path.iterdir() if path.is_file()]
-    files += [home / "r.parquet", home / "plan.json", home / "b.csv", home / "lists.parquet", tmp_path / "none.csv"]
-    files += [home / "b.dat", tmp_path]
-    for path in files:
-        question = ["rules", path, "--min-confidence", "50%", "-o", tmp_path / "rules.csv"]
-        assert str(path) in refused_without_output(tmp_path, *question)
-
-
-def test_bare_tables_are_told_what_they_lack(tmp_path: Path) -> None:
-    """A CSV of supports alone is told that rules need the plan, the number of reports and the counts."""
-    (tmp_path / "bare.csv").write_text('support,itemsets\n0.5,"milk"\n')
-    message = refused("rules", tmp_path / "bare.csv", "--min-confidence", "50%")
-    assert "the number of reports and the counts" in message
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param({"format": "other"}, id="format"),
-        pytest.param({"itemsets": None}, id="no itemsets"),
-        pytest.param({"itemsets": 5}, id="itemsets a number"),
-        pytest.param({"reports": "many"}, id="reports"),
-        pytest.param({"reports": None}, id="no reports"),
-        pytest.param({"counted": None}, id="no counts"),
-        pytest.param({"plan_ids": None}, id="no plan ids"),
-        pytest.param({"version": 6}, id="version"),
-    ],
-)
-def test_tampered_itemsets(home: Path, tmp_path: Path, change: dict[str, Any]) -> None:
-    """A file of itemsets without a fact that rules need, or of a later version, is refused."""
-    content = json.loads((home / "i.json").read_text()) | change
-    content = {name: value for name, value in content.items() if value is not None}
-    (tmp_path / "i.json").write_text(json.dumps(content))
-    refused("rules", tmp_path / "i.json", "--min-confidence", "10%")
-
-
-@pytest.mark.parametrize("command", [["inspect"], ["rules", "--min-confidence=1"]], ids=["inspect", "rules"])
-def test_deeply_nested_json(tmp_path: Path, command: list[str]) -> None:
-    """A JSON text nested deeper than Python reads is refused."""
-    (tmp_path / "deep.json").write_text("[" * 100_000)
-    refused(*command, tmp_path / "deep.json")
 
 
 def test_an_empty_result_says_what_to_do_next(home: Path, tmp_path: Path) -> None:

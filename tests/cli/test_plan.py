@@ -180,29 +180,6 @@ def test_a_central_promise_says_of_how_many_reports(tmp_path: Path) -> None:
     assert not (tmp_path / "p.json").exists()
 
 
-def test_neither_items_nor_catalogue(tmp_path: Path) -> None:
-    """A plan needs items."""
-    refused_without_output(tmp_path, "plan", "--transaction-size", 3, *PROMISE, "-o", tmp_path / "p.json", status=2)
-
-
-@pytest.mark.parametrize("content", [b"", b"milk\n\nbread\n", b"milk\nmilk\n", b"caf\xe9\n", b"a\0b\n"], ids=range(5))
-def test_bad_catalogues(tmp_path: Path, content: bytes) -> None:
-    """A catalogue of no names, empty, repeated or unreadable ones is refused with the line's number."""
-    names = tmp_path / "names.txt"
-    names.write_bytes(content)
-    question = ["plan", "--catalogue", names, "--transaction-size", 3, *PROMISE, "-o", tmp_path / "p.json"]
-    assert "names.txt" in refused_without_output(tmp_path, *question)
-
-
-@pytest.mark.parametrize("name", ["missing.dat", "cut.parquet"])
-def test_bad_sample_of_baskets(home: Path, tmp_path: Path, name: str) -> None:
-    """A plan whose sample of baskets cannot be read is not written."""
-    if name == "cut.parquet":
-        whole = (home / "lists.parquet").read_bytes()
-        (tmp_path / name).write_bytes(whole[: len(whole) // 2])
-    refused_without_output(tmp_path, *PLAN_ARGUMENTS, "--like", tmp_path / name, "-o", tmp_path / "p.json")
-
-
 def test_refine_says_what_both_answers_tell(home: Path, tmp_path: Path) -> None:
     """The text names other people, the catalogue and the composed promise; the record has them exactly."""
     question = ["refine", home / "i.parquet", "--plan", home / "plan.json", "--best", 3, "-o", tmp_path / "p.json"]

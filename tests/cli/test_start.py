@@ -116,14 +116,8 @@ def test_the_first_run_says_that_it_compiles(folder: Path, tmp_path: Path) -> No
     """Once, on standard error, and no more when the code is kept; nothing is kept unsafely, nothing damaged is run."""
     out = str(tmp_path / "released.parquet")
     table = [
-        "randomize",
-        str(folder / "people.csv"),
-        "--plan",
-        str(folder / "table.json"),
-        "-o",
-        out,
-        "--force",
-    ]
+        "randomize", str(folder / "people.csv"), "--plan", str(folder / "table.json"), "-o", out, "--force",
+    ]  # fmt: skip
 
     def run_in(place: Path, *options: str, closed: str = "") -> tuple[int, str]:
         command = ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-m", "assocpriv", *options, *table]

@@ -77,16 +77,6 @@ def test_check_says_by_its_status(table_folder):
     assert json.loads(listed.stdout)["violations"][0]["channel"] == {"job": "trader", "country": "UK"}
 
 
-def test_numbers_are_binned_on_request(table_folder):
-    """A column of numbers in a channel is refused, until it is said what it is."""
-    (table_folder / "t.toml").write_text(TEMPLATE.replace('"country"', '"age"'))
-    arguments = ["suppress", "table.csv", "--templates", "t.toml", "--paper", "--class", "rating", "-o", "out.csv"]
-    assert "column age of a channel holds numbers; say how many intervals" in refused(*arguments)
-    assert not (table_folder / "out.csv").exists()
-    assert run_json(*arguments, "--column", "age=2")["bins"] == {"age": ["<41", ">=41"]}
-    assert run_json(*arguments, "--column", "age=category", "--force")["bins"] == {}
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -515,13 +515,10 @@ def test_a_rate_is_that_of_the_last_day() -> None:
 @pytest.mark.parametrize(
     ("needed", "per_second", "said"),
     [
-        (None, 1.0, "never under this plan"),
-        (100, None, "now"),
-        (101, None, "not known yet"),
-        (101, 0.0, "no reports come"),
-        (7300, 1.0, "in about 2 hours"),
+        (None, 1.0, "never under this plan"), (100, None, "now"), (101, None, "not known yet"),
+        (101, 0.0, "no reports come"), (7300, 1.0, "in about 2 hours"),
     ],
-)
+)  # fmt: skip
 def test_when_a_support_can_be_told(needed: int | None, per_second: float | None, said: str) -> None:
     """From how many reports there are, 100 here, and how fast they come."""
     assert _when(needed, 100, per_second) == said

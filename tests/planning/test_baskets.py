@@ -105,15 +105,11 @@ def test_few_items_have_reports_of_a_fixed_size_where_these_tell_more() -> None:
 @pytest.mark.parametrize(
     ("items", "wishes", "m", "k"),
     [
-        (1, {}, 1, 1),
-        (2, {}, 2, 2),
-        (["a", "b", "c"], {}, 3, 3),
-        (1000, {"transaction_size": 2}, 2, 2),
-        (1000, {"itemset_size": 5, "transaction_size": 5}, 5, 5),
-        (1000, {"itemset_size": 1, "mean_size": 0.01}, 1, 1),
+        (1, {}, 1, 1), (2, {}, 2, 2), (["a", "b", "c"], {}, 3, 3), (1000, {"transaction_size": 2}, 2, 2),
+        (1000, {"itemset_size": 5, "transaction_size": 5}, 5, 5), (1000, {"itemset_size": 1, "mean_size": 0.01}, 1, 1),
         (300, {"itemset_size": 15}, 15, 15),
     ],
-)
+)  # fmt: skip
 def test_sizes_that_follow(items: Any, wishes: dict[str, Any], m: int, k: int) -> None:
     """K is 3 or what M and the catalogue allow; M is at least K and at most what a basket can hold."""
     plan = make_plan(items, Epsilon(4), **wishes)
@@ -134,17 +130,13 @@ def test_hopeless_promises_are_planned_for_too() -> None:
         ({"transaction_size": 16}, r"transaction_size \(M\) must be in 1..15"),
         ({"transaction_size": 0}, r"transaction_size \(M\) must be in 1..15"),
         ({"transaction_size": 5, "itemset_size": 6}, r"itemset_size \(K\) must be in 1..5"),
-        ({"itemset_size": 11}, r"itemset_size \(K\) must be in 1..10"),
-        ({"reports": 0}, "reports must be in"),
-        ({"reports_per_person": 0}, "reports_per_person must be in"),
-        ({"mean_size": 11}, "mean size of baskets"),
-        ({"mean_size": 3, "like": {3: 1}}, "not both"),
-        ({"like": {0: 1}}, "not empty"),
-        ({"paper": True}, "needs a transaction size"),
-        ({"items": []}, "a catalogue must hold"),
+        ({"itemset_size": 11}, r"itemset_size \(K\) must be in 1..10"), ({"reports": 0}, "reports must be in"),
+        ({"reports_per_person": 0}, "reports_per_person must be in"), ({"mean_size": 11}, "mean size of baskets"),
+        ({"mean_size": 3, "like": {3: 1}}, "not both"), ({"like": {0: 1}}, "not empty"),
+        ({"paper": True}, "needs a transaction size"), ({"items": []}, "a catalogue must hold"),
         ({"items": ["a", "a"]}, "repeats an earlier name"),
     ],
-)
+)  # fmt: skip
 def test_bad_requests_are_refused(change: dict[str, Any], message: str) -> None:
     """Each argument out of range is refused with its rule."""
     arguments = {"items": 10, "promise": USUAL} | change

@@ -10,7 +10,6 @@ from walks import check
 import assocpriv as ap
 from assocpriv.planning.baskets import choose_plan
 from assocpriv.planning.central import LOCAL_CAP, kept_promise
-from assocpriv.planning.designs import MeanVariance, held_law, insertion_family, runs
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import amplification_of, epsilon
@@ -28,33 +27,6 @@ def pair_variance(operator) -> float:
     """Return N Var of the pair's support, people's own variance included."""
     model, law = SupportModel.of(operator), (1 - 2 * OTHERS + SUPPORT, 2 * (OTHERS - SUPPORT), SUPPORT)
     return sum(p * float(model.second_moment(2, held)) for held, p in enumerate(law)) - SUPPORT**2
-
-
-@pytest.mark.parametrize(("people", "local", "error"), WORTH)
-def test_what_the_channel_is_worth_for_a_pair(people: int, local: int, error: float) -> None:
-    """Of all two-level operators for 8 items that keep the promise at .9 N the best has the known error, to 10%."""
-    promise = CentralPromise(Fraction(1), Fraction(1, 10**8), people)
-    limit = amplification_of(local)
-    needed = promise.least_blanket(limit)
-    assert needed is not None
-    family = insertion_family(8)
-    moments, singular = family.moments(float(limit), OfPair((0.5, SUPPORT), (0.0, 1.0), OTHERS), runs(8))
-    sums = family.chances.sum(axis=1) + (float(limit) - 1) * (runs(8) @ family.chances.T)
-    variances = moments[1] - SUPPORT**2
-    variances[singular | (sums * float(needed) > 1)] = math.inf
-    assert math.sqrt(variances.min() / people) == pytest.approx(error, rel=0.1)
-    bare = moments[1] - SUPPORT**2
-    bare[singular] = math.inf
-    assert bare.min() <= variances.min()
-
-
-class OfPair(MeanVariance):
-    """Moments of a pair of this support alone."""
-
-    @property
-    def wanted(self):
-        """The laws of how many of the items are held."""
-        return ((1, held_law(1, OTHERS, 0)), (2, (1 - 2 * OTHERS + SUPPORT, 2 * (OTHERS - SUPPORT), SUPPORT)))
 
 
 @pytest.fixture(scope="module")
@@ -154,12 +126,6 @@ def test_wishes_that_cannot_be(wishes: dict, words: str) -> None:
         choose_plan(20, reports=10**6, **wishes)
     with pytest.raises(TypeError, match="pair of ε and δ"):
         choose_plan(20, None, central="1,1e-8")
-
-
-def test_without_a_central_promise_nothing_changes() -> None:
-    """Plans and their ids are those that they were before there were any."""
-    assert ap.plan(1000, ap.Breach("5%", "50%")).plan_id[:24] == "c444776e2b3690e65e432f66"
-    assert ap.plan(60, ap.Epsilon(2), reports=5000).plan_id[:24] == "dfa4d8b8651bf83937abf305"
 
 
 @pytest.mark.parametrize("value", [Fraction(19), Fraction(2980), Fraction(3, 2), Fraction(10**7)])

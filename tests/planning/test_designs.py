@@ -35,13 +35,10 @@ def every_pattern(m: int) -> np.ndarray:
 @pytest.mark.parametrize(
     "family",
     [
-        InsertionFamily(3, ((1, 2), (1, 1), (3, 7))),
-        InsertionFamily(1, ((3, 3),)),
-        FixedSizeFamily(3, 12, (1, 3, 6)),
-        FixedSizeFamily(1, 6, (1, 5)),
-        FixedSizeFamily(5, 9, (4, 7)),
+        InsertionFamily(3, ((1, 2), (1, 1), (3, 7))), InsertionFamily(1, ((3, 3),)), FixedSizeFamily(3, 12, (1, 3, 6)),
+        FixedSizeFamily(1, 6, (1, 5)), FixedSizeFamily(5, 9, (4, 7)),
     ],
-)
+)  # fmt: skip
 def test_moments_are_those_of_the_operators(family: InsertionFamily | FixedSizeFamily) -> None:
     """For every pattern of either kind the vectorized moments are those of the rounded operator."""
     largest, patterns = min(family.m, 3), every_pattern(family.m)
@@ -109,15 +106,11 @@ def best(m: int, prior: str, bits: int = 6):
 @pytest.mark.parametrize(
     ("m", "prior", "expected"),
     [
-        (5, "1%", (0.228, 0.198, 0.229)),
-        (5, "2%", (0.298, 0.298, 0.298)),
-        (5, "5%", (0.466, 0.481, 0.496)),
-        (5, "10%", (0.653, 0.740, 0.839)),
-        (5, "20%", (1.04, 1.34, 1.73)),
-        (3, "5%", (0.233, 0.227, 0.235)),
+        (5, "1%", (0.228, 0.198, 0.229)), (5, "2%", (0.298, 0.298, 0.298)), (5, "5%", (0.466, 0.481, 0.496)),
+        (5, "10%", (0.653, 0.740, 0.839)), (5, "20%", (1.04, 1.34, 1.73)), (3, "5%", (0.233, 0.227, 0.235)),
         (10, "5%", (0.659, 1.094, 1.816)),
     ],
-)
+)  # fmt: skip
 def test_thresholds_reproduce_the_papers_design(m: int, prior: str, expected: tuple[float, ...]) -> None:
     """Threshold patterns with ρ = a/64 give the paper's lowest discoverable supports (the maximum to 3 digits)."""
     design, _, lds = best(m, prior)

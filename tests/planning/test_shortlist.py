@@ -8,21 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from fit import Z_LIMIT
 from planned import planned
 
 import assocpriv as ap
 from assocpriv.cli.main import main
-from assocpriv.client.bulk import randomize_chunks
-from assocpriv.client.transactions import align_baskets, transaction_of
+from assocpriv.client.transactions import transaction_of
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.expected import Sizes, expected_error
 from assocpriv.planning.shortlist import refine, short_catalogue
 from assocpriv.plans.names import Names
 from assocpriv.promise.errors import AssocprivError, EstimateError, PlanError
-from assocpriv.records.baskets import Baskets
 from assocpriv.server.itemsets import COLUMNS, MiningFacts, SizeFacts, with_facts
-from assocpriv.simulation.enumeration import SeededEntropy
 
 PROMISE = ap.Breach("5%", "50%")
 NAMES = [f"i{place:02}" for place in range(40)]
@@ -188,31 +184,6 @@ def test_more_refusals() -> None:
 
 
 # ---- the walk
-
-
-def reports_of(baskets: Baskets, plan: ap.Plan, seed: int) -> ap.Reports:
-    """Return everybody's report."""
-    chunks = randomize_chunks(align_baskets(baskets, plan)[0], plan, entropy=SeededEntropy(seed))
-    return ap.Reports(plan, np.concatenate([chunk.packed for chunk in chunks]))
-
-
-def test_other_people_tell_more_of_the_shortlist(rng: np.random.Generator) -> None:
-    """Of the pair that matters the second collection errs less than the first, and its interval is about the truth."""
-    held = rng.random((60_000, 60)) < np.where(np.arange(60) < 6, 0.3, 0.02)
-    held[:, 1] |= held[:, 0]
-    first_people, others = (
-        Baskets.from_sets([map(str, np.flatnonzero(row)) for row in half], ap.Catalogue.numbered(60))
-        for half in (held[:30_000], held[30_000:])
-    )
-    plan = planned(60, 5, PROMISE, itemset_size=2, reports=30_000, sizes="auto")
-    reports = reports_of(first_people, plan, 1)
-    found = ap.mine(reports, "15%", max_itemset=1)
-    made = refine(found, plan, best=8, reports=30_000).plan
-    assert set(map(str, range(6))) <= set(made.catalogue)
-    assert made.n_items < 20
-    before, after = (ap.ask(each, [["0", "1"]]).iloc[0] for each in (reports, reports_of(others, made, 2)))
-    assert after["unbiased_error"] < 0.95 * before["unbiased_error"]
-    assert abs(after["support"] - 0.3) < Z_LIMIT * after["std_error"]
 
 
 def test_almost_no_privacy_loss_tells_nothing(tmp_path: Path) -> None:

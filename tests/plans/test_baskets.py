@@ -164,20 +164,16 @@ def test_numbered_catalogue_has_one_form() -> None:
 CHANGES = {
     "names": {"catalogue": {"names": ["milk", "bread", "e🍞", *NAMES[3:]]}},
     "order of names": {"catalogue": {"names": ["bread", "milk", *NAMES[2:]]}},
-    "fewer names": {"catalogue": {"names": NAMES[:6]}},
-    "count": {"catalogue": {"count": 7}},
+    "fewer names": {"catalogue": {"names": NAMES[:6]}}, "count": {"catalogue": {"count": 7}},
     "itemset_size": {"itemset_size": 1},
     "insert": {"operator__insert_num": 3, "operator__insert_bits": 2, "generator": {"kind": "none"}},
     "weight_bits": {"operator__weight_bits": 11, "operator__keep_weights": ["408", "204", "1232"]},
-    "keep_weights": {"operator__keep_weights": ["206", "101", "616"]},
-    "generator": {"generator": {"kind": "none"}},
+    "keep_weights": {"operator__keep_weights": ["206", "101", "616"]}, "generator": {"generator": {"kind": "none"}},
     "generator kind": {"generator": {"kind": "reed-solomon", "field_bits": 4, "field_polynomial": 19, "blocks": 4}},
-    "field_polynomial": {"generator__field_polynomial": 0b11001},
-    "blocks": {"generator__blocks": 3},
-    "ones_row": {"generator__ones_row": True},
-    "prior": {"promise__prior": "1/21"},
+    "field_polynomial": {"generator__field_polynomial": 0b11001}, "blocks": {"generator__blocks": 3},
+    "ones_row": {"generator__ones_row": True}, "prior": {"promise__prior": "1/21"},
     "posterior": {"promise__posterior": "51/100"},
-}
+}  # fmt: skip
 
 
 def test_every_change_changes_the_id() -> None:
@@ -210,88 +206,47 @@ def test_catalogue_is_a_sequence() -> None:
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"format": "other"}, "does not say format 'assocpriv-plan'"),
-    ({"version": 2}, "version or kind is unknown here; a newer release"),
     ({"kind": "top-k"}, "version or kind is unknown here; a newer release"),
-    ({"kind": ["baskets"]}, "version or kind is unknown here"),
     ({"reports_per_person": None}, "reports_per_person must be an integer"),
     ({"names": None}, "the names of a plan must hold exactly the fields"),
     ({"extra": 1}, "top level of a plan must hold exactly the fields catalogue, format"),
-    ({"questions": {}}, "questions must be a list of at most 16"),
     ({"questions": []}, "1 to 16 questions, no two of them equal"),
-    ({"questions": [1]}, "a question of a plan must hold exactly the fields"),
     ({"questions": CONTENT["questions"] * 2}, "no two of them equal"),
-    ({"questions": CONTENT["questions"] * 17}, "a list of at most 16"),
     ({"view": None}, "view must have the kind items or sizes; a newer release"),
-    ({"view": {"kind": "pairs"}}, "view must have the kind items or sizes; a newer release"),
     ({"view": {"kind": "items", "bounds": [2]}}, "a view of items of a plan must hold exactly the fields kind"),
     ({"view": {"kind": "sizes", "bounds": [2]}}, "any 4 items independent|must ask about items|field_bits"),
     ({"share": "1/1"}, 'share must be text such as "49 of 50"'),
-    ({"share": "0 of 1"}, 'share must be text such as "49 of 50"'),
-    ({"share": "01 of 1"}, 'share must be text such as "49 of 50"'),
-    ({"share": 1}, 'share must be text such as "49 of 50"'),
     ({"share": "1 of 2"}, "shares of a plan's questions must add up to all"),
-    ({"share": "2 of 1"}, "shares of a plan's questions must add up to all"),
     ({"share": "4294967297 of 4294967297"}, r"share must be in 1\.\.4294967296"),
     ({"amplification": "at most 19.000000"}, "amplification of a question must be 'at most "),
-    ({"amplification": 19}, "amplification of a question must be 'at most "),
     ({"report_bits": 9}, "report_bits of a question must be 8, which follows"),
-    ({"report_bits": 8.0}, "report_bits of a question must be 8, which follows"),
     ({"operator__size": 0}, r"size must be in 1\.\.15, got 0"),
-    ({"operator__size": 16}, r"size must be in 1\.\.15, got 16"),
-    ({"operator__size": 2.0}, "size must be an integer, got a float"),
     ({"operator__size": True}, "size must be an integer, got a bool"),
-    ({"operator__size": None}, "size must be an integer, got a NoneType"),
     ({"operator__kind": "cut-and-paste"}, "must have the kind select-a-size or fixed-size; a newer release"),
-    ({"operator__kind": "fixed-size"}, "an operator of a plan must hold exactly the fields"),
     ({"itemset_size": 3}, r"itemset_size must be in 1\.\.2, got 3"),
-    ({"itemset_size": 0}, r"itemset_size must be in 1\.\.2, got 0"),
     ({"catalogue": 3}, "catalogue must hold either a count or a list of names"),
-    ({"catalogue": {"count": 1, "names": ["a"]}}, "either a count or a list of names"),
-    ({"catalogue": {"names": "abc"}}, "either a count or a list of names"),
-    ({"catalogue": {"count": 0}}, r"count must be in 1\.\.1048576, got 0"),
     ({"catalogue": {"count": MAX_ITEMS + 1}}, r"count must be in 1\.\.1048576, got 1048577"),
-    ({"catalogue": {"count": True}}, "count must be an integer, got a bool"),
     ({"catalogue": {"names": []}}, r"must hold 1\.\.1048576 items, got 0"),
     ({"catalogue": {"names": ["a", 1]}}, "entry 2 must be text, got a int"),
     ({"catalogue": {"names": ["a", ""]}}, "entry 2 must be a name without control characters or blanks"),
-    ({"catalogue": {"names": ["a", " b"]}}, "entry 2 must be a name without"),
-    ({"catalogue": {"names": ["a", "b\u3000"]}}, "entry 2 must be a name without"),
-    ({"catalogue": {"names": ["a", "b\nc"]}}, "entry 2 must be a name without"),
     ({"catalogue": {"names": ["a", "b", "a"]}}, "entry 3 repeats an earlier name; names must be distinct"),
-    ({"operator": {}}, "must have the kind select-a-size or fixed-size"),
-    ({"operator": [1]}, "must have the kind select-a-size or fixed-size"),
     ({"operator__size": 3}, "needs 4 keep_weights, got 3"),
     ({"operator__comment": ""}, "an operator of a plan must hold exactly the fields"),
     ({"operator__insert_bits": 17}, r"insert_bits must be in 1\.\.16, got 17"),
     ({"operator__insert_num": 2, "operator__insert_bits": 2}, "insert_num must be odd, got 2; lower insert_bits"),
-    ({"operator__insert_num": 2}, r"insert_num must be in 1\.\.1, got 2"),
-    ({"operator__insert_num": 0}, r"insert_num must be in 1\.\.1, got 0"),
-    ({"operator__weight_bits": 0}, r"weight_bits must be in 1\.\.1024, got 0"),
     ({"operator__weight_bits": 1025}, r"weight_bits must be in 1\.\.1024, got 1025"),
     ({"operator__weight_bits": 11}, r"keep_weights must satisfy sum of C\(size, j\)"),
-    ({"operator__keep_weights": ["205", "102", "616"]}, r"keep_weights must satisfy sum of C\(size, j\)"),
-    ({"operator__keep_weights": ["408", "616"]}, "needs 3 keep_weights, got 2"),
-    ({"operator__keep_weights": [204, 102, 616]}, "whole numbers written as text"),
     ({"operator__keep_weights": ["0", "204", "616"]}, "keep_weights must be in 1..1024, got 0"),
-    ({"operator__keep_weights": ["0204", "102", "616"]}, "whole numbers written as text"),
-    ({"operator__keep_weights": ["204\n", "102", "616"]}, "whole numbers written as text"),
     ({"operator__keep_weights": ["٢٠٤", "102", "616"]}, "whole numbers written as text"),
-    ({"operator__keep_weights": "204"}, "whole numbers written as text"),
-    ({"operator__keep_weights": ["2040", "102", "616"]}, r"keep_weights must be in 1\.\.1024, got 2040"),
-    ({"generator": "bch"}, "generator must be none, bch or reed-solomon"),
     ({"generator": {"kind": "none", "blocks": 2}}, "generator of a plan must hold exactly the fields kind"),
-    ({"generator__kind": "reed-solomon"}, "generator of a plan must hold exactly the fields"),
     ({"generator__field_bits": 1}, r"field_bits must be in 2\.\.24, got 1"),
-    ({"generator__field_bits": 25}, r"field_bits must be in 2\.\.24, got 25"),
     ({"generator__field_polynomial": 0b1011}, r"field_polynomial must be in 16\.\.31, got 11"),
-    ({"generator__blocks": 0}, r"blocks must be in 1\.\.4096, got 0"),
     ({"generator__blocks": 1025}, r"seed_bits must be in 1\.\.4096, got 4100"),
     ({"generator__ones_row": 1}, "ones_row must be true or false"),
     ({"generator__blocks": 1}, "itemsets of 2 items need a generator with any 4 items independent"),
     ({"catalogue": {"count": 14}}, "generator is too short for 16 items of 1 bits"),
     ({"promise": {"prior": "1/20"}}, "promise of a plan must hold exactly the fields posterior, prior"),
     ({"promise__prior": "1/2"}, "needs 0 < prior < posterior < 1"),
-    ({"promise__prior": None}, 'prior must be text such as "1/20"'),
     ({"promise__posterior": "2/1"}, "posterior must lie between 0 and 1"),
 ]
 
@@ -345,43 +300,14 @@ PATHS = [
 ]  # fmt: skip
 
 
-@given(JSON)
-def test_arbitrary_json_raises_plan_error_alone(value: Any) -> None:
-    """Whatever JSON holds, reading it as a plan raises PlanError."""
-    with pytest.raises(PlanError):
-        Plan.from_json(value)
-    with pytest.raises(PlanError):
-        Plan.parse(json.dumps(value))
-
-
-@given(st.sampled_from(PATHS), JSON)
-def test_any_value_in_any_field_gives_a_plan_or_a_plan_error(path: tuple[Any, ...], value: Any) -> None:
-    """A plan with one value replaced is a plan that survives its JSON, or PlanError."""
-    changed = content()
-    place: Any = changed
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    try:
-        plan = Plan.parse(json.dumps(changed))
-    except PlanError:
-        return
-    assert Plan.parse(plan.canonical_json).plan_id == plan.plan_id
-
-
 HUGE = {
-    "a float with a long exponent": "1e999999999",
-    "text with a long exponent": '"1e999999999"',
-    "text with a negative one": '"1e-999999999"',
-    "an integer of 5000 digits": "9" * 5000,
-    "an integer of 4000 digits": "9" * 4000,
-    "text of a million digits": '"' + "9" * 1_000_000 + '"',
-    "a fraction of a million digits": '"1/' + "9" * 1_000_000 + '"',
-    "deep lists": "[" * 900 + "]" * 900,
-    "deeper lists": "[" * 100_000 + "]" * 100_000,
-    "deep objects": '{"a":' * 100_000 + "1" + "}" * 100_000,
+    "a float with a long exponent": "1e999999999", "text with a long exponent": '"1e999999999"',
+    "text with a negative one": '"1e-999999999"', "an integer of 5000 digits": "9" * 5000,
+    "an integer of 4000 digits": "9" * 4000, "text of a million digits": '"' + "9" * 1_000_000 + '"',
+    "a fraction of a million digits": '"1/' + "9" * 1_000_000 + '"', "deep lists": "[" * 900 + "]" * 900,
+    "deeper lists": "[" * 100_000 + "]" * 100_000, "deep objects": '{"a":' * 100_000 + "1" + "}" * 100_000,
     "a list of many": "[" + "1," * 200_000 + "1]",
-}
+}  # fmt: skip
 
 
 HUGE_CASES = [
@@ -417,54 +343,30 @@ def test_probability_is_read_as_written(given: Any) -> None:
     assert Breach(given, "50%") == Breach(Fraction(1, 20), 0.5)
 
 
-def test_small_probabilities_are_read() -> None:
-    """Short exponents are read exactly."""
-    assert Breach("1e-5", "0.1%").prior == Fraction(1, 100_000)
-    assert Breach(1e-7, 0.1).prior == Fraction(1, 10_000_000)
-
-
 @pytest.mark.parametrize(
     ("prior", "posterior", "message"),
     [
         ("nan", "50%", "prior must be a probability such as 5% or 0.05, got 'nan'"),
-        (math.nan, 0.5, "prior must be a probability"),
-        (math.inf, 0.5, "prior must be a probability"),
-        ("5%", "inf", "posterior must be a probability"),
-        ("-5%", "50%", "prior must lie between 0 and 1"),
+        (math.nan, 0.5, "prior must be a probability"), (math.inf, 0.5, "prior must be a probability"),
+        ("5%", "inf", "posterior must be a probability"), ("-5%", "50%", "prior must lie between 0 and 1"),
         (-0.05, 0.5, "prior must lie between 0 and 1"),
         ("5", "50", r"prior must lie between 0 and 1 \(0% and 100%\), got 5; is '5%' meant\?$"),
         ("5%", 1.5, "posterior must lie between 0 and 1"),
         ("5%", "101%", r"posterior must lie between 0 and 1 \(0% and 100%\), got 101%$"),
         ("50%", "5%", "needs 0 < prior < posterior < 1, got prior 0.5 and posterior 0.05"),
-        ("5%", "5%", "needs 0 < prior < posterior < 1"),
-        (0, 0.5, "needs 0 < prior < posterior < 1"),
-        (0.5, 1, "needs 0 < prior < posterior < 1"),
-        ("", "50%", "prior must be a probability"),
-        ("%", "50%", "prior must be a probability"),
-        ("1/0", "50%", "prior must be a probability"),
-        ("1//2", "50%", "prior must be a probability"),
-        ("5%%", "50%", "prior must be a probability"),
-        ("1_0%", "50%", "prior must be a probability"),
-        ("1e-999", "50%", "prior must be a probability"),
-        ("٥%", "50%", "prior must be a probability"),
-        (True, 0.5, "prior must be a probability"),
-        (None, 0.5, "prior must be a probability"),
-        ("9" * 100, 0.5, "prior must be a probability"),
+        ("5%", "5%", "needs 0 < prior < posterior < 1"), (0, 0.5, "needs 0 < prior < posterior < 1"),
+        (0.5, 1, "needs 0 < prior < posterior < 1"), ("", "50%", "prior must be a probability"),
+        ("%", "50%", "prior must be a probability"), ("1/0", "50%", "prior must be a probability"),
+        ("1//2", "50%", "prior must be a probability"), ("5%%", "50%", "prior must be a probability"),
+        ("1_0%", "50%", "prior must be a probability"), ("1e-999", "50%", "prior must be a probability"),
+        ("٥%", "50%", "prior must be a probability"), (True, 0.5, "prior must be a probability"),
+        (None, 0.5, "prior must be a probability"), ("9" * 100, 0.5, "prior must be a probability"),
     ],
-)
+)  # fmt: skip
 def test_bad_promise_is_refused(prior: Any, posterior: Any, message: str) -> None:
     """What is no pair of probabilities in order is refused by name."""
     with pytest.raises(PlanError, match=message):
         Breach(prior, posterior)
-
-
-@given(st.text(alphabet="0123456789./%e- ", max_size=12))
-def test_any_text_is_a_probability_or_a_plan_error(text: str) -> None:
-    """No text makes the parser raise anything else, and what it reads lies in 0..1."""
-    try:
-        assert 0 <= parse_probability(text, "prior") <= 1
-    except PlanError as error:
-        assert str(error).startswith("prior must")  # noqa: PT017 - either outcome is right
 
 
 # ---- bounds
@@ -499,23 +401,6 @@ def test_posterior_bounds_are_bayes(prior: Fraction, gamma: Fraction) -> None:
     assert highest_posterior(prior, gamma) == gamma * prior / (gamma * prior + 1 - prior)
     assert lowest_posterior(prior, gamma) == prior / (prior + gamma * (1 - prior))
     assert highest_posterior(prior, gamma) == 1 - lowest_posterior(1 - prior, gamma)
-
-
-def test_amplification_is_the_largest_ratio_over_enumerated_reports() -> None:
-    """γ of an operator equals the largest ratio of P[t → t'] over all transactions and reports of a small catalogue."""
-    m, n, operator = 2, 4, OPERATOR
-    rho, p = operator.default_probability, operator.size_distribution
-    assert sum(p) == 1
-
-    def chance(transaction: int, report: int) -> Fraction:
-        kept = (transaction & report).bit_count()
-        inserted = report.bit_count() - kept
-        share = p[kept] / math.comb(m, kept)
-        return share * rho**inserted * (1 - rho) ** (n - m - inserted)
-
-    sets = [s for s in range(1 << n) if s.bit_count() == m]
-    ratios = [chance(s, y) / chance(t, y) for s in sets for t in sets for y in range(1 << n)]
-    assert max(ratios) == operator.amplification
 
 
 def true_epsilon(gamma: Fraction) -> Decimal:
@@ -554,47 +439,11 @@ def test_broken_promise_with_a_huge_amplification_is_refused() -> None:
         Plan.parse(json.dumps(changed))
 
 
-def test_every_plan_can_be_read_back() -> None:
-    """A plan with a tiny prior survives its JSON, or its promise is refused at once."""
-    try:
-        promise = Breach("1e-70", "50%")
-    except PlanError:
-        return
-    plan = replace(PLAN, promise=promise)
-    assert Plan.parse(plan.canonical_json) == plan
-
-
-@pytest.mark.parametrize("field", ["operator__size", "itemset_size"])
-def test_integers_too_long_to_print_are_refused(field: str) -> None:
-    """A whole number of 5000 digits in parsed content is refused as out of range."""
-    with pytest.raises(PlanError, match="must be in"):
-        Plan.from_json(content(**{field: 10**5000}))
-
-
-@pytest.mark.parametrize("version", [True, 1.0])
-def test_version_is_a_whole_number(version: Any) -> None:
-    """Version ``true`` or ``1.0`` is no version."""
-    with pytest.raises(PlanError):
-        Plan.parse(json.dumps(content(version=version)))
-
-
 def test_field_given_twice_is_refused() -> None:
     """A field that stands twice is refused: two readers might take different ones."""
     text = json.dumps(CONTENT).replace('"share"', '"itemset_size": 1, "share"', 1)
     with pytest.raises(PlanError):
         Plan.parse(text)
-
-
-def test_name_with_half_a_surrogate_pair_is_refused() -> None:
-    """A name that is no Unicode text, and so cannot be written anywhere, is refused."""
-    with pytest.raises(PlanError):
-        Plan.parse(json.dumps(content(catalogue={"names": ["a\ud800"]})))
-
-
-def test_plan_with_a_bad_polynomial_is_refused_when_read() -> None:
-    """A plan whose polynomial is not primitive is refused by whoever reads it, not by the first client."""
-    with pytest.raises(PlanError, match="primitive"):
-        Plan.parse(json.dumps(content(generator__field_polynomial=0b11111)))
 
 
 def test_unknown_generator_is_named() -> None:

@@ -52,18 +52,10 @@ def test_polynomials_that_are_not_primitive_are_refused(bits: int, polynomial: i
 @pytest.mark.parametrize(
     ("n_items", "r", "independent"),
     [
-        (15, 1, 5),
-        (15, 1, 4),
-        (7, 2, 2),
-        (7, 2, 3),
-        (10, 3, 2),
-        (31, 1, 4),
-        (20, 1, 3),
-        (63, 1, 2),
-        (5, 1, 1),
+        (15, 1, 5), (15, 1, 4), (7, 2, 2), (7, 2, 3), (10, 3, 2), (31, 1, 4), (20, 1, 3), (63, 1, 2), (5, 1, 1),
         (9, 1, 7),
     ],
-)
+)  # fmt: skip
 def test_bch_independence_exhaustively(n_items: int, r: int, independent: int) -> None:
     """Any stated number of items' columns are linearly independent, all sets tried."""
     generator = bch_generator(n_items, r, independent)

@@ -68,35 +68,6 @@ def change(plan: GuidedPlan, **fields: Any) -> str:
     return json.dumps(plan.to_json() | fields)
 
 
-_VOTE = {"name": "vote", "kind": "category", "values": ["n", "y"]}
-
-
-@pytest.mark.parametrize(
-    ("fields", "problem"),
-    [
-        ({"attributes": []}, "1 to 1,000 attributes"),
-        ({"attributes": [_VOTE, _VOTE]}, "same name"),
-        ({"attributes": [_VOTE | {"values": ["n"]}]}, "list of 2 to"),
-        ({"attributes": [_VOTE | {"values": ["n", "n"]}]}, "values that differ"),
-        ({"attributes": [_VOTE | {"kind": "date"}]}, "category or a number"),
-        ({"attributes": [{"name": "a", "kind": "number", "cuts": ["2/1", "1/1"]}]}, "that rise"),
-        ({"attributes": [{"name": "a", "kind": "number", "cuts": ["2/2"]}]}, "lowest terms"),
-        ({"attributes": [_VOTE | {"name": f"v{i}", "values": list(map(str, range(999)))} for i in range(3)]}, "2,997"),
-        ({"label": {"name": "vote", "values": ["l", "r"]}}, "same name"),
-        ({"label": {"name": "party", "values": ["l"]}}, "list of 2 to"),
-        ({"mu": "1/1"}, "between 0 and 1"),
-        ({"batch": 0}, "batch must be in"),
-        ({"safeguard": {"kind": "tuple", "honest": 1}}, "if and only if"),
-        ({"promise": {"prior": "1/20", "posterior": "1/2"}}, "if and only if"),
-        ({"safeguard": {"kind": "coins"}}, "tuple or bits"),
-    ],
-)
-def test_broken_plans_are_refused(fields: dict[str, Any], problem: str) -> None:
-    """Fields that contradict each other are refused by name."""
-    with pytest.raises(PlanError, match=problem):
-        parse_plan(change(PLAIN, **fields))
-
-
 @pytest.mark.parametrize("safeguard", [{"kind": "tuple", "honest": 1 << 31}, {"kind": "bits", "amplification": "19/1"}])
 def test_a_broken_promise_is_refused(safeguard: dict[str, Any]) -> None:
     """γ that reaches the promise's limit makes no plan; one a step below makes one."""
@@ -157,13 +128,8 @@ def test_guidance_reads_back(tmp_path: Path) -> None:
     ("fields", "problem"),
     [
         ({"format": "assocpriv-plan"}, "does not say format"),
-        ({"version": 2}, "of version 1"),
-        ({"more": 1}, "hold exactly"),
         ({"level": 2}, "announces another level"),
-        ({"vectors": [[1.5] * 6]}, "whole numbers"),
         ({"vectors": [[1 << 21] * 6]}, "up to 2\\^20"),
-        ({"vectors": [[0] * 6, [0]]}, "whole numbers"),
-        ({"vectors": []}, "whole numbers"),
         ({"serial": "1"}, "serial number"),
     ],
 )

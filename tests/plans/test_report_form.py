@@ -11,17 +11,14 @@ from assocpriv.promise.errors import WireError
 from assocpriv.server.bitmaps import report_rows
 
 PLANS = {
-    "none, 5 bits": naive.small_plan("none", 3, 2, 1),
-    "none, 8 bits": naive.small_plan("none", 5, 3, 1),
-    "none, 64 bits": naive.small_plan("none", 60, 4, 2),
-    "none, 131 bits": naive.small_plan("none", 128, 3, 2),
-    "bch, r=1": naive.small_plan("bch", 9, 2, 1),
-    "bch, r=3": naive.small_plan("bch", 20, 3, 2, insert=(3, 3)),
+    "none, 5 bits": naive.small_plan("none", 3, 2, 1), "none, 8 bits": naive.small_plan("none", 5, 3, 1),
+    "none, 64 bits": naive.small_plan("none", 60, 4, 2), "none, 131 bits": naive.small_plan("none", 128, 3, 2),
+    "bch, r=1": naive.small_plan("bch", 9, 2, 1), "bch, r=3": naive.small_plan("bch", 20, 3, 2, insert=(3, 3)),
     "bch, r=8": naive.small_plan("bch", 11, 4, 2, insert=(77, 8)),
     "reed-solomon, r=1": naive.small_plan("reed-solomon", 9, 2, 2),
     "reed-solomon, r=3": naive.small_plan("reed-solomon", 70, 5, 2, insert=(5, 3)),
     "reed-solomon, r=8": naive.small_plan("reed-solomon", 30, 3, 2, insert=(255, 8)),
-}
+}  # fmt: skip
 some_plan = st.sampled_from(list(PLANS.values()))
 wide_plan = st.sampled_from([plan for plan in PLANS.values() if plan.items.report_bits % 8])
 

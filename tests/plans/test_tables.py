@@ -205,13 +205,10 @@ def cell(value: Any, column: NumberColumn) -> int | None:
 @pytest.mark.parametrize(
     ("low", "high", "cells"),
     [
-        ("-1/3", "1/7", 1000),
-        ("0", "10", 100),
-        ("1e15", "9007199254741004", 6),
-        ("-1e-9", "1e20", 60),
+        ("-1/3", "1/7", 1000), ("0", "10", 100), ("1e15", "9007199254741004", 6), ("-1e-9", "1e20", 60),
         ("6.08", "7", 92),
     ],
-)
+)  # fmt: skip
 def test_a_number_has_one_cell(low: str, high: str, cells: int, rng: np.random.Generator) -> None:
     """At edges and their neighbours: alone, in bulk, as decimal, fraction, or numpy's number, and by the edges' law."""
     column = NumberColumn("x", Clear(cells), False, Fraction(low), Fraction(high), 1)

@@ -482,15 +482,12 @@ def test_nothing_is_gained_where_nobody_hides() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((Fraction(1, 2), 5, 1e-6, None), "amplification must be 1"),
-        ((Fraction(2), 0, 1e-6, None), "reports must be"),
-        ((Fraction(2), 10**13, 1e-6, None), "reports must be"),
-        ((Fraction(2), 5, 0.0, None), "delta must be"),
-        ((Fraction(2), 5, 1.0, None), "delta must be"),
-        ((Fraction(2), 5, float("nan"), None), "delta must be"),
+        ((Fraction(1, 2), 5, 1e-6, None), "amplification must be 1"), ((Fraction(2), 0, 1e-6, None), "reports must be"),
+        ((Fraction(2), 10**13, 1e-6, None), "reports must be"), ((Fraction(2), 5, 0.0, None), "delta must be"),
+        ((Fraction(2), 5, 1.0, None), "delta must be"), ((Fraction(2), 5, float("nan"), None), "delta must be"),
         ((Fraction(2), 5, 1e-6, Fraction(2)), "blanket must be"),
     ],
-)
+)  # fmt: skip
 def test_arguments_out_of_range_are_refused(
     arguments: tuple[Fraction, int, float, Fraction | None], words: str
 ) -> None:

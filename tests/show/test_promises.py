@@ -21,21 +21,6 @@ def explained(plan: Path) -> str:
     return " ".join(run("privacy", "--explain", plan).stdout.split())
 
 
-def test_an_explanation_is_of_the_plan_at_hand(plans: Path) -> None:
-    """The sentence is of its promise, the costs of its items."""
-    said = explained(plans / "usual.json")
-    assert 'whoever thinks "1 in 100 that you buy X" thinks, after your report, at most 1 in 6.' in said
-    assert "of 20 items and baskets of 6:" in said
-
-
-def test_an_explanation_is_of_all_reports(plans: Path) -> None:
-    """Where a person may send 52 reports, the paragraph and the sentence are of all of them."""
-    said = explained(plans / "weekly.json")
-    assert said.startswith("A promise bounds what all 52 reports of a person together can do")
-    assert "thinks, after all 52 reports, at most 1 in 6." in said
-    assert "one report" not in said.split("What a belief")[0]
-
-
 def test_one_promise_has_one_spelling(plans: Path) -> None:
     """Every command writes it in percent, with as many digits; what rounds to the limit stays below it."""
     epsilon, usual = run("inspect", plans / "epsilon.json").stdout, run("inspect", plans / "usual.json").stdout

@@ -47,30 +47,25 @@ def bad_plans() -> list[dict[str, Any]]:
     wide = [{"name": f"v{each}", "kind": "category", "values": [str(v) for v in range(900)]} for each in range(3)]
     bits = {"kind": "bits", "amplification": "18/1"}
     changes: dict[str, dict[str, Any]] = {
-        "no attributes": {"attributes": []},
-        "two of one name": {"attributes": [_VOTE, _VOTE]},
+        "no attributes": {"attributes": []}, "two of one name": {"attributes": [_VOTE, _VOTE]},
         "the label's name": {"attributes": [_VOTE | {"name": "party"}]},
         "one value": {"attributes": [_VOTE | {"values": ["n"]}]},
         "equal values": {"attributes": [_VOTE | {"values": ["n", "n"]}]},
         "cuts that do not rise": {"attributes": [_AGE | {"cuts": ["1/1", "1/1"]}]},
         "cuts nearer than doubles": {"attributes": [_AGE | {"cuts": [f"1{'0' * 20}1/1", f"1{'0' * 20}2/1"]}]},
         "a cut not in lowest terms": {"attributes": [_AGE | {"cuts": ["2/2"]}]},
-        "no cuts": {"attributes": [_AGE | {"cuts": []}]},
-        "too many bits": {"attributes": wide},
+        "no cuts": {"attributes": [_AGE | {"cuts": []}]}, "too many bits": {"attributes": wide},
         "an unknown kind": {"attributes": [_VOTE | {"kind": "label"}]},
-        "one label": {"label": {"name": "party", "values": ["left"]}},
-        "μ of 1": {"mu": "1/1"},
-        "no batch": {"batch": 0},
-        "a promise that nothing keeps": {"promise": _PROMISE},
+        "one label": {"label": {"name": "party", "values": ["left"]}}, "μ of 1": {"mu": "1/1"},
+        "no batch": {"batch": 0}, "a promise that nothing keeps": {"promise": _PROMISE},
         "no promise": {"safeguard": bits, "promise": None},
         "γ at its limit": {"safeguard": bits | {"amplification": "19/1"}, "promise": _PROMISE},
         "γ of 1": {"safeguard": bits | {"amplification": "1/1"}, "promise": _PROMISE},
         "γ of several reports": {"safeguard": bits, "promise": _PROMISE, "reports_per_person": 2},
         "h of 0": {"safeguard": {"kind": "tuple", "honest": 0}, "promise": _PROMISE},
         "h too large": {"safeguard": {"kind": "tuple", "honest": (1 << 32) - 1}, "promise": _PROMISE},
-        "an unknown safeguard": {"safeguard": {"kind": "coins"}, "promise": _PROMISE},
-        "a field too many": {"more": 1},
-    }
+        "an unknown safeguard": {"safeguard": {"kind": "coins"}, "promise": _PROMISE}, "a field too many": {"more": 1},
+    }  # fmt: skip
     return [{"breaks": rule, "plan": plan() | change} for rule, change in changes.items()]
 
 

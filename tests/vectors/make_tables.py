@@ -169,12 +169,8 @@ def make_all() -> dict[str, Any]:
         records.append({"plan": name, "breaks": "a further column", "record": record | {"other": 1}})
         records.append({"plan": name, "breaks": "nothing where it must be", "record": {}})
     return {
-        "plans": plans,
-        "bad_plans": bad_plans(),
-        "reports": reports,
-        "bad_reports": refused,
-        "bad_records": records,
-    }
+        "plans": plans, "bad_plans": bad_plans(), "reports": reports, "bad_reports": refused, "bad_records": records,
+    }  # fmt: skip
 
 
 def as_text(content: dict[str, Any]) -> str:

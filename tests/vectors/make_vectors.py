@@ -73,13 +73,9 @@ def weights(levels: str, insert_num: int, insert_bits: int, weight_bits: int) ->
 def selects(levels: str, rho: tuple[int, int], weight_bits: int) -> dict[str, Any]:
     """Return an operator of the kind select-a-size, written out here rather than by the package."""
     return {
-        "kind": "select-a-size",
-        "size": len(levels) - 1,
-        "insert_num": rho[0],
-        "insert_bits": rho[1],
-        "weight_bits": weight_bits,
-        "keep_weights": weights(levels, *rho, weight_bits),
-    }
+        "kind": "select-a-size", "size": len(levels) - 1, "insert_num": rho[0], "insert_bits": rho[1],
+        "weight_bits": weight_bits, "keep_weights": weights(levels, *rho, weight_bits),
+    }  # fmt: skip
 
 
 def fixed(n: int, report_size: int, keep_weights: list[int]) -> dict[str, Any]:
@@ -116,16 +112,13 @@ def plan_content(
     total = sum(question["share"] for question in questions)
     return stated(
         {
-            "format": "assocpriv-plan",
-            "version": 1,
-            "kind": "baskets",
+            "format": "assocpriv-plan", "version": 1, "kind": "baskets",
             "catalogue": {"count": catalogue} if isinstance(catalogue, int) else {"names": catalogue},
             "names": {"others": "error", "parents": {}, "left_out": []} | names,
             "questions": [each | {"share": f"{each['share']} of {total}"} for each in questions],
-            "promise": {"prior": promise[0], "posterior": promise[1]},
-            "reports_per_person": reports,
+            "promise": {"prior": promise[0], "posterior": promise[1]}, "reports_per_person": reports,
         }
-    )
+    )  # fmt: skip
 
 
 def stated(plan: dict[str, Any]) -> dict[str, Any]:
@@ -326,13 +319,10 @@ def bad_plans() -> list[dict[str, Any]]:
     example = json.dumps(good_plans()["worked-example"])
     twice = json.dumps(edited(good_plans()["names-items"], names__parents={"rye": "loaf", "RYE": "bread"}))
     texts = {
-        "not JSON": "{",
-        "a list": "[]",
-        "nested too deep": "[" * 3000,
-        "a number of many digits": '{"format":' + "1" * 5000 + "}",
-        "a byte order mark before it": "\ufeff" + example,
+        "not JSON": "{", "a list": "[]", "nested too deep": "[" * 3000,
+        "a number of many digits": '{"format":' + "1" * 5000 + "}", "a byte order mark before it": "\ufeff" + example,
         "a name has two parents": twice.replace("RYE", "rye"),
-    }
+    }  # fmt: skip
     cases = bad_envelopes() | bad_promises() | bad_coded() | bad_fixed() | bad_names() | bad_questions()
     refused = [{"breaks": rule, "plan": plan} for rule, plan in cases.items()]
     return refused + [{"breaks": rule, "text": text} for rule, text in texts.items()]
@@ -501,17 +491,8 @@ def bad_questions() -> dict[str, dict[str, Any]]:
     [items, sizes], [one] = two["questions"], none["questions"]
     alone = edited(two, questions=[sizes | {"share": "1 of 1"}])
     shares: list[Any] = [
-        "0 of 1",
-        "1",
-        "1/1",
-        "01 of 1",
-        "1 of 01",
-        "1 of 1 ",
-        "1 of 1\n",
-        "1 OF 1",
-        "-1 of 1",
-        "\uff11 of 1",
-    ]
+        "0 of 1", "1", "1/1", "01 of 1", "1 of 01", "1 of 1 ", "1 of 1\n", "1 OF 1", "-1 of 1", "\uff11 of 1",
+    ]  # fmt: skip
     shares += ["1 of 2", "2 of 1", 1, None, f"{1 << 32} of {1 << 32}1"]
     bounds: list[Any] = [[], [0, 2], [2, 2], [5, 2], [2, 11], [True, 5], [2.0, 5], ["2", "5"], {}, 2]
     states = ["at most 8.01", "8.010752689", "at most 8.0107526890", "At most 8.010752689", 8.010752689]
@@ -589,15 +570,10 @@ def run_case(name: str, plan: Plan, case: str, transaction: list[int], words: li
             fitted[place], fitted[other] = fitted[other], fitted[place]
         drawn = drawn[m:]
     made = {
-        "plan": name,
-        "case": case,
-        "transaction": transaction,
-        "words": [f"{word:016x}" for word in words[: entropy.used + SPARE_WORDS]],
-        "words_used": entropy.used,
-        "question": plan.questions.index(question),
-        "entries": entries,
-        "fitted": fitted[:m],
-    }
+        "plan": name, "case": case, "transaction": transaction,
+        "words": [f"{word:016x}" for word in words[: entropy.used + SPARE_WORDS]], "words_used": entropy.used,
+        "question": plan.questions.index(question), "entries": entries, "fitted": fitted[:m],
+    }  # fmt: skip
     steps = set_steps if question.form.name == "rank" else subset_steps
     made |= steps(Answerer(question), fitted[:m], drawn)
     return made | {"report": report.hex(), "shows": sorted(question.form.items(answer))}
@@ -700,12 +676,9 @@ def baskets() -> dict[str, dict[str, list[str]]]:
         },
         "bch-r1-b64": {"numbers": ["9", "0"], "dropping": ["03", "10", "4", "+5"]},
         "names-items": {
-            "the nearest wins": ["stout", "tonic", "brie"],
-            "names that become equal": ["stout", "beer"],
-            "left out further up": [LATER, "brie", "milk"],
-            "left out itself, though it has a parent": [LATE, "drinks"],
-            "empty": [],
-            "blanks around a name": [" beer\u3000", "\u0085\tdairy\n"],
+            "the nearest wins": ["stout", "tonic", "brie"], "names that become equal": ["stout", "beer"],
+            "left out further up": [LATER, "brie", "milk"], "left out itself, though it has a parent": [LATE, "drinks"],
+            "empty": [], "blanks around a name": [" beer\u3000", "\u0085\tdairy\n"],
             "dropping": ["zebra", "gifts", "beer", "zebra"],
         },
         "names-left-out": {"left out": ["bags", LATER, "beer", LATE]},
@@ -715,7 +688,7 @@ def baskets() -> dict[str, dict[str, list[str]]]:
         },
         "names-64-steps": {"64 steps": ["s00"], "equal": ["s00", "s63", "s64", "other"]},
         "asks-three": {"rolled up before any question": ["crate-of-3", "bags", "3", "7"]},
-    }
+    }  # fmt: skip
 
 
 def basket_cases() -> list[dict[str, Any]]:

@@ -209,22 +209,14 @@ def test_the_scan_for_other_sources_finds_them(text):
 
 # who may name what of promise/entropy.py; a new entry is a new path, and belongs into the test below
 IMPORTS = {
-    "api.py": {"SystemEntropy"},
-    "auditing/baskets.py": {"SystemEntropy"},
-    "auditing/guided.py": {"SystemEntropy"},
-    "auditing/tables.py": {"SystemEntropy"},
-    "client/baskets.py": {"Entropy"},
-    "client/bulk.py": {"read_only", "SystemEntropy", "WordEntropy"},
-    "client/guided.py": {"Entropy", "WordEntropy"},
-    "client/persons.py": {"SystemEntropy", "WordEntropy"},
-    "client/ledger.py": {"Entropy", "SystemEntropy"},
-    "client/spark.py": {"SystemEntropy"},
-    "client/tables.py": {"Entropy", "read_only", "SystemEntropy", "WordEntropy"},
-    "client/waiting.py": {"SystemEntropy"},
-    "collect/sealing.py": {"SystemEntropy"},
-    "promise/numbers.py": {"WORD_BITS"},
-    "simulation/enumeration.py": {"Entropy", "SystemEntropy", "WordEntropy"},
-}
+    "api.py": {"SystemEntropy"}, "auditing/baskets.py": {"SystemEntropy"}, "auditing/guided.py": {"SystemEntropy"},
+    "auditing/tables.py": {"SystemEntropy"}, "client/baskets.py": {"Entropy"},
+    "client/bulk.py": {"read_only", "SystemEntropy", "WordEntropy"}, "client/guided.py": {"Entropy", "WordEntropy"},
+    "client/persons.py": {"SystemEntropy", "WordEntropy"}, "client/ledger.py": {"Entropy", "SystemEntropy"},
+    "client/spark.py": {"SystemEntropy"}, "client/tables.py": {"Entropy", "read_only", "SystemEntropy", "WordEntropy"},
+    "client/waiting.py": {"SystemEntropy"}, "collect/sealing.py": {"SystemEntropy"},
+    "promise/numbers.py": {"WORD_BITS"}, "simulation/enumeration.py": {"Entropy", "SystemEntropy", "WordEntropy"},
+}  # fmt: skip
 # who may draw from the system besides: names of files and rows, ids of submissions, keys, nonces, a token, a relay's
 # delays, pauses before retries, the deal of an audit
 SYSTEM = {
@@ -316,12 +308,8 @@ def system(monkeypatch):
 
 
 BASKETS = [
-    set(),
-    {"3"},
-    {"0", "11"},
-    {"2", "7", "8"},
-    {"1", "4", "5", "9", "10", "6"},
-]
+    set(), {"3"}, {"0", "11"}, {"2", "7", "8"}, {"1", "4", "5", "9", "10", "6"},
+]  # fmt: skip
 PATH_PLANS = {
     "none": naive.small_plan("none", 12, 3, 2, insert=(3, 3)),
     "bch": naive.small_plan("bch", 12, 3, 2),
@@ -369,17 +357,8 @@ def by_command(plan, folder):
     """Randomize a file by the command."""
     files_of(plan, folder)
     command = [
-        "randomize",
-        "baskets.csv",
-        "--plan",
-        "plan.json",
-        "-o",
-        "r.parquet",
-        "--layout",
-        "lines",
-        "--empty",
-        "keep",
-    ]
+        "randomize", "baskets.csv", "--plan", "plan.json", "-o", "r.parquet", "--layout", "lines", "--empty", "keep",
+    ]  # fmt: skip
     run_in(folder, command)
     return rows_of(folder / "r.parquet")
 

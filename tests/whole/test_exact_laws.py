@@ -6,6 +6,7 @@ from functools import cache
 from itertools import chain, combinations
 from math import comb
 
+import naive
 import numpy as np
 import pytest
 
@@ -13,7 +14,7 @@ from assocpriv.client.baskets import Randomizer
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator, bch_generator, reed_solomon_generator
-from assocpriv.plans.operator import Operator
+from assocpriv.plans.operator import FixedSizeOperator, Operator
 from assocpriv.plans.question import Question
 from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.promise.breaches import Breach
@@ -43,23 +44,28 @@ OPERATORS = {
     "m3": Operator(3, 1, 1, 6, (5, 3, 6, 32)),
 }
 PLANS = {
-    "none, 3 items": (3, 2, "m2", "none"),
-    "none, rho 3/4": (3, 1, "m2 dropping", "none"),
-    "none, M=3 of 4": (4, 2, "m3", "none"),
-    "none, M=1": (4, 1, "m1", "none"),
-    "bch": (4, 2, "m2", "bch"),
-    "bch with a row of ones": (5, 1, "m2", "bch"),
-    "bch of length 15": (12, 2, "m3", "bch"),
-    "bch, r=2": (3, 1, "m1", "bch"),
-    "reed-solomon, r=1": (3, 1, "m2", "reed-solomon"),
-    "reed-solomon, r=2": (3, 1, "m1", "reed-solomon"),
-    "reed-solomon, rho 3/4": (2, 1, "m2 dropping", "reed-solomon"),
+    "none, 3 items": (3, 2, "m2", "none"), "none, rho 3/4": (3, 1, "m2 dropping", "none"),
+    "none, M=3 of 4": (4, 2, "m3", "none"), "none, M=1": (4, 1, "m1", "none"), "bch": (4, 2, "m2", "bch"),
+    "bch with a row of ones": (5, 1, "m2", "bch"), "bch of length 15": (12, 2, "m3", "bch"),
+    "bch, r=2": (3, 1, "m1", "bch"), "reed-solomon, r=1": (3, 1, "m2", "reed-solomon"),
+    "reed-solomon, r=2": (3, 1, "m1", "reed-solomon"), "reed-solomon, rho 3/4": (2, 1, "m2 dropping", "reed-solomon"),
+}  # fmt: skip
+FIXED = {  # reports of a fixed size
+    "m=2, 2 of 5": naive.fixed_plan(3, 2, 2, 2, shares=(3, 1, 4)),
+    "m=2, 3 of 6": naive.fixed_plan(4, 2, 2, 3, shares=(1, 5, 2)),
+    "m=3, 3 of 7": naive.fixed_plan(4, 3, 3, 3, shares=(1, 5, 2, 9)),
+    "m=3, 2 of 6": naive.fixed_plan(3, 3, 2, 2, shares=(7, 1, 2, 1)),
+    "m=3, 5 of 6, none or one kept never": naive.fixed_plan(3, 3, 1, 5, shares=(1, 1, 7, 2)),
+    "m=1, subset selection": naive.fixed_plan(5, 1, 1, 2, shares=(1, 4)),
+    "l=1, randomized response": naive.fixed_plan(4, 2, 1, 1, shares=(1, 6, 1)),
 }
 
 
-@pytest.fixture(scope="module", params=PLANS)
+@pytest.fixture(scope="module", params=[*PLANS, *FIXED])
 def plan(request: pytest.FixtureRequest) -> Plan:
     """One plan of each kind."""
+    if request.param in FIXED:
+        return FIXED[request.param]
     n_items, k, operator, kind = PLANS[request.param]
     return make(n_items, k, OPERATORS[operator], kind)
 
@@ -101,8 +107,15 @@ def fitted(plan: Plan, transaction: frozenset[int]) -> list[frozenset[int]]:
 
 @cache
 def formula(plan: Plan, j: int, n_shown: int) -> Fraction:
-    """Return P[t → report] by MATH: p[j] / C(m,j) spread over the reports that show j items of t, of n_shown in all."""
+    """Return P[t → report] by MATH: p[j] / C(m,j) spread over the reports that show j items of t, of n_shown in all.
+
+    A set of a fixed size that shares j items has the probability v_j / total.
+    """
     operator, m = plan.items.operator, plan.items.transaction_size
+    if isinstance(operator, FixedSizeOperator):
+        size, weights = operator.report_size, operator.keep_weights
+        total = sum(comb(m, kept) * comb(plan.n_items, size - kept) * weights[kept] for kept in range(min(m, size) + 1))
+        return Fraction(weights[j], total)
     rho = operator.default_probability
     kept = operator.size_distribution[j] / comb(m, j)
     if plan.items.generator.kind == "none":
@@ -113,7 +126,9 @@ def formula(plan: Plan, j: int, n_shown: int) -> Fraction:
 
 def test_reports_follow_the_formula(plan: Plan, laws: dict[frozenset[int], Law]) -> None:
     """The client's distribution over all reports is the stated one, fraction for fraction."""
-    every = 1 << plan.items.report_bits
+    operator = plan.items.operator
+    is_fixed = isinstance(operator, FixedSizeOperator)
+    every = comb(plan.items.padded_items, operator.report_size) if is_fixed else 1 << plan.items.report_bits
     for transaction, law in laws.items():
         assert sum(law.values()) == 1
         assert len(law) == every

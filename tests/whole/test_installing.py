@@ -18,7 +18,7 @@ plan --items 50 --transaction-size 3 --prior 5% --posterior 90% -o plan.json
 randomize b.dat --plan plan.json -o r.parquet
 mine r.parquet --min-support auto -o i.parquet
 rules i.parquet --min-confidence 10%
-page i.parquet --plan plan.json -o i.html
+inspect i.parquet --html i.html
 generate agrawal --people 3000 -o p.csv --schema s.toml
 plan --schema s.toml -o t.json
 randomize p.csv --plan t.json -o n.parquet

@@ -17,22 +17,16 @@ PACKAGE = Path(assocpriv.__file__).parent
 # What a folder may import besides itself. The trust boundary is in it: client, server and suppress never see each
 # other; server, planning and collect see no records. Fronts, which people import, may import anything.
 BELOW = {
-    "promise": "",
-    "kernels": "",
-    "plans": "promise kernels",
-    "spark": "promise kernels",
-    "files": "promise kernels plans",
-    "records": "promise kernels plans files",
-    "client": "promise kernels plans files records spark",
-    "suppress": "promise kernels plans files records",
-    "server": "promise kernels plans files spark",
-    "planning": "promise kernels plans files server",
+    "promise": "", "kernels": "", "plans": "promise kernels", "spark": "promise kernels",
+    "files": "promise kernels plans", "records": "promise kernels plans files",
+    "client": "promise kernels plans files records spark", "suppress": "promise kernels plans files records",
+    "server": "promise kernels plans files spark", "planning": "promise kernels plans files server",
     "collect": "promise kernels plans files",
     "simulation": "promise kernels plans files records client server planning spark",
     "auditing": "promise kernels plans files records client server planning simulation",
     "show": "promise kernels plans files records client server planning simulation auditing suppress collect",
     "pages": "promise kernels plans files server planning collect show",
-}
+}  # fmt: skip
 PLAN = "plans.baskets"
 HEAVY = {
     "numba", "galois", "scipy", "pandas", "pyspark", "click", "pyarrow", "starlette", "uvicorn", "psycopg", "jinja2",

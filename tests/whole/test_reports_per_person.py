@@ -1,13 +1,10 @@
 """Several reports of one person: what they tell together, exactly, and that every place keeps the promise for all."""
 
-import hashlib
-import json
 import time
 from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +18,6 @@ from quiet import mine
 import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
-from assocpriv.files.plans import read_plan
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.discovery import foresee
 from assocpriv.planning.request import limit_of_each
@@ -96,14 +92,6 @@ def test_all_reports_together_reach_the_power_of_gamma(name: str) -> None:
     assert plan.amplification < worst < plan.promise.amplification_limit
 
 
-@pytest.mark.parametrize("name", PLANS)
-def test_equal_habits_are_the_worst_case(name: str) -> None:
-    """Who reports on the same basket every time reaches γ^R too: the reports multiply although the baskets do not."""
-    plan = PLANS[name]
-    laws = [joint_law(plan, (basket,) * plan.reports_per_person) for basket in [(), (0,), (1,)]]
-    assert largest_ratio(laws) == plan.composed_amplification
-
-
 @pytest.mark.parametrize(("reports", "most"), [(1, 49), (2, 6), (3, 3)])
 def test_one_unit_above_is_refused(reports: int, most: int) -> None:
     """With a limit of 50 the largest weight that keeps R reports below it is accepted, and one more is refused."""
@@ -147,15 +135,6 @@ def test_a_hostile_plan_of_many_reports_is_refused_in_time() -> None:
 
 
 # ---- the plan's text
-
-
-def test_every_plan_states_its_reports_per_person() -> None:
-    """The number of reports is written also where it is 1, so that a plan has one text and one id."""
-    assert ONE.plan_id == "fe69f38d9a6d95eea7cfd15ca1a73932492dc0e5c63145995e41649d53c167e7"
-    assert ONE.to_json()["reports_per_person"] == 1
-    vectors = json.loads((Path(__file__).parents[1] / "vectors" / "plans.json").read_text(encoding="ascii"))["plans"]
-    ids = "".join(Plan.from_json(entry["plan"]).plan_id for entry in vectors[:29])
-    assert hashlib.sha256(ids.encode()).hexdigest()[:16] == "4d2ff3c5d8438bca"
 
 
 def test_several_reports_make_another_plan() -> None:
@@ -211,11 +190,6 @@ def test_planned_reports_keep_the_promise_together(case: str, reports: int) -> N
     assert limit * (1 - Fraction(reports, 1 << 19)) < together < limit  # designs aim 2^-20 below their limit
 
 
-def test_one_report_is_planned_as_before() -> None:
-    """Asking for one report a person changes nothing."""
-    assert make_plan(50, PROMISE, reports_per_person=1) == make_plan(50, PROMISE)
-
-
 # ---- a shortlist
 
 
@@ -233,17 +207,6 @@ def test_refining_multiplies_powers() -> None:
 
 
 # ---- what is shown
-
-
-def test_one_report_is_shown_as_before() -> None:
-    """Of one report nothing is said about several."""
-    plan = planned(50, 3, PROMISE)
-    record = shown.plan(foresee(plan, 1000))
-    assert record.content["reports_per_person"] == 1
-    assert record.content["composed_amplification"] == record.content["amplification"]
-    lines = lines_of(record)
-    assert lines[2].startswith("promise     no report lifts a belief from 5% to 50%, whatever the data: ")
-    assert "together" not in "".join(lines)
 
 
 @pytest.mark.parametrize("reports", [2, 1000])
@@ -269,11 +232,3 @@ def run(*arguments: Any) -> str:
     result = CliRunner().invoke(main, [str(argument) for argument in arguments])
     assert result.exit_code == 0, result.output
     return result.stdout
-
-
-def test_the_command_plans_what_the_function_does(tmp_path: Path) -> None:
-    """``--reports-per-person`` makes the plan that ``plan(reports_per_person=…)`` makes."""
-    run("plan", "--items", 60, "--prior", "5%", "--posterior", "50%",
-        "--reports-per-person", 4, "-o", tmp_path / "p.json")  # fmt: skip
-    assert read_plan(tmp_path / "p.json") == make_plan(60, PROMISE, reports_per_person=4)
-    assert "all 4 reports of a person together" in run("inspect", tmp_path / "p.json")

@@ -1,6 +1,5 @@
 """A second kind of plan is new files and one entry: files, ledger, audit and commands take it as it is."""
 
-import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -8,20 +7,18 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from assocpriv import gather, inspect, privacy, randomize
+from assocpriv import randomize
 from assocpriv.auditing import audit as audit_kinds
 from assocpriv.auditing.findings import BROKEN, CHECKS, CONSISTENT, AuditRequest
 from assocpriv.cli.main import main
 from assocpriv.client.ledger import Ledger, make_report
-from assocpriv.files.plans import read_plan, write_plan
+from assocpriv.files.plans import write_plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.plans import kind as registry
-from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BudgetError, PlanError, WireError
 from assocpriv.server.counting import LocalBackend
 from assocpriv.show.plans import described
-from assocpriv.show.text import lines
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from tests.second_kind import auditor, client
 from tests.second_kind.plan import AveragePlan, YesNoPlan
@@ -46,55 +43,6 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     average = {"plans.plan": "tests.second_kind.plan:AveragePlan"}
     for kind, entry in zip(KINDS, (ENTRY, ENTRY | average), strict=True):
         monkeypatch.setitem(registry.KINDS, kind, entry)
-
-
-def test_single_reports_are_gathered(tmp_path: Path) -> None:
-    """Files of a byte become a collection of the plan; a byte that is no answer stays."""
-    (tmp_path / "inbox").mkdir()
-    for name, content in {"a": b"\1", "b": b"\0", "c": b"\1", "no": b"\2"}.items():
-        (tmp_path / "inbox" / name).write_bytes(content)
-    done = gather(tmp_path / "inbox", PLAN, tmp_path / "c")
-    assert (done.gathered, done.refused[0].reason) == (3, "is neither yes nor no")
-    packed = next(read_reports(tmp_path / "c").batches(9))
-    assert sorted(packed[:, 0].tolist()) == [0, 1, 1]
-
-
-@pytest.mark.parametrize("plan", [PLAN, AVERAGE], ids=KINDS)
-def test_plans_are_written_and_read(tmp_path: Path, plan: YesNoPlan) -> None:
-    """A plan file gives the plan back, of its own class and with its id."""
-    write_plan(plan, tmp_path / "p.json")
-    again = read_plan(tmp_path / "p.json")
-    assert again == plan
-    assert type(again) is type(plan)
-    assert again.plan_id == plan.plan_id
-    with pytest.raises(PlanError, match=r"a plan of the kind yes-no.* is of no use here"):
-        read_plan(tmp_path / "p.json", Plan)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"version": 2}, "version or kind is unknown"),
-        ({"kind": "no-yes"}, "version or kind is unknown"),
-        ({"extra": 1}, "must hold exactly the fields"),
-        ({"lie": 0}, "lie must be in"),
-        ({"truth": 7}, "breaks its promise"),
-        ({"kind": "baskets"}, "must hold exactly the fields"),
-    ],
-)
-def test_bad_plans_are_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
-    """The envelope is checked for every kind, the rest by the kind."""
-    (tmp_path / "p.json").write_text(json.dumps(PLAN.to_json() | change), encoding="utf-8")
-    with pytest.raises(PlanError, match=message):
-        read_plan(tmp_path / "p.json")
-
-
-def test_reports_with_something_in_clear_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What lies outside γ is the kind's own affair: nothing takes such reports for those of baskets."""
-    monkeypatch.setattr(YesNoPlan, "uncovered", "the hour, in clear")
-    Reports(PLAN, np.array([[1], [0]], dtype=np.uint8)).write(tmp_path / "r.parquet")
-    content = inspect(tmp_path / "r.parquet")
-    assert (content.kind, content.reports) == ("reports", 2)
 
 
 def test_the_client_map_makes_the_law() -> None:
@@ -182,17 +130,6 @@ def test_a_missing_line_is_said(tmp_path: Path) -> None:
         described(unknown, 1)
 
 
-def test_no_amplification_is_labelled(tmp_path: Path) -> None:
-    """Whoever makes or describes a report of a kind that states no γ is told, whatever the kind's own words are."""
-    shown = described(AVERAGE, 1)
-    assert shown.content["amplification"] is None
-    assert "promises an average" in lines(shown)[0]
-    write_plan(AVERAGE, tmp_path / "p.json")
-    options = ["--plan", tmp_path / "p.json", "--ledger", tmp_path / "l", "--occasion", "w1", "-o", tmp_path / "r.bin"]
-    made = CliRunner().invoke(main, ["report", *map(str, options)], input="yes\n", catch_exceptions=False)
-    assert "promises an average" in made.stdout
-
-
 def test_commands_take_the_kind(tmp_path: Path) -> None:
     """Inspect shows plans and reports of the kind, report makes one."""
     write_plan(PLAN, tmp_path / "p.json")
@@ -211,16 +148,3 @@ def test_commands_take_the_kind(tmp_path: Path) -> None:
     assert "plans of the kind yes-no cannot be tested for crafted reports here" in refused.stderr
     proved = run(main, ["privacy", str(tmp_path / "p.json"), "--reports-per-person", "2"])
     assert "together    2 reports of a person: γ ≤ 6.25" in proved.stdout
-
-
-def test_a_budget_takes_the_kind(tmp_path: Path) -> None:
-    """What one person tells under plans of several kinds multiplies; a kind that states no γ is refused by name."""
-    write_plan(PLAN, tmp_path / "yes.json")
-    budget = privacy([PLAN, (PLAN, 2)])
-    assert budget.together.amplification == Fraction(5, 2) ** 5
-    said = CliRunner().invoke(main, ["privacy", str(tmp_path / "yes.json"), str(tmp_path / "yes.json"), "--json"])
-    assert [each["reports"] for each in json.loads(said.stdout)["plans"]] == [6]
-    text = CliRunner().invoke(main, ["privacy", str(tmp_path / "yes.json"), str(tmp_path / "yes.json")]).stdout
-    assert "≤ 244.141" in text
-    with pytest.raises(PlanError, match="yes-no-average states no γ"):
-        privacy([PLAN, AVERAGE])

@@ -20,7 +20,6 @@ from assocpriv.files.plans import read_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import Field
 from assocpriv.plans.published import pack_reports
-from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BasketError, PlanError, WireError
 
 FOLDER = Path(__file__).parents[1] / "vectors"
@@ -130,15 +129,6 @@ def test_a_plan_file_with_a_byte_order_mark_is_refused(tmp_path: Path) -> None:
     assert (run.exit_code, "byte order mark" in run.stderr) == (1, True)
     path.write_text(text, encoding="utf-8")
     assert read_plan(path).plan_id == PLANS["plans"][1]["id"]
-
-
-def test_people_may_type_a_promise_as_they_like(tmp_path: Path) -> None:
-    """What is typed, in Python or on the command line, is read leniently; the plan made of it is written strictly."""
-    assert Breach(" 5% ", "2/4") == Breach("1/20", 0.5)
-    typed = ["--items", "20", "--transaction-size", "2", "--prior", " 2/40 ", "--posterior", "50.0%"]
-    CliRunner().invoke(main, ["plan", *typed, "-o", str(tmp_path / "plan.json")])
-    made = json.loads((tmp_path / "plan.json").read_text(encoding="ascii"))
-    assert made["promise"] == {"prior": "1/20", "posterior": "1/2"}
 
 
 def test_vectors_show_kept_items_and_hide_dropped_ones() -> None:

@@ -31,20 +31,14 @@ def test_clients_and_the_miner_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """From baskets to rules, from a table to distributions, and an audit; the bytes written are those of here."""
     lines = [
         "generate quest --people 2000 --items 20 --seed 1 -o b.dat",
-        f"plan --items 20 --transaction-size 3 {PROMISE} -o plan.json",
-        "randomize b.dat --plan plan.json -o r.parquet",
-        "mine r.parquet -o i.csv --html i.html",
-        "mine r.parquet -o i.parquet",
-        "rules i.parquet --min-confidence 10% -o rules.csv",
-        "inspect plan.json -v",
-        "report --plan plan.json --ledger l.bin --occasion 1 -o one.bin < 1\n2\n",
-        "report --ledger l.bin --told",
-        "generate agrawal --people 500 --seed 1 -o p.csv --schema s.toml",
-        "plan --schema s.toml -o t.json",
-        "randomize p.csv --plan t.json -o n.parquet",
-        "reconstruct n.parquet -o d.json",
+        f"plan --items 20 --transaction-size 3 {PROMISE} -o plan.json", "randomize b.dat --plan plan.json -o r.parquet",
+        "mine r.parquet -o i.csv --html i.html", "mine r.parquet -o i.parquet",
+        "rules i.parquet --min-confidence 10% -o rules.csv", "inspect plan.json -v",
+        "report --plan plan.json --ledger l.bin --occasion 1 -o one.bin < 1\n2\n", "report --ledger l.bin --told",
+        "generate agrawal --people 500 --seed 1 -o p.csv --schema s.toml", "plan --schema s.toml -o t.json",
+        "randomize p.csv --plan t.json -o n.parquet", "reconstruct n.parquet -o d.json",
         "audit plan.json --trials 1000 --confidence 99.9999%",
-    ]
+    ]  # fmt: skip
     for line, (status, said) in zip(lines, as_windows(tmp_path, *lines), strict=True):
         assert status == 0, f"{line}: {said}"
     here = tmp_path / "here"
