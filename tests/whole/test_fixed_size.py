@@ -76,14 +76,6 @@ def test_binomial_words(n_items, size):
 # ---- operators
 
 
-def fitted(plan, transaction):
-    """Return the equally likely sets of M items that a transaction may be cut or padded to."""
-    m, n = plan.items.transaction_size, plan.n_items
-    if len(transaction) <= m:
-        return [transaction | frozenset(range(n, n + m - len(transaction)))]
-    return [frozenset(t) for t in combinations(sorted(transaction), m)]
-
-
 @pytest.mark.parametrize(("n", "size", "gamma"), [(5, 2, 4), (9, 1, 3), (30, 4, 19)])
 def test_single_item_baskets_are_subset_selection(n, size, gamma):
     """With m = 1 an item of one's own is shown with γℓ/(γℓ + n − ℓ), another one as Ye and Barg say."""
