@@ -3,7 +3,7 @@
 This module sees a raw basket. Nothing that it raises holds an item of it.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from assocpriv.files.rules import Rule
@@ -36,7 +36,7 @@ def recommend(basket: Collection[str | int], rules: Iterable[Rule], top: int = 3
     >>> [each.items for each in recommend({"tea"}, rules)], [each.items for each in recommend({"milk"}, rules)]
     ([('milk',)], [('tea', 'honey')])
     """
-    if isinstance(basket, str | bytes) or not isinstance(basket, Collection):
+    if isinstance(basket, str | bytes | bytearray | Mapping) or not isinstance(basket, Collection):  # of counts, 0 too
         raise BasketError(f"a basket must be a set or list of names, got a {type(basket).__name__}")
     held = {str(name) for name in basket}
     known, found = set(held), list[Suggestion]()

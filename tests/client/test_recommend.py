@@ -78,7 +78,7 @@ def test_ten_thousand_rules_take_little():
     assert (javascript.CLIENT / "src" / "recommend.js").stat().st_size <= 3_000
 
 
-@pytest.mark.parametrize("basket", [canary.NAME, canary.NUMBER, canary.NAME.encode(), None])
+@pytest.mark.parametrize("basket", [canary.NAME, canary.NUMBER, canary.NAME.encode(), None, {canary.NAME: 0}])
 def test_a_basket_that_is_none_is_not_shown(basket):
     """The error has its type alone."""
     with pytest.raises(BasketError, match="set or list of names") as caught:
