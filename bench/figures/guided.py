@@ -269,12 +269,14 @@ def run(data: Path, *, seeds: int, quick: bool) -> dict[str, Any]:
     records, fewer, repeats = (5_000, 5_000, 2) if quick else (100_000, 20_000, 20)
     functions, compared = (FUNCTIONS[:1], COMPARED[:1]) if quick else (FUNCTIONS, COMPARED)
     third = [row for seed in range(seeds) for row in figure_3(seed, records, functions)]
-    equal = [row for seed in range(seeds) for row in equal_promise(seed, fewer, compared, LEVELS)]
+    equal = [
+        row for seed in range(seeds) for row in equal_promise(seed, fewer, compared, LEVELS[: 1 if quick else None])
+    ]
     figures = ("original", "accuracy_mean", "estimate_mean", "disclosure_mean")
     tables = {
         "functions": means(third, ("function", "method", "records"), ("accuracy", "disclosure")),
         "promise": means(equal, ("function", "gamma", "method", "level", "records"), ("accuracy",)),
-        "hidden": means(hidden(2 if quick else 5), ("classes", "telling", "level"), figures),
+        "hidden": means(hidden(1 if quick else 5), ("classes", "telling", "level"), figures),
     }
     if (data / VOTES_FILE).is_file():
         tables["levels"] = list(figure_4(data, repeats))
