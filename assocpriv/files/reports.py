@@ -11,9 +11,11 @@ How a device's ledger begins is told here, so that whoever meets one among other
 it.
 """
 
+import hashlib
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -221,9 +223,10 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
         hint = "" if inbox is None else f"; {gather_hint(inbox)}"
         where = f"in {', '.join(map(str, listed))}" if listed else "to read"
         raise WireError(f"there are no report files (*.parquet) {where}{hint}")
-    if len(set(map(os.path.realpath, files))) != len(files):
-        raise WireError("a report file is named twice; its reports would count twice")
     plan, total = _open(files[0]) if files else (open_epochs[0].plan, 0)
+    names = set(map(os.path.realpath, files))
+    if len(names) != len(files) or (plan.least_batch > 1 and _are_copies(files)):
+        raise WireError("a report file is named twice, or is a copy; its reports would count twice")
     for file in files[1:]:
         other, count = _open(file, plan)
         _check_same(other, file, plan, files[0])
@@ -232,6 +235,17 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
         _check_same(each.plan, each.folder, plan, files[0] if files else listed[0])
     packed = np.concatenate([np.empty((0, plan.report_bytes), np.uint8), *unsealed])
     return Reports(plan, packed, tuple(files), total)
+
+
+def _are_copies(files: list[Path]) -> bool:
+    """Tell whether two files have the same bytes: copies must not make up the batch of a central promise."""
+    sizes = Counter(file.stat().st_size for file in files)
+    digests = []
+    for file in files:
+        if sizes[file.stat().st_size] > 1:
+            with file.open("rb") as stream:
+                digests.append(hashlib.file_digest(stream, "sha256").digest())
+    return len(set(digests)) < len(digests)
 
 
 def _check_same(other: PublishedPlan, where: Path, plan: PublishedPlan, first: Path) -> None:

@@ -1,5 +1,6 @@
 """Below the reports that a central promise is proved for nothing is sealed, read or shown, by whichever way."""
 
+import shutil
 from contextlib import closing, suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -21,7 +22,7 @@ from assocpriv.pages.demo import check_demonstration
 from assocpriv.pages.operator import AdminPage
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.published import ID_BYTES
-from assocpriv.promise.errors import AssocprivError, PlanError, PrivacyLimitError
+from assocpriv.promise.errors import AssocprivError, PlanError, PrivacyLimitError, WireError
 from assocpriv.promise.shuffling import CentralPromise
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.crafted import check_reports
@@ -73,6 +74,9 @@ def test_few_reports_are_not_read(enough: ap.Reports, tmp_path: Path) -> None:
     with pytest.raises(PrivacyLimitError, match=TOO_FEW):
         ap.mine([few, ap.randomize([{"1"}] * 2000, replace(PLAN, central=None))], top=3)
     assert len(ap.mine(files, top=3)) >= 3
+    shutil.copy(files[0], files[1])
+    with pytest.raises(WireError, match="is a copy; its reports would count twice"):
+        ap.mine(files, top=3)
 
 
 def test_spark_reads_no_fewer() -> None:
