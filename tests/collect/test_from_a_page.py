@@ -88,4 +88,4 @@ def test_the_examples_send(forks: Forks, tmp_path: Path) -> None:
             assert (wrong.returncode, wrong.stdout, wrong.stderr[: len(line)]) == (status, "", line)
             assert wrong.stderr.count("\n") == 1
             assert "canary" not in wrong.stderr
-        assert collector.reports() == 4
+        assert collector.reports() == 5

@@ -38,7 +38,7 @@ export function readRules(content) {
  * @throws {RecordError} a basket that is no collection of names
  */
 export function recommend(basket, rules, top = 3) {
-  if (typeof basket !== "object" || basket === null || !(Symbol.iterator in basket)) {
+  if (typeof basket !== "object" || basket === null || basket instanceof Map || !(Symbol.iterator in basket)) {
     throw new RecordError("a basket must be a list or set of names");
   }
   const held = new Set(Array.from(basket, String));

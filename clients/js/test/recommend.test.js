@@ -17,7 +17,7 @@ test("what is no file of rules, or no rule, is refused by its place", () => {
 });
 
 test("a basket that is none is refused, and not shown", () => {
-  for (const basket of ["CANARY", 7, null, {}]) {
+  for (const basket of ["CANARY", 7, null, {}, new Map([["CANARY", 0]])]) {
     assert.throws(() => recommend(basket, []), (error) => error instanceof RecordError && !/CANARY/.test(error.message));
   }
 });
