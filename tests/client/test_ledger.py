@@ -368,6 +368,15 @@ def test_other_files_are_left_alone(path: Path, content: bytes, said: str) -> No
     assert path.read_bytes() == content
 
 
+def test_what_was_being_written_is_cut_off(path: Path) -> None:
+    """What a stop left of a record is gone once the ledger was opened."""
+    tell(path, "w1")
+    before = path.read_bytes()
+    path.write_bytes(before + b"torn" * 20)
+    Ledger.open(path).close()
+    assert path.read_bytes() == before
+
+
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     """A folder, a missing folder, a pipe: one clear refusal each."""
     for target in (tmp_path, tmp_path / "none" / "l.bin"):
