@@ -92,3 +92,16 @@ def test_the_record_is_amplified_as_stated() -> None:
     assert all(outputs == set(law) for law in laws)
     worst = max(max(law[y] for law in laws) / min(law[y] for law in laws) for y in outputs)
     assert worst == plan.amplification == Fraction(3 * 5 * 7, 2)
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_inputs_beyond_a_column_are_refused(optional: bool) -> None:
+    """Compiled code would read beyond its tables: no input below 0, above the last, or missing where none may be."""
+    plan = table(optional=optional)
+    most = [column.inputs - 1 + column.optional for column in plan.columns]
+    list(randomize_inputs([np.array([most], dtype=np.int32)], plan, entropy=SeededEntropy(1), workers=1))
+    for place, wrong in ((0, -1), (len(most) - 1, most[-1] + 1), (0, most[0] + 1)):
+        inputs = np.array([most], dtype=np.int32)
+        inputs[0, place] = wrong
+        with pytest.raises(ValueError, match="within the plan's columns"):
+            next(randomize_inputs([inputs], plan, entropy=SeededEntropy(1), workers=1))
