@@ -289,3 +289,9 @@ def test_breaches_of_the_first_example() -> None:
     assert [seeing_zero(law).causes(certain, FAR) for law in (keep_or_other, add, add_or_any)] == [False, True, False]
     gamma = seeing_zero(add_or_any).amplification
     assert gamma < min(known.amplification_limit, certain.amplification_limit)
+
+
+def test_a_promise_of_nothing_is_none() -> None:
+    """The posterior lies above the prior: where both are one belief no report may tell anything, and none is made."""
+    with pytest.raises(PlanError, match="0 < prior < posterior < 1"):
+        Breach("50%", "50%")

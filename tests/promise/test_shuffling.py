@@ -510,3 +510,10 @@ def test_composed_reports_of_one_person_stay_below_the_composition() -> None:
         assert exact <= 2 * shuffled_delta(value, gamma, people, 2 / (gamma + 1))
         whole = shuffled_delta(2 * value, gamma**2, people, 2 / (gamma**2 + 1))
         assert exact <= whole  # a person's two reports as one of γ²
+
+
+def test_what_need_not_be_hidden_is_so_for_all_reports_of_a_person() -> None:
+    """Among nine others nothing is hidden: γ below e^ε keeps the promise for one report of a person, and not for three."""
+    promise = CentralPromise(Fraction(1), Fraction(1, 10**8), 10)
+    assert promise.holds(Fraction(5, 2), Fraction(0))
+    assert not promise.holds(Fraction(5, 2), Fraction(0), 3)
