@@ -513,7 +513,7 @@ def test_composed_reports_of_one_person_stay_below_the_composition() -> None:
 
 
 def test_what_need_not_be_hidden_is_so_for_all_reports_of_a_person() -> None:
-    """Among nine others nothing is hidden: γ below e^ε keeps the promise for one report of a person, and not for three."""
+    """Among nine others nothing is hidden: γ below e^ε keeps the promise for one report of a person, not for three."""
     promise = CentralPromise(Fraction(1), Fraction(1, 10**8), 10)
     assert promise.holds(Fraction(5, 2), Fraction(0))
     assert not promise.holds(Fraction(5, 2), Fraction(0), 3)
