@@ -188,10 +188,13 @@ def check(arguments):
         if packages:
             packages.wait()
     # last, and without a time of ours, so that the closing line is the last one
-    # on all cores, a file on one: what its tests share is made once
-    pytest = [venv_program("python"), "-m", "pytest", "-n", "auto", "--dist", "loadfile"]
-    run_step("pytest", pytest, tell_time=False)
+    run_step("pytest", pytest(), tell_time=False)
     return 0
+
+
+def pytest(*arguments):
+    """Return the command that runs tests on all cores, a file on one: what its tests share is made once."""
+    return [venv_program("python"), "-m", "pytest", "-n", "auto", "--dist", "loadfile", *arguments]
 
 
 def check_fast():
@@ -201,8 +204,7 @@ def check_fast():
     near = [venv_program("python"), os.path.join("tests", "faults", "run.py"), "--near"]
     tests = subprocess.check_output(near, cwd=ROOT, env=clean_environment(), universal_newlines=True).split()
     if tests:
-        pytest = [venv_program("python"), "-m", "pytest", "-n", "auto", "--dist", "loadfile", "-x"]
-        run_step("pytest of what is near", pytest + tests, tell_time=False)
+        run_step("pytest of what is near", pytest("-x", *tests), tell_time=False)
     return 0
 
 
@@ -273,9 +275,8 @@ def nightly(arguments):
         sys.exit("dev.py: nightly takes no arguments")
     found = [faults([]), fuzz([])]
     install("dev")
-    pytest = [venv_program("python"), "-m", "pytest", "-n", "auto", "--dist", "loadfile", "--slow"]
-    pytest += ["--soak-seed", str(int(time.time()))]
-    found.append(subprocess.call(pytest, cwd=ROOT, env=clean_environment()))
+    slow = pytest("--slow", "--soak-seed", str(int(time.time())))
+    found.append(subprocess.call(slow, cwd=ROOT, env=clean_environment()))
     return int(any(found))
 
 

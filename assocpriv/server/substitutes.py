@@ -96,10 +96,9 @@ def _told(reading: Reading, groups: NDArray[np.int64] | None, bound: float) -> t
     if groups is not None:
         of = groups[pairs]
         pairs = pairs[(of[:, 0] == of[:, 1]) & (of[:, 0] > 0)]
-    level = reading.read(pairs, [items])
-    can = bound * reading.by_chance(pairs) >= _TOLD_FROM * level.noise
-    pairs = pairs[can]
-    return reading.read(pairs, [items], level), reading.by_chance(pairs)
+    level, chance = reading.read(pairs, [items]), reading.by_chance(pairs)
+    can = bound * chance >= _TOLD_FROM * level.noise
+    return reading.read(pairs[can], [items], level), chance[can]
 
 
 def _rows(
