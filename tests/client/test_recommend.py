@@ -3,7 +3,6 @@
 import json
 import random
 import subprocess
-import time
 
 import canary
 import javascript
@@ -68,13 +67,8 @@ def test_an_item_is_suggested_once_and_the_best_rules_first():
     assert [each.items for each in recommend({"a", "b"}, rules, top=1)] == [("c",)]
 
 
-def test_ten_thousand_rules_take_little():
-    """A hundred times below the time that anybody waits for, on a busy machine, too."""
-    rules = [Rule(frozenset(each["antecedents"]), tuple(each["consequents"]), 0.5)
-             for each in some_rules(random.Random(1), 10_000)]  # fmt: skip
-    start = time.process_time()
-    recommend(["nothing"], rules)
-    assert time.process_time() - start < 0.1
+def test_a_shop_page_loads_little():
+    """The module is small enough to stand in a page beside the client."""
     assert (javascript.CLIENT / "src" / "recommend.js").stat().st_size <= 3_000
 
 

@@ -30,7 +30,7 @@ BCH = Generator("bch", 4, 0b10011, 2, False)
 NAMES = ["milk", "bread", "é🍞", "tea", "rice", "salt", "eggs"]
 PLAN = items_plan(NAMES, OPERATOR, BCH, 2, Breach("5%", "50%"))
 CONTENT = PLAN.to_json()
-FAST_SECONDS = 2.0  # what is refused must not be computed first
+MOST_SECONDS = 30  # of the processor; what is refused must not be computed first, which takes minutes or for ever
 
 
 def content(**changes: Any) -> dict[str, Any]:
@@ -326,9 +326,9 @@ def test_huge_values_are_refused_fast(path: tuple[Any, ...], value: str) -> None
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = "@"
-    start = time.perf_counter()
+    start = time.process_time()
     refuse(json.dumps(changed).replace('"@"', value))
-    assert time.perf_counter() - start < FAST_SECONDS
+    assert time.process_time() - start < MOST_SECONDS
 
 
 # ---- promises

@@ -36,7 +36,7 @@ from assocpriv.show.text import lines as lines_of
 from assocpriv.simulation.enumeration import distribution
 
 PROMISE = Breach("5%", "50%")
-FAST_SECONDS = 2.0
+MOST_SECONDS = 30
 M1, M2 = Operator(1, 1, 1, 3, (1, 7)), Operator(2, 1, 1, 4, (1, 2, 11))
 ONE = items_plan(2, M1, Generator("bch", 2, 7, 1), promise=PROMISE)  # γ = 7, two bits
 Law = dict[tuple[bytes, ...], Fraction]
@@ -125,13 +125,13 @@ def test_numbers_of_reports_out_of_range_are_refused(reports: Any) -> None:
 def test_a_hostile_plan_of_many_reports_is_refused_in_time() -> None:
     """The power of the longest γ that a plan can state is compared with the limit at once, not in minutes."""
     operator = FixedSizeOperator(1, 3, 1, ((1 << 1023) + 1, 1 << 1024))
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(PrivacyLimitError):
         items_plan(2, operator, promise=PROMISE, reports_per_person=1000)
     low = FixedSizeOperator(1, 3, 1, ((1 << 1024) - (1 << 1013) - 1, 1 << 1024))
     kept = items_plan(2, low, promise=PROMISE, reports_per_person=1000)
     assert shown.plan(foresee(kept, 1000)).to_json()["reports_per_person"] == 1000
-    assert time.perf_counter() - start < FAST_SECONDS
+    assert time.process_time() - start < MOST_SECONDS
 
 
 # ---- the plan's text
