@@ -13,6 +13,6 @@ Names load on first use, so importing the package is instant. ``assocpriv.client
 
 from assocpriv.fronts import names_of_stub
 
-__version__ = "0.9.0"
+__version__ = "1.0.0"
 
 __getattr__, __dir__, __all__ = names_of_stub(globals())  # the list is __init__.pyi

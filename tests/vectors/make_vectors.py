@@ -24,7 +24,7 @@ from assocpriv.promise.entropy import WordEntropy
 from assocpriv.promise.numbers import set_of_rank
 
 TOOL = "tests/vectors/make_vectors.py"
-VERSION = "assocpriv 0.9.0, formats of docs/formats.md version 1"  # raised by hand, with the formats
+VERSION = "assocpriv 1.0.0, formats of docs/formats.md version 1"  # raised by hand, with the formats
 SPARE_WORDS = 2
 
 
