@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.arrow import parquet_errors
-from assocpriv.files.atomic import atomic_output, check_regular, output_format
+from assocpriv.files.atomic import FORMATS, atomic_output, check_regular, output_format
 from assocpriv.files.itemsets import FORMAT, READERS, WRITERS, AnyFrame, LightFrame, as_column
-from assocpriv.files.reports import holds_reports
+from assocpriv.files.reports import gather_hint, holds_reports
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.promise.errors import EstimateError, FileError, counted
 from assocpriv.server.false_discovery import ALL, SPLIT
@@ -371,11 +371,12 @@ def read_itemsets(path: str | Path, *, light: bool = False) -> Any:
 def read_table(path: str | Path) -> LightFrame:
     """Read a table of itemsets, without pandas; raises what :func:`read_itemsets` does."""
     source = Path(path)
-    kind = output_format(source)
+    if source.suffix.lower() not in FORMATS:
+        raise FileError(f"{source} is no file of mined itemsets (.parquet, .csv or .json): {gather_hint(source)}")
     damage: tuple[type[BaseException], ...] = (*parquet_errors(), csv.Error, AttributeError)
     try:
         check_regular(source)
-        frame, content = READERS[kind](source)
+        frame, content = READERS[FORMATS[source.suffix.lower()]](source)
         facts = _read_facts(content)
         if not set(frame.columns) <= set(columns_of(facts)):
             raise EstimateError("it has columns that are not known here")
