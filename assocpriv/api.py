@@ -531,7 +531,7 @@ def substitutes(
     Raises:
         EstimateError, PlanError, WireError: as :func:`mine`; or a bound out of range.
 
-    Source: docs/how-to/decide-with-rules.md.
+    Source: docs/decide-with-rules.md.
 
     >>> import assocpriv as ap
     >>> made = ap.plan(["bread", "butter", "margarine"], ap.Breach("5%", "50%"), mean_size=2)

@@ -26,16 +26,18 @@ smartquotes = False  # two hyphens of an option are no dash
 html_theme = "pydata_sphinx_theme"
 html_title = "assocpriv"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_css_files = ["site.css"]
 html_search_scorer = str(Path(__file__).with_name("_static") / "scorer.js")
 html_theme_options = {
+    "navbar_center": [],  # all pages stand in the sidebar
     "show_prev_next": False,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": []}
+html_sidebars = {"**": ["pages.html"]}
 autodoc_typehints = "none"  # signatures have them already
 autodoc_default_options = {  # what scikit-learn adds to estimators, with references to its own pages
     "exclude-members": ", ".join(

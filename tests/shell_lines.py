@@ -23,8 +23,8 @@ FASTER = {  # fewer baskets of fewer items, under a promise that lets so few sho
 
 def blocks_of(page: str, kind: str = "sh") -> list[list[str]]:
     """Return the lines of a page's blocks of a kind."""
-    found = re.findall(rf"^```{kind}\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
-    return [block.splitlines() for block in found]
+    found = re.findall(r"^```(.*)\n((?s:.*?))^```$", page, flags=re.MULTILINE)
+    return [block.splitlines() for name, block in found if name == kind]
 
 
 def shell_words(line: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A client of tables on a pipe, as docs/formats/pipe.md tells: the plan's path is the last argument.
+"""A client of tables on a pipe, as docs/write-and-audit-a-client.md tells: the plan's path is the last argument.
 
 python tests/table_program.py [FAULT] plan.json < records.jsonl > reports.txt
 """

@@ -6,7 +6,7 @@ language. What they are asked about is made by the audit, nobody's data.
 A program gets the path of the plan as its last argument. It reads a record a line, of baskets item ids with blanks
 between them in increasing order, an empty line being an empty transaction, until its input ends; it writes a report a
 line, in lowercase hexadecimal, in the same order, and ends with status 0. It may write at any time, also all at the
-end. A first line ``plan`` and the plan's id, if there is one, must name the plan (docs/formats/pipe.md).
+end. A first line ``plan`` and the plan's id, if there is one, must name the plan (docs/write-and-audit-a-client.md).
 
 Its input is written to a temporary file first, and a thread reads its output: no program can make it and the audit wait
 for each other. What is held in memory is a batch, or a line, at a time.

@@ -106,7 +106,7 @@ class GuidedSubject(Subject):
         return found
 
     def remake(self, record: Record, words: Draws) -> bytes:
-        """Return the report of docs/formats/guided-plan.md."""
+        """Return the report of docs/formats/table-plan.md."""
         return remade_tuple(record[1], record[0].serial, self._laws[id(record[0])], words)
 
     def edges(self) -> list[int]:

@@ -15,7 +15,7 @@ A guided plan's text becomes its integers and γ; guidance becomes exact chances
     t_i = Σ of P = V·Vᵀ over a tuple's set bits    a_i = ⌊(|t_i| + 2^23)/2^24⌋    m_i = min(a_i², 2^32), of 2^32
     bits:   c·2^32 + (2^16 − c)·2·m_i, of 2^49     tuple: with h/2^32 the own tuple, else a uniform one
 
-docs/formats/guided-plan.md has the rules; here they are computed in Python's integers, entry by entry.
+docs/formats/table-plan.md has the rules; here they are computed in Python's integers, entry by entry.
 """
 
 import math
@@ -376,7 +376,7 @@ class GuidedLaw:
 
 
 def remade_tuple(row: Sequence[int], serial: int, law: GuidedLaw, words: Draws) -> bytes:
-    """Return the report of a tuple and its class, the last, that words make, by docs/formats/guided-plan.md."""
+    """Return the report of a tuple and its class, the last, that words make, by docs/formats/table-plan.md."""
     numbers = law.numbers
     fills = [words.below(size) for size in numbers.sizes]
     answered = tuple(f if v == size else v for v, f, size in zip(row, fills, numbers.sizes, strict=False))

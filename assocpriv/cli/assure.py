@@ -120,7 +120,9 @@ def inspect(
 @opt.usual("--trials", default=1_000_000, help="Reports to ask each client for.", type=opt.WholeRange(1000))
 @opt.usual("--confidence", default="99.9%", help="Chance, at least, that an honest client is not called broken.")
 @opt.choice("--client", ["both", "bulk", "single"], "Our client for many baskets, for one, or both.")
-@click.option("--program", help="Audit this program and its arguments; docs/formats/pipe.md says what it reads.")
+@click.option(
+    "--program", help="Audit this program and its arguments; docs/write-and-audit-a-client.md says what it reads."
+)
 def audit(plan: Path, program: str | None, **options: Any) -> None:
     """Audit PLAN, and clients of it: is the promise kept, and do the clients follow the plan?
 

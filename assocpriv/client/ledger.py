@@ -1,7 +1,7 @@
 """A device's ledger, its own book of its reports: one an occasion, with what all of them together spend.
 
 This module sees raw records while it makes a report. Its file holds none: of a report it keeps the bytes that may be
-sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats/ledger.md). What the records say together
+sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats/client.md). What the records say together
 stands in ledger_book.py.
 
 Independent reports on the same habits multiply their likelihoods, and so their γ. The ledger refuses a second report on

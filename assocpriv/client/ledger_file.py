@@ -1,6 +1,6 @@
 """A ledger's file: its bytes, open for one process alone.
 
-docs/formats/ledger.md says what stands where.
+docs/formats/client.md says what stands where.
 
 Nothing here is of a basket but a randomized report.
 

@@ -1,6 +1,6 @@
 """Plans at rest, with what they are made of: item names, taxonomies, guidance.
 
-A plan is JSON text, guidance one JSON object (docs/formats/guided-plan.md). A plan's names come from a number of items
+A plan is JSON text, guidance one JSON object (docs/formats/table-plan.md). A plan's names come from a number of items
 or a file of names. Files of names are written in one form, and checked for names that people take for one.
 """
 

@@ -54,7 +54,7 @@ _WRITER: dict[str, Any] = {  # reports are random bits: compression and a dictio
     "write_statistics": False,
     "write_page_checksum": True,  # a flipped bit would pass for another report
 }
-LEDGER_NAME = b"assocpriv-ledger"  # the first bytes (docs/formats/ledger.md)
+LEDGER_NAME = b"assocpriv-ledger"  # the first bytes (docs/formats/client.md#the-clients-ledger)
 IS_LEDGER = "is a device's ledger, which is not to leave the device; assocpriv report alone reads it"
 MESSAGE_ENDING = ".jsonl"
 _MESSAGE_FIELDS = {"guidance", "class", "ones"}

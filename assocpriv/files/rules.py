@@ -1,6 +1,6 @@
 """Rules that are published for devices, which match them at home, and the prices that a shop knows.
 
-Rules are JSON (docs/formats/rules.md), the best first. Their digest is that of the file's bytes, as browsers check it
+Rules are JSON (docs/formats.md), the best first. Their digest is that of the file's bytes, as browsers check it
 (W3C, Subresource Integrity): ``sha256-`` and the SHA-256 in base64.
 """
 

@@ -1,4 +1,4 @@
-"""Decision trees at rest: small JSON files (docs/formats/models.md), checked when they are read."""
+"""Decision trees at rest: small JSON files (docs/formats.md#decision-trees), checked when they are read."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The operator's page, /admin: an ASGI application of rendered pages without script (docs/cli/serve.md).
+"""The operator's page, /admin: an ASGI application of rendered pages without script (docs/cli/collector.md).
 
 It is given what it shows: the collection, how many reports there are, and how to seal. What is found is said first,
 then how sharp that is, and what is promised. Every answer forbids scripts, frames, caches and other hosts.

@@ -1,7 +1,7 @@
 """Perturbation guidance, k* with V*, as a miner publishes it: integers that give each bit a weight.
 
 k* is the disclosure level, V* an orthonormal matrix. Entries are those of V* times 2^20, rounded to nearest. Everything
-that follows from them is computed in integers, so two machines cannot differ (docs/formats/guided-plan.md); both sides
+that follows from them is computed in integers, so two machines cannot differ (docs/formats/table-plan.md); both sides
 compute with these alone.
 
 With P = V Vᵀ (times 2^40) and the positions of a tuple's set bits:

@@ -2,7 +2,7 @@
 
 A tuple is a record's values without its class; as bits, one a value of every attribute, exactly one of each attribute's
 is set. A report answers one guidance (plans/guidance.py): its serial number, the class in clear, and the
-released bits. docs/formats/guided-plan.md describes every field and byte.
+released bits. docs/formats/table-plan.md describes every field and byte.
 
 Attributes are categories, or numbers cut into intervals. A number's value is the interval that it lies in: 0 below the
 first cut point, and a cut point belongs to the interval above it. Cut points are exact fractions; a double is compared

@@ -32,7 +32,7 @@ apart. Other dependence is not seen, and makes the estimate too high.
 **Classifiers** of scikit-learn's are fitted on released tuples, and need no knowledge of the plan: every estimator
 takes X and y as they are. Naive Bayes uses shares alone, and so what is known of them.
 
-**At rest** the state is one JSON object with a digest of itself, replaced whole (docs/formats/miner-state.md).
+**At rest** the state is one JSON object with a digest of itself, replaced whole (docs/formats.md#a-miners-state).
 
 Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005, section 4.1; of
 classifiers sections 3 and 6. Thompson, Biometrika 25, 1933. Reading and exploring are our own.

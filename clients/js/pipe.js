@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * A client on a pipe (docs/formats/pipe.md): node pipe.js plan.json < records > reports
+ * A client on a pipe (docs/write-and-audit-a-client.md#a-client-on-a-pipe): node pipe.js plan.json < records > reports
  * @module
  */
 

@@ -1,7 +1,6 @@
 """docs/choose-a-promise.md shows what assocpriv privacy --explain prints; costs are those of plans made anew."""
 
 import math
-import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import click
 import pytest
 from command_line import DOCS, parses, refused, run, run_json
 from planned import planned
+from shell_lines import blocks_of
 
 import assocpriv as ap
 from assocpriv.cli.main import main
@@ -25,8 +25,8 @@ def test_the_page_shows_what_the_command_prints() -> None:
     """The page's tables are the command's output, all of its lines but the first and the last."""
     said = run("privacy", "--explain").stdout
     *paragraphs, _ = said.strip().split("\n\n")
-    blocks = [block for block in re.findall(r"```\n(.*?)```", PAGE, flags=re.DOTALL) if "assocpriv" not in block]
-    shown = "\n\n".join(block.strip("\n") for block in blocks)
+    blocks = ["\n".join(block) for block in blocks_of(PAGE, "")]
+    shown = "\n\n".join(block for block in blocks if "assocpriv" not in block)
     assert shown == "\n\n".join(paragraphs[1:])
 
 

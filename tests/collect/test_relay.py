@@ -31,7 +31,7 @@ from assocpriv.files.oblivious import (
 from assocpriv.promise.errors import PlanError
 
 MARK = "CANARY-7qz3"
-DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "anonymous-channel.md"
+DOCS = Path(__file__).parents[2] / "docs" / "anonymous-channel.md"
 ANONYMOUS = ("--oblivious",)
 
 

@@ -8,8 +8,11 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+import assocpriv as ap
 
 ROOT = Path(__file__).parents[2]
 if importlib.util.find_spec("sphinx") is None:
@@ -54,7 +57,7 @@ class Page(HTMLParser):
 def test_pages_load_nothing_from_elsewhere_and_link_to_what_is_there(site: Path) -> None:
     """Scripts, styles and pictures are the site's own; links within it lead to a page, and to a name on it."""
     pages = {path.resolve(): Page(path) for path in site.rglob("*.html")}
-    assert len(pages) > 40
+    assert len(pages) > 25
     assert any("demo.svg" in each for each in pages[(site / "index.html").resolve()].loaded)
     dead = []
     for path, page in pages.items():
@@ -86,3 +89,17 @@ def test_commands_functions_and_mathematics_are_there(site: Path) -> None:
     why = (site / "why-it-works.html").read_text(encoding="utf-8")
     assert why.count("<math") > 20
     assert "$" not in re.sub(r"<script.*?</script>", "", why, flags=re.DOTALL)
+
+
+def test_every_public_name_is_documented(site: Path) -> None:
+    """Of the package and of its fronts every public name has an entry; ``show`` is for commands, and not of these."""
+    entries = Page(site / "python.html").names
+    fronts = [each for name in ap.__all__ if name != "show" and isinstance(each := getattr(ap, name), ModuleType)]
+    assert len(fronts) == 5
+    for front in (ap, *fronts):
+        own = [name for name, each in vars(front).items() if getattr(each, "__module__", "") == front.__name__]
+        public = [name for name in getattr(front, "__all__", own) if not name.startswith("_")]
+        modules = [name for name in public if isinstance(getattr(front, name), ModuleType)]
+        assert [name for name in public if name not in modules and f"{front.__name__}.{name}" not in entries] == []
+        assert len(public) > 2
+        assert all(name == "show" or f"module-assocpriv.{name}" in entries for name in modules)

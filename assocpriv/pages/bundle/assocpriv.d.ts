@@ -393,7 +393,7 @@ declare module "assocpriv/plan" {
          */
         randomize(record: any, words?: import("assocpriv/words").Words): Uint8Array;
         /**
-         * Read a record of a line of text, as a client on a pipe gets it (docs/formats/pipe.md).
+         * Read a record of a line of text, as a client on a pipe gets it (docs/write-and-audit-a-client.md#a-client-on-a-pipe).
          * @param {string} line
          * @returns {any} what `randomize` takes
          */
@@ -1197,7 +1197,7 @@ declare module "assocpriv/device/book" {
     export function bytesOf(digits: string): Uint8Array<ArrayBuffer>;
     /** @typedef {import("../checks.js").Fraction} Fraction */
     /**
-     * A record of a ledger, as docs/formats/ledger.md has it by kinds; ids and hashes are hexadecimal digits.
+     * A record of a ledger, as docs/formats/client.md has it by kinds; ids and hashes are hexadecimal digits.
      *
      * 1 and 2: `plan`, `occasion`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
      * `moment`.
@@ -1257,7 +1257,7 @@ declare module "assocpriv/device/book" {
     }
     export type Fraction = import("assocpriv/checks").Fraction;
     /**
-     * A record of a ledger, as docs/formats/ledger.md has it by kinds; ids and hashes are hexadecimal digits.
+     * A record of a ledger, as docs/formats/client.md has it by kinds; ids and hashes are hexadecimal digits.
      *
      * 1 and 2: `plan`, `occasion`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
      * `moment`.
@@ -1510,7 +1510,7 @@ declare module "assocpriv/device/open" {
      * Open the ledger of this browser, or begin one. Pages and workers of one origin share it.
      *
      * One person needs one ledger: two of them do not know of each other. What a browser forgets is said in
-     * docs/formats/ledger.md.
+     * docs/formats/client.md.
      * @param {object} [options]
      * @param {string} [options.name] of the database, by default "assocpriv"
      * @param {import("./bounds.js").Limit} [options.limit] answer any plans, while all reports of this ledger together keep
@@ -2212,7 +2212,7 @@ declare module "assocpriv/device/sending" {
 declare module "assocpriv/recommend" {
     /** @typedef {{ antecedents: string[], consequents: string[], confidence: number }} Rule */
     /**
-     * Return the rules of a file (docs/formats/rules.md). Have `fetch` check its digest: `fetch(url, { integrity })`.
+     * Return the rules of a file (docs/formats.md#published-rules). Have `fetch` check its digest: `fetch(url, { integrity })`.
      * @param {any} content the file, parsed as JSON
      * @returns {Rule[]} the best first
      * @throws {PlanError} it is none of these files

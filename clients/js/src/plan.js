@@ -66,7 +66,7 @@ export class Plan {
   }
 
   /**
-   * Read a record of a line of text, as a client on a pipe gets it (docs/formats/pipe.md).
+   * Read a record of a line of text, as a client on a pipe gets it (docs/write-and-audit-a-client.md#a-client-on-a-pipe).
    * @param {string} line
    * @returns {any} what `randomize` takes
    */

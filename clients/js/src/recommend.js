@@ -8,7 +8,7 @@ import { PlanError, RecordError } from "./errors.js";
 /** @typedef {{ antecedents: string[], consequents: string[], confidence: number }} Rule */
 
 /**
- * Return the rules of a file (docs/formats/rules.md). Have `fetch` check its digest: `fetch(url, { integrity })`.
+ * Return the rules of a file (docs/formats.md#published-rules). Have `fetch` check its digest: `fetch(url, { integrity })`.
  * @param {any} content the file, parsed as JSON
  * @returns {Rule[]} the best first
  * @throws {PlanError} it is none of these files

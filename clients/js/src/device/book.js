@@ -10,7 +10,7 @@ import { gammaOf, multiply } from "./bounds.js";
 /** @typedef {import("../checks.js").Fraction} Fraction */
 
 /**
- * A record of a ledger, as docs/formats/ledger.md has it by kinds; ids and hashes are hexadecimal digits.
+ * A record of a ledger, as docs/formats/client.md has it by kinds; ids and hashes are hexadecimal digits.
  *
  * 1 and 2: `plan`, `occasion`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
  * `moment`.

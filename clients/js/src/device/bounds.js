@@ -1,5 +1,5 @@
 /**
- * γ of several reports together: their product, and the limit that it stays below (docs/formats/ledger.md, "Using").
+ * γ of several reports together: their product, and the limit that it stays below (docs/formats/client.md#the-clients-ledger, "Using").
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * What a device may tell further (docs/formats/ledger.md, "Using"): an occasion is answered once; without a limit a
+ * What a device may tell further (docs/formats/client.md#the-clients-ledger, "Using"): an occasion is answered once; without a limit a
  * device answers one plan for life, the first that it answered, as often as that promises; with a limit any plans,
  * while γ of all reports stays below it. Python decides the same in the same words (assocpriv/client/ledger_book.py).
  * @module

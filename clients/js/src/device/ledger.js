@@ -1,5 +1,5 @@
 /**
- * A device's own book of its reports: one an occasion, and what all of them together spend (docs/formats/ledger.md).
+ * A device's own book of its reports: one an occasion, and what all of them together spend (docs/formats/client.md#the-clients-ledger).
  *
  * It sees a record while a report is made of it, and keeps none: of a report it keeps the bytes that may be sent, the
  * plan's id, the plan's γ and a hash of the occasion. A report is handed out only after its record is on disk. So after

@@ -11,7 +11,7 @@ import { openStore } from "./store.js";
  * Open the ledger of this browser, or begin one. Pages and workers of one origin share it.
  *
  * One person needs one ledger: two of them do not know of each other. What a browser forgets is said in
- * docs/formats/ledger.md.
+ * docs/formats/client.md.
  * @param {object} [options]
  * @param {string} [options.name] of the database, by default "assocpriv"
  * @param {import("./bounds.js").Limit} [options.limit] answer any plans, while all reports of this ledger together keep

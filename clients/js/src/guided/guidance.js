@@ -1,5 +1,5 @@
 /**
- * Guidance that a miner publishes, and the weights that follow from it (docs/formats/guided-plan.md).
+ * Guidance that a miner publishes, and the weights that follow from it (docs/formats/table-plan.md#guided-perturbation).
  *
  * Entries are whole numbers, and so is all that is computed of them: below 2^53, also partial sums (a sum of products
  * of two vectors' entries, taken absolutely, is at most the product of their lengths).

@@ -1,5 +1,5 @@
 /**
- * The plan of guided perturbation, and how a tuple becomes a report under guidance (docs/formats/guided-plan.md).
+ * The plan of guided perturbation, and how a tuple becomes a report under guidance (docs/formats/table-plan.md#guided-perturbation).
  * @module
  */
 

@@ -1,5 +1,5 @@
 /**
- * A till's ledger: the file of docs/formats/ledger.md, which the command `assocpriv report` uses too.
+ * A till's ledger: the file of docs/formats/client.md, which the command `assocpriv report` uses too.
  *
  * Nothing in it is of a basket but a randomized report.
  * @module

@@ -1,5 +1,5 @@
 /**
- * A ledger's bytes: its records, and what of them a crash left whole. docs/formats/ledger.md says what stands where.
+ * A ledger's bytes: its records, and what of them a crash left whole. docs/formats/client.md says what stands where.
  * @module
  */
 
