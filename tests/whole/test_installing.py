@@ -1,8 +1,12 @@
-"""Wheel and source distribution install and run in environments of their own, of every Python that is here."""
+"""Wheel and source distribution install and run in environments of their own: of every Python that is here, with each
+extra alone, and with the oldest libraries that are allowed.
+"""
 
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,11 +16,22 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 BUILD = (  # which changes sys.argv
     "import sys; from setuptools import build_meta as b; to = sys.argv[1]; b.build_wheel(to); b.build_sdist(to)"
 )
+EXTRAS = {  # what each is for, by importing it
+    "trees": "assocpriv.server.tree_estimator",
+    "wait": "cryptography.fernet, assocpriv.client.waiting",
+    "oblivious": "pyhpke, assocpriv.collect.gateway",
+    "server": "uvicorn, assocpriv.collect.service",
+    "relay": "assocpriv.collect.relaying",
+    "postgres": "psycopg, assocpriv.collect.postgres",
+    "xlsx": "openpyxl",
+    "spark": "pyspark.sql, assocpriv.spark",
+    "docs": "sphinx, pydata_sphinx_theme",
+}
 LINES = """
 generate quest --people 20000 --items 50 -o b.dat
 plan --items 50 --transaction-size 3 --prior 5% --posterior 90% -o plan.json
 randomize b.dat --plan plan.json -o r.parquet
-mine r.parquet --min-support auto -o i.parquet
+mine r.parquet -o i.parquet
 rules i.parquet --min-confidence 10%
 inspect i.parquet --html i.html
 generate agrawal --people 3000 -o p.csv --schema s.toml
@@ -49,17 +64,49 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"wheel": next(made.glob("*.whl")), "sdist": next(made.glob("*.tar.gz"))}
 
 
+def installed(folder: Path, python: str, *wanted: object) -> Path:
+    """Make an environment with nothing but what is wanted; return its Python."""
+    subprocess.run([python, "-m", "venv", folder], check=True)
+    subprocess.run([folder / "bin" / "python", "-m", "pip", "install", "-q", *map(str, wanted)], check=True)
+    return folder / "bin" / "python"
+
+
+def run_all(python: Path, folder: Path) -> None:
+    """Go from nothing to rules, distributions and an audit."""
+    for line in LINES.strip().split("\n"):
+        done = subprocess.run([python, "-m", "assocpriv", *line.split()], cwd=folder, check=False)
+        assert done.returncode == 0, line
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("version", PYTHONS)
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
 def test_it_runs_where_nothing_else_is_installed(
     built: dict[str, Path], tmp_path: Path, version: str, kind: str
 ) -> None:
-    """From nothing to rules, distributions and an audit, without extras."""
-    python = tmp_path / "v" / "bin" / "python"
-    subprocess.run([interpreter(version), "-m", "venv", tmp_path / "v"], check=True)
-    subprocess.run([python, "-m", "pip", "install", "-q", built[kind]], check=True)
-    for line in LINES.split("\n"):
-        if line:
-            done = subprocess.run([python, "-m", "assocpriv", *line.split()], cwd=tmp_path, check=False)
-            assert done.returncode == 0, line
+    """Without extras."""
+    run_all(installed(tmp_path / "v", interpreter(version), built[kind]), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_each_extra_installs_alone(built: dict[str, Path], tmp_path: Path, extra: str) -> None:
+    """With what it is for, and nothing of the others."""
+    python = installed(tmp_path / "v", sys.executable, f"{built['wheel']}[{extra}]")
+    subprocess.run([python, "-c", f"import {EXTRAS[extra]}"], cwd=tmp_path, check=True)
+
+
+@pytest.mark.slow
+def test_the_oldest_libraries_do(built: dict[str, Path], tmp_path: Path) -> None:
+    """The lower bounds of pyproject.toml install together, and tests of both sides pass on them (Spark has its own)."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [name for name in EXTRAS if name not in ("spark", "docs")]
+    bounds = [*project["dependencies"], *(each for name in extras for each in project["optional-dependencies"][name])]
+    oldest = tmp_path / "oldest.txt"
+    found = (re.match(r"([\w.-]+)(?:\[\w+\])?>=([\w.]+)", each) for each in bounds)
+    oldest.write_text("".join(f"{each[1]}=={each[2]}.*\n" for each in found if each), encoding="utf-8")
+    wanted = [f"{built['wheel']}[{','.join(extras)}]", "pytest", "hypothesis", "mlxtend", "polars", "-c", oldest]
+    python = installed(tmp_path / "v", sys.executable, *wanted)
+    run_all(python, tmp_path)
+    rooms = [ROOT / "tests" / each for each in ("client", "collect", "files", "records", "server", "suppress")]
+    subprocess.run([python, "-m", "pytest", "-p", "no:cacheprovider", *rooms], cwd=ROOT, check=True)
