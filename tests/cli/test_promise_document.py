@@ -59,10 +59,17 @@ def test_the_pages_other_figures() -> None:
 
 
 def test_costs_are_those_of_plans() -> None:
-    """A cost is from where on all of a size can be believed, of the plan made for so many reports, in whole baskets."""
+    """A cost is from where on all of a size can be believed, of the plan made for so many reports, in whole baskets.
+
+    docs/limits.md has the same, with errors.
+    """
     worked = explain_promises().promises[3]
     choice = ap.choose_plan(ITEMS, worked.promise, reports=10**5)
     record = shown_choice(choice).content["expected"]
+    limits = (DOCS / "limits.md").read_text(encoding="utf-8")
+    errors = ", ".join(f"{100 * each['error']:.1f}" for each in record.values())
+    levels = " | ".join(f"{math.ceil(1000 * each['believed_from']) / 10}%" for each in record.values())
+    assert f"| 100,000 | ε = ln 19 | {errors} | {levels} |" in limits
     assert {str(k): level for k, level in worked.levels[10**5].items()} == {
         k: each["believed_from"] for k, each in record.items()
     }
