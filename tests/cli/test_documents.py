@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,29 @@ def test_docs_have_an_index() -> None:
         page = (DOCS / re.findall(r"\((cli/\w+\.md)\)", row)[0]).read_text(encoding="utf-8")
         listed = {f"assocpriv {name}" for name in re.findall(r"`([^`]+)`", row)}
         assert listed == set(re.findall(r"^## `(assocpriv .+)`$", page, flags=re.MULTILINE))
+
+
+OTHER_PROGRAMS = {
+    "--config",
+    "--import",
+    "--now",
+    "--retry",
+    "--retry-connrefused",
+    "--retry-delay",
+    "--slow",
+    "--upgrade",
+}
+
+
+@pytest.mark.parametrize("page", [*DOCS.rglob("*.md"), DOCS.parent / "README.md"], ids=lambda page: page.stem)
+def test_pages_name_what_is_there(page: Path) -> None:
+    """Every option that a page names is one of a command, every name of ``ap`` can be had."""
+    text = page.read_text(encoding="utf-8")
+    known = {word for command in ALL.values() for each in command.params for word in each.opts} | OTHER_PROGRAMS
+    of_all = {"--force", "--help", "--help-all", "--json", "--quiet", "--verbose", "--version"}
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) - known <= of_all
+    for name in re.findall(r"\bap\.([\w.]*\w)", text):
+        attrgetter(name)(ap)
 
 
 @pytest.mark.parametrize("name", LEAVES)
@@ -262,11 +286,17 @@ OTHER_KINDS: dict[str, Callable[[Path, Path], list[Any]]] = {  # of plans: secti
 }
 
 
+def told_of(name: str) -> str:
+    """Return a command's section, and those of the commands whose keys or facts it says that it has."""
+    text = section(name)
+    return text + "".join(told_of(each) for each in re.findall(r"(?:keys|facts) of `(assocpriv [a-z ]+)`", text))
+
+
 @pytest.mark.parametrize("name", JSON_COMMANDS | OTHER_KINDS)
 def test_docs_name_all_json_keys(home: Path, tmp_path: Path, name: str) -> None:
     """A command's section names every key that its --json prints."""
     record = run_json(*(JSON_COMMANDS | OTHER_KINDS)[name](home, tmp_path))
-    text = section(name.partition(" of ")[0] if name in JSON_COMMANDS else name)
+    text = told_of(name.partition(" of ")[0] if name in JSON_COMMANDS else name)
     assert [key for key in record if f"`{key}`" not in text] == []
 
 
