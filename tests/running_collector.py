@@ -1,4 +1,4 @@
-"""Collectors as processes of their own, which tests send to, kill and read behind: the command serve.
+"""Collectors as processes of their own, which tests send to, kill and read behind, and what they and stores are sent.
 
 A collector takes half a second to import. So one process imports it once, and forks for each that is wanted; what runs
 in the fork is the command line, as in a process begun anew.
@@ -26,17 +26,19 @@ import pyarrow.parquet as pq
 from planned import planned
 
 import assocpriv as ap
+from assocpriv.collect.wire import Upload, read_upload
 from assocpriv.files.plans import write_plan
 from assocpriv.files.unsealed import write_note
 
 PLAN = planned(items=200, transaction_size=3, promise=ap.Breach("5%", "50%"))  # 15 bytes a report, any of which are one
 RECORD = 16 + PLAN.report_bytes
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # where syncing takes no time
 NUMBER_AT = 7  # of a record: where in its id its number stands, in 4 bytes
 HEADERS = {"Assocpriv-Plan": PLAN.plan_id, "Content-Type": "application/octet-stream"}
 _FORKING = """
 import json, os, resource, sys
 import uvicorn, uvloop, httptools, jinja2, starlette.applications, pyarrow.parquet
-import assocpriv.collect.service, assocpriv.collect.sqlite, assocpriv.pages.operator, assocpriv.collect
+import assocpriv.collect.service, assocpriv.collect.serving, assocpriv.collect.sqlite, assocpriv.pages.operator
 import assocpriv.cli.collect
 from assocpriv.cli.main import main
 for line in sys.stdin:
@@ -46,11 +48,12 @@ for line in sys.stdin:
     elif child := os.fork():
         print(child, flush=True)
     else:
-        command, out, err, limits = arguments
+        command, out, err, limits, stop_seconds = arguments
         for stream, path in ((1, out), (2, err)):
             os.dup2(os.open(path, os.O_WRONLY), stream)
         for kind, limit in limits:
             resource.setrlimit(kind, (limit, resource.getrlimit(kind)[1]))
+        assocpriv.collect.serving._STOP_SECONDS = stop_seconds
         sys.argv = ["assocpriv", *command]
         main()
 """
@@ -94,7 +97,7 @@ class Collector:
             write_note(self.data / "epochs.json", "assocpriv-epochs", 1, {"fewest": 1, "most": epoch})
         self.pid, self.port, self.stderr = 0, 0, ""
         self.file_limit = resource.RLIM_INFINITY
-        self.open_files = 0
+        self.open_files, self.stop_seconds = 0, 3.0  # those in which requests end once it is told to stop
         self._sockets = list[socket.socket]()
         write_plan(PLAN, home / "plan.json", force=True)
 
@@ -117,7 +120,8 @@ class Collector:
         limits = [(resource.RLIMIT_FSIZE, self.file_limit)]
         if self.open_files:
             limits.append((resource.RLIMIT_NOFILE, self.open_files))
-        self.pid = self._forks("start", self._command(), str(place / "out"), str(place / "err"), limits)
+        streams = str(place / "out"), str(place / "err")
+        self.pid = self._forks("start", self._command(), *streams, limits, self.stop_seconds)
         self.stderr, said = "", ""
         while True:
             select.select([self._out], [], [], 20)
@@ -261,6 +265,19 @@ def records(numbers: Iterable[int], variant: int = 0) -> bytes:
     return b"".join(parts)
 
 
+def upload(numbers: Iterable[int], key: int = 0, quota: int | None = None) -> Upload:
+    """Return an upload of such records, as a store takes it."""
+    return read_upload(records(numbers), PLAN, key, quota)
+
+
+# ---- what is there
+
+
+def numbers_in(folder: Path) -> list[int]:
+    """Return the numbers of all reports in a folder, as anybody reads it."""
+    return sorted(int.from_bytes(row[:4], "little") for rows in ap.read_reports(folder).batches(1000) for row in rows)
+
+
 def stored(folder: Path, mode: str = "ro") -> list[tuple[int, int]]:
     """Return number and variant of all reports in a folder, by SQLite and Parquet alone, without assocpriv's reader.
 
@@ -289,7 +306,7 @@ def stored(folder: Path, mode: str = "ro") -> list[tuple[int, int]]:
 
 def stored_at_rest(folder: Path) -> list[tuple[int, int]]:
     """Return the same of a folder that nobody serves, and leave it as a crash left it."""
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as place:
         # a kill while an epoch begins leaves a journal to roll back, which is writing
         return stored(Path(shutil.copytree(folder, Path(place) / "copy")), "rw")
 

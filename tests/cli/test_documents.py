@@ -17,7 +17,7 @@ from command_line import (
     run_json,
     section,
 )
-from uploads import PLAN, upload
+from running_collector import PLAN, upload
 
 import assocpriv as ap
 from assocpriv.cli.main import main

@@ -1,12 +1,20 @@
 """Fixtures of the collector's tests: a PostgreSQL server, and collectors as processes, one of each for all of them."""
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from collect.postgres_server import Server
 from debian_packages import program
-from postgres_server import Server
-from running_collector import Collector, Forks
+from running_collector import MEMORY, Collector, Forks
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """Give a folder in memory, where there is any."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")

@@ -12,71 +12,47 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 from debian_packages import program
-from planned import planned
-from running_collector import free_port
+from running_collector import HEADERS, PLAN, Collector, Forks, free_port
 
 import assocpriv as ap
 from assocpriv.cli.collect import serve
-from assocpriv.files.plans import write_plan
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "collector"
 MARK = "canary-3141592"
 
 
-@contextmanager
-def running(command: list[str], log: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a program, all that it says in a file."""
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=output, text=True, env=os.environ | environment
-        )
-        try:
-            yield process
-        finally:
-            process.terminate()
-            output.write(process.communicate(timeout=20)[0] or "")
-
-
-def wait_for(what: str, ready: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < deadline, f"{what} did not come"
-        time.sleep(0.05)
+Site = tuple[int, Path, Collector]
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path, ap.Plan]]:
-    """Give the port of a collector behind Caddy, the folder of everything, and the plan."""
-    caddy, home = program("caddy", "caddy"), tmp_path_factory.mktemp("site")
-    plan = planned(items=20, transaction_size=3, promise=ap.Breach("5%", "50%"))
-    write_plan(plan, home / "plan.json")
-    collect = [sys.executable, "-m", "assocpriv", "serve", str(home / "plan.json"), "--listen", "0"]
-    with running([*collect, "--data", str(home / "data")], home / "collector.log") as collector:
-        assert collector.stdout is not None
-        upstream, port = collector.stdout.readline().split("//")[1].strip(), free_port()
+def site(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Give the port of a collector behind Caddy, the folder of everything, and the collector."""
+    caddy, home, port = program("caddy", "caddy"), tmp_path_factory.mktemp("site"), free_port()
+    with Collector(forks, home) as collector, (home / "caddy.log").open("w") as log:
+        upstream = f"127.0.0.1:{collector.port}"
         environment = {
-            "COLLECTOR_SITE": f"localhost:{port}",
-            "COLLECTOR_UPSTREAM": upstream,
-            "COLLECTOR_HTTP_PORT": str(free_port()),
-            "XDG_DATA_HOME": str(home),
-            "XDG_CONFIG_HOME": str(home),
-        }
+            "COLLECTOR_SITE": f"localhost:{port}", "COLLECTOR_UPSTREAM": upstream,
+            "COLLECTOR_HTTP_PORT": str(free_port()), "XDG_DATA_HOME": str(home), "XDG_CONFIG_HOME": str(home),
+        }  # fmt: skip
         command = [caddy, "run", "--adapter", "caddyfile", "--config", str(EXAMPLES / "Caddyfile")]
-        with running(command, home / "caddy.log", **environment):
-            wait_for("Caddy's certificate", certificate_of(home).exists)
-            wait_for("Caddy", lambda: answers(port, home))
-            yield port, home, plan
-    for name in ("collector.log", "caddy.log"):
-        said = (home / name).read_text()
-        assert "127.0.0.1:" not in said.replace(upstream, ""), f"{name} tells addresses"
-        assert MARK not in said
+        with subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | environment) as process:
+            try:
+                while not (certificate_of(home).exists() and answers(port, home)):
+                    assert process.poll() is None
+                    time.sleep(0.05)
+                yield port, home, collector
+            finally:
+                process.terminate()
+        collector.said()
+        for said in (collector.stderr, (home / "caddy.log").read_text()):
+            assert "127.0.0.1:" not in said.replace(upstream, "")
+            assert MARK not in said
 
 
 def answers(port: int, home: Path) -> bool:
@@ -94,57 +70,39 @@ def certificate_of(home: Path) -> Path:
     return home / "caddy" / "pki" / "authorities" / "local" / "root.crt"
 
 
-def ask(site: tuple[int, Path, ap.Plan], method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
+def ask(site: Site, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
     """Send a request over TLS, the certificate checked, and return status and body of the answer."""
-    port, home, plan = site
+    port, home, _ = site
     trusted = ssl.create_default_context(cafile=str(certificate_of(home)))
     connection = http.client.HTTPSConnection("localhost", port, context=trusted, timeout=20)
-    headers = {
-        "Assocpriv-Plan": plan.plan_id, "Content-Type": "application/octet-stream", "User-Agent": MARK, "Cookie": MARK,
-    }  # fmt: skip
-    try:
-        connection.request(method, path, body=body, headers=headers)
+    with closing(connection):
+        connection.request(method, path, body=body, headers={**HEADERS, "User-Agent": MARK, "Cookie": MARK})
         answer = connection.getresponse()
         return answer.status, answer.read()
-    finally:
-        connection.close()
 
 
-def test_a_report_over_tls(site: tuple[int, Path, ap.Plan]) -> None:
+def test_a_report_over_tls(site: Site) -> None:
     """It is stored once, however often it is sent; the plan can be had."""
-    _, home, plan = site
-    record = os.urandom(16) + ap.randomize([1, 2], plan)
+    record = os.urandom(16) + ap.randomize([1, 2], PLAN)
     assert json.loads(ask(site, "POST", "/reports", record)[1]) == {"accepted": 1, "duplicates": 0}
     assert json.loads(ask(site, "POST", "/reports", record)[1]) == {"accepted": 0, "duplicates": 1}
-    assert ask(site, "GET", "/plan") == (200, plan.canonical_json.encode("ascii"))
-    assert len(ap.read_reports(home / "data")) == 1
+    assert ask(site, "GET", "/plan") == (200, PLAN.canonical_json.encode("ascii"))
+    assert len(ap.read_reports(site[2].data)) == 1
 
 
-@pytest.mark.parametrize(
-    "path", ["/admin", "/admin/seal", "/metrics", "/status", "/readyz", "/", "/reports/x", "//admin", "/plan/../admin"]
-)
-def test_what_is_the_operators_is_not_public(site: tuple[int, Path, ap.Plan], path: str) -> None:
+def test_what_is_the_operators_is_not_public(site: Site) -> None:
     """The operator's page, the metrics and the counts are not there for the network."""
-    assert ask(site, "GET", path)[0] == 404
+    operators = ("/admin", "/admin/seal", "/metrics", "/status", "/readyz")
+    for path in (*operators, "/", "/reports/x", "//admin", "/plan/../admin"):
+        assert ask(site, "GET", path)[0] == 404
 
 
-def test_large_bodies_and_refusals_come_through(site: tuple[int, Path, ap.Plan]) -> None:
+def test_large_bodies_and_refusals_come_through(site: Site) -> None:
     """What the collector refuses says why."""
-    for size, refusal in (
-        (5, (400, "malformed-body")),
-        ((4 << 20) + 1, (413, "too-large")),
-        (6 << 20, (413, "too-large")),
-    ):
+    large = (413, "too-large")
+    for size, refusal in ((5, (400, "malformed-body")), ((4 << 20) + 1, large), (6 << 20, large)):
         status, answer = ask(site, "POST", "/reports", bytes(size))
         assert (status, json.loads(answer)["error"]) == refusal
-
-
-def test_plain_http_is_not_answered(site: tuple[int, Path, ap.Plan]) -> None:
-    """A client without TLS gets nothing of the collector."""
-    connection = http.client.HTTPConnection("localhost", site[0], timeout=20)
-    connection.request("GET", "/plan")
-    assert connection.getresponse().status == 400
-    connection.close()
 
 
 def test_the_unit_starts_a_command_that_there_is() -> None:

@@ -6,16 +6,12 @@ import random
 import shutil
 import signal
 import socket
-import threading
-import time
 from collections.abc import Callable
-from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from running_collector import (
-    HEADERS,
     NUMBER_AT,
     PLAN,
     RECORD,
@@ -25,7 +21,6 @@ from running_collector import (
     read_answer,
     records,
     stored,
-    stored_at_rest,
 )
 
 import assocpriv as ap
@@ -34,120 +29,24 @@ from assocpriv.collect.sqlite import SqliteStore
 from assocpriv.collect.wire import read_upload
 from assocpriv.promise.errors import FileError, WireError
 
-
-class Load:
-    """Threads that send requests of three reports until the collector is gone, and note what was acknowledged."""
-
-    def __init__(self, collector: Collector, first: int, threads: int = 3) -> None:
-        self.acknowledged, self.sent = set[int](), set[int]()
-        self._collector, self._next, self._guard = collector, first, threading.Lock()
-        self._threads = [threading.Thread(target=self._send) for _ in range(threads)]
-        for thread in self._threads:
-            thread.start()
-
-    def wait_for(self, acknowledged: int) -> None:
-        """Wait until so many reports are acknowledged."""
-        while len(self.acknowledged) < acknowledged:
-            assert any(thread.is_alive() for thread in self._threads)
-            time.sleep(0.001)
-
-    def join(self) -> None:
-        """Wait for all threads."""
-        for thread in self._threads:
-            thread.join()
-
-    def _send(self) -> None:
-        with closing(self._collector.connect()) as connection, suppress(OSError, EOFError):
-            while True:
-                with self._guard:
-                    wanted = range(self._next, self._next + 3)
-                    self._next += 3
-                    self.sent.update(wanted)
-                try:
-                    connection.request("POST", "/reports", records(wanted), HEADERS)
-                    answer = connection.getresponse()
-                    content = json.loads(answer.read())
-                except Exception:  # noqa: BLE001  # cut off anywhere: no answer
-                    return
-                if answer.status == 503:
-                    return
-                assert (answer.status, content) == (200, {"accepted": 3, "duplicates": 0})
-                with self._guard:
-                    self.acknowledged.update(wanted)
-
-
-@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.slow)])
-def test_kill_9_under_load(forks: Forks, tmp_path: Path, kills: int, request: pytest.FixtureRequest) -> None:
-    """Whenever it dies, each acknowledged report is there once, others at most once; sent again each is there."""
-    moments = random.Random(request.config.getoption("--soak-seed"))
-    collector = Collector(forks, tmp_path, epoch=90)
-    acknowledged, sent = set[int](), set[int]()
-    for turn in range(kills):
-        with collector:
-            load = Load(collector, turn * 100_000)
-            load.wait_for(1 + moments.randrange(100))
-            time.sleep(moments.random() * 0.02)
-            collector.end(signal.SIGKILL)
-            load.join()
-        acknowledged |= load.acknowledged
-        sent |= load.sent
-        found = numbers(stored_at_rest(collector.data))
-        assert len(found) == len(set(found))
-        assert acknowledged <= set(found) <= sent
-    with collector:
-        again = sorted(sent)
-        status, answer = collector.send(records(again))
-        assert (status, answer["duplicates"]) == (200, len(found))
-        assert numbers(stored(collector.data)) == again
-        assert collector.reports() == len(again)
-
-
-def test_told_to_stop_under_load(forks: Forks, tmp_path: Path) -> None:
-    """SIGTERM ends it with status 0 and says nothing; what was acknowledged is there, and it starts again."""
-    with Collector(forks, tmp_path, epoch=60) as collector:
-        load = Load(collector, 0)
-        load.wait_for(50)
-        assert collector.end(signal.SIGTERM) == 0
-        load.join()
-        assert collector.said() == ""
-        found = numbers(stored_at_rest(collector.data))
-        assert load.acknowledged <= set(found) <= load.sent
-        assert len(found) == len(set(found))
-        assert collector.start()
-        assert collector.reports() == len(found)
-
-
 # ---- the disk
 
 
-def cut(content: bytearray) -> None:
-    """Leave the first half."""
-    del content[len(content) // 2 :]
-
-
-def noise_at(page: int) -> Callable[[bytearray], None]:
+def noise_at(page: int) -> Callable[[bytes], bytes]:
     """Return what overwrites a page, counted from the end where negative, with noise."""
 
-    def change(content: bytearray) -> None:
+    def change(content: bytes) -> bytes:
         start = 4096 * page % len(content)
-        content[start : start + 4096] = random.Random(0).randbytes(4096)
+        return content[:start] + random.Random(0).randbytes(4096) + content[start + 4096 :]
 
     return change
 
 
-def zeros_at_the_end(content: bytearray) -> None:
-    """Make the last page zeros, as a disk that lost it."""
-    content[-4096:] = bytes(4096)
-
-
-def one_bit(content: bytearray) -> None:
-    """Flip a bit of a report in the middle."""
-    content[content.index(records([700])[16:]) + 1] ^= 1
-
-
-CHANGES = {
-    "cut": cut, "first page": noise_at(0), "second page": noise_at(1), "fourth page": noise_at(3),
-    "last page": noise_at(-1), "zeros": zeros_at_the_end, "one bit": one_bit,
+CHANGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda content: content[: len(content) // 2],
+    "first page": noise_at(0), "second page": noise_at(1), "fourth page": noise_at(3), "last page": noise_at(-1),
+    "zeros": lambda content: content[:-4096] + bytes(4096),  # as of a disk that lost a page
+    "one bit": lambda content: content.replace(records([700])[16:], records([700 ^ 256])[16:], 1),
 }  # fmt: skip
 
 
@@ -160,9 +59,8 @@ def torn(home: Path, file: str, change: str) -> Path:
         store.close()
     folder = Path(shutil.copytree(home / "served", home / "folder"))
     store.close()
-    content = bytearray((folder / "open" / file).read_bytes())
-    CHANGES[change](content)
-    (folder / "open" / file).write_bytes(content)
+    content = (folder / "open" / file).read_bytes()
+    (folder / "open" / file).write_bytes(CHANGES[change](content))
     return folder
 
 

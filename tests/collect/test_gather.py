@@ -3,8 +3,6 @@
 import errno
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,6 +15,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from naive import small_plan
+from running_collector import Forks
 
 import assocpriv as ap
 from assocpriv.collect import close_collection, gather, sealing, set_aside
@@ -26,6 +25,7 @@ from assocpriv.collect.sqlite import SqliteStore
 from assocpriv.collect.store import EpochSizes, FolderLock
 from assocpriv.files.plans import write_plan
 from assocpriv.files.reports import LEDGER_NAME, PLAN_KEY, read_reports
+from assocpriv.files.unsealed import write_note
 from assocpriv.promise.errors import FileError, PlanError
 
 PLAN = small_plan("none", 125, 2, 2)  # 127 bits: reports of 16 bytes, whose highest bit is 0
@@ -196,7 +196,7 @@ def refusals(inbox: Path, out: Path) -> Iterator[tuple[Callable[[], Any], type[E
     yield lambda: ap.gather(inbox, PLAN, file / "x"), FileError, "does not exist; make it first"
     yield lambda: ap.gather(inbox, PLAN, out / "two" / "levels"), FileError, "does not exist; make it first"
     yield lambda: ap.gather(inbox, PLAN, inbox / ".." / "inbox"), FileError, "is an inbox"
-    yield lambda: ap.gather(inbox, PLAN, inbox.parent), FileError, "is no collector's folder"
+    yield lambda: ap.gather(inbox, PLAN, inbox.parent), FileError, "holds files, and is no collector's folder"
     yield lambda: ap.gather(inbox, [PLAN, SAME_LENGTH], out), PlanError, "both have 16 bytes, so nothing tells which"
     yield lambda: ap.gather(inbox, [], out), TypeError, "plan must be a Plan, or a list of plans"
     yield lambda: ap.gather(inbox, ["plan.json"], out), TypeError, "plan must be a Plan"
@@ -341,41 +341,21 @@ def test_files_that_cannot_be_removed(inbox: Path, out: Path, monkeypatch: pytes
     assert (done.gathered, done.repeated, names(inbox), sorted(rows(out))) == (0, 5, [], list(range(5)))
 
 
-GATHERER = """
-import sys
-import assocpriv as ap
-from assocpriv.collect import folder
-from assocpriv.collect.store import EpochSizes
-folder.epoch_sizes = lambda _: EpochSizes(1)
-inbox, plan, out = sys.argv[1:]
-plan = ap.read_plan(plan)
-print("ready", flush=True)
-while True:
-    ap.gather(inbox, plan, out)
-"""
-
-
 @pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
-def test_killed_at_random(tmp_path: Path, out: Path, rng: np.random.Generator, kills: int) -> None:
+def test_killed_at_random(forks: Forks, tmp_path: Path, out: Path, rng: np.random.Generator, kills: int) -> None:
     """Killed by kill −9 again and again while reports arrive, and sent again: each report is gathered exactly once."""
-    inbox, dice = tmp_path / "inbox", Random(int(rng.integers(1 << 30)))
-    inbox.mkdir()
+    inbox, dice, written = tmp_path / "inbox", Random(int(rng.integers(1 << 30))), 0
     write_plan(PLAN, tmp_path / "plan.json")
-    command = [sys.executable, "-c", GATHERER, str(inbox), str(tmp_path / "plan.json"), str(out)]
-    written = 0
+    SqliteStore(out, PLAN).close()
+    write_note(out / "epochs.json", "assocpriv-epochs", 1, {"fewest": 1, "most": 100})
+    command = ["gather", str(inbox), "--plan", str(tmp_path / "plan.json"), "-o", str(out)]
     for _ in range(kills):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
-            assert running.stdout is not None
-            assert running.stdout.readline() == "ready\n"
-            end = time.monotonic() + dice.random() * 0.3
-            while time.monotonic() < end:
-                again = dice.randrange(written + 1)
-                for number in (written, again):
-                    (inbox / ".part").write_bytes(report(number))
-                    os.rename(inbox / ".part", inbox / f"{number}")
-                written += 1
-            running.send_signal(signal.SIGKILL)
+        fill(inbox, [dice.randrange(written + 1), *range(written, written + 20)])
+        running = forks("start", command, os.devnull, os.devnull, [], 0)
+        time.sleep(dice.random() * 0.06)
+        os.kill(running, signal.SIGKILL)
+        forks("wait", running)
+        written += 20
     ap.gather(inbox, PLAN, out)
     assert Counter(rows(out)) == Counter(range(written))
     assert names(inbox) == []
-    assert written > 100

@@ -14,20 +14,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import click
 import pytest
+from naive import small_plan
 from running_collector import HEADERS, PLAN, Collector, Forks, numbers, read_answer, records, stored
 
 import assocpriv as ap
-from assocpriv import collect
+from assocpriv import collect, guided
+from assocpriv.cli.collect import serve
 from assocpriv.collect import log, make_service, serving
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.server.guided import explore
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[int]:
+def served(folder: Path, plan: PublishedPlan = PLAN) -> Iterator[int]:
     """Serve in this process, and give the port."""
     with collect._listening("127.0.0.1", 0) as listener:
         began = threading.Event()
-        server = serving.server_of(make_service(PLAN, folder, admin=False), began.set)
+        server = serving.server_of(make_service(plan, folder, admin=False), began.set)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         assert began.wait(20)
@@ -38,20 +43,41 @@ def served(folder: Path) -> Iterator[int]:
             thread.join()
 
 
+# ---- what devices send
+
+
+def test_devices_answer_plans(tmp_path: Path) -> None:
+    """A plan of baskets and a guided one, end to end; a report that was sent is not sent again."""
+    plan, baskets = small_plan("none", 4, 2, 2), {"ledger": tmp_path / "l", "occasion": "w"}
+    with served(tmp_path / "baskets", plan) as port:
+        said = [collect.send_report(each, f"http://127.0.0.1:{port}", **baskets).state for each in (["1"], [])]
+        assert said == ["sent", "sent before"]
+    columns = [guided.category("a", ["x", "y"]), guided.category("b", ["x", "y", "z"])]
+    plan = guided.plan_guided(columns, guided.class_label("c", ["no", "yes"]))
+    guided.write_state(explore(plan, 1), tmp_path / "state.json")
+    with served(tmp_path / "guided", plan) as port:
+        guided.publish_file(tmp_path / "state.json", tmp_path / "guided" / "guidance.json")
+        values, url = {"a": "x", "b": "z", "c": "no"}, f"http://127.0.0.1:{port}"
+        assert collect.send_report(values, url, ledger=tmp_path / "g", occasion="w").state == "sent"
+        assert collect.send_unsent(url, ledger=tmp_path / "g").sent == 0
+    assert [len(ap.read_reports(tmp_path / name)) for name in ("baskets", "guided")] == [1, 1]
+
+
 # ---- what a client may hold
 
 
-@pytest.mark.parametrize("encodings", [["gzip"], ["zstd"], ["gzip", "identity"], [""], []])
-def test_reports_come_as_they_are(collector: Collector, encodings: list[str]) -> None:
+def test_reports_come_as_they_are(collector: Collector) -> None:
     """What is encoded is refused: two junk reports were stored of a body that gzip had made, of either header."""
-    connection, body = collector.raw(), records([1])
-    lines = [f"Content-Encoding: {each}" for each in encodings] or ["Transfer-Encoding: gzip, chunked"]
-    chunked = body if encodings else b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
-    connection.sendall(collector.head(len(body) if encodings else None, *lines) + chunked)
-    status, answer = read_answer(connection)
-    assert (status, json.loads(answer)["error"]) == (415, "content-encoding")
+    body = records([1])
+    for encodings in (["gzip"], ["zstd"], ["gzip", "identity"], [""], []):
+        connection, lines = collector.raw(), [f"Content-Encoding: {each}" for each in encodings]
+        chunked = body if encodings else b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        head = collector.head(len(body) if encodings else None, *lines or ["Transfer-Encoding: gzip, chunked"])
+        connection.sendall(head + chunked)
+        status, answer = read_answer(connection)
+        assert (status, json.loads(answer)["error"]) == (415, "content-encoding")
     assert collector.reports() == 0
-    assert collector.send(records([1]), **{"Content-Encoding": "identity"})[0] == 200
+    assert collector.send(body, **{"Content-Encoding": "identity"})[0] == 200
 
 
 @pytest.mark.parametrize("where", ["one header", "many headers", "address", "trailer"])
@@ -64,8 +90,7 @@ def test_heads_are_bounded(collector: Collector, where: str) -> None:
         "trailer": collector.head(None, "Transfer-Encoding: chunked") + b"10\r\n" + bytes(16) + b"\r\n0\r\nX: ",
     }
     part = b"Name: value\r\n" * 5000 if where == "many headers" else b"a" * 65000
-    connection, began = collector.raw(), time.monotonic()
-    connection.settimeout(5)
+    connection = collector.raw()
     connection.sendall(starts[where])
     for _ in range(700):
         try:
@@ -75,19 +100,19 @@ def test_heads_are_bounded(collector: Collector, where: str) -> None:
     status, answer = read_answer(connection)
     assert (status, json.loads(answer)["error"]) == (431, "long-head")
     assert collector.send(records([2]))[0] == 200
-    assert time.monotonic() - began < 4
     spent = sum(map(int, Path(f"/proc/{collector.pid}/stat").read_text().split()[13:15]))
     assert spent / os.sysconf("SC_CLK_TCK") < 2
     assert 'requests_refused_total{reason="long-head"} 1.0' in collector.ask("GET", "/metrics")[2].decode()
 
 
-@pytest.mark.parametrize(("length", "status"), [(65_000, 200), (66_000, 431)])
-def test_64_kib_of_headers_are_taken(collector: Collector, length: int, status: int) -> None:
+def test_64_kib_of_headers_are_taken(collector: Collector) -> None:
     """Also where all come at once, behind the body of the request before."""
-    connection, body = collector.raw(), records(range(5000))
-    connection.sendall(collector.head(len(body)) + body + collector.head(len(records([1])), f"X: {length * 'a'}"))
-    connection.sendall(records([1]))
-    assert [read_answer(connection)[0] for _ in range(2)] == [200, status]
+    body = records(range(5000))
+    for length, status in ((65_000, 200), (66_000, 431)):
+        connection = collector.raw()
+        connection.sendall(collector.head(len(body)) + body + collector.head(len(records([1])), f"X: {length * 'a'}"))
+        connection.sendall(records([1]))
+        assert [read_answer(connection)[0] for _ in range(2)] == [200, status]
 
 
 def test_who_says_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -179,14 +204,10 @@ def test_the_network_is_warned_of(forks: Forks, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "x", "8360x", "localhost", "1.2.3.4:99999"])
-def test_what_is_no_port_is_refused(tmp_path: Path, given: str) -> None:
+def test_what_is_no_port_is_refused(given: str) -> None:
     """As wrong usage."""
-    from click.testing import CliRunner
-
-    from assocpriv.cli.main import main
-
-    done = CliRunner().invoke(main, ["serve", "plan.json", "--data", str(tmp_path / "d"), "--admin-port", given])
-    assert (done.exit_code, "is no port" in done.output) == (2, True)
+    with pytest.raises(click.BadParameter, match="is no port"):
+        serve.make_context("serve", ["plan.json", "--data", "d", "--admin-port", given])
 
 
 def test_files_are_for_their_owner(forks: Forks, tmp_path: Path) -> None:
@@ -259,13 +280,15 @@ def test_a_full_disk_is_a_line(forks: Forks, tmp_path: Path) -> None:
 
 def test_an_upload_in_flight_is_told_of_the_stop(forks: Forks, tmp_path: Path) -> None:
     """It gets 503 and nothing of it is stored; the log has no traceback; what comes whole in time is stored."""
-    with Collector(forks, tmp_path) as collector:
+    collector = Collector(forks, tmp_path)
+    collector.stop_seconds = 0.6
+    with collector:
         late, soon = collector.raw(), collector.raw()
         for connection, number in ((late, 1), (soon, 2)):
             connection.sendall(collector.head(len(records([number]))) + records([number])[:-1])
         time.sleep(0.2)
         os.kill(collector.pid, signal.SIGTERM)
-        time.sleep(0.5)
+        time.sleep(0.1)
         soon.sendall(records([2])[-1:])
         assert read_answer(soon)[0] == 200
         status, answer = read_answer(late)

@@ -1,24 +1,31 @@
-"""Devices of both languages through a relay to a collector: ours and bare nginx, and clients that are not ours."""
+"""Relays as processes, ours and nginx, before a collector: kills, devices of all kinds, clients of other libraries."""
 
+import json
 import os
 import re
+import signal
 import socket
 import subprocess
-import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from http.client import HTTPException
 from pathlib import Path
+from typing import Any
 
 import javascript
 import pytest
+from collect.sealed_messages import OUTER, opened, sealed_report
 from debian_packages import program
 from naive import small_plan
-from running_collector import Collector, Forks
+from running_collector import Collector, Forks, Relay, free_port, numbers, stored, stored_at_rest
+from scripted_http import Reply, answering
 
 import assocpriv as ap
-from assocpriv.files.oblivious import GATEWAY_PATH
+from assocpriv.files.oblivious import GATEWAY_PATH, KeyConfig, decode_key_configs, encode_key_configs
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.shuffling import CentralPromise
@@ -30,20 +37,58 @@ PLAN = replace(
     small_plan("none", 4, 2, 2), catalogue=Catalogue(["milk", "bread", "tea", "eggs"]), reports_per_person=3,
     central=CENTRAL,
 )  # fmt: skip
-NGINX = """
-daemon off; master_process off; pid {home}/pid; error_log {home}/error.log;
-events {{}}
-http {{ access_log {home}/access.log; client_body_temp_path {home}/body; proxy_temp_path {home}/proxy;
-  fastcgi_temp_path {home}/f; uwsgi_temp_path {home}/u; scgi_temp_path {home}/s;
-  server {{ listen 127.0.0.1:{port}; location = {path} {{ proxy_pass {url}; }} }} }}
-"""
+MARK = "CANARY-7qz3"
+DOCS = Path(__file__).parents[2] / "docs" / "anonymous-channel.md"
+ANONYMOUS = ("--oblivious",)
 
 
-def free_port() -> int:
-    """Return a port that nobody listens at."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+@contextmanager
+def ours(forks: Forks, home: Path, to: int) -> Iterator[str]:
+    """Run a relay of ours."""
+    with Relay(forks, home, to, 0) as relay:
+        yield f"http://127.0.0.1:{relay.port}"
+
+
+@contextmanager
+def nginx(_: Forks, home: Path, to: int) -> Iterator[str]:
+    """Run nginx with the documentation's configuration, but for TLS and the names of places."""
+    home, port, shared = home / "nginx", free_port(), "add_header Access-Control-Allow-"
+    home.mkdir()
+    [block] = re.findall(r"```nginx\n(.*?)```", DOCS.read_text(), flags=re.DOTALL)
+    for said, here in (
+        ("listen 443 ssl;", f"listen 127.0.0.1:{port};"),
+        ("https://collector.example", f"http://127.0.0.1:{to}"),
+        ("/var/cache/nginx/keys", str(home / "keys")),
+        ("rate=2r/s", "rate=1000r/s"),
+        (
+            "proxy_cache keys;",  # and what the text below says of pages of other origins
+            f"proxy_cache keys; {shared}Origin * always; "
+            f"if ($request_method = OPTIONS) {{ {shared}Origin *; {shared}Headers Content-Type; return 204; }}",
+        ),
+    ):
+        assert said in block
+        block = block.replace(said, here)
+    places = "".join(
+        f"{name}_temp_path {home / name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    user = "user root;" if os.geteuid() == 0 else ""  # else its workers are nobody, who may not read the folder
+    config = f"{user} daemon off; pid {home / 'pid'}; error_log stderr; events {{}} http {{ {places}\n{block} }}"
+    (home / "nginx.conf").write_text(config)
+    command = [
+        program("nginx", "nginx-light", "/usr/sbin/nginx"),
+        "-e",
+        "stderr",
+        "-p",
+        home,
+        "-c",
+        home / "nginx.conf",
+    ]
+    with running(*command):
+        while True:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.02)
+        yield f"http://127.0.0.1:{port}"
 
 
 @contextmanager
@@ -56,28 +101,72 @@ def running(*command: str | Path) -> Iterator["subprocess.Popen[str]"]:
             process.terminate()
 
 
-@contextmanager
-def our_relay(home: Path, url: str) -> Iterator[str]:
-    """Run ``assocpriv relay``."""
-    with running(
-        sys.executable, "-m", "assocpriv", "relay", "--to", url, "--hold", "0", "--listen", "0", "-q"
-    ) as relay:
-        assert relay.stdout is not None
-        yield relay.stdout.readline().split()[-1]
+# ---- what dies, and what is stopped
 
 
-@contextmanager
-def nginx(home: Path, url: str) -> Iterator[str]:
-    """Run bare nginx, which passes on one path."""
-    home, port = home / "nginx", free_port()
-    home.mkdir()
-    (home / "conf").write_text(NGINX.format(home=home, port=port, path=GATEWAY_PATH, url=url))
-    with running(program("nginx", "nginx-light", "/usr/sbin/nginx"), "-c", home / "conf", "-e", home / "error.log"):
-        for _ in range(100):
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                break
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}"
+def config_of(relay: Collector) -> KeyConfig:
+    """Return the key that a relay hands out."""
+    return decode_key_configs(relay.ask("GET", GATEWAY_PATH)[2])[0]
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_kill_9_of_gateway_and_relay(forks: Forks, tmp_path: Path, kills: int) -> None:
+    """Whichever dies under load, each acknowledged report is there once; in the end each that was sent is."""
+    port, at = free_port(), free_port()
+    collector = Collector(forks, tmp_path, *ANONYMOUS, "--listen", str(port), epoch=90)
+    acknowledged, sent = set[int](), range(100 * kills)
+
+    def send(number: int) -> None:
+        content, exchange = sealed_report(number, config)
+        while number not in acknowledged:
+            status, body = 0, b""
+            with suppress(OSError, HTTPException):  # cut off anywhere
+                status, _, body = relay.ask("POST", GATEWAY_PATH, content, OUTER)
+            if status == 200 and (inside := opened(exchange, body).status) != 503:
+                assert inside == 200
+                acknowledged.add(number)
+            else:
+                assert status in (0, 200, 502, 503, 504)
+                time.sleep(0.02)
+
+    with collector, Relay(forks, tmp_path, port, 0.05, at) as relay, ThreadPoolExecutor(4) as pool:
+        config = config_of(relay)
+        sending = [pool.submit(send, number) for number in sent]
+        for turn in range(2 * kills):
+            while len(acknowledged) < 40 * (turn + 1):
+                assert not all(each.done() for each in sending)
+                time.sleep(0.001)
+            each = (collector, relay)[turn % 2]
+            each.end(signal.SIGKILL)
+            if each is collector:
+                found = numbers(stored_at_rest(collector.data))
+                assert len(found) == len(set(found))
+                assert acknowledged <= set(found)
+            assert each.start(), each.stderr
+        assert [each.result() for each in sending] == [None] * len(sent)
+        assert numbers(stored(collector.data)) == list(sent)
+        assert "127.0.0.1" not in "".join(line for line in relay.said().splitlines() if "passed on" not in line)
+
+
+def test_the_relay_stops_when_told(forks: Forks, tmp_path: Path) -> None:
+    """Whoever waits for a batch is told to come again; the exit status is 0, and nothing was forwarded."""
+    with Collector(forks, tmp_path, *ANONYMOUS) as collector:
+        relay = Relay(forks, tmp_path, collector.port, 60)
+        relay.stop_seconds = 0.5
+        with relay:
+            content, _ = sealed_report(1, config_of(relay))
+            answers = list[tuple[int, dict[str, str], bytes]]()
+            waiting = threading.Thread(target=lambda: answers.append(relay.ask("POST", GATEWAY_PATH, content, OUTER)))
+            waiting.start()
+            time.sleep(0.3)
+            assert relay.end(signal.SIGTERM) == 0
+            waiting.join()
+            [(status, headers, body)] = answers
+            assert (status, headers["retry-after"], json.loads(body)["error"]) == (503, "30", "stopping")
+            assert collector.reports() == 0
+
+
+# ---- devices
 
 
 @pytest.fixture
@@ -90,12 +179,12 @@ def gateway(forks: Forks, tmp_path: Path) -> Iterator[tuple[Collector, int]]:
         yield collector, port
 
 
-@pytest.mark.parametrize("relay", [our_relay, nginx])
-def test_devices_through_relays(gateway: tuple[Collector, int], tmp_path: Path, relay: object) -> None:
-    """Python, node, a page of Chromium and a client of other libraries send through ours and through bare nginx."""
+@pytest.mark.parametrize("relay", [ours, nginx])
+def test_devices_through_relays(forks: Forks, gateway: tuple[Collector, int], tmp_path: Path, relay: Any) -> None:
+    """Python, node, a page of Chromium and a client of other libraries send through ours and the documents' nginx."""
     collector, port = gateway
     url = f"http://127.0.0.1:{collector.port}"
-    with relay(tmp_path, url) as address:  # type: ignore[operator]
+    with relay(forks, tmp_path, collector.port) as address:
         behind = ap.Collector(url, relay=address)
         done = ap.collect.send_report(["milk"], behind, ledger=tmp_path / "python", occasion="w1")
         assert done.state == "waits for its moment"
@@ -134,3 +223,26 @@ def test_a_gateway_of_other_libraries(tmp_path: Path) -> None:
         with ap.Ledger.open(tmp_path / "l") as ledger:
             sent = ledger.submit([], plan, occasion="w1")
         assert relay.stdout.readline().strip() == (sent.submission_id + sent.report).hex()
+
+
+def test_nginx_is_a_relay(forks: Forks, tmp_path: Path) -> None:
+    """As the documentation has it: keys come from its cache, and no header of a device goes on."""
+    heads, keys = list[dict[str, str]](), list[bytes]()
+
+    def answer(method: str, _: str, headers: dict[str, str], body: bytes) -> Reply:
+        if method == "GET":
+            keys.append(encode_key_configs([KeyConfig(len(keys), bytes(32))]))
+            return 200, {"Content-Type": "application/ohttp-keys", "Set-Cookie": MARK}, keys[-1]
+        heads.append(headers)
+        return 200, {"Content-Type": "message/ohttp-res", "Set-Cookie": MARK}, body
+
+    device = Relay(forks, tmp_path, 0, 0)
+    with answering(answer) as noting, nginx(forks, tmp_path, int(noting.split(":")[-1])) as address:
+        device.port = int(address.split(":")[-1])
+        assert [device.ask("GET", GATEWAY_PATH)[2] for _ in range(2)] == keys * 2
+        marked = {"Cookie": MARK, "User-Agent": MARK, "X-Forwarded-For": MARK, "Referer": MARK}
+        status, headers, body = device.ask("POST", GATEWAY_PATH, b"sealed", {**OUTER, **marked})
+        assert (status, body, MARK in str(headers)) == (200, b"sealed", False)
+    [head] = heads
+    assert set(head) <= {"host", "content-type", "content-length", "connection"}
+    assert MARK not in str(head)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from postgres_server import Server
-from uploads import PLAN, stored, upload
+from collect.postgres_server import Server
+from running_collector import PLAN, numbers_in, upload
 
 import assocpriv as ap
 from assocpriv.collect import collection_status, make_service, seal_collection
@@ -57,7 +57,7 @@ def test_an_epoch_of_a_later_version(folder: Path) -> None:
         assert "damaged" not in str(told.value)
         assert path.read_bytes() == later
     changed(path, "PRAGMA user_version = 1", "ALTER TABLE arrived RENAME TO uploads")
-    assert stored(folder) == list(range(5))
+    assert numbers_in(folder) == list(range(5))
 
 
 def test_an_epoch_of_the_version_before(folder: Path) -> None:
@@ -67,20 +67,11 @@ def test_an_epoch_of_the_version_before(folder: Path) -> None:
     assert store.add([upload(range(2, 7))]) == [2]
     assert seal_all(store, few=True) == 1
     store.close()
-    assert stored(folder) == list(range(7))
-
-
-@pytest.mark.parametrize("name", ["epochs.json", "removed.json", "keys.json", "store.json"])
-def test_notes_of_another_version(folder: Path, name: str) -> None:
-    """So with what a folder notes beside the reports."""
-    form = f"assocpriv-{name.removesuffix('.json')}"
-    (folder / name).write_text(json.dumps({"format": form, "version": 7, "new": True}))
-    with pytest.raises(FileError, match=rf"{name} was made by another version.* format is 7, known here is 1"):
-        make_service(PLAN, folder)
+    assert numbers_in(folder) == list(range(7))
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
+    ("name", "unknown"),
     [
         ("epochs.json", {"fewest": 3, "most": 100, "x": 1}),
         ("removed.json", {"files": {}, "x": 1}),
@@ -90,12 +81,16 @@ def test_notes_of_another_version(folder: Path, name: str) -> None:
         ("store.json", {"folder_id": "a", "store": "", "unsealed": 0, "x": 1}),
     ],
 )
-def test_notes_with_unknown_fields(folder: Path, name: str, content: dict[str, Any]) -> None:
-    """What a note of this version says beyond its fields is refused, at any level."""
+def test_notes_of_another_version(folder: Path, name: str, unknown: dict[str, Any]) -> None:
+    """So with what a folder notes beside the reports; of this version, unknown fields are refused at any level."""
     form = f"assocpriv-{name.removesuffix('.json')}"
-    (folder / name).write_text(json.dumps({"format": form, "version": 1, **content}))
-    with pytest.raises(FileError, match=rf"{name} is damaged"):
-        make_service(PLAN, folder)
+    for content, said in (
+        ({"version": 7, "new": True}, "was made by another version.* format is 7, known here is 1"),
+        ({"version": 1, **unknown}, "is damaged"),
+    ):
+        (folder / name).write_text(json.dumps({"format": form, **content}))
+        with pytest.raises(FileError, match=f"{name} {said}"):
+            make_service(PLAN, folder)
 
 
 def test_tables_of_another_version(folder: Path, database: Server) -> None:

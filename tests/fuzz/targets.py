@@ -71,6 +71,7 @@ from assocpriv.show.plans import described
 from assocpriv.simulation.enumeration import SeededEntropy
 
 _Result = TypeVar("_Result")
+Run = Callable[[bytes], bool]
 _LONGEST_MESSAGE = 2000
 _MOST_COLUMNS = 20
 _MOST_ITEMS = 1 << 12  # of a plan that a report is made under, to keep a run of a target short
@@ -80,7 +81,7 @@ _MOST_ITEMS = 1 << 12  # of a plan that a report is made under, to keep a run of
 class Target:
     """A parser, and bytes it accepts."""
 
-    run: Callable[[bytes], bool]
+    run: Run
     seeds: Callable[[], list[bytes]]
 
 
@@ -128,22 +129,58 @@ def plans() -> tuple[Plan, ...]:
     return none, bch, rs, fixed_plan(5, 2, 2, 3), rolled, twice, several
 
 
-def run_plan(data: bytes) -> bool:
-    """A plan's text: refused, or read again under the same id, and good for a report."""
-    plan = accepted(lambda: Plan.parse(data.decode("utf-8", errors="surrogateescape")))
-    read = accepted(lambda: read_plan(written(data, "plan.json")))
-    if plan is None:
-        assert read is None
-        return False
-    repr(plan)
-    assert read is not None
-    assert Plan.parse(plan.canonical_json).plan_id == read.plan_id == plan.plan_id
+def _run_plan(kind: type[Any], audited: Callable[[str], Any] | None, good_for: Callable[[Any], None]) -> Run:
+    def run(data: bytes) -> bool:
+        """A plan's text: refused, or read again under the same id, by the audit too, and good for a report."""
+        text = data.decode("utf-8", errors="surrogateescape")
+        plan = accepted(lambda: kind.parse(text))
+        read = accepted(lambda: read_plan(written(data, "plan.json"), kind))
+        numbers = accepted(lambda: audited(text)) if audited else None
+        if plan is None:
+            assert read is None
+            return False
+        repr(plan)
+        assert read is not None
+        assert kind.parse(plan.canonical_json).plan_id == read.plan_id == plan.plan_id
+        if audited:
+            assert numbers is not None
+            assert numbers.amplification == plan.amplification
+        good_for(plan)
+        return True
+
+    return run
+
+
+def _basket_report(plan: Plan) -> None:
     write_plan(plan, folder() / "again.json", force=True)
     assert read_plan(folder() / "again.json").canonical_json == plan.canonical_json
     if all(asked.padded_items <= _MOST_ITEMS and asked.transaction_size <= 6 for asked in plan.questions):
         question, answer = plan.answer_in(Randomizer(plan).randomize([0], entropy=SystemEntropy()))
         assert max(question.form.items(answer), default=0) < question.padded_items
-    return True
+
+
+def _table_report(plan: TablePlan) -> None:
+    if len(plan.columns) <= _MOST_COLUMNS:
+        json.dumps(described(plan, 1000).to_json(), allow_nan=False)
+        record = {
+            each.name: each.low if isinstance(each, NumberColumn) else getattr(each, "values", ("",))[0]
+            for each in plan.columns
+        }
+        pack_reports([randomize_record(record, plan, entropy=SystemEntropy())], plan)
+
+
+def _guided_report(plan: GuidedPlan) -> None:
+    assert read_guided(plan.canonical_json).sizes == plan.sizes
+    json.dumps(described(plan, 1000).to_json(), allow_nan=False)
+    if plan.width <= _MOST_COLUMNS:
+        guidance = Guidance.of_vectors(plan, 1, np.eye(plan.width)[:, :2])
+        record = GuidedRecord({plan.label.name: plan.labels[0]}, guidance)
+        pack_reports([randomize_guided(record, plan, entropy=SystemEntropy())], plan)
+
+
+run_plan = _run_plan(Plan, None, _basket_report)
+run_table_plan = _run_plan(TablePlan, read_table, _table_report)
+run_guided_plan = _run_plan(GuidedPlan, read_guided, _guided_report)
 
 
 def plan_seeds() -> list[bytes]:
@@ -171,59 +208,13 @@ def table_plans() -> tuple[TablePlan, ...]:
     )  # fmt: skip
 
 
-def run_table_plan(data: bytes) -> bool:
-    """A table plan's text: refused, or read again under the same id, by the audit too, and good for a report."""
-    text = data.decode("utf-8", errors="surrogateescape")
-    plan = accepted(lambda: TablePlan.parse(text))
-    read = accepted(lambda: read_plan(written(data, "plan.json"), TablePlan))
-    numbers = accepted(lambda: read_table(text))
-    if plan is None:
-        assert read is None
-        return False
-    repr(plan)
-    assert read is not None
-    assert numbers is not None
-    assert numbers.amplification == plan.amplification
-    assert TablePlan.parse(plan.canonical_json).plan_id == read.plan_id == plan.plan_id
-    if len(plan.columns) <= _MOST_COLUMNS:
-        json.dumps(described(plan, 1000).to_json(), allow_nan=False)
-        record = {
-            each.name: each.low if isinstance(each, NumberColumn) else getattr(each, "values", ("",))[0]
-            for each in plan.columns
-        }
-        pack_reports([randomize_record(record, plan, entropy=SystemEntropy())], plan)
-    return True
-
-
-def table_plan_seeds() -> list[bytes]:
-    """Return the plans' texts."""
-    return [plan.canonical_json.encode() for plan in table_plans()]
-
-
+@cache
 def guided_plans() -> tuple[GuidedPlan, ...]:
     """Return a guided plan without a promise, and one for each way to keep it."""
     attributes = category("vote", ["n", "söuth"]), number("age", [-0.5, 30])
     label, promise = class_label("class", ["A", "B"]), Breach("5%", "50%")
     kept = (plan_guided(attributes, label, promise=promise, keep=keep) for keep in ("bits", "tuple"))
     return plan_guided(attributes, label), *kept
-
-
-def run_guided_plan(data: bytes) -> bool:
-    """A guided plan's text: refused, or read again under the same id, by the audit too, and good for a report."""
-    text = data.decode("utf-8", errors="surrogateescape")
-    plan = accepted(lambda: GuidedPlan.parse(text))
-    numbers = accepted(lambda: read_guided(text))
-    if plan is None:
-        return False
-    assert numbers is not None
-    assert (numbers.amplification, numbers.sizes) == (plan.amplification, plan.sizes)
-    assert GuidedPlan.parse(plan.canonical_json).plan_id == plan.plan_id
-    json.dumps(described(plan, 1000).to_json(), allow_nan=False)
-    if plan.width <= _MOST_COLUMNS:
-        guidance = Guidance.of_vectors(plan, 1, np.eye(plan.width)[:, :2])
-        record = GuidedRecord({plan.label.name: plan.labels[0]}, guidance)
-        pack_reports([randomize_guided(record, plan, entropy=SystemEntropy())], plan)
-    return True
 
 
 def run_guidance(data: bytes) -> bool:
@@ -338,7 +329,7 @@ def report_file_seeds() -> list[bytes]:
 # ---- mined tables
 
 
-def _run_table(ending: str) -> Callable[[bytes], bool]:
+def _run_table(ending: str) -> Run:
     def run(data: bytes) -> bool:
         """A file of mined itemsets: refused, or written and read again as the same table, with rules or none."""
         path = written(data, f"table{ending}")
@@ -416,7 +407,7 @@ def _named(baskets: Baskets) -> list[set[str]]:
     return [{baskets.catalogue[item] for item in row} for row in _rows(baskets)]
 
 
-def _run_baskets(ending: str, chosen: str | None = None) -> Callable[[bytes], bool]:
+def _run_baskets(ending: str, chosen: str | None = None) -> Run:
     choices = {"repeats": "merge", "empty": "keep"}
 
     def run(data: bytes) -> bool:
@@ -497,7 +488,7 @@ def ledger_seeds() -> list[bytes]:
 
 TARGETS: dict[str, Target] = {
     "plan": Target(run_plan, plan_seeds),
-    "table_plan": Target(run_table_plan, table_plan_seeds),
+    "table_plan": Target(run_table_plan, lambda: [plan.canonical_json.encode() for plan in table_plans()]),
     "plan_guided": Target(run_guided_plan, lambda: [plan.canonical_json.encode() for plan in guided_plans()]),
     "guidance": Target(run_guidance, guidance_seeds),
     "oblivious": Target(run_oblivious, oblivious_seeds),

@@ -228,3 +228,4 @@ def test_orders_come_from_key_and_table():
     assert made[0] == made[1]
     assert len({tuple(each) for each in made}) == 3
     assert all(sorted(each) == list(range(1000)) for each in made)
+    assert len({tuple(Coins(bytes([key]) * 32, b"t").order(3).tolist()) for key in range(60)}) == 6

@@ -1,12 +1,14 @@
 """Progressive disclosure, the mode of the paper, against its running example and a naive twin."""
 
+import math
 import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import bank_customers
-import naive_suppression as naive
 import pytest
+from suppress import bank_customers
 
 from assocpriv.promise.errors import TemplateError
 from assocpriv.suppress.coins import Coins
@@ -16,8 +18,63 @@ from assocpriv.suppress.paper import disclose
 from assocpriv.suppress.table import CodedTable, code_cells, hide
 from assocpriv.suppress.templates import Bound, irredundant
 
+Row = Mapping[str, str | None]
+Hidden = set[tuple[str, str | None]]
+
 JOB_COUNTRY, JOB_CHILD = ["Job", "Country"], ["Job", "Child"]
 EXAMPLE_2 = (*bank_customers.template(JOB_COUNTRY, "50%"), *bank_customers.template(JOB_CHILD, "50%"))
+
+
+# ---- algorithm 1 as the paper reads: every confidence is counted anew, every candidate tried in turn
+
+
+def naive_confidence(rows: Sequence[Row], bound: Bound, hidden: Hidden) -> Fraction:
+    """Return Conf(IC → π) of the table in which hidden values are one and the same mark."""
+    groups: dict[Any, list[bool]] = {}
+    for row in rows:
+        pattern = tuple("the mark" if (name, row[name]) in hidden else (row[name],) for name in bound.channel)
+        groups.setdefault(pattern, []).append(row[bound.column] == bound.value)
+    return max(Fraction(sum(group), len(group)) for group in groups.values())
+
+
+def entropy(labels: Iterable[Any]) -> float:
+    """Return the entropy of labels in bits."""
+    counts = Counter(labels).values()
+    return -sum(count / sum(counts) * math.log2(count / sum(counts)) for count in counts)
+
+
+def naive_score(rows: Sequence[Row], bounds: Sequence[Bound], hidden: Hidden, value: Any, klass: str | None) -> float:
+    """Return the score of disclosing a value, -∞ where that is not valid or not beneficial."""
+    column, text = value
+    suppressed = [row for row in rows if (column, row[column]) in hidden]
+    labels = [row[klass] if klass is not None else row[column] == text for row in suppressed]
+    inside = [label for label, row in zip(labels, suppressed, strict=True) if row[column] == text]
+    outside = [label for label, row in zip(labels, suppressed, strict=True) if row[column] != text]
+    after = {bound: naive_confidence(rows, bound, hidden - {value}) for bound in bounds}
+    if any(after[each] > each.confidence for each in bounds) or (klass is not None and len(set(labels)) < 2):
+        return -math.inf
+    gain = entropy(labels) - (len(inside) * entropy(inside) + len(outside) * entropy(outside)) / len(labels)
+    losses = [after[each] - naive_confidence(rows, each, hidden) for each in bounds if column in each.channel]
+    return gain / (float(sum(losses) / len(losses)) + 1)
+
+
+def naive_disclose(rows: Sequence[Row], bounds: Sequence[Bound], klass: str | None) -> Hidden | None:
+    """Return what stays suppressed; None if the most suppressed table violates a bound."""
+    masking = {name for bound in bounds for name in bound.channel} - {bound.column for bound in bounds}
+    texts = {name: sorted({row[name] for row in rows}, key=lambda text: (text is None, text or "")) for name in masking}
+    order = [(name, text) for name in rows[0] if name in masking for text in texts[name]]
+    hidden = set(order)
+    if any(naive_confidence(rows, bound, hidden) > bound.confidence for bound in bounds):
+        return None
+    while True:
+        scores = {each: naive_score(rows, bounds, hidden, each, klass) for each in order if each in hidden}
+        highest = max(scores.values(), default=-math.inf)
+        if highest == -math.inf:
+            return hidden
+        hidden.remove(next(each for each, score in scores.items() if score >= highest - 1e-12))
+
+
+# ---- what is compared
 
 
 def random_case(rng: random.Random) -> tuple[dict[str, list[str | None]], list[Bound], str | None]:
@@ -47,16 +104,15 @@ def suppressed(table: CodedTable, bounds: Any, klass: str | None) -> dict[str, t
 def compare(cells: dict[str, list[str | None]], bounds: list[Bound], klass: str | None) -> bool:
     """Compare a disclosure with the naive one in all that it says; return whether the bounds can be met."""
     rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
-    expected = naive.disclose(rows, irredundant(bounds), klass)
+    expected = naive_disclose(rows, irredundant(bounds), klass)
     if expected is None:
         with pytest.raises(TemplateError, match="no suppression meets the templates"):
             disclose(code_cells(cells), bounds, klass)
         return False
-    assert {
-        (name, value) for name, values in suppressed(code_cells(cells), bounds, klass).items() for value in values
-    } == expected[0]
+    found = suppressed(code_cells(cells), bounds, klass)
+    assert {(name, value) for name, values in found.items() for value in values} == expected
     outcome = decide(code_cells(cells), bounds, klass, Wishes(PAPER), Coins(bytes(32), b""))
-    assert list(outcome.before) == [naive.highest_confidence(rows, bound, set()) for bound in bounds]
+    assert list(outcome.before) == [naive_confidence(rows, bound, set()) for bound in bounds]
     return True
 
 
@@ -88,20 +144,10 @@ def test_table_2() -> None:
 def test_naive_twin() -> None:
     """On random small tables suppressed values and confidences are those of the naive algorithm."""
     rng = random.Random("naive twin")
-    cases = [random_case(rng) for _ in range(600)]
+    cases = [random_case(rng) for _ in range(300)]
     met = [compare(*case) for case in cases if case[1]]
-    assert met.count(True) > 75
-    assert met.count(False) > 75
-
-
-def test_most_suppressed_table_violates() -> None:
-    """Where the table with all suppressed violates a bound, the error names the bound, its rate and what is allowed."""
-    bounds = bank_customers.template(JOB_COUNTRY, "20%")
-    with pytest.raises(TemplateError, match="no suppression meets the templates"):
-        disclose(bank_customers.table(), bounds, "Rating")
-    for klass in (None, "Rating"):
-        with pytest.raises(TemplateError, match=r"Bankruptcy = Discharged is in \d+\.\d+% of \d+ records.* allowed"):
-            decide(bank_customers.table(), bounds, klass, Wishes(), Coins(bytes(32), b""))
+    assert met.count(True) > 40
+    assert met.count(False) > 40
 
 
 def test_bound_that_is_just_met() -> None:
@@ -111,20 +157,6 @@ def test_bound_that_is_just_met() -> None:
     assert suppressed(table, [Bound(("a",), "s", "1", third)], None) == {"a": ()}
     less = Bound(("a",), "s", "1", third - Fraction(1, 10**20))
     assert suppressed(table, [less], None) == {"a": ("x", "y")}
-
-
-@pytest.mark.parametrize(
-    ("bound", "klass", "said"),
-    [
-        (Bound(("Jobs",), "Bankruptcy", "Discharged", Fraction(1, 2)), "Rating", "the table has no column Jobs"),
-        (Bound(("Job",), "Bankruptcy", "discharged", Fraction(1, 2)), "Rating", "no record has 'discharged'"),
-        (Bound(("Job",), "Bankruptcy", "Discharged", Fraction(1, 2)), "Score", "the table has no column Score"),
-    ],
-)
-def test_bounds_that_do_not_fit(bound: Bound, klass: str, said: str) -> None:
-    """Unknown columns, values that nobody has and the class in a template are refused by name."""
-    with pytest.raises(TemplateError, match=said):
-        decide(bank_customers.table(), [bound], klass, Wishes(), Coins(bytes(32), b""))
 
 
 def test_many_columns() -> None:

@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from suppress import bank_customers
 
 from assocpriv import suppress
 from assocpriv.promise.errors import FileError, RecordError, TemplateError
@@ -20,30 +21,19 @@ from assocpriv.suppress import release
 from assocpriv.suppress.coins import Coins, Keys
 from assocpriv.suppress.decide import decide
 
-GROUPS = [  # table 1 of the paper: job, country, bankruptcy, child, records rated good and bad
-    ("Cook", "US", "Current", "No", 0, 4),
-    ("Artist", "France", "Current", "No", 1, 3),
-    ("Doctor", "US", "Never", "Yes", 4, 2),
-    ("Trader", "UK", "Discharged", "No", 4, 0),
-    ("Trader", "UK", "Never", "No", 1, 0),
-    ("Trader", "Canada", "Never", "No", 1, 0),
-    ("Clerk", "Canada", "Never", "No", 3, 0),
-    ("Clerk", "Canada", "Discharged", "No", 1, 0),
-]
 TEMPLATES = [{"channel": ["Job", "Country"], "sensitive": {"Bankruptcy": ["Discharged"]}, "confidence": "75%"}]
 PAPER = {"mode": "paper"}  # which hides whole values
-NAMES = ["Job", "Country", "Bankruptcy", "Child", "Rating"]
+NAMES = list(bank_customers.COLUMNS)
 
 
 def bank() -> pd.DataFrame:
     """Return the records of the paper's table 1."""
-    rows = [
-        (*group[:4], rating)
-        for group in GROUPS
-        for rating, count in (("G", group[4]), ("B", group[5]))
-        for _ in range(count)
-    ]
-    return pd.DataFrame(rows, columns=NAMES)
+    return pd.DataFrame(bank_customers.rows(), columns=NAMES)
+
+
+def of_job(confidence: str, ill: str = "yes", channel: str = "Job") -> list[dict[str, Any]]:
+    """Return a template of one column."""
+    return [{"channel": [channel], "sensitive": {"ill": [ill]}, "confidence": confidence}]
 
 
 def alike(found: pd.DataFrame, wanted: pd.DataFrame) -> bool:
@@ -80,8 +70,7 @@ def test_cells_that_stay_are_the_same_text(tmp_path):
         [b"007, cook,1.50,no\r\n", b" a ,clerk, 0x1 ,yes\n", b",cook,,no\r\n"],
     )
     (tmp_path / "t.csv").write_bytes(head + b"\n".join(lines) + b'8,clerk,"N,""A",yes')
-    templates = [{"channel": ["Job"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
-    suppress.suppress_file(tmp_path / "t.csv", templates, tmp_path / "o.csv", columns=["note=drop"], **PAPER)
+    suppress.suppress_file(tmp_path / "t.csv", of_job("60%"), tmp_path / "o.csv", columns=["note=drop"], **PAPER)
     first, *rest = (tmp_path / "o.csv").read_bytes().splitlines(keepends=True)
     assert first == b"Job,x,ill\n"
     assert sorted(rest) == sorted([b"*,1.50,no\n", b"*, 0x1 ,yes\n", b"*,,no\n", b'*,"N,""A",yes\n'])
@@ -90,12 +79,11 @@ def test_cells_that_stay_are_the_same_text(tmp_path):
 def test_ways_of_writing_a_value_are_not_released(tmp_path):
     """A value that is written in several ways is released in one, because the difference could tell what was hidden."""
     (tmp_path / "t.csv").write_text("Job,ill,z\ncook,no,1\n cook,yes,2\ncook,no,2\nclerk,no,4\n")
-    templates = [{"channel": ["Job"], "sensitive": {"ill": ["yes"]}, "confidence": "50%"}]
-    done = suppress.suppress_file(tmp_path / "t.csv", templates, tmp_path / "o.csv", least=1)
+    done = suppress.suppress_file(tmp_path / "t.csv", of_job("50%"), tmp_path / "o.csv", least=1)
     assert done.respelled == ("Job",)
     assert " cook" not in (tmp_path / "o.csv").read_text()
     (tmp_path / "q.csv").write_text('Job,ill,z\ncook,no,1\n"cook",yes,2\ncook,no,"2"\nclerk,no,4\n')
-    suppress.suppress_file(tmp_path / "q.csv", templates, tmp_path / "p.csv", least=1)
+    suppress.suppress_file(tmp_path / "q.csv", of_job("50%"), tmp_path / "p.csv", least=1)
     assert '"' not in (tmp_path / "p.csv").read_text()
 
 
@@ -103,8 +91,7 @@ def test_values_that_need_quotes_keep_them(tmp_path):
     """A value with the separator or a quote in it is written so that it is read as it was."""
     frame = pd.DataFrame({"Job": ["a,b", 'c"d', "e"] * 4, "ill": ["yes", "no", "no"] * 4, "z": [1, 2, 3, 4] * 3})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    templates = [{"channel": ["Job"], "sensitive": {"ill": ["yes"]}, "confidence": "80%"}]
-    suppress.suppress_file(tmp_path / "t.csv", templates, tmp_path / "o.csv", **PAPER)
+    suppress.suppress_file(tmp_path / "t.csv", of_job("80%"), tmp_path / "o.csv", **PAPER)
     released = pd.read_csv(tmp_path / "o.csv")
     hidden = set(frame["Job"]) - set(released["Job"])
     assert len(hidden) == 2
@@ -184,15 +171,6 @@ def test_parquet_keeps_types(tmp_path):
     assert released["small"].dtype == np.int8
 
 
-def test_every_order_is_as_likely(monkeypatch):
-    """Rows lie where the coins put them: of three records all six orders come out."""
-    frame = pd.DataFrame({"Job": ["a"] * 3, "ill": ["no"] * 3, "n": ["x", "y", "y"]})
-    frame.loc[0, "ill"] = "yes"
-    templates = [{"channel": ["Job"], "sensitive": {"ill": ["yes"]}, "confidence": "50%"}]
-    places = Counter(int(np.flatnonzero(suppress.suppress(frame, templates)[0]["n"] == "x")[0]) for _ in range(60))
-    assert set(places) == {0, 1, 2}  # one is missing with chance 3·(2/3)^60 < 1e-9
-
-
 def test_a_rerun_says_the_same_and_another_key_is_counted(tmp_path):
     """The same table, request and key give the same bytes; what differs is counted as a further release."""
     bank().to_csv(tmp_path / "t.csv", index=False)
@@ -201,9 +179,11 @@ def test_a_rerun_says_the_same_and_another_key_is_counted(tmp_path):
         done = suppress.suppress_file(tmp_path / "t.csv", TEMPLATES, tmp_path / name, least=1, **options)
         return done.number, (tmp_path / name).read_bytes()
 
-    first = run("a.csv")
-    assert run("b.csv") == first
-    assert run("c.csv", new_key=True)[0] == 2
+    first = run("a.csv.gz")
+    assert run("b.csv.gz") == first  # without a time, or the name of a file that was on the way
+    number, content = run("c.csv.gz", new_key=True)
+    assert number == 2
+    assert content != first[1]  # in another order, but for one chance in 10¹⁷
     assert run("d.csv", cap=2.0)[0] == 3
     key = tmp_path / "t.csv.key"
     assert key.stat().st_mode & 0o077 == 0
@@ -243,9 +223,8 @@ def test_more_records_than_memory_holds_are_refused(tmp_path):
     """A compressed file of any number of records is refused before it takes more memory than is allowed."""
     with gzip.open(tmp_path / "t.csv.gz", "wt") as stream:
         stream.write("Job,ill,z\n" + "a,no,1\nb,no,1\n" * 200_000)
-    templates = [{"channel": ["Job"], "sensitive": {"ill": ["no"]}, "confidence": "50%"}]
     with pytest.raises(RecordError, match=r"records take more than the 8 MiB allowed; raise memory_bytes"):
-        suppress.suppress_file(tmp_path / "t.csv.gz", templates, tmp_path / "o.csv", memory_bytes=8 << 20)
+        suppress.suppress_file(tmp_path / "t.csv.gz", of_job("50%", "no"), tmp_path / "o.csv", memory_bytes=8 << 20)
 
 
 def test_the_class_is_known_to_the_reader():
@@ -262,13 +241,6 @@ def test_only_what_is_free_needs_no_coin():
     _, done = suppress.suppress(bank(), TEMPLATES, mode="free")
     assert (done.told["tested"], done.told["spent"]) == (0, 0.0)
     assert done.told["shown"] <= suppress.suppress(bank(), [TEMPLATES[0] | {"confidence": "99%"}])[1].told["shown"]
-
-
-@pytest.mark.parametrize("wishes", [{"least": 0}, {"least": 25}, {"cap": 0}, {"cap": 11.0}])
-def test_wishes_that_make_no_sense(wishes):
-    """Numbers out of range are refused."""
-    with pytest.raises(TemplateError, match=next(iter(wishes))):
-        suppress.suppress(bank(), TEMPLATES, **wishes)
 
 
 def test_a_key_that_cannot_be_written_keeps_the_table_back(tmp_path, monkeypatch):
@@ -289,11 +261,24 @@ def test_floats_of_one_value_look_alike_when_released(one, other):
     """NaN and null, 0 and -0, are one value each; left as they are the two would tell more than was counted."""
     codes, ill = [one] * 4 + [other] * 4 + [1.0, 2.0] * 4, ["yes"] * 4 + ["no"] * 8 + ["yes", "no"] * 2
     table = pa.table({"code": codes, "ill": ill})
-    templates = [{"channel": ["code"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
-    released, done = suppress.suppress(table, templates, columns={"code": "category"})
+    released, done = suppress.suppress(table, of_job("60%", channel="code"), columns={"code": "category"})
     assert done.respelled == ("code",)
     assert len({cell for cell in released["code"].to_pylist() if cell not in ("1", "2", "*")}) <= 1
     assert max(each.confidence for each in done.checked) <= Fraction(3, 5)
+
+
+def released_as(kind: str, table: pa.Table, folder: Any, templates: Any = TEMPLATES, **options: Any) -> Any:
+    """Release a table as a file, in pyarrow or in pandas, and return the Parquet file of what is released."""
+    given, output = folder / "t.parquet", folder / "o.parquet"
+    if kind == "file":
+        pq.write_table(table, given, row_group_size=5)
+        suppress.suppress_file(given, templates, output, "Rating", **options)
+    elif kind == "pyarrow":
+        pq.write_table(suppress.suppress(table, templates, "Rating", **options)[0], output)
+    else:
+        frame = table.to_pandas(ignore_metadata=True)
+        suppress.suppress(frame, templates, "Rating", **options)[0].to_parquet(output)
+    return output
 
 
 @pytest.mark.parametrize("kind", ["file", "pyarrow", "pandas"])
@@ -307,16 +292,7 @@ def test_metadata_are_not_released(kind, tmp_path):
     noted = {**table.schema.metadata, b"survey": b"Trader, Clerk"}
     table = table.cast(table.schema.set(place, field).with_metadata(noted))
     templates = [TEMPLATES[0] | {"channel": ["Job", "Country", "Age"]}]
-    output = tmp_path / "o.parquet"
-    if kind == "pandas":
-        frame = frame.reset_index()
-        released, _ = suppress.suppress(frame, templates, "Rating", columns=2, **PAPER)
-        released.to_parquet(output)
-    elif kind == "file":
-        pq.write_table(table, tmp_path / "t.parquet")
-        suppress.suppress_file(tmp_path / "t.parquet", templates, output, "Rating", columns=2, **PAPER)
-    else:
-        pq.write_table(suppress.suppress(table, templates, "Rating", columns=2, **PAPER)[0], output)
+    output = released_as(kind, table, tmp_path, templates, columns=2, **PAPER)
     assert b"Trader" not in output.read_bytes()
     read = pd.read_parquet(output)
     assert "Trader" not in set(read.reset_index()["Job"])
@@ -330,20 +306,13 @@ def test_categories_are_those_of_the_rows(kind, tmp_path):
         size=pd.Categorical(["small", "big"] * 12, ["small", "gone", "big"], ordered=True),
         colour=pd.Categorical([None, "red", "blue"] * 8, ["gone", "red", "blue"]),
     )
-    given, output = tmp_path / "t.parquet", tmp_path / "o.parquet"
-    if kind == "file":
-        pq.write_table(pa.table(frame), given, row_group_size=5)
-        suppress.suppress_file(given, TEMPLATES, output, "Rating", memory_bytes=1 << 20)
-        released = pq.read_table(output)
-        assert b"gone" not in output.read_bytes()
-    else:
-        released = suppress.suppress(frame if kind == "pandas" else pa.table(frame), TEMPLATES, "Rating")[0]
-    plain = released if kind == "pandas" else released.to_pandas()
-    assert plain["size"].cat.categories.tolist() == ["small", "big"]
-    assert sorted(plain["colour"].cat.categories) == ["blue", "red"]
-    assert [plain[name].value_counts().to_dict() for name in ("size", "colour")] == [
-        {"small": 12, "big": 12}, {"red": 8, "blue": 8},
-    ]  # fmt: skip
+    output = released_as(kind, pa.table(frame), tmp_path)
+    assert b"gone" not in output.read_bytes()
+    released = pq.read_table(output).to_pandas()
+    assert released["size"].cat.categories.tolist() == ["small", "big"]
+    assert sorted(released["colour"].cat.categories) == ["blue", "red"]
+    assert released["size"].value_counts().to_dict() == {"small": 12, "big": 12}
+    assert released["colour"].value_counts().to_dict() == {"red": 8, "blue": 8}
 
 
 def below_nulls() -> pa.Array:
@@ -398,11 +367,21 @@ def test_lists_and_records_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wish", [{"mode": "Free"}, {"least": 2.5}, {"least": 0}, {"cap": "3"}, {"cap": float("nan")}, {"cap": 0}]
+    "wish",
+    [
+        {"mode": "Free"},
+        {"least": 2.5},
+        {"least": 0},
+        {"least": 25},
+        {"cap": "3"},
+        {"cap": float("nan")},
+        {"cap": 0},
+        {"cap": 11.0},
+    ],
 )
 def test_wishes_that_cannot_be_are_refused(wish):
     """In Python, too; what is misspelled is not taken for the default."""
-    with pytest.raises(TemplateError, match=f"{next(iter(wish))} must be"):
+    with pytest.raises(TemplateError, match=next(iter(wish))):
         suppress.suppress(bank(), TEMPLATES, "Rating", **wish)
 
 
@@ -442,7 +421,7 @@ def test_a_file_that_changes_is_refused(tmp_path, monkeypatch):
     bank().to_csv(path, index=False)
 
     def meanwhile(*arguments, **options):
-        path.write_text(path.read_text() + "Cook,US,Never,No,G\n")
+        path.write_text(path.read_text() + "Cook,US,No,Never,Good\n")
         return decide(*arguments, **options)
 
     monkeypatch.setattr(release.decide, "decide", meanwhile)
@@ -487,11 +466,14 @@ def test_a_file_is_no_table_in_memory(tmp_path):
     [
         ({"channel": ["Job", "Land"]}, "lacks column Land"),
         ({"channel": ["Job", "Rating"]}, "the class Rating is in a channel"),
-        ({"sensitive": {"Rating": ["G"]}}, "the class Rating is sensitive"),
+        ({"sensitive": {"Rating": ["Good"]}}, "the class Rating is sensitive"),
         ({"channel": ["Job", "Bankruptcy"]}, "Bankruptcy is sensitive and stands in its own channel"),
         ({"confidence": "100%"}, "confidence must lie between 0 and 1"),
         ({"sensitive": {"Bankruptcy": ["Later"]}}, "no record has 'Later' in column Bankruptcy"),
-        ({"confidence": "1%"}, "no suppression meets the templates"),
+        (
+            {"confidence": "1%"},
+            r"no suppression meets .* Bankruptcy = Discharged is in \d+\.\d+% of \d+ records.* allowed",
+        ),
         ({"channel": ["age"]}, "column age of a channel holds numbers; say how many"),
         ({"channel": ["day"]}, "column day of a channel holds times; day=category"),
     ],
@@ -534,15 +516,6 @@ def test_a_release_is_checked_over_all_channels():
     found = suppress.check(bank().replace({"Job": {"Cook": "*"}}), both)
     assert found.is_release
     assert [each.values for each in found.violations] == [("Trader", "UK")]
-
-
-def test_gzip_is_the_same_at_each_run(tmp_path):
-    """A compressed release holds no time and no name of a file that was on the way."""
-    bank().to_csv(tmp_path / "t.csv", index=False)
-    for name in ("a.csv.gz", "b.csv.gz"):
-        suppress.suppress_file(tmp_path / "t.csv", TEMPLATES, tmp_path / name, "Rating")
-    assert gzip.decompress((tmp_path / "a.csv.gz").read_bytes()).startswith(b"Job,Country,")
-    assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
 
 
 def test_coins_are_apart() -> None:

@@ -45,63 +45,53 @@ def test_redundant_bounds() -> None:
     assert irredundant([*implied, wide, *others, wide]) == (wide, *others)
 
 
+GOOD = {"channel": ["a"], "sensitive": {"s": ["x"]}, "confidence": 0.5}
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         ([], "there are no templates"),
-        ({"channel": ["a"]}, "templates are a list"),
-        (
-            [{"channel": ["a"], "sensitive": {"s": ["x"]}}],
-            "template 1: a template has channel, sensitive",
-        ),
-        ([{"channel": "a", "sensitive": {"s": ["x"]}, "confidence": 0.5}], "channel must be a list"),
-        ([{"channel": [], "sensitive": {"s": ["x"]}, "confidence": 0.5}], "channel must be a list"),
-        ([{"channel": ["a"], "sensitive": {"s": [" "]}, "confidence": 0.5}], "sensitive values of s: entry 1"),
-        ([{"channel": ["a"], "sensitive": {}, "confidence": 0.5}], "sensitive must map columns"),
-        ([{"channel": ["a", "s"], "sensitive": {"s": ["x"]}, "confidence": 0.5}], "stands in its own channel"),
-        ([{"channel": ["a"], "sensitive": {"s": ["x"]}, "confidence": 0}], "between 0 and 1, both excluded"),
-        ([{"channel": ["a"], "sensitive": {"s": ["x"]}, "confidence": "100%"}], "between 0 and 1, both excluded"),
-        ([{"channel": ["a"], "sensitive": {"s": ["x"]}, "confidence": 75}], "is '75%' meant"),
-        ([{"channel": ["a"], "sensitive": {"s": ["x"]}, "confidence": "high"}], "confidence must be"),
+        (GOOD, "templates are a list"),
+        ([{"channel": ["a"], "sensitive": {"s": ["x"]}}], "template 1: a template has channel, sensitive"),
+        ([GOOD, GOOD | {"channel": "a"}], "template 2: .*channel must be a list"),
+        ([GOOD | {"channel": []}], "channel must be a list"),
+        ([GOOD | {"sensitive": {"s": [" "]}}], "sensitive values of s: entry 1"),
+        ([GOOD | {"sensitive": {}}], "sensitive must map columns"),
+        ([GOOD | {"channel": ["a", "s"]}], "stands in its own channel"),
+        ([GOOD | {"confidence": 0}], "between 0 and 1, both excluded"),
+        ([GOOD | {"confidence": "100%"}], "between 0 and 1, both excluded"),
+        ([GOOD | {"confidence": 75}], "is '75%' meant"),
+        ([GOOD | {"confidence": "high"}], "confidence must be"),
     ],
 )
 def test_templates_that_break_a_rule(content: Any, said: str) -> None:
-    """A template that breaks a rule is refused by its place, with the rule."""
+    """A template that breaks a rule is refused by its place, with the rule; what is no list, by its type."""
     with pytest.raises(TemplateError, match=said):
         read_templates(content)
-
-
-def test_what_is_no_list_of_templates() -> None:
-    """What is neither a list nor a file's name is refused by its type."""
     with pytest.raises(TypeError, match="templates must be a list or the name of a file, got a NoneType"):
         read_templates(None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("content", "said"),
     [
-        ("[{", "not JSON"),
-        ('[{"channel": ["a"], "channel": ["b"]}]', "a key stands twice"),
-        ('{"template": []}', "or a list of JSON"),
-        ("channel = [", "not TOML: "),
-        ("[[templates]]\nchannel = []", r"tables \[\[template\]\] of TOML and nothing else"),
-        ("[]", "there are no templates"),
-        ("", r"tables \[\[template\]\] of TOML and nothing else"),
+        (b"[{", "not JSON"),
+        (b'[{"channel": ["a"], "channel": ["b"]}]', "a key stands twice"),
+        (b'{"template": []}', "or a list of JSON"),
+        (b"channel = [", "not TOML: "),
+        (b"[[templates]]\nchannel = []", r"tables \[\[template\]\] of TOML and nothing else"),
+        (b"[]", "there are no templates"),
+        (b"", r"tables \[\[template\]\] of TOML and nothing else"),
+        (b"\xe4", "must be text in UTF-8"),
+        (None, "templates cannot be read"),
     ],
 )
-def test_files_that_hold_no_templates(tmp_path: Path, text: str, said: str) -> None:
-    """A file that is neither TOML nor JSON, or holds something else, is refused by its name."""
+def test_files_that_hold_no_templates(tmp_path: Path, content: bytes | None, said: str) -> None:
+    """A file that is missing, or neither TOML nor JSON, or holds something else, is refused by its name."""
     path = tmp_path / "templates.toml"
-    path.write_text(text)
+    if content is not None:
+        path.write_bytes(content)
     with pytest.raises(TemplateError, match=said) as caught:
         read_templates(path)
     assert str(caught.value).startswith(str(path))
-
-
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    """A missing file and one that is not UTF-8 are refused by name."""
-    with pytest.raises(TemplateError, match=r"missing\.toml: templates cannot be read"):
-        read_templates(tmp_path / "missing.toml")
-    (tmp_path / "latin.toml").write_bytes(b"\xe4")
-    with pytest.raises(TemplateError, match="must be text in UTF-8"):
-        read_templates(tmp_path / "latin.toml")

@@ -53,6 +53,7 @@ const CHECKS = {
     assert.equal(await call(page, "sendLater"), "CollectorError");
     assert.equal((await call(page, "unsent")).length, 1);
     await page.context().setOffline(false);
+    await call(page, "open", url);
     assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0, later: [] });
     assert.deepEqual(await call(page, "unsent"), []);
     reports += 1;
@@ -69,7 +70,7 @@ const CHECKS = {
     await call(page, "open", GUIDED);
     assert.deepEqual(await call(page, "sendAll", [guided.record], "6"), ["BudgetError"], "this ledger has answered another plan");
     assert.equal((await call(page, "kept")).count, 0, "so nothing waits to be answered under it");
-    await call(page, "open", GUIDED, 2, "somebody else");
+    await call(page, "open", GUIDED, 60, "somebody else");
     assert.deepEqual(await call(page, "sendAll", [guided.record], "6"), ["waits for guidance"]);
     const { readOut, records, count } = await call(page, "kept");
     assert.deepEqual([readOut, count], [[false], 1]);

@@ -9,7 +9,7 @@ import { finished } from "/clients/js/test/ledger-page.js";
 let options;
 
 /** Open a ledger and name the collector; no attempt is made after some seconds. */
-export async function open(url, patienceSeconds = 2, name = "assocpriv") {
+export async function open(url, patienceSeconds = 60, name = "assocpriv") {
   const [ledger, waiting] = [await openLedger({ name, persist: false }), await openWaiting()];
   options = { ledger, waiting, collector: new Collector(url, { patienceSeconds }) };
 }

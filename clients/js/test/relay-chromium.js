@@ -49,7 +49,7 @@ const CHECKS = {
     await call(first, "open", url, { relay });
     const { moment } = await call(first, "send", [item], "2");
     await first.close();
-    await call(page, "open", url, { relay });
+    await call(page, "open", url, { relay, patienceSeconds: 2 });
     const again = await call(page, "send", [], "2");
     if (again.state !== "sent") assert.equal(again.moment, moment);
     await page.context().setOffline(true);

@@ -9,7 +9,7 @@ let options;
 
 /** Open the ledger, and name collector and relay. */
 export async function open(url, settings) {
-  options = { ledger: await openLedger({ persist: false }), collector: new Collector(url, { patienceSeconds: 2, ...settings }) };
+  options = { ledger: await openLedger({ persist: false }), collector: new Collector(url, { patienceSeconds: 60, ...settings }) };
 }
 
 export const send = (basket, occasion) => sendRecord(basket, { ...options, occasion }).catch(saidOf);

@@ -7,6 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from running_collector import MEMORY
+
 USER, PASSWORD = "collector", "CANARY%/@:pw"
 QUOTED = "CANARY%25%2F%40%3Apw"
 
@@ -16,7 +18,9 @@ class Server:
 
     def __init__(self, initdb: str) -> None:
         self._programs = Path(initdb).parent
-        self.folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # a socket's path has room for 100 characters
+        self.folder = Path(
+            tempfile.mkdtemp(prefix="pg", dir=MEMORY or "/tmp")
+        )  # a socket's path has room for 100 characters
         root = os.geteuid() == 0  # whom it does not run for
         self._as = {"user": "postgres", "group": "postgres", "extra_groups": []} if root else {}
         if root:
