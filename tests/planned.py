@@ -5,13 +5,7 @@ What the planner chooses is tested in tests/planning; other tests hold for any p
 
 from fractions import Fraction
 
-from assocpriv.planning.designs import (
-    FixedSizeFamily,
-    WorstSupport,
-    choose_generator,
-    papers_family,
-    runs,
-)
+from assocpriv.planning.designs import FixedSizeFamily, WorstSupport, choose_generator, papers_family, runs
 from assocpriv.planning.request import catalogue_of, limit_of_each
 from assocpriv.planning.sizes import share_asked, with_sizes
 from assocpriv.plans.baskets import Plan

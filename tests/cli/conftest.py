@@ -1,6 +1,5 @@
 """Fixtures of the command line's tests."""
 
-import gzip
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,13 +17,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli")
     baskets = make_baskets()
     lines = [" ".join(map(str, basket)) for basket in baskets]
-    pairs = [(f"t{row:05}", item) for row, basket in enumerate(baskets) for item in basket]
     (folder / "b.dat").write_text("\n".join(lines) + "\n")
-    (folder / "b.dat.gz").write_bytes(gzip.compress((folder / "b.dat").read_bytes()))
     (folder / "b.csv").write_text("\n".join(",".join(line.split()) for line in lines) + "\n")
-    (folder / "long.csv").write_text("transaction,item\n" + "".join(f"{name},{item}\n" for name, item in pairs))
-    names, items = zip(*pairs, strict=True)
-    pq.write_table(pa.table({"transaction": names, "item": items}), folder / "long.parquet")
     pq.write_table(pa.table({"items": baskets}), folder / "lists.parquet")
     (folder / "names.txt").write_text("\n".join(TREE) + "\n", encoding="utf-8")
     ap.write_plan(planned(N_ITEMS, 3, ap.Breach("5%", "50%")), folder / "plan.json")  # of one question

@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import Self
 
 import pytest
-from command_line import python
+from click.testing import CliRunner, Result
+from command_line import run
 
-CTRL_C, CTRL_D = "\x03", "\x04"
+from assocpriv.cli import asking
+from assocpriv.cli.main import main
+
+CTRL_C = "\x03"
 WAIT_SECONDS = 60  # for the next question; a session that hangs fails
 TERMINAL = '<"$0" 2>"$0"'  # opened by the leader of a session it becomes the one whose Ctrl-C counts
 
@@ -36,7 +40,7 @@ class Session:
         for answer in answers:
             while not self.shown.endswith("]: "):
                 assert self._read(), f"it ended without a question:\n{self.shown}"
-            os.write(self._mine, f"{answer}\n".encode() if answer not in (CTRL_C, CTRL_D) else answer.encode())
+            os.write(self._mine, answer.encode() if answer == CTRL_C else f"{answer}\n".encode())
             self._read()  # the echo, so that the question is not answered twice
         return self
 
@@ -58,13 +62,22 @@ class Session:
         return True
 
 
-def command_of(session: Session) -> list[str]:
-    """Return the words of the command that a session shows, behind the program's name."""
-    [line] = re.findall(r"^.* plan (--.*)$", session.shown, flags=re.MULTILINE)
+def asked(folder: Path, *answers: str) -> Result:
+    """Answer the questions, as on a terminal, in a folder; then the input ends."""
+    wanted = [True, False]  # what the command that is shown says is not asked again
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(asking, "is_wanted", lambda: wanted.pop(0))
+        return CliRunner().invoke(main, ["plan"], input="".join(f"{answer}\n" for answer in answers))
+
+
+def command_of(shown: str) -> list[str]:
+    """Return the words of the command that was shown, behind the program's name."""
+    [line] = re.findall(r"^.* plan (--.*)$", shown, flags=re.MULTILINE)
     return ["plan", *shlex.split(line)]
 
 
-def test_answers_make_the_plan_of_the_command_that_is_shown(tmp_path: Path) -> None:
+def test_answers_make_the_plan_of_the_command_that_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line answers each mistake and says what to type; standard output is that of the command alone."""
     (tmp_path / "the names.txt").write_text("\n".join(f"product {n}" for n in range(40)), encoding="utf-8")
     (tmp_path / "plan.json").write_text("kept", encoding="utf-8")
@@ -77,10 +90,9 @@ def test_answers_make_the_plan_of_the_command_that_is_shown(tmp_path: Path) -> N
     assert len(mistakes) == 7
     assert all(re.search(r"\. Type [^.]+(4\.4)?\.$", line) for line in mistakes)
     plan = (tmp_path / "the plan").rename(tmp_path / "first").read_bytes()
-    again = python(*command_of(session), cwd=tmp_path)
-    assert (again.returncode, again.stderr) == (0, "")
+    monkeypatch.chdir(tmp_path)
+    assert run(*command_of(session.shown)).stdout == said
     assert (tmp_path / "the plan").read_bytes() == plan
-    assert said == again.stdout
     [cost] = re.findall(r"2  usual .* pairs from (.*) on$", session.shown, flags=re.MULTILINE)
     assert re.search(rf"^.* {re.escape(cost)} +pairs$", said, flags=re.MULTILINE)
     assert (tmp_path / "plan.json").read_text(encoding="utf-8") == "kept"
@@ -89,31 +101,31 @@ def test_answers_make_the_plan_of_the_command_that_is_shown(tmp_path: Path) -> N
 def test_enter_takes_the_defaults_and_a_yes_replaces(tmp_path: Path) -> None:
     """The usual promise for a thousand products; another file is replaced where that is wished, by the command too."""
     (tmp_path / "plan.json").write_text("old", encoding="utf-8")
-    session = Session(tmp_path, "plan").type("", "", "", "", "", "yes")
-    assert session.end()[0] == 0, session.shown
-    python("plan", "--items", 1000, "--prior", "5%", "--posterior", "50%", "-o", "p.json", cwd=tmp_path)
+    done = asked(tmp_path, "", "", "", "", "", "yes")
+    assert done.exit_code == 0, done.stderr
+    run("plan", "--items", 1000, "--prior", "5%", "--posterior", "50%", "-o", tmp_path / "p.json")
     assert (tmp_path / "plan.json").read_bytes() == (tmp_path / "p.json").read_bytes()
-    assert command_of(session)[-1] == "--force"
+    assert command_of(done.stderr)[-1] == "--force"
 
 
 @pytest.mark.parametrize(("typed", "option"), [("ln 19", ["--epsilon", "ln 19"]), ("5% 20%", ["--posterior", "20%"])])
 def test_another_promise(tmp_path: Path, typed: str, option: list[str]) -> None:
     """What is none is asked again; ε and two beliefs are taken, and the cost is told."""
-    session = Session(tmp_path, "plan").type("12", "", "", "4", "ten", "20% 5%", typed, "")
-    assert session.end()[0] == 0, session.shown
-    assert session.shown.count("Error: ") == 2
-    assert "Its cost: pairs from " in session.shown
-    assert shlex.join(option) in shlex.join(command_of(session))
+    shown = asked(tmp_path, "12", "", "", "4", "ten", "20% 5%", typed, "").stderr
+    assert shown.count("Error: ") == 2
+    assert "Its cost: pairs from " in shown
+    assert shlex.join(option) in shlex.join(command_of(shown))
 
 
-@pytest.mark.parametrize("typed", [[CTRL_C], ["12", "", "", "4", CTRL_D], ["12", "", "", "", "", CTRL_C]])
-def test_it_ends_without_a_plan(tmp_path: Path, typed: list[str]) -> None:
+def test_it_ends_without_a_plan(tmp_path: Path) -> None:
     """Ctrl-C and Ctrl-D end any question with status 1, and neither a traceback nor a file."""
     (tmp_path / "plan.json").write_text("old", encoding="utf-8")
-    session = Session(tmp_path, "plan").type(*typed)
+    session = Session(tmp_path, "plan").type("12", "", "", "", "", CTRL_C)
     assert session.end() == (1, "")
     assert session.shown.endswith("\nAborted!\n")
-    assert "Traceback" not in session.shown
+    ended = asked(tmp_path, "12", "", "", "4")
+    assert (ended.exit_code, ended.stdout) == (1, "")
+    assert "Traceback" not in session.shown + ended.stderr
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"plan.json": "old"}
 
 

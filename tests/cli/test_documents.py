@@ -8,15 +8,7 @@ from typing import Any
 
 import click
 import pytest
-from command_line import (
-    DOCS,
-    PLAN_ARGUMENTS,
-    documents,
-    parses,
-    run,
-    run_json,
-    section,
-)
+from command_line import DOCS, PLAN_ARGUMENTS, documents, parses, run, run_json, section
 from running_collector import PLAN, upload
 
 import assocpriv as ap
@@ -137,22 +129,6 @@ def collected(folder: Path) -> Path:
     return data
 
 
-def table_schema(folder: Path) -> Path:
-    """Return a schema of a table of two columns."""
-    (folder / "schema.toml").write_text(
-        "[columns.age]\nkind = 'number'\nlow = 20\nhigh = 80\nrelease = 'gaussian'\nprivacy = '50%'\n"
-        "[columns.region]\nkind = 'category'\nvalues = ['north', 'south']\nrelease = 'response'\n"
-    )
-    return folder / "schema.toml"
-
-
-def table_and_plan(folder: Path) -> list[Any]:
-    """Return a table and the option that names a plan of it, both made in a folder."""
-    (folder / "table.csv").write_text("age,region\n34,north\n61,south\n")
-    run("plan", "--schema", table_schema(folder), "-o", folder / "table-plan.json")
-    return [folder / "table.csv", "--plan", folder / "table-plan.json"]
-
-
 def released_table(folder: Path) -> Path:
     """Return reports of loan applicants, made in a folder with the table."""
     table, schema, plan = folder / "table.csv", folder / "schema.toml", folder / "table-plan.json"
@@ -179,6 +155,13 @@ def templates_of_table(folder: Path) -> list[Any]:
     (folder / "jobs.csv").write_text("job,ill,rating\ncook,no,good\nclerk,yes,bad\ncook,yes,bad\ncook,no,good\n")
     (folder / "templates.json").write_text('[{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]')
     return [folder / "jobs.csv", "--templates", folder / "templates.json"]
+
+
+def templates_of_baskets(folder: Path) -> list[Any]:
+    """Return baskets, how they lie, and the option that names their templates, made in a folder."""
+    (folder / "b.csv").write_text("beer,test\nmilk\nbeer,test\nbeer\n")
+    (folder / "t.json").write_text('[{"channel": ["beer"], "sensitive": ["test"], "confidence": "60%"}]')
+    return [folder / "b.csv", "--layout", "lines", "--templates", folder / "t.json"]
 
 
 def votes(folder: Path) -> list[Any]:
@@ -241,6 +224,7 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
         "predict", tree_model(out), out / "table.csv", "-o", out / "p.csv"
     ],
     "assocpriv suppress": lambda home, out: ["suppress", *templates_of_table(out), "-o", out / "released.csv"],
+    "assocpriv suppress of baskets": lambda home, out: ["suppress", *templates_of_baskets(out), "-o", out / "out.csv"],
     "assocpriv guide start": lambda home, out: [
         "guide", "start", *votes(out), "-o", out / "guided.json", "--state", out / "state.json"
     ],
@@ -280,8 +264,14 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
 
 
 OTHER_KINDS: dict[str, Callable[[Path, Path], list[Any]]] = {  # of plans: sections of their own
-    "Plans of a table": lambda home, out: ["plan", "--schema", table_schema(out), "-o", out / "p.json"],
-    "Randomizing a table": lambda home, out: ["randomize", *table_and_plan(out), "-o", out / "released.parquet"],
+    "Plans of a table": lambda home, out: [
+        "plan",
+        "--schema",
+        released_table(out).with_name("schema.toml"),
+        "-o",
+        out / "p.json",
+    ],
+    "Randomizing a table": lambda home, out: ["randomize", *released_and_plan(out), "-o", out / "again.parquet"],
     "Answering guidance": lambda home, out: answering(out),
 }
 

@@ -11,21 +11,12 @@ import os
 import re
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
-from command_line import (
-    N_BASKETS,
-    N_ITEMS,
-    PROMISE,
-    refused,
-    refused_without_output,
-    run,
-    run_json,
-)
+from command_line import N_BASKETS, N_ITEMS, refused, refused_without_output, run, run_json
 from planned import planned
 
 import assocpriv as ap
-from assocpriv.planning.baskets import choose_plan, whole_levels
+from assocpriv.planning.baskets import whole_levels
 from assocpriv.planning.expected import Sizes
 from assocpriv.show.record import write
 
@@ -49,12 +40,9 @@ def test_sides_are_files_folders_and_tables(home: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (days / f"{name}.parquet").unlink()
     assert "of 1 day;" in refused("compare", days)
-    for ending in ("csv", "json", "parquet"):
-        run("compare", home / "r.parquet", home / "i.csv", "-o", tmp_path / f"told.{ending}")
+    run("compare", home / "r.parquet", home / "i.csv", "-o", tmp_path / "told.json")
     rows = json.loads((tmp_path / "told.json").read_text())["rows"]
-    table = pq.read_table(tmp_path / "told.parquet").to_pylist()
-    assert [row["difference"] for row in rows] == [row["difference"] for row in table]
-    assert {"value r", "holds i", "raw_error"} <= table[0].keys()
+    assert {"value r", "holds i", "raw_error"} <= rows[0].keys()
     assert {row["of"] for row in rows} == {"support", "confidence"}
 
 
@@ -113,15 +101,12 @@ def test_no_option_is_needed(home: Path, tmp_path: Path) -> None:
 def test_the_largest_supports(home: Path, tmp_path: Path) -> None:
     """Without a minimum support --top mines the largest supports of all sizes, and rules follow from them."""
     record = run_json("mine", home / "r.parquet", "--top", 4, "-o", tmp_path / "i.parquet")
-    assert record["top"] == 4
+    assert record["top"] == len(record["itemsets"]) == 4
     found = {tuple(row["itemset"]) for row in record["itemsets"]}
-    assert len(found) == 4
     assert {("1",), ("2",), ("1", "2")} < found  # the fourth is in 20%, others in 11%, which noise may swap
-    for options, sizes in ((["--size", 2], {2}), (["--size", "2..3", "--contains", "1"], {2, 3})):
-        record = run_json("mine", home / "r.parquet", "--top", 5, *options)  # of what the filters leave
-        assert len(record["itemsets"]) == 5
-        assert {len(row["itemset"]) for row in record["itemsets"]} <= sizes
-    record = run_json("mine", home / "r.parquet", "--top", 4)
+    filtered = run_json("mine", home / "r.parquet", "--top", 5, "--size", "2..3", "--contains", "1")["itemsets"]
+    assert len(filtered) == 5  # of what the filters leave
+    assert {len(row["itemset"]) for row in filtered} <= {2, 3}
     shown = run("mine", home / "r.parquet", "--top", 4).stdout.splitlines()
     by_support = sorted(record["itemsets"], key=lambda row: -row["support"])
     assert [line.rsplit("  ", 1)[1] for line in shown[-4:]] == [", ".join(row["itemset"]) for row in by_support]
@@ -140,21 +125,16 @@ def test_what_cannot_be_asked(home: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_certain(home: Path, tmp_path: Path) -> None:
-    """What is certain is marked and explained; its columns go through files and inspect."""
+    """What is certain is marked and explained, by inspect too."""
     question = ["mine", home / "r.parquet", "--min-support", "20%", "--certain", "95%"]
     record = run_json(*question, "-o", tmp_path / "i.csv")
     assert record["reports"] + record["certain"]["selecting_reports"] == N_BASKETS
     pair = next(row for row in record["itemsets"] if row["itemset"] == ["1", "2"])
-    assert pair["certain"] is True
-    assert pair["p_value"] < 1e-6
-    shown = run(*question).stdout
+    assert (pair["certain"], pair["p_value"] < 1e-6) == (True, True)
+    shown = run("inspect", tmp_path / "i.csv").stdout
     assert "%  *  1, 2" in shown
     assert "on average at most 5% have a support below 20%" in shown
     assert f"({record['certain']['selecting_reports']:,} others chose the itemsets)" in shown
-    described = run_json("inspect", tmp_path / "i.csv")
-    assert described["certain"] == record["certain"]
-    assert [row["p_value"] for row in described["itemsets"]] == [row["p_value"] for row in record["itemsets"]]
-    assert "on average at most 5%" in run("inspect", tmp_path / "i.csv").stdout
     hopeless = run("mine", home / "r.parquet", "--min-support", "99%", "--certain", "95%").stdout
     assert "none is certain" in hopeless
 
@@ -166,33 +146,28 @@ def test_reports_of_two_plans(home: Path, tmp_path: Path) -> None:
     run("randomize", home / "b.dat", "--plan", again, "--unknown", "drop", "-o", second)
     question = ["--itemset", "1,2", "--itemset", "11"]
     first, both = (run_json("ask", *files, *question) for files in ([home / "r.parquet"], [home / "r.parquet", second]))
-    assert both["reports"] > first["reports"]
     assert both["itemsets"][0]["unbiased_error"] < 0.9 * first["itemsets"][0]["unbiased_error"]
     assert both["itemsets"][1]["unbiased_error"] == pytest.approx(first["itemsets"][1]["unbiased_error"], rel=0.01)
-    pages = [tmp_path / "a.html", tmp_path / "b.html"]
-    mined = run_json("mine", second, home / "r.parquet", "-o", tmp_path / "i.json", "--html", pages[0])
+    mined = run_json("mine", second, home / "r.parquet", "-o", tmp_path / "i.json")
     # more than the second tells of
-    assert mined == run_json("mine", home / "r.parquet", second, "--max-itemset", 3, "--html", pages[1])
-    assert pages[0].read_bytes() == pages[1].read_bytes()
+    assert mined == run_json("mine", home / "r.parquet", second, "--max-itemset", 3)
     assert mined["plan_ids"] == [run_json("inspect", plan)["plan_id"] for plan in (home / "plan.json", again)]
     assert run_json("rules", tmp_path / "i.json")["plan_ids"] == mined["plan_ids"]
     certain = ["mine", home / "r.parquet", second, "--certain", "95%"]
     assert "reports of one plan" in refused_without_output(tmp_path, *certain)
     (tmp_path / "r.parquet").write_bytes((home / "r.parquet").read_bytes())
-    for command in ("mine", "inspect"):
-        assert "cannot be mixed" in refused(command, tmp_path)
+    assert "cannot be mixed" in refused("mine", tmp_path)
 
 
 def test_itemsets_beyond_the_generator(home: Path, tmp_path: Path) -> None:
     """Itemsets that the plan's reports cannot answer for are refused, with the remedy."""
     question = [home / "r.parquet", "--min-support", "20%", "-o", tmp_path / "i.parquet", "--max-itemset"]
-    for size in (4, 0, -1):
+    for size in (4, 0):
         refused_without_output(tmp_path, "mine", *question, size)
     ap.write_plan(planned(N_ITEMS, 3, ap.Breach("5%", "50%"), itemset_size=1, code="bch"), tmp_path / "p.json")
     run("randomize", home / "b.dat", "--plan", tmp_path / "p.json", "-o", tmp_path / "r.parquet")
     message = refused("mine", tmp_path / "r.parquet", "--min-support", "20%", "--max-itemset", 3)
     assert "--itemset-size 3" in message
-    refused("simulate", home / "b.dat", "--plan", tmp_path / "p.json", "--min-support", "20%", "--max-itemset", 3)
 
 
 def test_what_rules_are_worth(home: Path, tmp_path: Path) -> None:
@@ -221,16 +196,10 @@ def test_reports_in_place_of_itemsets_are_told_apart(home: Path) -> None:
     assert "it holds reports; mine them first: assocpriv mine" in said
 
 
-def test_infinite_values_are_null(home: Path, tmp_path: Path) -> None:
+def test_infinite_values_are_null(home: Path) -> None:
     """What nothing can be learned from, and an infinite conviction, is null and never Infinity or NaN."""
     hopeless = run_json("inspect", home / "plan.json", "--reports", 1)
     assert all(s is None or s >= 0 for s in hopeless["lowest_discoverable_support"].values())
-    plan = tmp_path / "p.json"
-    run("plan", "--items", 12, "--transaction-size", 1, *PROMISE, "-o", plan)
-    (tmp_path / "b.csv").write_text("1\n" * 50)
-    run("randomize", tmp_path / "b.csv", "--plan", plan, "-o", tmp_path / "r.parquet")
-    run_json("mine", tmp_path / "r.parquet", "--min-support", "1%", "-o", tmp_path / "i.json")
-    run_json("rules", tmp_path / "i.json", "--min-confidence", "0")
     rules = run_json("rules", home / "i.parquet", "--min-confidence", "0")["rules"]
     assert all((rule["conviction"] is None) == (rule["confidence"] >= 1) for rule in rules)
 
@@ -240,13 +209,10 @@ def test_an_empty_result_says_what_to_do_next(home: Path, tmp_path: Path) -> Non
     (tmp_path / "b.dat").write_text("1 2\n" * 100 + "3\n" * 100)
     run("randomize", tmp_path / "b.dat", "--plan", home / "plan.json", "-o", tmp_path / "r.parquet")
     result = run("mine", tmp_path / "r.parquet", "--max-itemset", 2)
-    said = result.stderr.splitlines()
     if "(none)" in result.stdout:  # else noise has been believed, as of one list in twenty
-        plan = ap.read_plan(home / "plan.json", ap.Plan)
-        more = whole_levels(plan, 1000, Sizes.usual(N_ITEMS))[2]
-        weaker = choose_plan(N_ITEMS, ap.Breach("1%", "50%"), reports=200, itemset_size=plan.items.itemset_size)
-        promise = whole_levels(weaker.plan, 200, weaker.request.sizes)[2]
-        assert said[-3] == "nothing can be told from noise; 200 reports can show no pairs (too few people)"
-        assert said[-2] == f"1,000 reports would show pairs from {more:.3%} on"
-        assert said[-1] == f"the promise 1% → 50% would show pairs from {promise:.3%} on, for less privacy"
+        more = whole_levels(ap.read_plan(home / "plan.json", ap.Plan), 1000, Sizes.usual(N_ITEMS))[2]
+        few, many, promise = result.stderr.splitlines()[-3:]
+        assert few == "nothing can be told from noise; 200 reports can show no pairs (too few people)"
+        assert many == f"1,000 reports would show pairs from {more:.3%} on"
+        assert re.fullmatch(r"the promise 1% → 50% would show pairs from [\d.]+% on, for less privacy", promise)
     assert "nothing can be told" not in run("mine", home / "r.parquet").stderr

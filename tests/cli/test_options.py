@@ -16,12 +16,8 @@ SHAPE = ["plan", "--items", 40, "--transaction-size", 3]
 
 def test_the_command_finds_reports(tmp_path: Path) -> None:
     """``plan --find`` with a promise says how many reports it needs, and writes that plan if a file is named."""
-    question = [*SHAPE, "--prior", "5%", "--posterior", "50%", "--find", "5%"]
     found = ap.find_plan("5%", 40, size=2, promise=USUAL, transaction_size=3)
-    assert run(*question).stdout.splitlines()[0] == (
-        f"need        about {found.reports:,} reports, to find all pairs in 5% of baskets"
-    )
-    record = run_json(*question, "-o", tmp_path / "p.json")
+    record = run_json(*SHAPE, "--prior", "5%", "--posterior", "50%", "--find", "5%", "-o", tmp_path / "p.json")
     assert record["find"] == record["find"] | {"support": "1/20", "size": 2, "solved": "reports"}
     assert (record["reports"], record["plan_id"]) == (found.reports, found.plan.plan_id)
     assert ap.read_plan(tmp_path / "p.json") == found.plan
@@ -29,7 +25,7 @@ def test_the_command_finds_reports(tmp_path: Path) -> None:
 
 
 def test_the_command_finds_the_promise() -> None:
-    """``plan --find --reports`` says the least ε of two decimals, at the prior asked for; 0.01 less does not do."""
+    """``plan --find --reports`` says the least ε of two decimals, at the prior asked for."""
     question = [*SHAPE, "--find", "30%", "--itemset-size", 1, "--reports", 5_000]
     found = ap.find_plan("30%", 40, size=1, reports=5_000, prior="1%", transaction_size=3, itemset_size=1)
     record = run_json(*question, "--prior", "1%")
@@ -37,21 +33,16 @@ def test_the_command_finds_the_promise() -> None:
     assert record["find"]["solved"] == "promise"
     least = epsilon(found.promise.amplification_limit)
     assert run(*question).stdout.startswith(f"need        ε {least:.2f}, 5% → ")
-    assert record["expected"]["1"]["believed_from"] <= 0.3
-    assert "too few" in refused(*question, "--epsilon", f"{least - 0.01:.2f}")
     assert run_json(*question, "--epsilon", 5)["promise"]["prior"] == "1/20"
 
 
 def test_too_few_reports_are_refused(tmp_path: Path) -> None:
-    """Where no promise does, or not the one given, status is 1, and how many reports would do is said."""
+    """Where no promise does, status is 1, and how many reports would do is said."""
     question = [*SHAPE, "--find", "1%", "-o", tmp_path / "p.json", "--reports"]
-    for promise in ([], ["--epsilon", 1]):
-        said = refused_without_output(tmp_path, *question, 100, *promise)
-        assert "100 reports are too few" in said
-        (would_do,) = re.findall(r"about ([\d,]+) would do", said)
-        number = int(would_do.replace(",", ""))
-        run(*question, number, *promise)
-        (tmp_path / "p.json").unlink()
+    said = refused_without_output(tmp_path, *question, 100)
+    assert "100 reports are too few" in said
+    (would_do,) = re.findall(r"about ([\d,]+) would do", said)
+    run(*question, would_do.replace(",", ""))
 
 
 @pytest.mark.parametrize(
@@ -69,18 +60,6 @@ def test_too_few_reports_are_refused(tmp_path: Path) -> None:
 def test_what_does_not_go_together(tmp_path: Path, options: list[Any], said: str) -> None:
     """Options that contradict each other, or leave the promise open, are wrong usage, and nothing is written."""
     assert said in refused_without_output(tmp_path, *SHAPE, *options, status=2)
-
-
-@pytest.mark.parametrize("wrong", [["--find", "0"], ["--find", "x"], ["--find", "1%", "--itemset-size", 0]])
-def test_what_cannot_be_found_is_refused(wrong: list[Any]) -> None:
-    """A support is above 0, an itemset has an item at least."""
-    assert refused(*SHAPE, "--epsilon", 1, *wrong)
-
-
-@pytest.mark.parametrize("given", ["0", "nan", "x", "٣", "701"])
-def test_a_bad_epsilon_is_one_line(given: str) -> None:
-    """What is no ε is bad input: status 1."""
-    assert "epsilon" in refused(*SHAPE, "--epsilon", given, "-o", "p.json")
 
 
 def test_every_command_takes_an_epsilon(home: Path, tmp_path: Path) -> None:

@@ -24,14 +24,10 @@ from planned import planned
 
 import assocpriv as ap
 from assocpriv import numeric, read_plan
-from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
-from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn, UniformNoise, Window
+from assocpriv.plans.columns import Clear, NumberColumn
 from assocpriv.plans.tables import TablePlan
-from assocpriv.plans.tree_model import Node, NumberInput, Split, TreeModel, tree_lines
 from assocpriv.promise.errors import EstimateError
-from assocpriv.server.distributions import JointDistribution
-from assocpriv.simulation.enumeration import SeededEntropy
 
 NOISE = """
 [columns.age]
@@ -67,25 +63,19 @@ def schema(tmp_path: Path) -> Path:
 
 
 def test_the_plan_is_written_and_described(schema: Path, tmp_path: Path) -> None:
-    """The file is the plan that is described; inspect says the same; every figure follows from its integers."""
+    """The file is the plan that is described; inspect says the same; γ follows from its integers."""
     out = tmp_path / "plan.json"
     record = run_json("plan", "--schema", schema, "-o", out, "--answer", "all", "--reports", 3000)
     plan = read_plan(out)
     assert record["plan_id"] == plan.plan_id
     assert run_json("inspect", out, "--reports", 3000) == {"kind": "plan"} | record
     age, hours, region, _ = plan.columns
-    assert isinstance(age, NumberColumn)
-    assert isinstance(hours.law, Window)
-    assert isinstance(region.law, Window)
     gamma = Fraction(hours.law.high * region.law.high, hours.law.low * region.law.low)
     assert Fraction(record["amplification"]) == gamma < 19
     assert record["epsilon"] >= np.log(float(gamma)) - 1e-15
     assert record["uncovered"] == "columns age, class"
-    shown = record["columns"][0]
-    assert list(shown["privacy"]) == ["1/2", "19/20", "999/1000"]
-    for level, width in shown["privacy"].items():
+    for level, width in record["columns"][0]["privacy"].items():
         assert 0 <= age.known_width(Fraction(level)) - Fraction(width) < 1e-15
-    assert shown["scale"] == pytest.approx(60 / 3.92, rel=1e-3)
     assert [each["release"] for each in record["columns"]] == ["gaussian", "square-wave", "response", "as-is"]
     assert [each["answered"] for each in record["answer_costs"]] == [1, 2]
 
@@ -103,13 +93,17 @@ def test_the_text_says_what_is_not_promised(schema: Path, tmp_path: Path) -> Non
 
 
 def test_noise_alone_is_labelled(schema: Path, tmp_path: Path) -> None:
-    """Without a protected column no γ is stated, and a promise, or privacy, is refused."""
+    """Without a protected column no γ is stated, who releases is told, and a promise, or privacy, is refused."""
     schema.write_text(NOISE)
-    text = run("plan", "--schema", schema, "-o", tmp_path / "plan.json").stdout
+    plan = tmp_path / "plan.json"
+    text = run("plan", "--schema", schema, "-o", plan).stdout
     assert "no γ        the plan promises an average" in text
     said = refused_without_output(tmp_path, "plan", "--schema", schema, "-o", tmp_path / "p.json", "--epsilon", "1")
     assert "no column is protected" in said
-    assert "states no γ" in refused("privacy", tmp_path / "plan.json")
+    assert "states no γ" in refused("privacy", plan)
+    (tmp_path / "t.csv").write_text("age\n34\n")
+    said = run("randomize", tmp_path / "t.csv", "--plan", plan, "-o", tmp_path / "r.pq").stderr
+    assert "the plan states no γ: its noise promises privacy on average, not for every record" in said
 
 
 @pytest.mark.parametrize(
@@ -117,9 +111,6 @@ def test_noise_alone_is_labelled(schema: Path, tmp_path: Path) -> None:
     [
         (["--answer", "3"], 1, "a report answers 1 to 2 of the protected columns, or all, got 3"),
         (["--answer", "most"], 2, "give a number of columns, or all"),
-        (["--prior", "5%"], 2, "--prior and --posterior go together"),
-        (["--prior", "50%", "--posterior", "5%"], 1, "0 < prior < posterior < 1"),
-        (["--reports", "0"], 1, "reports must be in 1.."),
         (["--reports-per-person", "0"], 1, "--reports-per-person must be in 1..1000"),
     ],
 )
@@ -177,11 +168,10 @@ def plan(tmp_path: Path) -> Path:
 
 
 def test_a_table_becomes_reports(tmp_path: Path, plan: Path) -> None:
-    """CSV and Parquet give a report a record, with the plan; what was clipped, missing and uncovered is said."""
+    """A file gives a report a record, with the plan; what was clipped, missing and uncovered is said."""
     pd.DataFrame({"region": ["north", "?", None], "more": 1, "age": [19.0, 34, 99]}).to_csv(tmp_path / "t.csv")
     done = run("randomize", tmp_path / "t.csv", "--plan", plan, "-o", tmp_path / "r.parquet", "--clip",
                "--missing", "?")  # fmt: skip
-    assert done.exit_code == 0
     assert done.stderr.splitlines()[-4:] == [
         "t.csv: 2 further columns left out, which the plan does not have",
         "values clipped to the range: 2 of age",
@@ -189,34 +179,15 @@ def test_a_table_becomes_reports(tmp_path: Path, plan: Path) -> None:
         "γ does not cover column age",
     ]
     assert "3 reports of " in done.stdout
-    pd.DataFrame({"region": ["north"], "age": [34]}).to_csv(tmp_path / "one.csv")
-    said = run("randomize", tmp_path / "one.csv", "--plan", plan, "-o", tmp_path / "one.parquet").stdout
-    assert said.startswith("1 report of ")
     frame = numeric.released_frame(ap.read_reports(tmp_path / "r.parquet"))
-    assert list(frame) == ["age", "region"]
-    assert len(frame) == 3
-    pd.DataFrame({"age": [34, 35], "region": ["north", "south"]}).to_parquet(tmp_path / "t.parquet")
-    record = run_json("randomize", tmp_path / "t.parquet", "--plan", plan, "-o", tmp_path / "s.parquet")
-    assert record["reports"] == 2
-    assert record["clipped"] == record["missing"] == {}
-
-
-def test_plans_without_gamma_are_labelled(tmp_path: Path) -> None:
-    """Who releases noise alone is told what it promises."""
-    (tmp_path / "schema.toml").write_text(PEOPLE_SCHEMA.split("[columns.region]", maxsplit=1)[0])
-    run("plan", "--schema", tmp_path / "schema.toml", "-o", tmp_path / "plan.json")
-    (tmp_path / "t.csv").write_text("age\n34\n")
-    done = run("randomize", tmp_path / "t.csv", "--plan", tmp_path / "plan.json", "-o", tmp_path / "r.pq")
-    assert "the plan states no γ: its noise promises privacy on average, not for every record" in done.stderr
+    assert (list(frame), len(frame)) == (["age", "region"], 3)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        f"age,region\n{CANARY},north\n", f"age,region\n34,{CANARY}\n", f"age,region\nx{CANARY},north\n",
-        f"age,region\n34,north,{CANARY}\n", f"{CANARY},{CANARY}\n34,north\n", f"age,region\n,{CANARY}\n",
-        f'age,region\n34,"{CANARY}\n', f'age,region\n34,"{CANARY}\nx"\n', "", "age,region\n",
-        f"age,{CANARY}\n34,north\n", f"age,age,region\n{CANARY},1,north\n",
+        f"age,region\n{CANARY},north\n", f"age,region\n34,{CANARY}\n", f"age,region\n34,north,{CANARY}\n",
+        f'age,region\n34,"{CANARY}\n', f"{CANARY},{CANARY}\n34,north\n", "",
     ],
 )  # fmt: skip
 def test_bad_tables_show_and_leave_nothing(tmp_path: Path, plan: Path, text: str) -> None:
@@ -228,49 +199,30 @@ def test_bad_tables_show_and_leave_nothing(tmp_path: Path, plan: Path, text: str
 
 def test_other_plans_and_outputs(tmp_path: Path, plan: Path) -> None:
     """An input as output, another ending and a file that exists are refused before any reading."""
-    table = tmp_path / "t.csv"
+    table, baskets, out = tmp_path / "t.csv", tmp_path / "baskets.json", tmp_path / "r.parquet"
     table.write_text("age,region\n34,north\n")
-    ap.write_plan(planned(["a", "b"], transaction_size=1, promise=ap.Breach("5%", "50%")), tmp_path / "baskets.json")
-    both = ["--plan", tmp_path / "baskets.json", "-o", tmp_path / "r.parquet", "--clip"]
-    assert "--clip goes with table, not with baskets" in refused("randomize", table, *both, status=2)
-    for arguments, said in (
-        (["--plan", plan, "-o", plan, "--force"], "is an input"),
-        (["--plan", plan, "-o", tmp_path / "r.csv"], "must end in .parquet or .pq"),
-        (["--plan", tmp_path / "schema.toml", "-o", tmp_path / "r.parquet"], "not a plan"),
+    ap.write_plan(planned(["a", "b"], transaction_size=1, promise=ap.Breach("5%", "50%")), baskets)
+    for arguments, status, said in (
+        ([baskets, "-o", out, "--clip"], 2, "--clip goes with table, not with baskets"),
+        ([plan, "-o", plan, "--force"], 1, "is an input"),
+        ([plan, "-o", tmp_path / "r.csv"], 1, "must end in .parquet or .pq"),
+        ([tmp_path / "schema.toml", "-o", out], 1, "not a plan"),
     ):
-        assert said in refused_without_output(tmp_path, "randomize", table, *arguments)
+        assert said in refused_without_output(tmp_path, "randomize", table, "--plan", *arguments, status=status)
     with pytest.raises(TypeError, match="plan must be a PublishedPlan"):
         ap.randomize(pd.DataFrame({"age": [1]}), "plan.json")  # type: ignore[arg-type]
-    with pytest.raises(ap.AssocprivError, match="is not in the catalogue"):
-        ap.randomize(pd.DataFrame({"age": [1]}), ap.read_plan(tmp_path / "baskets.json"))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
     """Return a file of 2000 released records: ages, and a class that goes with them."""
-    columns = (
-        NumberColumn("age", UniformNoise(30, 8), True, 20, 80, 10),
-        LabelColumn("class", Clear(2), False, ("young", "old")),
-    )
-    rng = np.random.default_rng(3)
-    old = rng.integers(0, 2, 2000)
-    age = np.where(rng.random(2000) < 0.1, 30, 15 * old + rng.integers(0, 15, 2000))
-    plan = TablePlan(columns, 0)
-    inputs = np.stack([age, old], axis=1).astype(np.int32)
-    packed = np.concatenate(list(randomize_inputs([inputs], plan, entropy=SeededEntropy(5), workers=1)))
+    age = {"kind": "number", "low": 20, "high": 80, "intervals": 10, "release": "uniform", "privacy": "50%"}
+    label = {"kind": "label", "values": ["young", "old"], "release": "as-is"}
+    people = pd.DataFrame({"age": [20 + place % 25 for place in range(1000)], "class": "young"})
+    people = pd.concat([people, people.assign(age=80 - people["age"] + 20).assign(**{"class": "old"})])
     path = tmp_path_factory.mktemp("released") / "released.parquet"
-    Reports(plan, packed).write(path)
+    ap.randomize(people, numeric.plan_table({"columns": {"age": age, "class": label}})).write(path)
     return path
-
-
-def test_numbers_stand_without_exponents() -> None:
-    """Salaries are written out, in joint distributions and in trees."""
-    share = np.ones((1, 1))
-    joint = JointDistribution(("pay", "x"), "em", 9, (np.array([1.35e6, 2e6]), ("a",)), share, share)
-    assert joint.frame()["first"].tolist() == ["1350000–2000000"]
-    nodes = (Node(9, (0.4, 0.6), Split(0, 1.35e6, None, False, 2)), Node(4, (1, 0)), Node(5, (0, 1)))
-    model = TreeModel("class", ("A", "B"), (NumberInput("pay", 0, 5e6),), nodes, "by-class", 2)
-    assert next(iter(tree_lines(model))).startswith("pay < 1350000: A")
 
 
 def test_a_raw_table_is_no_reports() -> None:
@@ -284,9 +236,9 @@ def test_json_has_the_keys_that_others_read(released) -> None:
     record = run_json("reconstruct", released, "--by", "class")
     assert len(record["columns"]["age"]["edges"]) == 1 + len(record["columns"]["age"]["share"]) == 11
     assert set(record["classes"]) == {"young", "old"}
-    young = record["classes"]["young"]["columns"]["age"]
-    assert young["mean"]["low"] < 35 < young["mean"]["high"]
-    assert sum(young["share"][:5]) > 0.9
+    young, old = (record["classes"][name]["columns"]["age"] for name in ("young", "old"))
+    assert young["mean"]["low"] < young["mean"]["high"] < 50 < old["mean"]["low"]
+    assert sum(young["share"][:5]) > 0.8
     joint = run_json("reconstruct", released, "--joint", "age, class")["joint"]
     assert np.shape(joint["share"]) == (10, 2)
 
@@ -347,10 +299,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("method", ["by-class", "global", "local", "joint"])
-def test_a_tree_finds_the_function(home: Path, tmp_path: Path, method: str) -> None:
+def test_a_tree_finds_the_function(home: Path, tmp_path: Path) -> None:
     """From reports to predictions: the age tells F1 at 25% privacy, and nine in ten raw records get their class."""
-    grown = run("tree", home / "r.parquet", "--class", "class", "--method", method, "-o", tmp_path / "m.json")
+    grown = run("tree", home / "r.parquet", "--class", "class", "-o", tmp_path / "m.json")
     assert grown.stdout.startswith("4,000 reports tell class by a tree of ")
     assert "\nage < " in grown.stdout
     said = run("predict", tmp_path / "m.json", home / "test.parquet", "-o", tmp_path / "o.csv").stdout
@@ -366,50 +317,39 @@ def test_json_and_options(home: Path, tmp_path: Path) -> None:
     small = run_json(*shared, "--max-depth", 2, "--pruning", "none", "-o", tmp_path / "a.json")
     assert small["depth"] <= 2
     assert small["leaves"] == small["grown_leaves"] <= 4
-    assert small["records"] == 4000
-    assert small["classes"] == {"A": 0.5, "B": 0.5}
+    assert (small["records"], small["classes"]) == (4000, {"A": 0.5, "B": 0.5})
     pruned = run_json(*shared, "-o", tmp_path / "b.json")
     assert pruned["leaves"] < pruned["grown_leaves"]
     seen = run_json("inspect", tmp_path / "b.json")
     assert seen == {"kind": "model"} | {name: pruned[name] for name in pruned if name != "output"}
     said = run("inspect", tmp_path / "b.json").stdout
     assert f"a decision tree, grown by-class on reports of plan {pruned['plan_id'][:16]}…\n" in said
-    assert "\nage <" in said
-    assert "holds a model" in refused("inspect", tmp_path / "b.json", "--check-crafted")
-    assert "holds a model" in refused("inspect", tmp_path / "b.json", "--reports", 7, status=2)
-    for name in ("c.json", "d.json"):
-        run(*shared, "-o", tmp_path / name)
-    assert (tmp_path / "c.json").read_bytes() == (tmp_path / "d.json").read_bytes()
+    for option, status in (("--check-crafted", 1), ("--reports=7", 2)):
+        assert "holds a model" in refused("inspect", tmp_path / "b.json", option, status=status)
     assert "exists already" in refused(*shared, "-o", tmp_path / "a.json")
     run(*shared, "--force", "-o", tmp_path / "a.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
     told = run_json("predict", tmp_path / "a.json", home / "table.csv", "-o", tmp_path / "o.parquet")
     assert sum(told["predicted"].values()) == told["records"] == 4000
 
 
 def test_bad_input(home: Path, tmp_path: Path) -> None:
     """Classes that are none, reports of baskets, models that are none: one line, and nothing is written."""
-
-    def tree(reports: str, name: str, *more: object) -> str:
-        return refused_without_output(
-            tmp_path, "tree", home / reports, "--class", name, *more, "-o", tmp_path / "m.json"
-        )
-
-    assert "column age holds numbers" in tree("r.parquet", "age")
-    assert "there is no column 'none' in the plan" in tree("r.parquet", "none")
-    assert "table" in tree("b.parquet", "class")
-    predict = ["predict"]
-    assert "no model" in refused_without_output(
-        tmp_path, *predict, home / "plan.json", home / "table.csv", "-o", tmp_path / "o.csv"
-    )
-    run("tree", home / "r.parquet", "--class", "class", "-o", tmp_path / "m.json")
+    model = tmp_path / "m.json"
+    for reports, name, said in (
+        ("r.parquet", "age", "column age holds numbers"),
+        ("r.parquet", "none", "there is no column 'none' in the plan"),
+        ("b.parquet", "class", "table"),
+    ):
+        assert said in refused_without_output(tmp_path, "tree", home / reports, "--class", name, "-o", model)
+    run("tree", home / "r.parquet", "--class", "class", "-o", model)
     (tmp_path / "t.csv").write_text("age,salary\n30,1\n")
-    assert "lacks" in refused_without_output(
-        tmp_path, *predict, tmp_path / "m.json", tmp_path / "t.csv", "-o", tmp_path / "o.csv"
-    )
-    assert ".csv" in refused_without_output(
-        tmp_path, *predict, tmp_path / "m.json", home / "table.csv", "-o", tmp_path / "o.txt"
-    )
-    assert json.loads((tmp_path / "m.json").read_text())["format"] == "assocpriv-tree"
+    for words, said in (
+        ([home / "plan.json", home / "table.csv", "-o", tmp_path / "o.csv"], "no model"),
+        ([model, tmp_path / "t.csv", "-o", tmp_path / "o.csv"], "lacks"),
+        ([model, home / "table.csv", "-o", tmp_path / "o.txt"], ".csv"),
+    ):
+        assert said in refused_without_output(tmp_path, "predict", *words)
 
 
 def test_without_scikit_learn(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

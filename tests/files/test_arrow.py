@@ -252,17 +252,6 @@ def test_a_footer_takes_no_more_than_its_bytes() -> None:
     assert peak < 4 * count
 
 
-def test_known_lists_that_are_not_needed_are_not_built() -> None:
-    """The columns of a schema and notes on a file may be many; of a list of structs nothing is kept."""
-    reader = arrow._Compact(b"\x19\xfc" + varint(10_000) + bytes(10_001), 20_000)
-    tracemalloc.start()
-    assert reader.struct({1: arrow._STRUCTS}) == {1: []}
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 10_000
-    assert reader.at == 10_005
-
-
 def test_a_footer_of_too_many_fields_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading it ends after so many, each of which takes time."""
     hostile = with_unknown_list(written([1, 2, 3]), 5000)

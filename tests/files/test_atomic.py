@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from assocpriv.files.atomic import atomic_output
-from assocpriv.promise.errors import FileError
 
 _WRITER = """
 import sys
@@ -84,10 +83,3 @@ def test_a_file_taken_for_abandoned_before_it_was_locked_is_begun_again(
     _write(path)
     assert len(taken) == 1
     assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_write_that_fails_leaves_nothing(path: Path) -> None:
-    """Of what raises while it writes nothing is left, and the error is told as of the file."""
-    with pytest.raises(FileError, match="nothing was left"), atomic_output(path):
-        raise OSError(28, "No space left on device")
-    assert not list(path.parent.iterdir())

@@ -1,5 +1,6 @@
 """Tests of files: outputs that appear whole or not at all, plan files, catalogues and report files."""
 
+import contextlib
 import errno
 import os
 from collections.abc import Callable, Iterable
@@ -50,34 +51,33 @@ def report_file(tmp_path: Path) -> Path:
 # ---- atomic outputs
 
 
-def test_output_appears_when_whole(tmp_path: Path) -> None:
-    """While a block runs the final name is free; afterwards it holds everything and nothing else is left."""
-    target = tmp_path / "out"
-    with atomic_output(target) as stream:
-        stream.write(b"one")
-        assert not target.exists()
-    assert target.read_bytes() == b"one"
-    assert os.listdir(tmp_path) == ["out"]
+def test_output_appears_when_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a block runs the final name is free; afterwards it holds everything and nothing else is left.
+
+    Where hard links do not exist the file is renamed.
+    """
+    for name in ("linked", "renamed"):
+        target = tmp_path / name / "out"
+        target.parent.mkdir()
+        with atomic_output(target) as stream:
+            stream.write(b"one")
+            assert not target.exists()
+        assert target.read_bytes() == b"one"
+        assert os.listdir(target.parent) == ["out"]
+        monkeypatch.setattr(atomic.os, "link", full_disk)
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, GeneratorExit, PlanError])
-@pytest.mark.parametrize("existing", [False, True])
-def test_error_in_the_block_leaves_nothing(tmp_path: Path, error: type[BaseException], existing: bool) -> None:
+@pytest.mark.parametrize("existing", [[], ["out"]])
+def test_error_in_the_block_leaves_nothing(tmp_path: Path, error: type[BaseException], existing: list[str]) -> None:
     """Whatever the block raises goes through; the final name keeps what it had and no unfinished file stays."""
-    target = tmp_path / "out"
-    if existing:
-        target.write_bytes(b"before")
-
-    def write_half() -> None:
-        with atomic_output(target, force=True) as stream:
-            stream.write(b"half")
-            raise error("stop")
-
-    with pytest.raises(error):
-        write_half()
-    assert os.listdir(tmp_path) == (["out"] if existing else [])
-    if existing:
-        assert target.read_bytes() == b"before"
+    for name in existing:
+        (tmp_path / name).write_bytes(b"before")
+    with pytest.raises(error), atomic_output(tmp_path / "out", force=True) as stream:  # noqa: PT012
+        stream.write(b"half")
+        raise error("stop")
+    assert os.listdir(tmp_path) == existing
+    assert all((tmp_path / name).read_bytes() == b"before" for name in existing)
 
 
 def full_disk(*_args: Any) -> None:
@@ -113,21 +113,17 @@ def full_files(capacity: int) -> Callable[..., Any]:
     return Full
 
 
-def writers() -> dict[str, Callable[[Path], Any]]:
-    """Return everything here that writes a file."""
-    many = packed_reports(WIDE, 5000)
-    return {
-        "plan": lambda path: write_plan(PLAN, path, force=True),
-        "reports": lambda path: write_reports([many, many], WIDE, path, force=True),
-        "collection": lambda path: Reports(WIDE, many).write(path, force=True),
-    }
+MANY = packed_reports(WIDE, 5000)
+WRITERS: dict[str, Callable[..., Any]] = {  # everything here that writes a file
+    "plan": lambda path, **how: write_plan(PLAN, path, **how),
+    "reports": lambda path, **how: write_reports([MANY, MANY], WIDE, path, **how),
+    "collection": lambda path, **how: Reports(WIDE, MANY).write(path, **how),
+}
 
 
-@pytest.mark.parametrize("writer", writers().values(), ids=list(writers()))
+@pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("place", ["write at once", "write later", "fsync"])
-def test_full_disk_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: Callable[[Path], Any], place: str
-) -> None:
+def test_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str, place: str) -> None:
     """A full disk gives FileError and leaves the earlier file, whichever write or sync meets it."""
     target = tmp_path / "out"
     target.write_bytes(b"before")
@@ -136,7 +132,7 @@ def test_full_disk_leaves_nothing(
     else:
         monkeypatch.setattr(atomic, "open", full_files(0 if place == "write at once" else 300), raising=False)
     with pytest.raises(FileError, match=r"cannot write .*out: No space left on device; nothing was left there"):
-        writer(target)
+        WRITERS[writer](target, force=True)
     assert target.read_bytes() == b"before"
     assert os.listdir(tmp_path) == ["out"]
 
@@ -149,24 +145,13 @@ def test_failing_rename_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     assert os.listdir(tmp_path) == []
 
 
-def test_file_systems_without_links_are_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where hard links do not exist the file is renamed."""
-    monkeypatch.setattr(atomic.os, "link", full_disk)
-    with atomic_output(tmp_path / "out") as stream:
-        stream.write(b"x")
-    assert (tmp_path / "out").read_bytes() == b"x"
-    assert os.listdir(tmp_path) == ["out"]
-
-
-@pytest.mark.parametrize(
-    "writer", [lambda path: write_plan(PLAN, path), lambda path: Reports(PLAN, packed_reports(PLAN, 2)).write(path)]
-)
-def test_existing_output_needs_force(tmp_path: Path, writer: Callable[[Path], Any]) -> None:
+@pytest.mark.parametrize("writer", WRITERS)
+def test_existing_output_needs_force(tmp_path: Path, writer: str) -> None:
     """An existing file is kept unless force is given."""
     target = tmp_path / "out"
     target.write_bytes(b"before")
     with pytest.raises(FileError, match="exists already; choose another name or pass force=True"):
-        writer(target)
+        WRITERS[writer](target)
     assert target.read_bytes() == b"before"
     assert os.listdir(tmp_path) == ["out"]
 
@@ -174,14 +159,9 @@ def test_existing_output_needs_force(tmp_path: Path, writer: Callable[[Path], An
 def test_output_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
     """If somebody else writes the name first, theirs stays."""
     target = tmp_path / "out"
-
-    def write_late() -> None:
-        with atomic_output(target) as stream:
-            stream.write(b"ours")
-            target.write_bytes(b"theirs")
-
-    with pytest.raises(FileError, match="appeared while it was being written"):
-        write_late()
+    with pytest.raises(FileError, match="appeared while it was being written"), atomic_output(target) as stream:  # noqa: PT012
+        stream.write(b"ours")
+        target.write_bytes(b"theirs")
     assert target.read_bytes() == b"theirs"
     assert os.listdir(tmp_path) == ["out"]
 
@@ -305,18 +285,6 @@ def test_report_file_is_as_documented(report_file: Path) -> None:
         assert file.metadata.row_group(0).column(0).compression == "UNCOMPRESSED"
 
 
-@pytest.mark.parametrize("size", [1, 2, 49, 50, 51, 1000])
-def test_batches_of_any_size_give_the_same_reports(report_file: Path, size: int) -> None:
-    """Batches hold at most the size asked for and together the same reports, from memory and from files."""
-    rows = packed_reports(WIDE, 50)
-    second = report_file.with_name("second.parquet")
-    second.write_bytes(report_file.read_bytes())
-    for reports in (Reports(WIDE, rows), read_reports(report_file), read_reports([report_file, str(second)])):
-        batches = list(reports.batches(size))
-        assert all(0 < len(batch) <= size for batch in batches)
-        assert np.array_equal(np.concatenate(batches), np.tile(rows, (len(reports) // 50, 1)))
-
-
 def test_folder_is_one_collection(tmp_path: Path) -> None:
     """A folder stands for its *.parquet files in order of name; hidden and other files are not read."""
     rows = packed_reports(PLAN, 9)
@@ -383,11 +351,7 @@ WRONG_FILES = {
     "no plan": (table({"report": GOOD}, None), WireError, "carries no plan"),
     "a bad plan": (table({"report": GOOD}, "{}"), PlanError, "not a plan"),
     "a plan that is no text": (table({"report": GOOD}, b"\xff\xfe"), PlanError, "its plan is not UTF-8 text"),
-    "another width": (
-        table({"report": of_width(2, [b"ab"])}),
-        WireError,
-        r"one column 'report' of fixed_size_binary\[3\]",
-    ),
+    "another width": (table({"report": of_width(2, [b"ab"])}), WireError, r"column 'report' of fixed_size_binary\[3\]"),
     "text": (table({"report": ["abc"]}), WireError, "one column 'report'"),
     "variable width": (table({"report": [b"abc"]}), WireError, "one column 'report'"),
     "numbers": (table({"report": [1]}), WireError, "one column 'report'"),
@@ -419,27 +383,14 @@ def test_parquet_of_other_writers_is_read(tmp_path: Path, compression: str) -> N
     assert np.array_equal(all_rows(read_reports(tmp_path / "r.parquet"), 11), rows)
 
 
-def damage(path: Path, positions: Iterable[int], flips: Iterable[int] = (0xFF, 0x80, 0x01)) -> set[str]:
-    """Flip bits at byte positions of a copy of a file and return the kinds of outcome, unexpected errors by name."""
-    whole, copy, outcomes = path.read_bytes(), path.with_name("damaged.parquet"), set()
-    for position in positions:
-        for flip in flips:
-            changed = bytearray(whole)
-            changed[position] ^= flip
-            copy.write_bytes(changed)
-            try:
-                read = read_reports(copy)
-                outcomes.add("whole" if len(all_rows(read)) == len(read) else "silently shorter")
-            except (WireError, PlanError):
-                outcomes.add("refused")
-            except Exception as error:  # noqa: BLE001 - the test says which errors there may be
-                outcomes.add(type(error).__name__)
-    return outcomes
-
-
 def test_damage_never_loses_reports_silently(report_file: Path) -> None:
     """A damaged file never gives another number of reports than its collection says it holds."""
-    assert "silently shorter" not in damage(report_file, range(report_file.stat().st_size), flips=[0xFF])
+    whole, copy = report_file.read_bytes(), report_file.with_name("damaged.parquet")
+    for position in range(0, len(whole), 5):
+        copy.write_bytes(whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :])
+        with contextlib.suppress(WireError, PlanError):
+            read = read_reports(copy)
+            assert len(all_rows(read)) == len(read)
 
 
 def test_rows_of_another_width_are_not_written(tmp_path: Path) -> None:
@@ -451,20 +402,13 @@ def test_rows_of_another_width_are_not_written(tmp_path: Path) -> None:
 # ---- collections
 
 
-@pytest.mark.parametrize(
-    "packed",
-    [
-        np.zeros((3, PLAN.report_bytes + 1), np.uint8),
-        np.zeros((3, 40 * PLAN.report_bytes), np.uint8),
-        np.zeros((3, PLAN.report_bytes), np.int64),
-        np.zeros(3 * PLAN.report_bytes, np.uint8),
-        np.zeros((3, 1, PLAN.report_bytes), np.uint8),
-    ],
-)
-def test_arrays_that_are_no_reports_are_refused(packed: NDArray[Any]) -> None:
+@pytest.mark.parametrize("shape", [(3, 2), (3, 40), (3,), (3, 1, 1), (3, 1, "int64")])
+def test_arrays_that_are_no_reports_are_refused(shape: tuple[Any, ...]) -> None:
     """Rows of another length, type or shape would lead compiled code beyond its tables."""
-    with pytest.raises(WireError, match=f"rows of {PLAN.report_bytes} byte"):
-        Reports(PLAN, packed)
+    *shape, dtype = shape if isinstance(shape[-1], str) else (*shape, "uint8")
+    assert PLAN.report_bytes == 1
+    with pytest.raises(WireError, match="rows of 1 byte"):
+        Reports(PLAN, np.zeros(shape, dtype))
 
 
 def test_bits_beyond_the_plan_are_refused_in_memory() -> None:
@@ -492,12 +436,12 @@ def test_reading_holds_no_more_than_a_batch(tmp_path: Path) -> None:
     """However large a file is, little of it is in memory while it is read batch by batch."""
     some = packed_reports(PLAN, 100_000)
     path, most = tmp_path / "large.parquet", 0
-    write_reports((some for _ in range(400)), PLAN, path)
+    write_reports((some for _ in range(150)), PLAN, path)
     before = pa.total_allocated_bytes()
     for _ in read_reports(path).batches(10_000):
         most = max(most, pa.total_allocated_bytes() - before)
-    assert path.stat().st_size > 40_000_000
-    assert 0 < most < 10_000_000
+    assert path.stat().st_size > 15_000_000
+    assert 0 < most < 5_000_000
 
 
 def test_days_are_those_of_sealing(tmp_path: Path) -> None:

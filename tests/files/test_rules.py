@@ -29,7 +29,7 @@ def test_rules_come_back_and_the_digest_holds_each_byte(tmp_path):
 
 def test_the_document_has_the_fields():
     """Those that a device needs, and those that it may be told, are the schema's."""
-    page = Path(__file__).parents[2] / "docs" / "formats" / "rules.md"
+    page = Path(__file__).parents[2] / "docs" / "formats.md"
     schema = json.loads(re.findall(r"```json\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)[0])
     rule = schema["properties"]["rules"]["items"]
     written = json.loads(published([dict.fromkeys(rule["properties"], 0.5) | {"kulczynski": 1.0}]))

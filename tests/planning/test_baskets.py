@@ -144,13 +144,12 @@ def test_bad_requests_are_refused(change: dict[str, Any], message: str) -> None:
         make_plan(**arguments)
 
 
-@pytest.mark.parametrize("n_items", [20, 50, 200])
-def test_other_means_are_those_that_would_be_told(n_items: int) -> None:
+def test_other_means_are_those_that_would_be_told() -> None:
     """Half and twice the mean have the M that the planner takes for them, in short catalogues too."""
-    choice = choose_plan(n_items, USUAL, reports=10**6, mean_size=6)
+    choice = choose_plan(20, USUAL, reports=10**6, mean_size=6)
     assert len(choice.other_means) == 2
     for mean, m in choice.other_means.items():
-        assert make_plan(n_items, USUAL, reports=10**6, mean_size=mean).items.transaction_size == m
+        assert make_plan(20, USUAL, reports=10**6, mean_size=mean).items.transaction_size == m
 
 
 # ---- the paper's choice
@@ -193,6 +192,7 @@ def test_worked_promises_cost_more_the_stricter_they_are() -> None:
             assert costs == sorted(costs, reverse=True)
     usual = explained.promises[3]
     choice = choose_plan(1000, usual.promise, reports=10**6)
-    assert usual.levels[10**6] == whole_levels(choice.plan, 10**6, choice.request.sizes)
+    told = shown_choice(choice).content["expected"]
+    assert {str(k): level for k, level in usual.levels[10**6].items()} == {k: told[k]["believed_from"] for k in told}
     for stricter, weaker in pairwise(sorted(explained.promises, key=lambda each: each.promise.amplification_limit)):
         assert stricter.levels[10**7][2] > weaker.levels[10**7][2]

@@ -192,22 +192,13 @@ def test_bad_text(tmp_path: Path, text: str) -> None:
 def test_bad_bytes_and_names(tmp_path: Path) -> None:
     """Other encodings, other formats, folders and missing files are told apart."""
     cases = {
-        "latin.csv": b"age,region,class\n.2,2,A\n" + b"1,2,\x81\n", "wide.csv": "age,region".encode("utf-16"),
-        "p.csv": b"PAR1xxxxxxxx", "z.csv": b"PK\x03\x04xxxxx", "p.parquet": b"PAR1xxxxxxxx", "s.xlsx": b"x",
-        "s.dat": b"x",
-        "cut.csv.gz": gzip.compress(b"age,region,class\n")[:-6],
+        "latin.csv": (b"age,region,class\n.2,2,A\n" + b"1,2,\x81\n", "no windows-1252 text"),
+        "wide.csv": ("age,region".encode("utf-16"), "lacks 1"), "p.csv": (b"PAR1xxxxxxxx", "not Parquet"),
+        "z.csv": (b"PK\x03\x04xxxxx", "sheet cannot"), "p.parquet": (b"PAR1xxxxxxxx", "not Parquet"),
+        "s.xlsx": (b"x", "sheet cannot"), "s.dat": (b"x", "must end"),
+        "cut.csv.gz": (gzip.compress(b"age,region,class\n")[:-6], "breaks off"),
     }  # fmt: skip
-    said = [
-        "no windows-1252 text",
-        "lacks 1",
-        "not Parquet",
-        "sheet cannot",
-        "not Parquet",
-        "sheet cannot",
-        "must end",
-        "breaks off",
-    ]
-    for (name, content), words in zip(cases.items(), said, strict=True):
+    for name, (content, words) in cases.items():
         (tmp_path / name).write_bytes(content)
         with pytest.raises(RecordError, match=words):
             read(tmp_path / name)
