@@ -62,20 +62,12 @@ def _import_there(name: str, globals: Any = None, *rest: Any, **more: Any) -> An
     return _THERE.get(name) or _import(name, globals, *rest, **more)
 
 
-def _open_there(
-    file: Any,
-    mode: str = "r",
-    buffering: int = -1,
-    encoding: Any = None,
-    errors: Any = None,
-    newline: Any = None,
-    *rest: Any,
-    **more: Any,
-) -> Any:
+def _open_there(file: Any, mode: str = "r", *rest: Any, **more: Any) -> Any:
+    given = dict(zip(("buffering", "encoding", "errors", "newline", "closefd", "opener"), rest, strict=False)) | more
     if "b" not in mode and _is_ours(2):
-        encoding = "cp1252" if encoding in (None, "locale") else encoding
-        newline = "\r\n" if newline is None and mode[0] in "wax" else newline
-    return _open(file, mode, buffering, encoding, errors, newline, *rest, **more)
+        given["encoding"] = "cp1252" if given.get("encoding") in (None, "locale") else given["encoding"]
+        given["newline"] = "\r\n" if given.get("newline") is None and mode[0] in "wax" else given.get("newline")
+    return _open(file, mode, **given)
 
 
 def _keep_open_files(name: str) -> None:

@@ -156,17 +156,6 @@ def expand_items(planes, columns, num, n_reports):
     return blocks_of(words_of(present), planes.shape[2])
 
 
-def unrank_reports(ranks, size, shape):
-    """Twin: ranks of sets of ``size`` items, as integers -> planes of a shape (blocks, items, words)."""
-    bits = np.zeros((shape[1], 64 * shape[0] * shape[2]), dtype=np.uint8)
-    for report, rest in enumerate(map(int, ranks)):
-        for i in range(size, 0, -1):
-            largest = max(c for c in range(shape[1]) if comb(c, i) <= rest)
-            bits[largest, report] = 1
-            rest -= comb(largest, i)  # noqa: PLW2901
-    return blocks_of(words_of(bits), shape[2])
-
-
 def fill_rows(transactions, row_of_item, shape):
     """Twin: transactions as sequences of ids -> rows of a shape (blocks, rows, words)."""
     bits = np.zeros((shape[1], 64 * shape[0] * shape[2]), dtype=np.uint8)

@@ -78,18 +78,16 @@ def mined(support: str) -> LightFrame:
 class Commands:
     """Stands in for commands: what each prints. ``names`` are those of the first items."""
 
-    def __init__(self, names: list[str], *, listed: bool = True) -> None:
+    def __init__(self, names: list[str]) -> None:
         self.ran = list[list[str]]()
-        self.names, self.listed, self.failing = names, listed, ""
-        self.distributions: dict[str, Any] = {}
+        self.names, self.failing = names, ""
 
     async def __call__(self, arguments: Any, seconds: float) -> bytes:
         """Return what a command prints."""
         self.ran.append(list(arguments))
         if arguments[0] == self.failing:
             raise AssocprivError("no <b>reports</b> to read")
-        answers = {"inspect": self.inspect, "mine": self.mine}
-        answers |= {"reconstruct": self.numeric, "guide": self.guide, "compare": self.compare}
+        answers = {"inspect": self.inspect, "mine": self.mine, "guide": self.guide, "compare": self.compare}
         return json.dumps(answers[arguments[0]](list(arguments))).encode()
 
     def inspect(self, arguments: list[str]) -> dict[str, Any]:
@@ -103,7 +101,7 @@ class Commands:
         frame = mined(arguments[arguments.index("--min-support") + 1])
         others = dict(zip(PLAN.catalogue, self.names, strict=False))
         renamed = [frozenset(others.get(name, name) for name in each) for each in frame["itemsets"]]
-        columns = frame.columns | {"itemsets": as_column(renamed), "listed": frame["listed"] & self.listed}
+        columns = frame.columns | {"itemsets": as_column(renamed)}
         ap.write_itemsets(LightFrame(columns, frame.attrs), arguments[arguments.index("-o") + 1])
         return {}
 
@@ -114,10 +112,6 @@ class Commands:
         told.itemsets.columns["itemsets"][0] = frozenset(self.names[:1])
         told.itemsets.columns["listed"][0] = True
         return comparisons.compared(told).to_json()
-
-    def numeric(self, arguments: list[str]) -> dict[str, Any]:
-        """Return what columns were reconstructed to."""
-        return self.distributions
 
     def guide(self, arguments: list[str]) -> dict[str, Any]:
         """Collect, or publish."""

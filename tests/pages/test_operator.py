@@ -9,7 +9,6 @@ import socket
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from asgi import Visitor
 from operator_page import HOSTILE, PLAN, TOKEN, Collection, Commands, basic
@@ -18,7 +17,6 @@ from walks import check
 
 import assocpriv as ap
 from assocpriv import guided as guidance
-from assocpriv import numeric
 from assocpriv.collect.metrics import Rate
 from assocpriv.pages import operator
 from assocpriv.pages.operator import (
@@ -36,7 +34,6 @@ from assocpriv.pages.operator import (
     _sharpness,
     _when,
     is_from_elsewhere,
-    offered_token,
     read_or_make_token,
     run_command,
 )
@@ -139,8 +136,7 @@ def test_metrics_are_told_of_crafted_reports_and_failed_logins(
         assert page.failed_logins == 1
 
         async def asked(reports: int) -> tuple[bool, int]:
-            first = page.crafted(reports)
-            while first == (False, 0) and page.crafted(reports) == (False, 0) and reports:
+            while page.crafted(reports) == (False, 0) and reports:
                 await asyncio.sleep(0.01)
             return page.crafted(reports)
 
@@ -166,8 +162,6 @@ def test_another_name_than_the_machines_is_not_answered(collection: Collection, 
         ("GET", {}, False),
         ("GET", {"sec-fetch-site": "none"}, False),  # a typed address, a bookmark
         ("POST", {"sec-fetch-site": "none"}, True),
-        ("GET", {"sec-fetch-site": "cross-site", "origin": "http://a"}, True),
-        ("POST", {"sec-fetch-site": "same-site", "origin": "http://a:1", "host": "a:1"}, True),  # another port
         ("POST", {"origin": "http://a:1", "host": "a:1"}, False),  # plain HTTP to another machine
         ("POST", {"origin": "https://a:1", "host": "a:1"}, False),  # behind a proxy
         ("POST", {"origin": "http://evil-a:1", "host": "a:1"}, True),
@@ -179,15 +173,6 @@ def test_another_name_than_the_machines_is_not_answered(collection: Collection, 
 def test_where_a_request_comes_from(method: str, headers: dict[str, str], elsewhere: bool) -> None:
     """What browsers say of it decides; of a button that says nothing it is not believed to be the page's."""
     assert is_from_elsewhere(method, headers) is elsewhere
-
-
-def test_what_a_header_offers() -> None:
-    """The password of any name, or a program's token; what is no base64 is no token."""
-    for name in ("", "operator", "\xe9"):
-        said = base64.b64encode(f"{name}:a:b ".encode()).decode()
-        assert offered_token(f"bAsIc {said}") == ("a:b", False)
-    assert offered_token("Bearer a:b ") == ("a:b", True)
-    assert [offered_token(each)[0] for each in ("", "Basic", "Basic \xe9", "Basic /w==")] == ["", "", "\xe9", "/w=="]
 
 
 def test_failed_logins_are_limited_for_all_together() -> None:
@@ -214,17 +199,13 @@ def test_too_many_failures_are_told(collection: Collection, commands: Commands) 
 
 
 def test_a_token_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
-    """It has 256 bits and mode 0600 and stays; nothing else is left in the folder."""
+    """It has 256 bits and mode 0600 and stays; one that others read or that is cut off is refused, and not shown."""
     token = read_or_make_token(tmp_path)
     assert len(base64.urlsafe_b64decode(f"{token}=")) == 32
     assert (tmp_path / TOKEN_FILE).stat().st_mode & 0o777 == 0o600
     assert read_or_make_token(tmp_path) == token
     assert [path.name for path in tmp_path.iterdir()] == [TOKEN_FILE]
-
-
-def test_a_token_that_others_read_or_that_is_cut_off_is_refused(tmp_path: Path) -> None:
-    """The error names the file and what to do, and does not show the token."""
-    token, path = read_or_make_token(tmp_path), tmp_path / TOKEN_FILE
+    path = tmp_path / TOKEN_FILE
     path.chmod(0o640)
     with pytest.raises(FileError, match="others than its owner may read") as refused:
         read_or_make_token(tmp_path)
@@ -271,13 +252,6 @@ def test_the_page_leads_with_the_answer(collection: Collection, commands: Comman
     assert [words[0] for words in commands.ran][:4] == ["mine", "inspect"] * 2
 
 
-def test_nothing_listed_is_said(collection: Collection, commands: Commands) -> None:
-    """A table says that it holds none."""
-    commands.listed = False
-    with logged_in(collection) as visitor:
-        assert "3,000 reports show 0 itemsets" in visitor.get_computed("/admin").text
-
-
 def test_hostile_names_harm_nothing(collection: Collection, commands: Commands) -> None:
     """Markup stays text, directions end where the name does, long names are cut, and the page stays small."""
     commands.names = HOSTILE
@@ -291,16 +265,15 @@ def test_hostile_names_harm_nothing(collection: Collection, commands: Commands) 
         assert "<bdi>{{ 7 * 7 }}</bdi>" in answer.text
 
 
-@pytest.mark.parametrize("wrong", ["<script>", "0", "-1", "200%", "--output=x", "nan", "5", "{made}"])
-def test_what_is_typed_wrongly_is_said(collection: Collection, commands: Commands, wrong: str) -> None:
+def test_what_is_typed_wrongly_is_said(collection: Collection, commands: Commands) -> None:
     """In one sentence and harmlessly; no command sees it."""
-    typed = wrong.replace("%", "%25")
     with logged_in(collection) as visitor:
-        answer = visitor.get(f"/admin?support={typed}")
-        assert re.search(r'<p class="notice" role="status">Minimum support must', answer.text)
-        assert "<script" not in answer.text
-        visitor.get_computed("/admin")
-        assert not [words for words in commands.ran if wrong in words]
+        for wrong in ("<script>", "0", "200%", "--output=x", "nan", "{made}"):
+            answer = visitor.get(f"/admin?support={wrong.replace('%', '%25')}")
+            assert re.search(r'<p class="notice" role="status">Minimum support must', answer.text)
+            assert "<script" not in answer.text
+            visitor.get_computed("/admin")
+            assert not [words for words in commands.ran if wrong in words]
 
 
 def test_files_of_the_collection_alone_are_handed_out(collection: Collection, commands: Commands) -> None:
@@ -334,21 +307,6 @@ def test_days_are_compared(collection: Collection, commands: Commands) -> None:
     commands.failing = "compare"
     with logged_in(collection) as visitor:
         assert "No &lt;b&gt;reports&lt;/b&gt; to read." in visitor.get_computed("/admin").text
-
-
-def test_tables_have_pages(tmp_path: Path, commands: Commands) -> None:
-    """Their columns, and the promise, while they are computed too."""
-    column = {"kind": "number", "low": 0, "high": 100, "release": "gaussian", "privacy": "50%"}
-    plan = numeric.plan_table({"columns": {"age": column, "<b>": column}})
-    people = pd.DataFrame({"age": [30.0, 50.0] * 200, "<b>": 7.0})
-    commands.distributions = ap.reconstruct(ap.randomize(people, plan)).record()
-    with logged_in(Collection(tmp_path, plan)) as visitor:
-        assert "states no bound" in visitor.get("/admin").text
-        text = visitor.get_computed("/admin").text
-        assert "<bdi>age</bdi>" in text
-        assert "<bdi>&lt;b&gt;</bdi>" in text
-        assert "states no bound" in text
-        assert "style=" not in text
 
 
 def test_guided_collections_have_pages(tmp_path: Path, commands: Commands) -> None:
@@ -492,7 +450,7 @@ def test_commands_are_the_package_s_own(tmp_path: Path, monkeypatch: pytest.Monk
     async def run_all() -> list[Any]:
         plan, missing = tmp_path / "p.json", ["inspect", str(tmp_path / "none.json")]
         plan.write_text(planned(items=9, transaction_size=2, promise=ap.Breach("5%", "50%")).canonical_json)
-        done = run_command(["inspect", str(plan), "--json"], 60), run_command(missing, 60), run_command(missing, 0.01)
+        done = run_command(["inspect", str(plan), "--json"], 600), run_command(missing, 600), run_command(missing, 0.01)
         return await asyncio.gather(*done, return_exceptions=True)
 
     said, error, late = asyncio.run(run_all())

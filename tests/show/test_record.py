@@ -14,7 +14,7 @@ from walks import check
 import assocpriv as ap
 from assocpriv.server.data_frames import ItemsetFrame
 from assocpriv.show import text
-from assocpriv.show.itemsets import answers, is_likely, mined, page, rules
+from assocpriv.show.itemsets import answers, is_likely, mined, rules
 from assocpriv.show.record import Facts, Record, Say, Writer, write
 
 pytestmark = [pytest.mark.filterwarnings("ignore:itemsets of"), pytest.mark.filterwarnings("ignore:nothing was")]
@@ -81,14 +81,6 @@ def test_rules_and_answers_say_the_same_three_ways(reports: ap.Reports) -> None:
     assert "of which rules are made" in check(rules(ap.association_rules(frame[frame["length"] == 1]), frame))
     found = ap.answer(reports, [["milk"], ["milk", "bread"]], [(["milk"], ["bread"])])
     assert "± error" in check(answers(found))
-
-
-def test_the_page_says_the_same(reports: ap.Reports) -> None:
-    """With and without a plan; of few rows too."""
-    frame = ap.mine(reports, "5%")
-    derived = ap.association_rules(frame, "20%", light=True)
-    for plan, rows in ((None, 1000), (reports.plan, 7)):
-        assert "Which rules follow?" in check(page(frame, plan, derived, rows=rows))
 
 
 def test_tables_show_themselves_in_notebooks(reports: ap.Reports) -> None:

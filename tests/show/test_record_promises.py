@@ -92,3 +92,14 @@ def test_a_page_to_sign_says_what_lies_outside() -> None:
     assert "A person sends 2 reports at most, for life; the promise is for all of them together." in str(
         fragment(promises.to_sign(many))
     )
+
+
+def test_one_promise_has_one_spelling() -> None:
+    """Every record writes it in percent, with as many digits; of several plans a belief nobody asked for names its."""
+    epsilon = planned(20, 2, ap.Epsilon(2))
+    assert "from 5% to 28.01%, whatever the data: 5% stays below 28.01%" in check(plans.described(epsilon, 1000))
+    assert "from 5% to 28.01%" in check(promises.privacy(describe_privacy(epsilon)))
+    assert "5% → 28.01%" in check(promises.explained(explain_promises(epsilon)))
+    names = {epsilon.plan_id: "epsilon.json", PLAN.plan_id: "usual.json"}
+    lines = check(promises.budget(ap.privacy([epsilon, PLAN]), names)).splitlines()
+    assert [line.split("  ")[-1] for line in lines if "posterior of" in line] == ["posterior of epsilon.json"]

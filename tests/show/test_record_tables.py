@@ -183,16 +183,3 @@ def test_predictions_and_their_notes() -> None:
     record = tables.predictions(counts, Path("o.csv"))
     assert check(record) == "3 records with their predicted class written to o.csv: 2 of a, 1 of b"
     assert record.notes == ["missing values, sent where most such records went: {missing:each}"]
-
-
-def test_notebooks_show_a_small_part(reports: Any) -> None:
-    """Means of columns, and a tree's lines: harmless, and below ten thousand letters."""
-    found = ap.reconstruct(reports)
-    for thing in (found, numeric.grow_tree(reports, "class"), ap.reconstruct(reports, joint=("shop", "class"))):
-        shown = thing._repr_html_()
-        assert len(shown) < 10_000
-        assert not any(tag in shown for tag in ("<img", "<b>", "<script"))
-    numbers = found.columns[AGE].numbers
-    assert numbers is not None
-    assert numbers.mean is not None
-    assert number(numbers.mean.value) in found._repr_html_()

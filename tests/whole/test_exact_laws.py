@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
-from itertools import chain, combinations
+from itertools import combinations
 from math import comb
 
 import naive
@@ -46,7 +46,7 @@ OPERATORS = {
 PLANS = {
     "none, 3 items": (3, 2, "m2", "none"), "none, rho 3/4": (3, 1, "m2 dropping", "none"),
     "none, M=3 of 4": (4, 2, "m3", "none"), "none, M=1": (4, 1, "m1", "none"), "bch": (4, 2, "m2", "bch"),
-    "bch with a row of ones": (5, 1, "m2", "bch"), "bch of length 15": (12, 2, "m3", "bch"),
+    "bch with a row of ones": (5, 1, "m2", "bch"),
     "bch, r=2": (3, 1, "m1", "bch"), "reed-solomon, r=1": (3, 1, "m2", "reed-solomon"),
     "reed-solomon, r=2": (3, 1, "m1", "reed-solomon"), "reed-solomon, rho 3/4": (2, 1, "m2 dropping", "reed-solomon"),
 }  # fmt: skip
@@ -256,24 +256,13 @@ def test_variances_of_two_reports(name: str) -> None:
 
 @pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
 def test_closed_form_is_the_last_row_of_the_inverse(operator: Operator) -> None:
-    """The estimator's row q satisfies qᵀP = (0, …, 0, 1), so it is the last row of P⁻¹."""
+    """The estimator's row q satisfies qᵀP = (0, …, 0, 1), so it is the last row of P⁻¹; so does E[Z² | l held]."""
     for k in range(1, operator.size + 1):
         row, matrix = estimator_row(operator, k), transition_matrix(operator, k)
         products = [sum(row[to] * matrix[to][held] for to in range(k + 1)) for held in range(k + 1)]
         assert products == [0] * k + [1]
-        assert all(sum(matrix[to][held] for to in range(k + 1)) == 1 for held in range(k + 1))
-
-
-@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
-def test_second_moments_follow_from_the_matrix(operator: Operator) -> None:
-    """E[Z² | l held] of the closed form equals Σ P[l', l] q_l'²."""
-    model = SupportModel.of(operator)
-    for k in range(1, operator.size + 1):
-        row, matrix = estimator_row(operator, k), transition_matrix(operator, k)
         for held in range(k + 1):
-            assert model.second_moment(k, held) == sum(matrix[to][held] * row[to] ** 2 for to in range(k + 1))
-
-
-def test_all_baskets_together_cover_every_report(plan: Plan, laws: dict[frozenset[int], Law]) -> None:
-    """Every report is possible under every basket, so none rules a basket out."""
-    assert all(p > 0 for p in chain.from_iterable(law.values() for law in laws.values()))
+            chances = [matrix[to][held] for to in range(k + 1)]
+            assert sum(chances) == 1
+            squares = sum(p * q**2 for p, q in zip(chances, row, strict=True))
+            assert SupportModel.of(operator).second_moment(k, held) == squares

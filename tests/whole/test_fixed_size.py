@@ -14,18 +14,16 @@ from hypothesis import strategies as st
 from assocpriv.client.baskets import SetDraws
 from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.files.reports import Reports
-from assocpriv.kernels.words import unrank_reports
 from assocpriv.planning.designs import (
     FixedSizeFamily,
     WorstSupport,
     runs,
 )
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.operator import FixedSizeOperator
 from assocpriv.plans.published import pack_reports
-from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.errors import WireError
-from assocpriv.promise.numbers import binomial_words, rank_of_set, set_of_rank
+from assocpriv.promise.numbers import rank_of_set, set_of_rank
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import ItemTables, form_of, planes_of, report_rows
 from assocpriv.server.counting import Answers, LocalCounter
@@ -34,13 +32,6 @@ from assocpriv.simulation.enumeration import SeededEntropy
 from tests.client.test_bulk import one_by_one, random_words, reports_of
 
 N = 5_000_000
-
-
-@pytest.fixture(autouse=True)
-def _wrap_around():
-    """Without compilation numpy warns where unsigned integers wrap around, as they are meant to."""
-    with np.errstate(over="ignore"):
-        yield
 
 
 # ---- sets as numbers
@@ -52,48 +43,6 @@ def test_ranks_number_all_sets_in_order(n_items, size):
     sets = sorted(combinations(range(n_items), size), key=lambda members: sum(1 << c for c in members))
     assert [rank_of_set(members) for members in sets] == list(range(comb(n_items, size)))
     assert [tuple(set_of_rank(rank, n_items, size)) for rank in range(len(sets))] == sets
-
-
-@given(st.sets(st.integers(0, 999), max_size=60))
-def test_a_set_comes_back_from_its_rank(members):
-    """Ranks of many words lead back to their sets, whatever larger numbers there are."""
-    rank = rank_of_set(members)
-    assert 0 <= rank < comb(1000, len(members))
-    assert set_of_rank(rank, 1000, len(members)) == sorted(members)
-
-
-@pytest.mark.parametrize(("n_items", "size"), [(1, 1), (5, 3), (40, 30), (70, 35), (140, 66)])
-def test_binomial_words(n_items, size):
-    """The table holds C(c, i), and all bits where it does not fit into the words of a rank."""
-    table = binomial_words(n_items, size)
-    most = (1 << 64 * table.shape[2]) - 1
-    assert comb(n_items, size) - 1 <= most < (comb(n_items, size) - 1 or 1) << 64
-    for c in range(n_items):
-        for i in range(size + 1):
-            assert sum(word << 64 * at for at, word in enumerate(table[c, i].tolist())) == min(comb(c, i), most)
-
-
-# ---- operators
-
-
-@pytest.mark.parametrize(("n", "size", "gamma"), [(5, 2, 4), (9, 1, 3), (30, 4, 19)])
-def test_single_item_baskets_are_subset_selection(n, size, gamma):
-    """With m = 1 an item of one's own is shown with γℓ/(γℓ + n − ℓ), another one as Ye and Barg say."""
-    operator = FixedSizeOperator(1, n, size, (1, gamma))
-    scale = gamma * size + n - size
-    other = Fraction(size * (gamma * (size - 1) + n - size), (n - 1) * scale)
-    own = Fraction(gamma * size, scale)
-    assert transition_matrix(operator, 1) == [[1 - other, 1 - own], [other, own]]
-
-
-@pytest.mark.parametrize(("n", "m", "gamma"), [(5, 1, 4), (9, 3, 3), (64, 5, 19)])
-def test_reports_of_one_item_are_randomized_response(n, m, gamma):
-    """With ℓ = 1 each of one's own items is shown with γ/(γm + n − m), any other one with 1/(γm + n − m)."""
-    operator = FixedSizeOperator(m, n, 1, (1, gamma, *[0] * (m - 1)))
-    own, other = Fraction(gamma, gamma * m + n - m), Fraction(1, gamma * m + n - m)
-    assert transition_matrix(operator, 1) == [[1 - other, 1 - own], [other, own]]
-    with pytest.raises(Exception, match="says nothing about itemsets of 2" if m > 1 else "itemset size must be"):
-        estimator_row(operator, 2)
 
 
 # ---- the wire
@@ -240,29 +189,6 @@ def test_bulk_at_the_limit_of_rejection(rng, n_words):
     assert used[0] > used[1]
 
 
-@pytest.mark.parametrize(("n_items", "m", "size"), SHAPES)
-def test_words_drawn_ahead_suffice(rng, n_items, m, size):
-    """The words that a chunk is given are enough for rejections too."""
-    plan = naive.fixed_plan(n_items, m, 1, size, shares=[(19 << 20) - 1 if j % 2 else 1 << 20 for j in range(m + 1)])
-    baskets, randomizer = random_baskets(rng, n_items, 300), BulkRandomizer(plan)
-    words = random_words(rng, randomizer.words_needed(baskets) + randomizer.spare_words(baskets))
-    assert len(randomizer.randomize(baskets, words, naive.ReplayEntropy([])).packed) == 300
-
-
-@pytest.mark.parametrize("n_reports", [0, 1, 63, 64, 65, 130])
-@pytest.mark.parametrize(("n_items", "size"), [(2, 1), (9, 5), (64, 25), (70, 60), (140, 66)])
-def test_unrank_reports(rng, n_items, size, n_reports):
-    """Every item's bitmap shows whose set it belongs to, the first and last set included, and zeros beyond."""
-    table, sets = binomial_words(n_items, size), comb(n_items, size)
-    ranks = [int.from_bytes(rng.bytes(40), "little") % sets for _ in range(n_reports)]
-    ranks[:2] = [0, sets - 1][: len(ranks)]
-    words = [[rank >> 64 * i & (1 << 64) - 1 for i in range(table.shape[2])] for rank in ranks]
-    planes = random_words(rng, (1 + n_reports // 128) * n_items * 2).reshape(-1, n_items, 2)
-    scratch = random_words(rng, (2 * table.shape[2] + 3) * 64).reshape(-1, 64), np.zeros(n_items, dtype=np.int64)
-    unrank_reports(np.array(words, dtype=np.uint64).reshape(-1, table.shape[2]), table, *scratch, planes)
-    assert np.array_equal(planes, naive.unrank_reports(ranks, size, planes.shape))
-
-
 @pytest.mark.parametrize("name", WIDE)
 @pytest.mark.parametrize("n_reports", [0, 1, 70])
 def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
@@ -296,9 +222,6 @@ def test_counts_are_those_of_the_reports(rng, memory_bytes):
         assert counter.count(itemsets).tolist() == wanted
 
 
-# ---- the whole way
-
-
 # ---- the planner
 
 
@@ -325,16 +248,3 @@ def test_known_optima(m, gamma, n, largest, expected):
     respondents = Respondents(N, SupportModel.of(design.operator(Fraction(gamma))))
     lds = max(lowest_discoverable_support(respondents, k) for k in range(1, largest + 1))
     assert lds == pytest.approx(design.error, rel=1e-5)
-
-
-@pytest.mark.parametrize(("n", "m", "size"), [(7, 3, 2), (12, 4, 5), (9, 5, 3)])
-def test_half_of_the_sizes_suffice(n, m, size):
-    """ℓ items with a pattern and n − ℓ with the reversed one, the complement of each set, have the same errors."""
-    weights = [1 + 3 * (j % 2) if 0 <= size - j <= n - m else 0 for j in range(m + 1)]
-    models = [
-        SupportModel.of(FixedSizeOperator(m, n, size, tuple(weights))),
-        SupportModel.of(FixedSizeOperator(m, n, n - size, tuple(weights[::-1]))),
-    ]
-    for k in (1, 2):
-        for held in range(k + 1):
-            assert models[0].second_moment(k, held) == models[1].second_moment(k, held)

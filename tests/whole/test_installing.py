@@ -1,5 +1,5 @@
-"""Wheel and source distribution install and run in environments of their own: of every Python that is here, with each
-extra alone, and with the oldest libraries that are allowed.
+"""Wheel and source distribution hold every file, and run in environments of their own: of every Python that is here,
+with each extra alone, and with the oldest libraries that are allowed.
 """
 
 import re
@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,15 @@ def test_the_oldest_libraries_do(built: dict[str, Path], tmp_path: Path) -> None
     run_all(python, tmp_path)
     rooms = [ROOT / "tests" / each for each in ("client", "collect", "files", "records", "server", "suppress")]
     subprocess.run([python, "-m", "pytest", "-p", "no:cacheprovider", *rooms], cwd=ROOT, check=True)
+
+
+def test_the_wheel_holds_every_file(built: dict[str, Path]) -> None:
+    """Modules, templates, and the script that a page of the collector runs, byte for byte that of clients/js."""
+    package, client = ROOT / "assocpriv", ROOT / "clients" / "js" / "src"
+    own = [path for path in package.rglob("*") if "__pycache__" not in path.parts and path.is_file()]
+    wanted = {str(path.relative_to(ROOT)): path.read_bytes() for path in own}
+    wanted |= {f"assocpriv/pages/client/{path.relative_to(client)}": path.read_bytes() for path in client.rglob("*.js")}
+    with zipfile.ZipFile(built["wheel"]) as opened:
+        held = {name: opened.read(name) for name in opened.namelist()}
+    assert len([name for name in wanted if name.endswith(".js")]) > 30
+    assert {name: held.get(name) for name in wanted} == wanted

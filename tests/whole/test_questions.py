@@ -1,6 +1,5 @@
 """Plans of several questions, exactly: the shipping client is run for every way its coin and its draws can fall."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -8,14 +7,13 @@ from itertools import combinations
 
 import pytest
 
-from assocpriv.client.baskets import Answerer, Randomizer
+from assocpriv.client.baskets import Randomizer
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.operator import FixedSizeOperator, Operator
 from assocpriv.plans.question import Question
 from assocpriv.plans.sizes_view import SizesView
 from assocpriv.promise.breaches import Breach
-from assocpriv.promise.entropy import Entropy
 from assocpriv.promise.errors import PrivacyLimitError
 from assocpriv.simulation.enumeration import distribution
 
@@ -96,11 +94,6 @@ def test_a_report_is_the_coin_and_the_answer_to_its_question(basket: frozenset[i
     assert number_law(law) == SHARES == [PLAN.share(question) for question in QUESTIONS]
 
 
-def test_the_coin_tells_nothing_of_the_basket() -> None:
-    """Its law is the same for all baskets, so that the number alone has the ratio 1."""
-    assert {tuple(number_law(law_of(basket))) for basket in BASKETS} == {tuple(SHARES)}
-
-
 def test_gamma_is_the_largest_of_the_questions() -> None:
     """Over all baskets and reports the ratio reaches the plan's γ, the largest of the questions' own, and no more."""
     own = []
@@ -143,58 +136,3 @@ def test_the_blanket_is_the_mean_of_the_questions() -> None:
     assert all(mass >= least for mass, least in zip(own, stated, strict=True))
     assert own[2] == stated[2]  # all of its entries are asked about: there it is exact
     assert whole >= sum(share * least for share, least in zip(SHARES, stated, strict=True))
-
-
-# ---- wrong models
-
-
-class Wrong(Randomizer):
-    """A client whose coin is another."""
-
-    def __init__(self, coin: "Callable[[list[int], Entropy], int]") -> None:
-        super().__init__(PLAN)
-        self._coin, self._own = coin, [Answerer(question) for question in QUESTIONS]
-
-    def randomize(self, transaction: object, *, entropy: Entropy) -> bytes:
-        """Draw a question by it, and answer that."""
-        items = sorted(transaction)  # type: ignore[call-overload]
-        number = self._coin(items, entropy)
-        return PLAN.report_of(number, self._own[number].answer(QUESTIONS[number].view.entries(items), entropy))
-
-
-def drawn(entropy: Entropy) -> int:
-    """Draw as the plan says."""
-    return entropy.pick(PLAN.cumulative_weights)
-
-
-WRONG: "dict[str, Callable[[list[int], Entropy], int]]" = {
-    "all questions alike": lambda _, entropy: entropy.below(3),
-    "drawn again where nothing is held": lambda items, entropy: (
-        number if (number := drawn(entropy)) < 2 or items else drawn(entropy)
-    ),
-    "sizes of large baskets alone": lambda items, entropy: 2 if len(items) > 2 else drawn(entropy),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_coins_fail(name: str) -> None:
-    """A coin of other shares, one that is drawn again, and one that looks at the basket have another law."""
-    client = Wrong(WRONG[name])
-    laws = [distribution(lambda e, x=x: client.randomize(x, entropy=e)) for x in map(sorted, BASKETS)]  # type: ignore[misc]
-    assert any(law != law_by_hand(basket, SHARES) for law, basket in zip(laws, BASKETS, strict=True))
-    alike = {tuple(number_law(law)) for law in laws}
-    assert (len(alike) == 1) == (name == "all questions alike")
-
-
-def test_a_faultless_coin_by_hand_passes() -> None:
-    """What the wrong ones are made of has the right law."""
-    client = Wrong(lambda _, entropy: drawn(entropy))
-    for basket in (BASKETS[0], BASKETS[-1]):
-        items = sorted(basket)
-        assert distribution(lambda e, x=items: client.randomize(x, entropy=e)) == law_of(basket)  # type: ignore[misc]
-
-
-def test_a_mean_of_gammas_would_be_too_small() -> None:
-    """The γ of the mean of the questions' laws, or the share-weighted mean of their γ, is no bound."""
-    mean = sum(share * question.amplification for share, question in zip(SHARES, QUESTIONS, strict=True))
-    assert mean < largest_ratio([law_of(basket) for basket in BASKETS])

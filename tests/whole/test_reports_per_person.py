@@ -8,15 +8,12 @@ from itertools import product
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import items_plan
-from planned import planned
 from quiet import mine
 
 import assocpriv as ap
-from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
 from assocpriv.planning.baskets import make_plan
 from assocpriv.planning.discovery import foresee
@@ -28,10 +25,9 @@ from assocpriv.plans.operator import FixedSizeOperator, Operator
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON
 from assocpriv.plans.question import Question
 from assocpriv.plans.sizes_view import SizesView
-from assocpriv.promise.breaches import Breach, epsilon
+from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import PlanError, PrivacyLimitError
 from assocpriv.show import plans as shown
-from assocpriv.show.record import write
 from assocpriv.show.text import lines as lines_of
 from assocpriv.simulation.enumeration import distribution
 
@@ -134,21 +130,6 @@ def test_a_hostile_plan_of_many_reports_is_refused_in_time() -> None:
     assert time.process_time() - start < MOST_SECONDS
 
 
-# ---- the plan's text
-
-
-def test_several_reports_make_another_plan() -> None:
-    """R is part of the plan's text and id, and survives it."""
-    plans = [replace(ONE, promise=Breach("1/10000", "9/10"), reports_per_person=reports) for reports in (1, 2, 3)]
-    assert len({plan.plan_id for plan in plans}) == 3
-    for plan in plans:
-        again = Plan.parse(plan.canonical_json)
-        assert again == plan
-        assert again.reports_per_person == plan.reports_per_person
-    assert "γ of 3 reports together < " in repr(plans[2])
-    assert "together" not in repr(plans[0])
-
-
 # ---- the planner
 
 LIMITS = st.fractions(min_value=Fraction(1001, 1000), max_value=10**12, max_denominator=10**9)
@@ -164,30 +145,6 @@ def test_the_limit_of_each_is_the_root_rounded_down(limit: Fraction, reports: in
         return
     assert each**reports <= limit < (each + Fraction(1, 1 << 64)) ** reports
     assert (1 << 64) % each.denominator == 0
-
-
-@pytest.mark.parametrize(("reports", "root"), [(2, 19), (3, 7), (10, 2), (1000, 1)])
-def test_roots_that_are_whole_are_found(reports: int, root: int) -> None:
-    """A limit that is an exact power has its root for each report, not something just below."""
-    limit = Fraction(root) ** reports if root > 1 else 1 + Fraction(1, 10**23)
-    assert limit_of_each(just_below(limit), reports) == root
-
-
-CASES: dict[str, dict[str, Any]] = {
-    "short catalogue": {"items": 12},
-    "long catalogue": {"items": 300},
-    "the paper's": {"items": 300, "transaction_size": 3, "paper": True},
-}
-
-
-@pytest.mark.parametrize("reports", [2, 7, 100])
-@pytest.mark.parametrize("case", CASES)
-def test_planned_reports_keep_the_promise_together(case: str, reports: int) -> None:
-    """Every kind of plan keeps the limit with all its reports, and leaves no more than rounding takes unused."""
-    plan = make_plan(promise=PROMISE, reports_per_person=reports, **CASES[case])
-    assert plan.reports_per_person == reports
-    together, limit = plan.composed_amplification, PROMISE.amplification_limit
-    assert limit * (1 - Fraction(reports, 1 << 19)) < together < limit  # designs aim 2^-20 below their limit
 
 
 # ---- a shortlist
@@ -207,28 +164,3 @@ def test_refining_multiplies_powers() -> None:
 
 
 # ---- what is shown
-
-
-@pytest.mark.parametrize("reports", [2, 1000])
-def test_several_reports_are_shown_together_and_alone(reports: int) -> None:
-    """The promise shown is that of all reports, never too good; what one report tells stands beside it."""
-    plan = planned(50, 2, PROMISE, reports_per_person=reports)
-    made = shown.plan(foresee(plan, 1000))
-    record, lines = made.content, lines_of(made)
-    together = Fraction(record["composed_amplification"])
-    assert plan.composed_amplification <= together < plan.composed_amplification + Fraction(1, 10**24)
-    assert (record["reports_per_person"], record["epsilon"]) == (reports, epsilon(plan.amplification))
-    assert lines[2].startswith(f"promise     all {reports:,} reports of a person together lift no belief")
-    assert f"ε = ln γ ≤ {write(epsilon(together), 'up')}" in lines[3]
-    assert lines[4].startswith(f"            one report alone: γ ≤ {write(plan.amplification, 'up')}")
-    assert sum(line.startswith("report ") for line in lines) == 1
-
-
-# ---- the command line
-
-
-def run(*arguments: Any) -> str:
-    """Run a command that must succeed; return its standard output."""
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exit_code == 0, result.output
-    return result.stdout

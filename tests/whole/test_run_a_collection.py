@@ -2,16 +2,17 @@
 
 import json
 import os
-import re
 import shlex
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from debian_packages import program
+from shell_lines import blocks_of
 
 import assocpriv as ap
 from assocpriv.cli.main import main
@@ -19,13 +20,8 @@ from assocpriv.cli.main import main
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "run-a-collection.md").read_text(encoding="utf-8")
 ACTIVATE = ". .venv/bin/activate"
+LINES = {kind: [line for block in blocks_of(PAGE, kind) for line in block] for kind in ("sh", "")}
 PORTS = ("8350", "8351", "8352", "8353")
-
-
-def blocks(kind: str) -> list[str]:
-    """Return the lines of the page's blocks of a kind."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
-    return [line for name, block in found if name == kind for line in block.splitlines()]
 
 
 def other_ports(line: str) -> str:
@@ -76,7 +72,7 @@ class Shell:
 def test_every_line_runs_in_its_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every line ends with status 0; ports are others, and what is activated is this Python."""
     program("curl", "curl")
-    lines = other_ports("\n".join(blocks("sh"))).splitlines()
+    lines = other_ports("\n".join(LINES["sh"])).splitlines()
     assert lines[0] == ACTIVATE
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
@@ -93,16 +89,11 @@ def test_every_line_runs_in_its_order(tmp_path: Path, monkeypatch: pytest.Monkey
     assert sum(answered) == 20_001  # each device in one of them
 
 
-@pytest.mark.parametrize("line", [line for line in blocks("") if line.startswith("assocpriv ")])
+@pytest.mark.parametrize("line", [line for line in LINES[""] if line.startswith("assocpriv ")])
 def test_what_is_only_shown_is_a_command(line: str) -> None:
     """Lines that need a database or a domain are at least what the command line takes."""
-    words = shlex.split(line)[1:]
-    command = main.get_command(main.make_context("assocpriv", ["--help"], resilient_parsing=True), words[0])
+    command, words = main, shlex.split(line)[1:]
+    while isinstance(command, click.Group):
+        command, words = command.get_command(click.Context(command), words[0]), words[1:]
     assert command is not None
-    assert command.make_context(words[0], words[1:]).params
-
-
-def test_links_lead_somewhere() -> None:
-    """Every file that the page names is there."""
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", PAGE):
-        assert (ROOT / "docs" / target).exists(), target
+    assert command.make_context("command", words).params

@@ -86,7 +86,7 @@ def test_a_limit_refuses_a_kind_that_states_none(tmp_path: Path) -> None:
 
 
 def test_reports_are_kept_and_checked(tmp_path: Path) -> None:
-    """Reports at rest keep the plan and come back; damaged ones are refused with their place."""
+    """Reports at rest keep the plan and come back; wrong ones are refused with their place."""
     packed = np.array([[1], [0], [1], [1]], dtype=np.uint8)
     Reports(PLAN, packed).write(tmp_path / "r.parquet")
     read = read_reports(tmp_path / "r.parquet")
@@ -95,15 +95,8 @@ def test_reports_are_kept_and_checked(tmp_path: Path) -> None:
     assert estimate_yes(read) == (Fraction(3, 4) - Fraction(2, 7)) / Fraction(3, 7)
     with pytest.raises(WireError, match="report 1 is neither yes nor no"):
         Reports.from_bytes([b"\x01", b"\x02"], PLAN)
-    with pytest.raises(WireError, match="report 0 has 2 bytes"):
-        Reports.from_bytes([b"\x01\x00"], PLAN)
     with pytest.raises(PlanError, match="of no use here"):
         LocalBackend.of(read)
-    held = Reports(PLAN, packed)
-    packed[2] = 7
-    held.write(tmp_path / "damaged.parquet")
-    with pytest.raises(WireError, match=r"damaged\.parquet: report 2 is neither"):
-        list(read_reports(tmp_path / "damaged.parquet").batches(2))
 
 
 def test_the_audit_takes_the_kind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,8 +136,3 @@ def test_commands_take_the_kind(tmp_path: Path) -> None:
     made = run(main, ["report", *map(str, options)], input="yes\n", catch_exceptions=False)
     assert made.exit_code == 0, made.stderr
     assert (tmp_path / "r.bin").read_bytes() in (b"\x00", b"\x01")
-    refused = run(main, ["inspect", str(tmp_path / "r.parquet"), "--check-crafted"])
-    assert refused.exit_code == 1
-    assert "plans of the kind yes-no cannot be tested for crafted reports here" in refused.stderr
-    proved = run(main, ["privacy", str(tmp_path / "p.json"), "--reports-per-person", "2"])
-    assert "together    2 reports of a person: γ ≤ 6.25" in proved.stdout

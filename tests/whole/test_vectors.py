@@ -2,20 +2,18 @@
 
 import hashlib
 import importlib.util
-import itertools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
+from assocpriv import audit
 from assocpriv.auditing.findings import BROKEN
 from assocpriv.auditing.recompute_promise import check_integers, read_numbers
-from assocpriv.cli.main import main
-from assocpriv.client.transactions import stream_transactions, transaction_of, transactions_of_many
+from assocpriv.client.transactions import transaction_of, transactions_of_many
 from assocpriv.files.plans import read_plan
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import Field
@@ -45,14 +43,6 @@ PLAN_OF = {entry["name"]: entry["plan"] for entry in PLANS["plans"]}
 def label(entry: dict[str, Any]) -> str:
     """Name a vector in pytest's output."""
     return " ".join(str(entry[key]) for key in ("name", "plan", "case", "breaks") if isinstance(entry.get(key), str))
-
-
-def accepted(transaction: Callable[[], list[int]]) -> list[int] | None:
-    """Return a transaction, None where the basket is refused."""
-    try:
-        return transaction()
-    except BasketError:
-        return None
 
 
 def ids_of(names: Iterable[str], plan: Plan, unknown: str = "error") -> list[int]:
@@ -125,8 +115,8 @@ def test_a_plan_file_with_a_byte_order_mark_is_refused(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8-sig")
     with pytest.raises(PlanError, match=r"byte order mark; save it as UTF-8 without one"):
         read_plan(path)
-    run = CliRunner().invoke(main, ["audit", str(path)])
-    assert (run.exit_code, "byte order mark" in run.stderr) == (1, True)
+    with pytest.raises(PlanError, match="byte order mark"):
+        audit(path)
     path.write_text(text, encoding="utf-8")
     assert read_plan(path).plan_id == PLANS["plans"][1]["id"]
 
@@ -178,40 +168,3 @@ def test_bad_basket_is_refused(entry: dict[str, Any]) -> None:
         transaction_of(entry["names"], Plan.from_json(plan))
     with pytest.raises(BasketError):
         ids_of(entry["names"], Plan.from_json(plan))
-
-
-def test_reports_of_baskets_begin_with_their_names() -> None:
-    """Where a report's vector gives names, its transaction is what the plan makes of them."""
-    found = [entry for entry in REPORTS["reports"] if "names" in entry]
-    assert {entry["plan"] for entry in found} == {name for name in PLAN_OF if name.startswith("names-")}
-    for entry in found:
-        assert transaction_of(entry["names"], Plan.from_json(PLAN_OF[entry["plan"]])) == entry["transaction"]
-
-
-POOLS = {
-    "none-r1-b10-names": ["milk", " milk", "zebra", "\ud800", "", "🍞"],
-    "bch-r1-b64": ["9", "09", "zebra", "0", "a\x07"],
-    "names-items": ["beer", "stout", "zebra", "\uff5e", "gifts", "beer\u3000", ""],
-    "names-left-out": ["beer", "bags", "zebra", "drinks", " bags"],
-    "names-drop": ["3", "zebra", "03", "zebra ", "\x7f", "\udfff"],
-    "asks-three": ["3", "crate-of-3", "bags", "03", "bags "],
-}
-
-
-@pytest.mark.parametrize("name", POOLS)
-def test_one_basket_and_many_agree_on_all_small_baskets(name: str, tmp_path: Path) -> None:
-    """Whatever three names a basket has, one-report client, bulk client and files agree, or all refuse it."""
-    plan = Plan.from_json(PLAN_OF[name])
-    seen = set()
-    for size in range(4):
-        for names in itertools.product(POOLS[name], repeat=size):
-            expected = accepted(lambda names=names: transaction_of(names, plan))
-            assert accepted(lambda names=names: ids_of(names, plan)) == expected
-            seen.add((size, expected is None))
-            if all(each.strip() and each.isprintable() for each in names) and size:
-                path = tmp_path / "baskets.csv"
-                path.write_text(",".join(names) + "\n", encoding="utf-8")
-                stream = stream_transactions(path, plan)
-                read = accepted(lambda stream=stream: [*itertools.chain(*map(sorted, next(stream)))])
-                assert read == expected
-    assert seen >= {(1, False), (2, False), (1, True), (2, True)}
