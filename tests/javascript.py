@@ -58,6 +58,12 @@ def run(*command: str | Path, folder: Path = CLIENT, **options: object) -> "subp
     return done
 
 
+def lines_of(script: str, lines: list[object]) -> list[object]:
+    """Return what a script of clients/js/test says of lines of JSON, by one process."""
+    said = run(node(), CLIENT / "test" / script, input="".join(json.dumps(line) + "\n" for line in lines)).stdout
+    return [json.loads(line) for line in said.splitlines()]
+
+
 def vector_plan(name: str) -> Plan:
     """Return a plan of the vectors."""
     plans = json.loads((VECTORS / "plans.json").read_text(encoding="ascii"))["plans"]

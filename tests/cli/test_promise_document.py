@@ -16,6 +16,7 @@ from assocpriv.planning.baskets import ITEMS, explain_promises, whole_levels
 from assocpriv.planning.discovery import describe_privacy
 from assocpriv.promise.breaches import epsilon, highest_posterior
 from assocpriv.show.figures import chance_up, percent_up
+from assocpriv.show.plans import choice as shown_choice
 
 PAGE = (DOCS / "choose-a-promise.md").read_text(encoding="utf-8")
 

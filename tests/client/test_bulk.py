@@ -230,12 +230,12 @@ def test_questions_are_drawn_first_and_answered_by_the_one_report_client(rng, co
 
 
 def test_shares_of_questions_follow_the_coin(rng):
-    """Of 200,000 reports 4, 9 and 7 of 20 answer each question, whatever baskets hold; a tenth more is rejected."""
+    """Of 60,000 reports 4, 9 and 7 of 20 answer each question, whatever baskets hold; a tenth more is rejected."""
     plan = several("none")
     baskets = random_baskets(rng, 1000)
     for part in (baskets, make_baskets([range(N_ITEMS)] * 1000), make_baskets([[]] * 1000)):
         entropy = SeededEntropy(int(rng.integers(1 << 60)))
-        chunks = [next(randomize_chunks(part, plan, entropy=entropy)).packed for _ in range(200)]
+        chunks = [next(randomize_chunks(part, plan, entropy=entropy)).packed for _ in range(60)]
         observed = np.bincount(plan.numbers_in(np.concatenate(chunks)), minlength=3)
         assert not fit.rejects(observed, np.array([4, 9, 7]) / 20)
         assert fit.rejects(observed, np.array([4.4, 8.6, 7]) / 20)

@@ -1,7 +1,6 @@
 """Exact laws: run for every way its draws can fall, the client in JavaScript makes each report as often as ours."""
 
 import json
-import subprocess
 from fractions import Fraction
 from itertools import combinations
 
@@ -32,13 +31,6 @@ def transactions_of(plan):
     return [list(each) for size in range(plan.n_items + 1) for each in combinations(items, size)]
 
 
-def laws_in_javascript(plan, records):
-    """Return what laws.js says of records of a plan."""
-    line = json.dumps({"plan": json.dumps(plan.to_json()), "records": records}) + "\n"
-    command = [javascript.node(), javascript.CLIENT / "test/laws.js"]
-    return json.loads(subprocess.run(command, input=line, capture_output=True, text=True, check=True).stdout)
-
-
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in PLANS]
 )
@@ -49,7 +41,8 @@ def test_laws_are_equal(name):
     """
     plan = PLANS[name]
     randomizer, transactions = Randomizer(plan), transactions_of(plan)
-    found = laws_in_javascript(plan, [" ".join(map(str, items)) for items in transactions])
+    records = [" ".join(map(str, items)) for items in transactions]
+    [found] = javascript.lines_of("laws.js", [{"plan": json.dumps(plan.to_json()), "records": records}])
     assert found["id"] == plan.plan_id
     assert Fraction(found["amplification"]) == plan.amplification
     laws = [{report: Fraction(text) for report, text in law.items()} for law in found["laws"]]

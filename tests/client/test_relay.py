@@ -117,12 +117,6 @@ def channel() -> Iterator[Channel]:
         yield found
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A place for a ledger."""
-    return tmp_path / "ledger.bin"
-
-
 def send(channel: Channel, path: Path, occasion: str = "w1", **settings: Any) -> SentReport:
     """Answer with one record."""
     return send_report(["1"], channel.collector(**settings), ledger=path, occasion=occasion)

@@ -112,12 +112,6 @@ class Waited:
         return Collector(url, clock=Clock(lambda: self.seconds, self.sleep, lambda: 1.0), **settings)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A place for a ledger."""
-    return tmp_path / "ledger.bin"
-
-
 def send(served: Scripted, path: Path, record: Any = BASKET, **settings: Any) -> SentReport:
     """Send a report without any patience."""
     collector = Waited().collector(served.url, patience_seconds=0.0)

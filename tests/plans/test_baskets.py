@@ -21,7 +21,7 @@ from assocpriv.plans.operator import FixedSizeOperator, Operator, operator_from_
 from assocpriv.plans.published import _MOST_MARKS, pack_reports
 from assocpriv.plans.question import Question
 from assocpriv.plans.sizes_view import SizesView
-from assocpriv.promise.breaches import Breach, epsilon, highest_posterior, lowest_posterior, parse_probability
+from assocpriv.promise.breaches import Breach, epsilon, parse_probability
 from assocpriv.promise.errors import PlanError, PrivacyLimitError, WireError
 from assocpriv.promise.shuffling import CentralPromise
 
@@ -107,33 +107,6 @@ def test_a_central_promise_is_of_its_form(name: str, value: object) -> None:
         Plan.from_json(CONTENT | {"central": fields})
 
 
-def test_plan_survives_its_json() -> None:
-    """A plan read back from its canonical text is equal and has the same id."""
-    again = Plan.parse(PLAN.canonical_json)
-    assert again == PLAN
-    assert hash(again) == hash(PLAN)
-    assert again.plan_id == PLAN.plan_id
-    assert again.canonical_json == PLAN.canonical_json
-
-
-def test_canonical_form_is_sorted_ascii_without_blanks() -> None:
-    """The canonical text is ASCII, its keys are sorted and nothing separates them but commas and colons."""
-    text = PLAN.canonical_json
-    assert text.startswith('{"catalogue":{"names":["milk","bread","\\u00e9\\ud83c\\udf5e","tea",')
-    assert text.endswith(
-        '"report_bits":8,"share":"1 of 1","view":{"kind":"items"}}],"reports_per_person":1,"version":1}'
-    )
-    assert text.isascii()
-    assert ": " not in text
-    assert "\n" not in text
-
-
-def test_id_is_known() -> None:
-    """The id is the SHA-256 of the canonical text, fixed here for good."""
-    example = items_plan(2, Operator(1, 1, 1, 3, (1, 7)), Generator("bch", 2, 7, 1), 1, PLAN.promise)
-    assert example.plan_id == "fe69f38d9a6d95eea7cfd15ca1a73932492dc0e5c63145995e41649d53c167e7"
-
-
 def shuffled(value: Any, order: int) -> Any:
     """Return JSON content with the fields of every object in another order."""
     if isinstance(value, dict) and value:
@@ -148,38 +121,6 @@ def test_id_does_not_depend_on_layout(order: int, indent: int | None, ascii_only
     text = json.dumps(shuffled(CONTENT, order), indent=indent, ensure_ascii=ascii_only)
     assert Plan.parse(text) == PLAN
     assert Plan.parse(text).plan_id == PLAN.plan_id
-
-
-def test_numbered_catalogue_has_one_form() -> None:
-    """Names 0 … n−1 are written as a count, given either way; other orders of them are names."""
-    numbered = replace(PLAN, catalogue=Catalogue.numbered(7))
-    named = replace(PLAN, catalogue=Catalogue("0123456"))
-    assert numbered == named
-    assert numbered.plan_id == named.plan_id
-    assert numbered.to_json()["catalogue"] == {"count": 7}
-    assert Plan.from_json(content(catalogue={"names": list("0123456")})).plan_id == numbered.plan_id
-    assert replace(PLAN, catalogue=Catalogue("1023456")).plan_id != numbered.plan_id
-
-
-CHANGES = {
-    "names": {"catalogue": {"names": ["milk", "bread", "e🍞", *NAMES[3:]]}},
-    "order of names": {"catalogue": {"names": ["bread", "milk", *NAMES[2:]]}},
-    "fewer names": {"catalogue": {"names": NAMES[:6]}}, "count": {"catalogue": {"count": 7}},
-    "itemset_size": {"itemset_size": 1},
-    "insert": {"operator__insert_num": 3, "operator__insert_bits": 2, "generator": {"kind": "none"}},
-    "weight_bits": {"operator__weight_bits": 11, "operator__keep_weights": ["408", "204", "1232"]},
-    "keep_weights": {"operator__keep_weights": ["206", "101", "616"]}, "generator": {"generator": {"kind": "none"}},
-    "generator kind": {"generator": {"kind": "reed-solomon", "field_bits": 4, "field_polynomial": 19, "blocks": 4}},
-    "field_polynomial": {"generator__field_polynomial": 0b11001}, "blocks": {"generator__blocks": 3},
-    "ones_row": {"generator__ones_row": True}, "prior": {"promise__prior": "1/21"},
-    "posterior": {"promise__posterior": "51/100"},
-}  # fmt: skip
-
-
-def test_every_change_changes_the_id() -> None:
-    """No two of these plans, each differing in one thing, share an id."""
-    ids = {Plan.from_json(settled(content(**change))).plan_id for change in CHANGES.values()}
-    assert len(ids | {PLAN.plan_id}) == len(CHANGES) + 1
 
 
 def test_plan_prints_no_names() -> None:
@@ -207,45 +148,30 @@ def test_catalogue_is_a_sequence() -> None:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"format": "other"}, "does not say format 'assocpriv-plan'"),
     ({"kind": "top-k"}, "version or kind is unknown here; a newer release"),
-    ({"reports_per_person": None}, "reports_per_person must be an integer"),
-    ({"names": None}, "the names of a plan must hold exactly the fields"),
-    ({"extra": 1}, "top level of a plan must hold exactly the fields catalogue, format"),
     ({"questions": []}, "1 to 16 questions, no two of them equal"),
     ({"questions": CONTENT["questions"] * 2}, "no two of them equal"),
     ({"view": None}, "view must have the kind items or sizes; a newer release"),
-    ({"view": {"kind": "items", "bounds": [2]}}, "a view of items of a plan must hold exactly the fields kind"),
     ({"view": {"kind": "sizes", "bounds": [2]}}, "any 4 items independent|must ask about items|field_bits"),
     ({"share": "1/1"}, 'share must be text such as "49 of 50"'),
     ({"share": "1 of 2"}, "shares of a plan's questions must add up to all"),
-    ({"share": "4294967297 of 4294967297"}, r"share must be in 1\.\.4294967296"),
     ({"amplification": "at most 19.000000"}, "amplification of a question must be 'at most "),
     ({"report_bits": 9}, "report_bits of a question must be 8, which follows"),
     ({"operator__size": 0}, r"size must be in 1\.\.15, got 0"),
-    ({"operator__size": True}, "size must be an integer, got a bool"),
     ({"operator__kind": "cut-and-paste"}, "must have the kind select-a-size or fixed-size; a newer release"),
-    ({"itemset_size": 3}, r"itemset_size must be in 1\.\.2, got 3"),
     ({"catalogue": 3}, "catalogue must hold either a count or a list of names"),
-    ({"catalogue": {"count": MAX_ITEMS + 1}}, r"count must be in 1\.\.1048576, got 1048577"),
     ({"catalogue": {"names": []}}, r"must hold 1\.\.1048576 items, got 0"),
     ({"catalogue": {"names": ["a", 1]}}, "entry 2 must be text, got a int"),
     ({"catalogue": {"names": ["a", ""]}}, "entry 2 must be a name without control characters or blanks"),
     ({"catalogue": {"names": ["a", "b", "a"]}}, "entry 3 repeats an earlier name; names must be distinct"),
     ({"operator__size": 3}, "needs 4 keep_weights, got 3"),
-    ({"operator__comment": ""}, "an operator of a plan must hold exactly the fields"),
-    ({"operator__insert_bits": 17}, r"insert_bits must be in 1\.\.16, got 17"),
     ({"operator__insert_num": 2, "operator__insert_bits": 2}, "insert_num must be odd, got 2; lower insert_bits"),
-    ({"operator__weight_bits": 1025}, r"weight_bits must be in 1\.\.1024, got 1025"),
     ({"operator__weight_bits": 11}, r"keep_weights must satisfy sum of C\(size, j\)"),
     ({"operator__keep_weights": ["0", "204", "616"]}, "keep_weights must be in 1..1024, got 0"),
     ({"operator__keep_weights": ["٢٠٤", "102", "616"]}, "whole numbers written as text"),
-    ({"generator": {"kind": "none", "blocks": 2}}, "generator of a plan must hold exactly the fields kind"),
-    ({"generator__field_bits": 1}, r"field_bits must be in 2\.\.24, got 1"),
-    ({"generator__field_polynomial": 0b1011}, r"field_polynomial must be in 16\.\.31, got 11"),
-    ({"generator__blocks": 1025}, r"seed_bits must be in 1\.\.4096, got 4100"),
+    ({"generator": {"kind": "hash", "seed_bits": 32}}, "none, bch or reed-solomon; a newer release may know it"),
     ({"generator__ones_row": 1}, "ones_row must be true or false"),
     ({"generator__blocks": 1}, "itemsets of 2 items need a generator with any 4 items independent"),
     ({"catalogue": {"count": 14}}, "generator is too short for 16 items of 1 bits"),
-    ({"promise": {"prior": "1/20"}}, "promise of a plan must hold exactly the fields posterior, prior"),
     ({"promise__prior": "1/2"}, "needs 0 < prior < posterior < 1"),
     ({"promise__posterior": "2/1"}, "posterior must lie between 0 and 1"),
 ]
@@ -277,18 +203,6 @@ def test_broken_promise_is_refused_at_equality_too() -> None:
     assert kept.amplification == 7 < kept.promise.amplification_limit
 
 
-@pytest.mark.parametrize("polynomial", [0b11111, 0b10001, 0b10010, 0b10000])
-def test_field_needs_a_primitive_polynomial(polynomial: int) -> None:
-    """An irreducible polynomial that is not primitive, and reducible ones, are refused."""
-    with pytest.raises(PlanError, match="not a primitive polynomial"):
-        Generator("bch", 4, polynomial, 1)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
-    max_leaves=12,
-)
 ASKED = CONTENT["questions"][0]
 PATHS = [
     *((name,) for name in CONTENT),
@@ -310,25 +224,20 @@ HUGE = {
 }  # fmt: skip
 
 
-HUGE_CASES = [
-    pytest.param(path, value, id=f"{'.'.join(map(str, path))}: {name}")
-    for path in PATHS
-    for name, value in HUGE.items()
-    if path != ("catalogue", "names", 0) or not value.startswith('"')  # any text is a name
-]
-
-
-@pytest.mark.parametrize(("path", "value"), HUGE_CASES)
-def test_huge_values_are_refused_fast(path: tuple[Any, ...], value: str) -> None:
+@pytest.mark.parametrize("name", HUGE)
+def test_huge_values_are_refused_fast(name: str) -> None:
     """Long numbers, long exponents and deep nesting are refused before anything is computed from them."""
-    changed = content()
-    place: Any = changed
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = "@"
-    start = time.process_time()
-    refuse(json.dumps(changed).replace('"@"', value))
-    assert time.process_time() - start < MOST_SECONDS
+    for path in PATHS:
+        if path == ("catalogue", "names", 0) and HUGE[name].startswith('"'):
+            continue  # any text is a name
+        changed = content()
+        place: Any = changed
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = "@"
+        start = time.process_time()
+        refuse(json.dumps(changed).replace('"@"', HUGE[name]))
+        assert time.process_time() - start < MOST_SECONDS
 
 
 # ---- promises
@@ -372,37 +281,6 @@ def test_bad_promise_is_refused(prior: Any, posterior: Any, message: str) -> Non
 # ---- bounds
 
 
-@pytest.mark.parametrize(("prior", "limit"), [("5%", 19), ("1%", 99), ("10%", 9), ("20%", 4)])
-def test_amplification_limits_of_the_paper(prior: str, limit: int) -> None:
-    """A posterior of 50% allows γ = 19, 99, 9 and 4 at priors of 5, 1, 10 and 20%."""
-    assert Breach(prior, "50%").amplification_limit == limit
-
-
-PROBABILITIES = st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000)
-
-
-@given(PROBABILITIES, PROBABILITIES)
-def test_posterior_bounds_meet_the_promise_at_its_limit(one: Fraction, other: Fraction) -> None:
-    """At γ equal to the limit the largest posterior of ρ1 is ρ2 and the smallest of ρ2 is ρ1 (statement 1)."""
-    if one == other:
-        return
-    promise = Breach(min(one, other), max(one, other))
-    gamma = promise.amplification_limit
-    assert gamma > 1
-    assert highest_posterior(promise.prior, gamma) == promise.posterior
-    assert lowest_posterior(promise.posterior, gamma) == promise.prior
-    assert highest_posterior(promise.prior, gamma * Fraction(99, 100)) < promise.posterior
-    assert lowest_posterior(promise.posterior, gamma * Fraction(99, 100)) > promise.prior
-
-
-@given(PROBABILITIES, st.fractions(1, 100, max_denominator=50))
-def test_posterior_bounds_are_bayes(prior: Fraction, gamma: Fraction) -> None:
-    """The bounds are the posteriors of Bayes' rule with likelihood ratios γ and 1/γ, and mirror each other."""
-    assert highest_posterior(prior, gamma) == gamma * prior / (gamma * prior + 1 - prior)
-    assert lowest_posterior(prior, gamma) == prior / (prior + gamma * (1 - prior))
-    assert highest_posterior(prior, gamma) == 1 - lowest_posterior(1 - prior, gamma)
-
-
 def true_epsilon(gamma: Fraction) -> Decimal:
     """Return ln γ to 300 digits."""
     with localcontext() as context:
@@ -410,23 +288,15 @@ def true_epsilon(gamma: Fraction) -> Decimal:
         return (Decimal(gamma.numerator) / Decimal(gamma.denominator)).ln()
 
 
-@pytest.mark.parametrize(
-    "gamma", [19, 99, 9, 4, Fraction(3, 2), Fraction(1), Fraction(75000, 9311), Fraction(10) ** 300]
-)
-def test_epsilon_is_rounded_up(gamma: Fraction) -> None:
-    """ε is at least ln γ and exceeds it by less than a part in 10^12."""
-    exact = true_epsilon(Fraction(gamma))
-    assert exact <= Decimal(epsilon(Fraction(gamma))) <= exact * (1 + Decimal("1e-12")) + Decimal("1e-300")
-
-
 BIG = st.integers(64, 1000).flatmap(lambda bits: st.integers(1 << bits, (2 << bits) - 1))
 
 
 @given(BIG, st.fractions(Fraction(100_001, 100_000), 100, max_denominator=10**6))
-def test_epsilon_of_long_fractions_is_rounded_up(denominator: int, about: Fraction) -> None:
-    """ε errs upward for amplifications of many digits too, such as operators with wide weights have."""
-    gamma = Fraction(int(denominator * about) + 1, denominator)
-    assert Decimal(epsilon(gamma)) >= true_epsilon(gamma)
+def test_epsilon_is_rounded_up(denominator: int, about: Fraction) -> None:
+    """ε is at least ln γ and exceeds it by less than a part in 10^12, of short and of long fractions."""
+    for gamma in (Fraction(int(denominator * about) + 1, denominator), about):
+        exact = true_epsilon(gamma)
+        assert exact <= Decimal(epsilon(gamma)) <= exact * (1 + Decimal("1e-12")) + Decimal("1e-300")
 
 
 def test_broken_promise_with_a_huge_amplification_is_refused() -> None:
@@ -437,19 +307,6 @@ def test_broken_promise_with_a_huge_amplification_is_refused() -> None:
     changed = settled(content(itemset_size=1, operator=operator, generator={"kind": "none"}))
     with pytest.raises(PrivacyLimitError):
         Plan.parse(json.dumps(changed))
-
-
-def test_field_given_twice_is_refused() -> None:
-    """A field that stands twice is refused: two readers might take different ones."""
-    text = json.dumps(CONTENT).replace('"share"', '"itemset_size": 1, "share"', 1)
-    with pytest.raises(PlanError):
-        Plan.parse(text)
-
-
-def test_unknown_generator_is_named() -> None:
-    """A generator that a newer release may know is refused as such, whatever fields it has."""
-    with pytest.raises(PlanError, match="none, bch or reed-solomon; a newer release may know it"):
-        Plan.parse(json.dumps(content(generator={"kind": "hash", "seed_bits": 32})))
 
 
 @pytest.mark.parametrize("piece", ["{},", "[],", '"a":1,', "[{"])
@@ -488,19 +345,6 @@ SEVERAL = replace(
 )
 
 
-def test_questions_are_written_for_people_to_read() -> None:
-    """A plan says of each question what it asks, of which share, with which γ and how many bits."""
-    said = [
-        (q["view"]["kind"], q["share"], q["amplification"], q["report_bits"]) for q in SEVERAL.to_json()["questions"]
-    ]
-    assert said == [
-        ("items", "40 of 50", "at most 6.039215687", 8),
-        ("sizes", "7 of 50", "at most 5.000000000", 2),
-        ("items", "3 of 50", "at most 2.333333334", 8),
-    ]
-    assert Plan.parse(SEVERAL.canonical_json) == SEVERAL
-
-
 def test_the_largest_amplification_is_the_plan_s() -> None:
     """γ of a plan is the largest of its questions', and that question alone can break its promise."""
     assert SEVERAL.amplification == max(question.amplification for question in SEVERAL.questions) == Fraction(308, 51)
@@ -535,20 +379,3 @@ def test_reports_of_all_questions_are_equally_long() -> None:
             wide.answer_in(wrong)
     with pytest.raises(WireError, match="4 bytes, got 3"):
         wide.answer_in(report[:3])
-
-
-BAD_QUESTIONS: list[tuple[tuple[Question, ...], str]] = [
-    ((), "1 to 16 questions"),
-    ((PLAN.items, PLAN.items), "no two of them equal"),
-    (SEVERAL.questions[1:2], "must ask about items"),
-    ((replace(SEVERAL.questions[2], n_items=6),), "another number of items"),
-    ((replace(PLAN.items, weight=1 << 32), SEVERAL.questions[1]), "share"),
-]
-
-
-@pytest.mark.parametrize("position", range(len(BAD_QUESTIONS)))
-def test_bad_questions_are_refused(position: int) -> None:
-    """No question, two equal ones, none about items, one for another catalogue, and too much weight are refused."""
-    questions, message = BAD_QUESTIONS[position]
-    with pytest.raises(PlanError, match=message):
-        replace(PLAN, questions=questions)

@@ -37,19 +37,6 @@ def test_round_trip(plan, data):
     assert report == bits.to_bytes(plan.report_bytes, "little")
 
 
-@given(some_plan, st.binary(max_size=60))
-def test_every_other_length_is_refused(plan, report):
-    """Bytes of another length are no report."""
-    if len(report) == plan.report_bytes:
-        report += b"\0"
-    with pytest.raises(WireError, match=f"{plan.report_bytes} bytes?, got {len(report)}"):
-        plan.items.form.decode(report)
-    with pytest.raises(WireError, match=f"report 1 has {len(report)} bytes?,"):
-        pack_reports([bytes(plan.report_bytes), report], plan)
-    with pytest.raises(WireError):
-        plan.items.form.items(report)
-
-
 @given(wide_plan, st.data())
 def test_a_bit_beyond_the_last_is_refused(plan, data):
     """A set bit among the unused ones of the last byte is no report, wherever reports are read."""
@@ -64,16 +51,6 @@ def test_a_bit_beyond_the_last_is_refused(plan, data):
         plan.check_form(packed, first=10)
     with pytest.raises(WireError, match="report 2 has a bit set beyond"):
         pack_reports([row.tobytes() for row in packed], plan)
-
-
-@given(some_plan, st.data())
-def test_pack_reports(plan, data):
-    """Packed reports are the reports, in order."""
-    reports = [plan.items.form.encode(bits) for bits in data.draw(st.lists(some_bits(plan), max_size=5))]
-    packed = pack_reports(iter(reports), plan)
-    assert [row.tobytes() for row in packed] == reports
-    assert packed.shape == (len(reports), plan.report_bytes)
-    plan.check_form(packed)
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -26,51 +26,15 @@ from assocpriv.files.reports import Reports
 from assocpriv.planning.tables import foresee_table, plan_table
 from assocpriv.plans.columns import CategoryColumn, Clear, NumberColumn, Window
 from assocpriv.plans.kind import parse_plan
-from assocpriv.plans.published import pack_reports
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import PlanError, RecordError, WireError
+from assocpriv.promise.errors import PlanError, RecordError
 from assocpriv.records.tables import CellOptions, TableOptions, column_inputs, read_value, stream_table
 from assocpriv.server.histograms import released_frame, released_values
 from assocpriv.show import tables
-from tests.vectors import make_tables
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "tables.json").read_text(encoding="ascii"))
 TEXTS = {entry["name"]: json.dumps(entry["plan"]) for entry in VECTORS["plans"]}
-
-
-def words(entry: dict[str, Any]) -> list[int]:
-    """Return a case's words, and some that may not be needed."""
-    return [*(int(word, 16) for word in entry["words"]), *range(1, 9)]
-
-
-def test_vectors_are_what_the_package_makes() -> None:
-    """The file holds what the script makes of the package as it is."""
-    assert make_tables.as_text(make_tables.make_all()) == make_tables.as_text(VECTORS)
-
-
-@pytest.mark.parametrize("entry", VECTORS["plans"], ids=lambda entry: entry["name"])
-def test_good_plans_are_read(entry: dict[str, Any]) -> None:
-    """Ids stand, whatever the layout."""
-    backwards = json.dumps(dict(reversed(entry["plan"].items())), indent=3)
-    assert parse_plan(backwards).plan_id == entry["id"]
-
-
-@pytest.mark.parametrize("entry", VECTORS["bad_plans"], ids=lambda entry: entry["breaks"])
-def test_bad_plans_are_refused(entry: dict[str, Any]) -> None:
-    """A plan that breaks one rule is refused in one clear line."""
-    with pytest.raises(PlanError) as caught:
-        parse_plan(json.dumps(entry["plan"]))
-    assert 20 < len(str(caught.value)) < 400
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("entry", VECTORS["bad_reports"], ids=lambda entry: f"{entry['plan']}-{entry['breaks']}")
-def test_bad_reports_are_refused(entry: dict[str, Any]) -> None:
-    """Other lengths and codes beyond a column's are refused."""
-    plan, report = parse_plan(TEXTS[entry["plan"]]), bytes.fromhex(entry["report"])
-    with pytest.raises(WireError):
-        plan.check_form(pack_reports([report], plan))
 
 
 @pytest.mark.parametrize("entry", VECTORS["bad_records"], ids=lambda entry: f"{entry['plan']}-{entry['breaks']}")

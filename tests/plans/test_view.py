@@ -1,7 +1,6 @@
 """Tests of views: what entries they make, one by one and in bulk, their JSON and what is refused."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assocpriv.plans.question import VIEWS
-from assocpriv.plans.sizes_view import MOST_CLASSES, SizesView
+from assocpriv.plans.sizes_view import SizesView
 from assocpriv.plans.view import ItemsView, View
 from assocpriv.promise.errors import PlanError
 
@@ -49,27 +48,3 @@ def test_sizes_need_a_catalogue_as_long() -> None:
     assert ItemsView().n_entries(5) == 5
     with pytest.raises(PlanError, match="begin at 4 items at most"):
         SizesView((2, 5)).n_entries(4)
-
-
-BAD_BOUNDS: list[tuple[Any, str]] = [
-    ((), "1 to 64 whole numbers"), (tuple(range(1, MOST_CLASSES + 2)), "1 to 64 whole numbers"),
-    ((0, 2), r"bounds must be in 1\.\."), ((1 << 31,), r"bounds must be in 1\.\."), ((2, 2), "must rise"),
-    ((1, 3, 2), "must rise"), ((True,), "integer"), ((1.0,), "integer"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("position", range(len(BAD_BOUNDS)))
-def test_bad_bounds_are_refused(position: int) -> None:
-    """What is no increasing list of a few whole numbers is refused."""
-    bounds, message = BAD_BOUNDS[position]
-    with pytest.raises(PlanError, match=message):
-        SizesView(bounds)
-
-
-@pytest.mark.parametrize(
-    "content", [{"kind": "sizes"}, {"kind": "sizes", "bounds": 3}, {"kind": "sizes", "bounds": [2], "counted": []}]
-)
-def test_bad_json_is_refused(content: dict[str, Any]) -> None:
-    """JSON that is no view of sizes is refused."""
-    with pytest.raises(PlanError):
-        SizesView.from_json(content)

@@ -416,9 +416,7 @@ def test_many_reports_agree_with_the_normal_limit() -> None:
     assert normal(1 / 40) < 1e-10
 
 
-@pytest.mark.parametrize(
-    ("gamma", "delta"), [(Fraction(6, 5), 1e-6), (Fraction(9), 1e-9), (Fraction(19), 1e-6), (Fraction(99), 1e-9)]
-)
+@pytest.mark.parametrize(("gamma", "delta"), [(Fraction(6, 5), 1e-6), (Fraction(99), 1e-9)])
 def test_the_numerical_bound_beats_the_closed_form_and_grows_tighter(gamma: Fraction, delta: float) -> None:
     """ε' is at most the closed form's and ln γ, falls with the people, and a larger blanket never hurts."""
     last = epsilon(gamma)

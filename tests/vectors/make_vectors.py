@@ -1,7 +1,9 @@
 """Make the golden vectors of docs/formats.md with the package: plans.json and reports.json in this folder.
 
-Run ``python tests/vectors/make_vectors.py`` in the repository. No clock, machine or random source enters: the
-words that clients draw come from SHA-256 of the case's name. A change of a vector is a change of format.
+PYTHONPATH=.:tests python tests/vectors/make_vectors.py
+
+No clock, machine or random source enters: the words that clients draw come from SHA-256 of the case's name. A change of
+a vector is a change of format.
 """
 
 import hashlib
@@ -12,15 +14,13 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from naive import ReplayEntropy
 
 from assocpriv.client.baskets import Answerer, Randomizer
 from assocpriv.client.transactions import transaction_of, transactions_of_many
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.question import Question
 from assocpriv.promise.breaches import format_fraction
-from assocpriv.promise.entropy import WordEntropy
 from assocpriv.promise.numbers import set_of_rank
 
 TOOL = "tests/vectors/make_vectors.py"
@@ -28,22 +28,13 @@ VERSION = "assocpriv 1.0.0, formats of docs/formats.md version 1"  # raised by h
 SPARE_WORDS = 2
 
 
-class GivenWords(WordEntropy):
+class GivenWords(ReplayEntropy):
     """Words from a list; keeps what every draw returned."""
 
     def __init__(self, words: list[int]) -> None:
-        self.tape = words
-        self.used = 0
+        super().__init__(words)
         self.drawn: list[int] = []
         self.spent: list[int] = []  # words that each draw took
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Return the next words."""
-        read = self.tape[self.used : self.used + count]
-        if len(read) < count:
-            raise EOFError("the tape of words is too short")
-        self.used += count
-        return np.array(read, dtype=np.uint64)
 
     def below(self, n: int) -> int:
         """Draw below n and note it."""

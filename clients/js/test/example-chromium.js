@@ -152,15 +152,6 @@ const CHECKS = {
     assert.match(text, /cannot open the ledger assocpriv/);
     assert.doesNotMatch(text, /milk|bread/);
   },
-
-  "with another script than is pinned nobody is asked": async (shop) => {
-    const before = SITE["/assocpriv.min.js"];
-    SITE["/assocpriv.min.js"] = { ...before, text: `${before.text} ` };
-    const { fresh, said } = await opened(shop);
-    SITE["/assocpriv.min.js"] = before;
-    assert.ok(await fresh.locator("#share").isHidden());
-    assert.ok(said.some(({ text }) => /integrity/i.test(text)));
-  },
 };
 
 await withPage((shop) => runChecks(shop, CHECKS), { port: Number(port), site: SITE });

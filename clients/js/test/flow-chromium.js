@@ -6,15 +6,12 @@
 
 import assert from "node:assert/strict";
 
-import { runChecks, withPage } from "./page.js";
+import { callerOf, runChecks, withPage } from "./page.js";
 import { vectorsOf } from "./small-plan.js";
 
 const [port, url, item] = process.argv.slice(2);
-const MODULE = "/clients/js/test/flow-page.js";
+const call = callerOf("/clients/js/test/flow-page.js");
 const GUIDED = "http://127.0.0.1:9/guided";
-
-const call = (page, name, ...given) =>
-  page.evaluate(async ([module, each, values]) => (await import(module))[each](...values), [MODULE, name, given]);
 
 let reports = 0;
 

@@ -1,20 +1,16 @@
 /**
- * The ledger in pages of Chromium, whatever pages and browsers do: node test/ledger-chromium.js
+ * Checks of the ledger in pages of Chromium, whatever pages and browsers do.
  * @module
  */
 
 import assert from "node:assert/strict";
 
-import { runChecks, withPage } from "./page.js";
+import { callerOf } from "./page.js";
 import { PLANS, planText } from "./small-plan.js";
 
 const MODULE = "/clients/js/test/ledger-page.js";
+const call = callerOf(MODULE);
 let names = 0;
-
-/** Call a function of ledger-page.js in a page. */
-function call(page, name, ...given) {
-  return page.evaluate(async ([module, each, values]) => (await import(module))[each](...values), [MODULE, name, given]);
-}
 
 const newName = () => `ledger-${(names += 1)}`;
 
@@ -43,7 +39,7 @@ async function race(pages, name, reports, opener) {
   return [...handedOut.values()].map((each) => each.size);
 }
 
-const CHECKS = {
+export const LEDGER = {
   "two pages, a worker and a service worker at once: one report an occasion, never more than a person may make": async (page) => {
     const pages = [page, await another(page)];
     for (let round = 0; round < 3; round += 1) {
@@ -169,8 +165,3 @@ const CHECKS = {
     assert.ok(content.includes("report") && !content.includes("CANARY") && !content.includes(item), content);
   },
 };
-
-await withPage(async (page) => {
-  page.on("console", (message) => assert.ok(!message.text().includes("CANARY"), "the console shows nothing of a record"));
-  await runChecks(page, CHECKS);
-});

@@ -50,6 +50,10 @@ export async function withPage(run, { port = 0, site = {} } = {}) {
   }
 }
 
+/** Return a function that calls one of a module in a page. @param {string} module */
+export const callerOf = (module) => (page, name, ...given) =>
+  page.evaluate(async ([from, each, values]) => (await import(from))[each](...values), [module, name, given]);
+
 /**
  * Run checks in a page, one after another; print what each says, and set the exit status.
  * @param {import("playwright-core").Page} page

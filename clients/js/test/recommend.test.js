@@ -21,14 +21,3 @@ test("a basket that is none is refused, and not shown", () => {
     assert.throws(() => recommend(basket, []), (error) => error instanceof RecordError && !/CANARY/.test(error.message));
   }
 });
-
-test("ten thousand rules are matched in less than 5 ms", () => {
-  const rules = Array.from({ length: 10_000 }, (_, n) => ({ ...rule, antecedents: [`${n % 99}`, `${n % 97}`] }));
-  const basket = Array.from({ length: 40 }, (_, n) => `${n}`);
-  const times = Array.from({ length: 9 }, () => {
-    const start = performance.now();
-    assert.equal(recommend(basket, rules, 10_000).length, 1);
-    return performance.now() - start;
-  });
-  assert.ok(Math.min(...times) < 5, `${times}`);
-});

@@ -7,14 +7,11 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 
-import { runChecks, withPage } from "./page.js";
+import { callerOf, runChecks, withPage } from "./page.js";
 
 const [port, url, relay, item] = process.argv.slice(2);
-const MODULE = "/clients/js/test/relay-page.js";
+const call = callerOf("/clients/js/test/relay-page.js");
 const GATEWAY = "/.well-known/ohttp-gateway";
-
-const call = (page, name, ...given) =>
-  page.evaluate(async ([module, each, values]) => (await import(module))[each](...values), [MODULE, name, given]);
 
 /** Call what a page does; return what it says, and all its requests to relay and collector. */
 async function watched(page, name, ...given) {

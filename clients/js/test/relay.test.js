@@ -1,32 +1,14 @@
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 
 import { Collector, loadPlan, PlanError, sendAtMoments, sendRecord, sendWaiting } from "../src/index.js";
 import { openLedgerFile } from "../src/node/index.js";
 import { gatewayOf } from "./gateway.js";
-import { CENTRAL, planText } from "./small-plan.js";
+import { CENTRAL, listening, planText, scratch } from "./small-plan.js";
 
 const PATH = "/.well-known/ohttp-gateway";
 const KEY_PROBLEM = JSON.stringify({ type: "https://iana.org/assignments/http-problem-types#ohttp-key", title: "no key" });
 const START = 1_800_000_000;
-
-async function listening(t, answer) {
-  const server = createServer(async (request, response) => {
-    const parts = [];
-    for await (const part of request) parts.push(part);
-    answer(request, Buffer.concat(parts), response);
-  });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${server.address().port}`;
-}
 
 /** A collector with a gateway, and a relay; what each was asked, and faults of the relay's POSTs and of what is inside. */
 async function channel(t, more = { central: CENTRAL }) {
@@ -63,9 +45,7 @@ async function channel(t, more = { central: CENTRAL }) {
     state.waits.push(seconds);
     state.now += Math.ceil(seconds);
   };
-  const folder = fs.mkdtempSync(join(tmpdir(), "relay-"));
-  t.after(() => fs.rmSync(folder, { recursive: true }));
-  state.path = join(folder, "ledger.bin");
+  state.path = scratch(t);
   state.ledger = await openLedgerFile(state.path, { limit: { epsilon: 30 } });
   t.after(() => state.ledger.close());
   state.of = (options = {}) => new Collector(collector, { relay, waiting, now: () => state.now, ...options });

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 
 import {
   Collector, CollectorError, loadPlan, PlanError, RecordError, sendRecord, sendWaiting,
 } from "../src/index.js";
 import { openLedgerFile } from "../src/node/index.js";
-import { planText, vectorsOf } from "./small-plan.js";
+import { listening, planText, scratch, vectorsOf } from "./small-plan.js";
 
 const OCCASION = "2026-W47";
 const GUIDED = vectorsOf("guided");
@@ -17,30 +13,23 @@ const GUIDED = vectorsOf("guided");
 /** A collector of the simplest kind: what it has at which path, and what goes wrong at which of its POSTs. */
 async function scripted(t, pages = {}) {
   const state = { pages, faults: [], posts: [], asked: [], waits: [], stored: new Map() };
-  const server = createServer(async (request, response) => {
-    const parts = [];
-    for await (const part of request) parts.push(part);
+  const url = await listening(t, (request, body, response) => {
     const fault = request.method === "POST" ? state.faults.shift() : undefined;
     state.asked.push(request);
-    if (request.method === "POST") state.posts.push(Buffer.concat(parts));
+    if (request.method === "POST") state.posts.push(body);
     if (fault === "silent") return;
     if (fault === "slow") return void response.writeHead(200).write("{");
     if (fault === "cut") return request.socket.destroy();
     if (fault === "lost") {
-      take(state, Buffer.concat(parts));
+      take(state, body);
       return request.socket.destroy();
     }
-    const receipt = request.method === "POST" && !fault ? take(state, Buffer.concat(parts)) : null;
-    const [status, headers, body] = fault ?? receipt ?? state.pages[request.url] ?? [404, {}, "{}"];
-    response.writeHead(status, headers).end(body);
-  });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
+    const receipt = request.method === "POST" && !fault ? take(state, body) : null;
+    const [status, headers, text] = fault ?? receipt ?? state.pages[request.url] ?? [404, {}, "{}"];
+    response.writeHead(status, headers).end(text);
   });
   const waiting = async (seconds) => void state.waits.push(seconds);
-  state.of = (options = {}) => new Collector(`http://127.0.0.1:${server.address().port}/`, { waiting, ...options });
+  state.of = (options = {}) => new Collector(`${url}/`, { waiting, ...options });
   return state;
 }
 
@@ -60,12 +49,8 @@ const page = (plan, headers = {}) => [200, { "Assocpriv-Plan": plan.id, ...heade
 async function ready(t, reports = 3, limit = undefined) {
   const plan = await loadPlan(planText(reports));
   const state = Object.assign(await scripted(t, { "/plan": page(plan) }), { reportBytes: plan.reportBytes });
-  const folder = fs.mkdtempSync(join(tmpdir(), "sending-"));
-  const ledger = await openLedgerFile(join(folder, "ledger.bin"), { limit });
-  t.after(() => {
-    ledger.close();
-    fs.rmSync(folder, { recursive: true });
-  });
+  const ledger = await openLedgerFile(scratch(t), { limit });
+  t.after(() => ledger.close());
   return { plan, state, ledger };
 }
 

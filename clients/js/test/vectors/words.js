@@ -3,7 +3,7 @@
  * @module
  */
 
-import { givenWords, systemWords, Words } from "../../src/index.js";
+import { givenWords, systemWords } from "../../src/index.js";
 
 const WORD = 1n << 64n;
 const EDGES = [0n, 1n, 2n, WORD - 1n, WORD - 2n, 1n << 63n, (1n << 63n) + 1n, (1n << 32n) - 1n, 1n << 32n, 0x123456789abcdef0n];
@@ -16,7 +16,6 @@ export function checkWords(assert) {
   checkSystem(assert);
   const words = EDGES.flatMap((first) => EDGES.map((second) => first ^ (second << 1n) % WORD)).map((word) => word % WORD);
   for (const bound of [...BOUNDS, ...LARGE_BOUNDS]) checkBelow(bound, words, assert);
-  for (const [digits, num] of [[1, 1], [2, 3], [5, 11], [16, 1], [16, 65535]]) checkCoins(130, num, digits, words, assert);
 }
 
 /** Every byte of the system's generator comes in a word, once and in order, and none from elsewhere. */
@@ -73,17 +72,4 @@ function checkBelow(bound, given, assert) {
     assert.equal(words.used, place, `below ${n}, words`);
     if (n === 1n) return;
   }
-}
-
-/** `coins`, written down as in the page's text, one at a time. */
-function checkCoins(count, num, digits, given, assert) {
-  const words = givenWords(given);
-  const found = words.coins(count, num, digits);
-  for (let coin = 0; coin < count; coin += 1) {
-    const group = given.slice(Math.floor(coin / 64) * digits).slice(0, digits);
-    const number = group.reduce((value, word) => 2n * value + ((word >> BigInt(coin % 64)) & 1n), 0n);
-    assert.equal((found[coin >> 3] >> (coin & 7)) & 1, Number(number < BigInt(num)), `coin ${coin} of ${num}/2^${digits}`);
-  }
-  assert.equal(words.used, digits * Math.ceil(count / 64), "words of coins");
-  assert.ok(found.length === Math.ceil(count / 8) && words instanceof Words, "bytes of coins");
 }

@@ -1,0 +1,48 @@
+"""Plans of tables and of guided tuples as their vectors have them: the same ids, and the same refusals."""
+
+import json
+from typing import Any
+
+import pytest
+from javascript import VECTORS
+
+from assocpriv.files.reports import Reports
+from assocpriv.plans.kind import parse_plan
+from assocpriv.promise.errors import PlanError, WireError
+from tests.vectors import make_guided, make_tables
+
+MADE = {"tables": make_tables.make_all, "guided": make_guided.make_all}
+KINDS = {name: json.loads((VECTORS / f"{name}.json").read_text(encoding="ascii")) for name in MADE}
+PLANS = {entry["name"]: json.dumps(entry["plan"]) for kind in KINDS.values() for entry in kind["plans"]}
+
+
+def cases(which: str) -> Any:
+    """Return the vectors of both kinds."""
+    entries = [entry for kind in KINDS.values() for entry in kind[which]]
+    return pytest.mark.parametrize(
+        "entry", entries, ids=lambda entry: f"{entry.get('plan', '')!s:.9} {entry['breaks']}"
+    )
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_vectors_are_what_the_package_makes(name: str) -> None:
+    """The file holds what the script makes of the package as it is; ids stand, whatever the layout."""
+    assert make_tables.as_text(MADE[name]()) == make_tables.as_text(KINDS[name])
+    for entry in KINDS[name]["plans"]:
+        assert parse_plan(json.dumps(dict(reversed(entry["plan"].items())), indent=3)).plan_id == entry["id"]
+
+
+@cases("bad_plans")
+def test_bad_plans_are_refused(entry: dict[str, Any]) -> None:
+    """A plan that breaks one rule is refused in one clear line."""
+    with pytest.raises(PlanError) as caught:
+        parse_plan(json.dumps(entry["plan"]))
+    assert 20 < len(str(caught.value)) < 400
+    assert "\n" not in str(caught.value)
+
+
+@cases("bad_reports")
+def test_bad_reports_are_refused(entry: dict[str, Any]) -> None:
+    """Bytes that no client sends are refused: other lengths, codes beyond a column's."""
+    with pytest.raises(WireError):
+        Reports.from_bytes([bytes.fromhex(entry["report"])], parse_plan(PLANS[entry["plan"]]))
