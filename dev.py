@@ -221,13 +221,14 @@ def check_before_tests():
     lint()
     run_step("mypy", [python, "-m", "mypy"])
     run_step("codespell", [venv_program("codespell")])
-    tests = [os.path.join("tests", "kernels", name) for name in ("test_kernels.py", "test_text.py")]
-    kernels = [python, "-m", "pytest", *tests]
-    for setting in ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"):
+    kernels = [python, "-m", "pytest", os.path.join("tests", "kernels", "test_kernels.py")]
+    kernels.append(os.path.join("tests", "kernels", "test_text.py"))
+    bitmaps = os.path.join("tests", "server", "test_bitmaps.py")
+    for setting, tests in (("NUMBA_BOUNDSCHECK", [*kernels, bitmaps]), ("NUMBA_DISABLE_JIT", kernels)):
         # code compiled with other settings must not be found by later runs
         cache = tempfile.mkdtemp(prefix="assocpriv-numba-")
         try:
-            run_step(f"{setting}=1 kernel tests", kernels, **{setting: "1", "NUMBA_CACHE_DIR": cache})
+            run_step(f"{setting}=1 kernel tests", tests, **{setting: "1", "NUMBA_CACHE_DIR": cache})
         finally:
             shutil.rmtree(cache, ignore_errors=True)
     for example in sorted(glob.glob(os.path.join(ROOT, "examples", "*.py"))):

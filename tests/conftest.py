@@ -1,7 +1,10 @@
 """Fixtures and options of all tests: seeded randomness, slow tests, data sets that are not in the repository."""
 
 import hashlib
+import os
 from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads that wait for each other's share of a small matrix
 
 import numpy as np
 import pytest

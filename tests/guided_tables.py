@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from assocpriv.client.guided import randomize_inputs
 from assocpriv.plans.guidance import Guidance
 from assocpriv.plans.guided import category, class_label, number, plan_guided
 from assocpriv.promise.breaches import Breach
@@ -34,3 +35,9 @@ def random_guidance(plan, level, rng, serial=1):
 def random_people(plan, n, rng):
     """Positions, (n, attributes), and classes, (n,), of people who are nobody."""
     return rng.integers(0, np.array(plan.sizes), (n, len(plan.sizes))), rng.integers(0, len(plan.labels), n)
+
+
+def randomize_tuples(positions, classes, plan, guidance, *, entropy):
+    """Reports of tuples that answer guidance, by the shipping client."""
+    inputs = np.column_stack([positions, classes]).astype(np.int32)
+    return np.concatenate(list(randomize_inputs([inputs], plan, guidance, entropy=entropy)))

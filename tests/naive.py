@@ -12,7 +12,9 @@ from math import comb
 import numpy as np
 
 from assocpriv.client.baskets import Randomizer, fit_transaction
+from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.tables import encode, release
+from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator
@@ -20,6 +22,8 @@ from assocpriv.plans.operator import AnyOperator, FixedSizeOperator, Operator
 from assocpriv.plans.question import Question
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import WordEntropy
+from assocpriv.records.baskets import Baskets
+from assocpriv.simulation.enumeration import SeededEntropy
 
 # primitive polynomials over GF(2) by degree (Peterson and Weldon, appendix C); galois need not be loaded for them
 PRIMITIVE = {2: 7, 3: 11, 4: 19, 5: 37, 6: 67, 7: 131, 8: 285, 9: 529, 10: 1033, 11: 2053, 12: 4179}
@@ -112,58 +116,23 @@ def small_generator(code: str, n_items: int, r: int, independent: int) -> Genera
     return Generator("reed-solomon", width, PRIMITIVE[width], independent)
 
 
+def reports_of(baskets, plan, seed=1):
+    """Return the reports of baskets, or of sets of items, by the shipping client from a seed."""
+    if not isinstance(baskets, Baskets):
+        baskets = Baskets.from_sets(baskets, plan.catalogue)
+    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(seed))
+    return Reports(plan, np.concatenate([chunk.packed for chunk in chunks]))
+
+
 def bits_of(words):
     """Return uint64 words, (n, w), as bits, uint8 (n, 64·w): bit b is bit b mod 64 of word b div 64."""
     octets = np.frombuffer(np.ascontiguousarray(words, dtype="<u8").tobytes(), dtype=np.uint8)
     return np.unpackbits(octets, bitorder="little").reshape(len(words), 64 * words.shape[1])
 
 
-def words_of(bits):
-    """Return bits, (n, b), as uint64 words, (n, ⌈b/64⌉), filled up with zeros."""
-    n_words = -(-bits.shape[1] // 64)
-    padded = np.zeros((len(bits), 64 * n_words), dtype=np.uint8)
-    padded[:, : bits.shape[1]] = bits
-    octets = np.packbits(padded.ravel(), bitorder="little").tobytes()
-    return np.frombuffer(octets, dtype="<u8").astype(np.uint64).reshape(len(bits), n_words)
-
-
 def lines_of(rows):
     """Return bitmaps in blocks, (blocks, rows, words), as one line of words a row."""
     return np.ascontiguousarray(rows.transpose(1, 0, 2)).reshape(rows.shape[1], -1)
-
-
-def blocks_of(lines, n_words):
-    """Return lines of words as bitmaps in blocks of n_words; their length is a multiple of it."""
-    return np.ascontiguousarray(lines.reshape(len(lines), -1, n_words).transpose(1, 0, 2))
-
-
-def transpose_reports(packed, shape):
-    """Twin: packed reports (n, bytes) -> planes of a shape (blocks, 8·bytes, words)."""
-    bits = np.zeros((shape[1], 64 * shape[0] * shape[2]), dtype=np.uint8)
-    bits[:, : len(packed)] = np.unpackbits(packed, axis=1, bitorder="little").T
-    return blocks_of(words_of(bits), shape[2])
-
-
-def expand_items(planes, columns, num, n_reports):
-    """Twin: planes (blocks, p, words), columns as bits (items, r, p) -> rows (blocks, items, words)."""
-    seeds = bits_of(lines_of(planes))
-    present = np.zeros((len(columns), seeds.shape[1]), dtype=np.uint8)
-    for item, item_columns in enumerate(columns):
-        digits = item_columns.astype(np.int64) @ seeds % 2  # one row a digit, most significant first
-        values = sum(digit << place for place, digit in enumerate(digits[::-1]))
-        present[item] = values < num
-    present[:, n_reports:] = 0
-    return blocks_of(words_of(present), planes.shape[2])
-
-
-def fill_rows(transactions, row_of_item, shape):
-    """Twin: transactions as sequences of ids -> rows of a shape (blocks, rows, words)."""
-    bits = np.zeros((shape[1], 64 * shape[0] * shape[2]), dtype=np.uint8)
-    for t, transaction in enumerate(transactions):
-        for item in transaction:
-            if row_of_item[item] >= 0:
-                bits[row_of_item[item], t] = 1
-    return blocks_of(words_of(bits), shape[2])
 
 
 def count_supersets(rows, itemsets):

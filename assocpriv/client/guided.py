@@ -241,26 +241,6 @@ class _Given(WordEntropy):
         return given if len(given) == count else np.concatenate([given, self._source.words(count - len(given))])
 
 
-def randomize_tuples(
-    raw_positions: NDArray[np.int32],
-    classes: NDArray[np.integer],
-    plan: GuidedPlan,
-    guidance: Guidance,
-    *,
-    entropy: WordEntropy,
-) -> NDArray[np.uint8]:
-    """Return the reports, uint8 (n, report_bytes), of tuples that answer guidance.
-
-    Args:
-        raw_positions: of the attributes' values, (n, attributes); an attribute's number of values is a missing one.
-        classes: positions of the labels, (n,).
-        plan, guidance: as published; the guidance is checked.
-        entropy: source of every draw.
-    """
-    inputs = np.column_stack([raw_positions, classes]).astype(np.int32)
-    return np.concatenate(list(randomize_inputs([inputs], plan, guidance, entropy=entropy)))
-
-
 def randomize_inputs(
     batches: Iterable[NDArray[np.int32]],
     plan: GuidedPlan,

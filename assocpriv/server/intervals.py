@@ -45,7 +45,7 @@ too low.
 An empty candidate is counted only if its subsets' estimates were large. That does not make its own estimate larger:
 with independent insertion E[Z_A Z_B | t] = 0 for B ⊂ A where the transaction t holds none of A's items, so what the
 counted candidates' subsets show says nothing of the candidates, but for a term of the order ŝ(A∖i)·ŝ(i), the square of
-what is looked for. The tests simulate it.
+what is looked for. A test shows that it is 0 for empty baskets.
 
 **The normal distribution's tails** are had without scipy where values are few: its loading takes longer than they do.
 Both ways are as exact as the C library's erfc, and agree to some units in the last place.

@@ -227,19 +227,6 @@ def independent_enough(question: Question, k: int) -> bool:
     return question.generator.independent_items(question.independent.insert_bits) >= needed
 
 
-def law_of_sizes(backend: CountingBackend) -> tuple[SizeLaw, int]:
-    """Return the law of baskets' sizes that a collection's reports tell, and how many answers about sizes it rests on.
-
-    Without any it is the law of the sizes after sampling to M, which dummies tell.
-    """
-    counter, model = backend.open(Part.WHOLE)
-    question = backend.plan.items
-    first = FirstCounts.of(
-        counter, question.n_items, question.transaction_size, pairs=_told_up_to(question, model, 2) > 1
-    )
-    return _law_of(backend, Part.WHOLE, first, counter, model)
-
-
 def _law_of(
     backend: CountingBackend, part: Part, first: FirstCounts, counter: ItemsetCounter, model: SupportModel
 ) -> tuple[SizeLaw, int]:

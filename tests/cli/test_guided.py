@@ -16,13 +16,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from command_line import refused, refused_without_output, run, run_json
-from guided_tables import random_people
+from guided_tables import random_people, randomize_tuples
 
 import assocpriv as ap
 from assocpriv import guided
 from assocpriv.cli.main import main
 from assocpriv.client import waiting
-from assocpriv.client.guided import randomize_tuples
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.waiting import waiting_inputs
 from assocpriv.files.plans import write_plan

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from asgi import Visitor
-from guided_tables import random_people
+from guided_tables import random_people, randomize_tuples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from running_collector import HEADERS, PLAN, RECORD, Collector, Forks, records
 
 from assocpriv import guided
 from assocpriv.client.baskets import Randomizer
-from assocpriv.client.guided import accept, randomize_tuples
+from assocpriv.client.guided import accept
 from assocpriv.collect import group_commit, make_service, service
 from assocpriv.collect.sqlite import SqliteStore
 from assocpriv.collect.store import StoreFullError

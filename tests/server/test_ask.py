@@ -2,46 +2,39 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from naive import reports_of
 from planned import planned
-from quiet import mine
+from quiet import ask, mine
 
 import assocpriv as ap
 from assocpriv import association_rules
 from assocpriv.cli.main import main
-from assocpriv.client.bulk import randomize_chunks
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting import LocalBackend, count_subsets
 from assocpriv.server.rules import INTERVALS
 from assocpriv.server.selection import METRICS
-from assocpriv.simulation.enumeration import SeededEntropy
 
 NAMES = ["milk", "bread", 'eggs, "free range"', "Käse", "tea => black", "jam"]
 RULES = [(["milk"], ["bread"]), (["bread", "jam"], ["milk"]), (["Käse"], ["bread", "milk"])]
 
 
-def collection(n: int = 6000, seed: int = 3) -> ap.Reports:
-    """Reports of people of whom 30% hold the first three items, and all hold each item at a rate of 10%."""
-    plan = planned(NAMES, 3, ap.Breach("1%", "80%"), reports=n, code="none", kind="independent")
+@pytest.fixture(scope="module")
+def reports() -> ap.Reports:
+    """Reports of 6,000 people of whom 30% hold the first three items, and all hold each item at a rate of 10%."""
+    plan = planned(NAMES, 3, ap.Breach("1%", "80%"), reports=6000, code="none", kind="independent")
     rng = np.random.default_rng(5)
     sets = []
-    for _ in range(n):
+    for _ in range(6000):
         basket = set(NAMES[:3]) if rng.random() < 0.3 else set()
         basket |= {name for name in NAMES if rng.random() < 0.1}
         sets.append(sorted(basket or {"jam"})[:3])
-    baskets = ap.Baskets.from_sets(sets, plan.catalogue)
-    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(seed))
-    return ap.Reports(plan, np.concatenate([chunk.packed for chunk in chunks]))
-
-
-@pytest.fixture(scope="module")
-def reports() -> ap.Reports:
-    """Reports, made once."""
-    return collection()
+    return reports_of(sets, plan, 3)
 
 
 def test_answers_are_what_mining_finds(reports: ap.Reports) -> None:
@@ -103,33 +96,28 @@ def test_counts_of_subsets_add_up(reports: ap.Reports) -> None:
 
 
 @pytest.mark.parametrize(
-    ("itemset", "message"),
+    ("itemsets", "rules", "message"),
     [
-        (["milk", "nothing"], "itemset 2 names 'nothing', which is not in the plan's catalogue"),
-        (["milk", "milk"], "itemset 2 names 'milk' twice"),
-        ([], "itemset 2 is empty"),
-        (NAMES[:4], "must have 1..3 items"),
+        ([["milk"], ["milk", "nothing"]], [], "itemset 2 names 'nothing', which is not in the plan's catalogue"),
+        ([["milk"], ["milk", "milk"]], [], "itemset 2 names 'milk' twice"),
+        ([["milk"], []], [], "itemset 2 is empty"),
+        ([["milk"], NAMES[:4]], [], r"must have 1\.\.3 items"),
+        (["milk"], [], "itemset 1 must be a set or list of names"),
+        ([7], [], "itemset 1 must be a set or list of names"),
+        ([], [(["milk"],)], "rule 1 must be a pair"),
+        ([], [(["milk"], ["milk", "jam"])], "both sides of rule 1 name 'milk'"),
+        ([], [(NAMES[:2], NAMES[2:4])], r"must have 1\.\.3 items"),
+        ([], [(["milk"], [])], "the consequent of rule 1 is empty"),
     ],
 )
-def test_bad_itemsets(reports: ap.Reports, itemset: list[str], message: str) -> None:
-    """Unknown and repeated names, none at all, and too many are told, with the place in the list."""
-    with pytest.raises(EstimateError, match=message):
-        ap.ask(reports, [["milk"], itemset])
+def test_bad_questions(reports: ap.Reports, itemsets: list[Any], rules: list[Any], message: str) -> None:
+    """Unknown and repeated names, none at all, too many, and what is no set or pair, are told with their place."""
+    with pytest.raises((EstimateError, TypeError), match=message):
+        ask(reports, itemsets, rules)
 
 
-def test_bad_questions(reports: ap.Reports) -> None:
-    """A bare name, a rule that is no pair, one whose sides meet, a level out of range and no reports are refused."""
-    for wrong in ("milk", 7):
-        with pytest.raises(TypeError, match="itemset 1 must be a set or list of names"):
-            ap.ask(reports, [wrong])  # type: ignore[list-item]
-    with pytest.raises(TypeError, match="rule 1 must be a pair"):
-        ap.ask_rules(reports, [(["milk"],)])  # type: ignore[list-item]
-    with pytest.raises(EstimateError, match="both sides of rule 1 name 'milk'"):
-        ap.ask_rules(reports, [(["milk"], ["milk", "jam"])])
-    with pytest.raises(EstimateError, match=r"must have 1\.\.3 items"):
-        ap.ask_rules(reports, [(NAMES[:2], NAMES[2:4])])
-    with pytest.raises(EstimateError, match="the consequent of rule 1 is empty"):
-        ap.ask_rules(reports, [(["milk"], [])])
+def test_nothing_to_ask_of(reports: ap.Reports) -> None:
+    """A level out of range and no reports are refused; no question has no answer."""
     with pytest.raises(EstimateError, match="confidence_level"):
         ap.ask(reports, [["milk"]], confidence_level=1.0)
     with pytest.raises(EstimateError, match="no reports"):
@@ -157,10 +145,10 @@ def run(*words: object, status: int = 0) -> str:
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(reports: ap.Reports, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of reports."""
     path = tmp_path_factory.mktemp("ask") / "r.parquet"
-    collection().write(path)
+    reports.write(path)
     return path
 
 
@@ -190,9 +178,6 @@ def test_command(file: Path) -> None:
         (["--rule", "milk"], 2, "one arrow between"),
         (["--rule", "milk=>jam=>tea"], 2, "one arrow between"),
         (["--rule", "=> jam"], 2, "names with commas between"),
-        (["--itemset", "beer"], 1, "'beer', which is not in the plan's catalogue"),
-        (["--itemset", "milk,milk"], 1, "twice"),
-        (["--rule", "milk => milk"], 1, "both sides"),
         (["--itemset", "milk", "--confidence-level", "2"], 1, "--confidence-level"),
     ],
 )

@@ -1,4 +1,6 @@
-"""Bitmaps: the wrappers choose kernels and sizes, and every choice gives the same integers."""
+"""Bitmaps: the wrappers choose kernels and sizes, and every choice gives the same integers, with bounds checks too."""
+
+from itertools import combinations
 
 import naive
 import numpy as np
@@ -63,16 +65,33 @@ def test_rows_begin_at_cache_lines_and_blocks_fit_the_cache(caches, n_bits):
     assert rows.flags.c_contiguous
 
 
-@pytest.mark.parametrize("code", ["bch", "reed-solomon", "none"])
-def test_items_show_in_the_reports_that_show_them(rng, caches, code):
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("share", [0.1, 0.6, 1])
+def test_itemsets_of_any_size_are_counted(rng, share, k):
+    """Many and few candidates, in lexicographic and in any other order, over several blocks of rows."""
+    rows = random_rows(rng, 8, 5000) | random_rows(rng, 8, 5000) | random_rows(rng, 8, 5000)
+    itemsets = np.array([each for each in combinations(range(8), k) if rng.random() < share or each[0] == 3])
+    for ordered in (itemsets.reshape(-1, k), rng.permutation(itemsets.reshape(-1, k))):
+        assert np.array_equal(count_row_supersets(rows, ordered), naive.count_supersets(rows, ordered))
+
+
+@pytest.mark.parametrize(
+    ("code", "insert"),
+    [
+        ("none", (3, 3)), ("reed-solomon", (3, 3)), ("reed-solomon", (255, 8)), ("bch", (1, 1)), ("bch", (1, 3)),
+        ("bch", (3, 2)), ("bch", (15, 4)), ("bch", (9, 5)), ("bch", (33, 6)), ("bch", (99, 7)), ("bch", (1, 8)),
+    ],
+)  # fmt: skip
+def test_items_show_in_the_reports_that_show_them(rng, caches, code, insert):
     """Whichever tables the expansion uses, rows and counts are those of looking at each report."""
-    plan = naive.small_plan(code, 40, 3, 1, insert=(3, 3))
+    plan = naive.small_plan(code, 40, 3, 1, insert=insert)
     reports = [rng.bytes(plan.report_bytes) for _ in range(70)]
     unused = 8 * plan.report_bytes - plan.items.report_bits
     reports = [report[:-1] + bytes([report[-1] & 0xFF >> unused]) for report in reports]
     packed = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(70, -1)
     items = rng.permutation(plan.items.padded_items)[:30]
-    shown = np.array([[item in plan.items.form.items(report) for report in reports] for item in items])
+    shown_by = [plan.items.form.items(report) for report in reports]
+    shown = np.array([[item in each for each in shown_by] for item in items])
     rows = naive.bits_of(naive.lines_of(report_rows(packed, plan.items, items)))
     assert np.array_equal(rows[:, :70], shown)
     assert not rows[:, 70:].any()

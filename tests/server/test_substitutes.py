@@ -1,18 +1,17 @@
 """Substitutes: found where they are planted, none where chance rules, told against chance and not the product."""
 
+import naive
 import numpy as np
 import pytest
 from walks import check
 
 import assocpriv as ap
-from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.reports import Reports
 from assocpriv.plans.names import Names
 from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.itemsets import ATTRIBUTE
 from assocpriv.show.itemsets import substitutes as shown
-from assocpriv.simulation.enumeration import SeededEntropy
 
 NAMES = ["butter", "margarine", "beer", "wine", "tea", "rare", "rarer"]
 KINDS = {"butter": "fats", "margarine": "fats", "beer": "drinks", "wine": "drinks", "rare": "fats"}
@@ -30,8 +29,7 @@ def reports_of(*, planted: bool, names: Names | None = None) -> Reports:
     plan = ap.plan(NAMES, ap.Epsilon(4), reports=PEOPLE, mean_size=2.5, names=names)
     rows, items = np.nonzero(held)
     baskets = Baskets(plan.catalogue, np.searchsorted(rows, np.arange(PEOPLE + 1)), items.astype(np.int64))
-    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(1))
-    return Reports(plan, np.concatenate([chunk.packed for chunk in chunks]))
+    return naive.reports_of(baskets, plan)
 
 
 @pytest.fixture(scope="module")

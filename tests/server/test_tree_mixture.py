@@ -11,7 +11,7 @@ from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Breach
 from assocpriv.server.maximum_likelihood import stopped_early
 from assocpriv.server.tree_growth import Bounds, Box, Records, grow, prune
-from assocpriv.server.tree_mixture import STEPS_TO_COUNT, Mixture
+from assocpriv.server.tree_mixture import Mixture
 from assocpriv.server.tree_positions import Released, channel_of
 
 
@@ -47,21 +47,6 @@ def exclusive(rng, n, reach=4):
     labels = ((raw[:, 0] < 5) ^ (raw[:, 1] < 5)).astype(np.int64)
     codes = [(raw[:, place] + rng.integers(0, 2 * reach + 1, n)).astype(np.uint16) for place in range(2)]
     return raw, codes, labels
-
-
-def test_noise_is_told_apart_by_both_columns(rng: np.random.Generator) -> None:
-    """Of an exclusive or a quarter of a record's class is empty: the masses say so, and what lies inside is even.
-
-    20,000 records behind noise as wide as nine tenths of the range; a share's standard error is below 0.01.
-    """
-    raw, codes, labels = exclusive(rng, 20_000)
-    leaves, n = quarters(np.bincount(labels)), np.bincount(labels)
-    mixture(numbers(UniformNoise(10, 4)), codes, labels).refit(leaves)
-    for k in (0, 1):
-        true = np.bincount(2 * (raw[labels == k, 0] >= 5) + (raw[labels == k, 1] >= 5), minlength=4) / n[k]
-        assert np.array([leaf.mass[k] for leaf in leaves]) / n[k] == pytest.approx(true, abs=0.05)
-        inner = next(leaf for leaf, share in zip(leaves, true, strict=True) if share > 0).columns[0][k]
-        assert inner[inner > 0] == pytest.approx(np.full(5, 0.2), abs=0.05)
 
 
 def test_what_is_known_is_counted(rng: np.random.Generator) -> None:
@@ -104,46 +89,11 @@ def test_joint_growth_on_records_as_they_are(rng: np.random.Generator) -> None:
 # ---- recount
 
 
-def naive_recount(codes, channels, cells, known):
-    """Return the shares of boxes, each a range of intervals by column, of one class's records, by loops."""
-    inside, prior = [], []
-    for place, channel in enumerate(channels):
-        shares = known[place]
-        of_class = [sum(shares[low:high]) for low, high in (cell[place] for cell in cells)]
-        rows = []
-        for code in codes[place]:
-            joint = [channel.matrix[code, i] * shares[i] for i in range(len(shares))]
-            rows.append([sum(joint[low:high]) / sum(joint) for low, high in (cell[place] for cell in cells)])
-        inside.append(rows)
-        prior.append(of_class)
-    found = [prior[0][cell] * prior[1][cell] for cell in range(len(cells))]
-    for _ in range(STEPS_TO_COUNT):
-        gains = [0.0] * len(cells)
-        for row in range(len(codes[0])):
-            ratio = [inside[0][row][c] / prior[0][c] * inside[1][row][c] / prior[1][c] for c in range(len(cells))]
-            expected = sum(share * r for share, r in zip(found, ratio, strict=True))
-            gains = [gain + r / expected for gain, r in zip(gains, ratio, strict=True)]
-        found = [share * gain / len(codes[0]) for share, gain in zip(found, gains, strict=True)]
-    return found
-
-
 def recounted(of, rng):
     """Return the quarters with the masses that a recount gives, and the shares that it begins with."""
     leaves, told = quarters(of.masses), of.shares
     Mixture(of, rng).recount(leaves, told)
     return leaves, told
-
-
-def test_counts_are_those_of_a_naive_twin(rng: np.random.Generator) -> None:
-    """The leaves' counts by class are what loops over records, leaves and steps give."""
-    _, codes, labels = exclusive(rng, 300)
-    of = released(numbers(UniformNoise(10, 4)), codes, labels)
-    leaves, told = recounted(of, rng)
-    cells = [((0, 5), (0, 5)), ((0, 5), (5, 10)), ((5, 10), (0, 5)), ((5, 10), (5, 10))]
-    for k in (0, 1):
-        mine = labels == k
-        shares = naive_recount([column[mine] for column in codes], of.channels, cells, [each[k] for each in told])
-        assert [leaf.mass[k] for leaf in leaves] == pytest.approx(mine.sum() * np.array(shares), rel=1e-4)
 
 
 def test_boxes_of_two_columns_are_nearer_the_truth_than_by_positions(rng: np.random.Generator) -> None:
@@ -155,10 +105,14 @@ def test_boxes_of_two_columns_are_nearer_the_truth_than_by_positions(rng: np.ran
     of = released(numbers(UniformNoise(10, 4)), codes, labels)
     leaves, told = recounted(of, rng)
     quarter, by_position = (2 * (values[:, 0] >= 5) + (values[:, 1] >= 5) for values in (raw, of.corrected(told, rng)))
+    told_apart = quarters(of.masses)
+    Mixture(of, rng).refit(told_apart)
     for k in (0, 1):
         true, smeared = (np.bincount(q[labels == k], minlength=4) / of.masses[k] for q in (quarter, by_position))
-        em = np.array([leaf.mass[k] for leaf in leaves]) / of.masses[k]
-        assert abs(em - true).max() < 0.05
+        for each in (leaves, told_apart):
+            assert abs(np.array([leaf.mass[k] for leaf in each]) / of.masses[k] - true).max() < 0.05
+        inner = next(leaf for leaf, share in zip(told_apart, true, strict=True) if share > 0).columns[0][k]
+        assert inner[inner > 0] == pytest.approx(np.full(5, 0.2), abs=0.05)  # even, as it is
         assert abs(smeared - true).max() > 0.15
 
 

@@ -5,17 +5,16 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from naive import reports_of
 from planned import planned
 
 import assocpriv as ap
-from assocpriv.client.bulk import randomize_chunks
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.promise.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting import LocalBackend, count_subsets
 from assocpriv.server.itemsets import mining_facts
-from assocpriv.server.waves import FirstCounts, Waves, law_of_sizes, told_together
-from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.server.size_law import SizeLaw
+from assocpriv.server.waves import FirstCounts, Waves, told_together
 
 WEAK = ap.Breach("0.1%", "90%")
 N_ITEMS, M = 200, 4
@@ -29,8 +28,14 @@ def collection(count: int, sizes: str | None = "5%", share: float = 0.3, seed: i
     items = np.concatenate([np.sort(row[:size]) for row, size in zip(chosen, held, strict=True)])
     baskets = Baskets(Catalogue.numbered(N_ITEMS), np.append(0, np.cumsum(held)), items)
     plan = planned(N_ITEMS, M, WEAK, reports=count, itemset_size=2, sizes=sizes)
-    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(seed + 1))
-    return ap.Reports(plan, np.concatenate([chunk.packed for chunk in chunks])), baskets
+    return reports_of(baskets, plan, seed + 1), baskets
+
+
+def law_of_sizes(reports: ap.Reports) -> tuple[SizeLaw, int]:
+    """Return the law that a collection tells, and how many answers it rests on."""
+    told = Waves.of([LocalBackend.of(reports)], 2)
+    assert told.waves[0].law is not None
+    return told.waves[0].law, told.answers
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
@@ -51,7 +56,7 @@ def test_variances_are_those_of_the_operator(k: int) -> None:
 def test_one_collection_tells_the_law_of_sizes() -> None:
     """The mean size is told, and with it supports of whole baskets; within sampled items they are far below."""
     reports, baskets = collection(40_000)
-    law, answers = law_of_sizes(LocalBackend.of(reports))
+    law, answers = law_of_sizes(reports)
     assert 1_500 < answers < 2_500
     assert abs(law.mean / baskets.sizes.mean() - 1) < 0.1
     table = ap.mine(reports, top=100, max_itemset=1)
@@ -72,17 +77,10 @@ def test_who_asks_nobody_about_sizes_tells_sampled_ones() -> None:
     view = ap.SizesView(tuple(bound + 1 for bound in plan.size_bounds))
     assert replace(plan, questions=(plan.items, replace(plan.questions[1], view=view))).sizes is None
     nobody = ap.Reports(reports.plan, reports.packed[reports.packed[:, 0] == 0])
-    law, answers = law_of_sizes(LocalBackend.of(nobody))
+    law, answers = law_of_sizes(nobody)
     assert answers == 0
     assert law.sizes.max() == M
     assert law.shares @ (law.sizes == M) == pytest.approx(0.3, abs=0.1)
-
-
-def test_no_reports_are_refused() -> None:
-    """Of nothing nothing is told."""
-    plan = planned(30, 5, ap.Breach("5%", "50%"))
-    with pytest.raises(EstimateError, match="no reports"):
-        ap.mine(ap.Reports(plan, np.zeros((0, plan.report_bytes), dtype=np.uint8)))
 
 
 def test_covariances_are_those_of_what_is_shown() -> None:

@@ -61,20 +61,6 @@ def test_the_last_level_releases_everything(rng):
     assert (trial.people, trial.held_back) == (200, 100)
 
 
-@pytest.mark.parametrize("keep", ["bits", "tuple"])
-def test_what_promises_mix_in_is_taken_out_of_naive_bayes(rng, keep):
-    """Under a promise on few attributes corrected naive Bayes learns as well; less is disclosed than without."""
-    plan = small_plan(keep, batch=500)
-    positions, _ = random_people(plan, 6000, rng)
-    people = People(positions, positions[:, 0])
-    request = TrialRequest("naive-bayes", 2, 10**6, 50, 1)
-    kept = run_trial(people, plan, request, [2]).levels[0]
-    free = run_trial(people, small_plan(batch=500), request, [2]).levels[0]
-    assert kept.disclosure.mean < free.disclosure.mean
-    assert kept.information.high < free.information.high
-    assert kept.accuracy.mean == free.accuracy.mean == 1
-
-
 def test_a_seed_repeats_a_trial(rng):
     """Equal seeds give equal figures, other seeds others."""
     people, plan = apart(rng, 150, 4, 2), votes_plan(4)
@@ -108,22 +94,6 @@ def test_columns_become_attributes(tmp_path):
     assert (people.raw_positions < np.array(plan.sizes)).all()
     assert np.bincount(people.raw_positions[:40, 0]).tolist() == [10, 10, 10, 10]
     assert people.classes[-1] == 0
-
-
-@pytest.mark.parametrize("content", ["", "\n", "a;b", "a,b\n1,2,3\n"])
-def test_what_is_no_table(tmp_path, content):
-    """A file without records, or with lines of another width is refused in one line."""
-    path = tmp_path / "t.csv"
-    path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(RecordError):
-        read_cells(path, TableOptions())
-
-
-def test_separators_are_found(tmp_path):
-    """The first line says what parts cells; a name says nothing."""
-    path = tmp_path / "t.csv"
-    path.write_text("age;class\n34;a b\n")
-    assert read_cells(path, TableOptions()).to_dict("list") == {"age": ["34"], "class": ["a b"]}
 
 
 def test_a_cut_leaves_something_below_it():

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from fit import rejects
-from scipy.stats import chi2, poisson
+from scipy.stats import poisson
 
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, FileError, RecordError
@@ -34,52 +34,26 @@ from assocpriv.simulation.synthetic import (
     write_baskets,
 )
 
-FALSE_ALARM = 1e-6  # |z| < 4.9 is the same level
-
-
-def _chi_square(observed, shares):
-    expected = shares * observed.sum()
-    assert expected.min() >= 5
-    return ((observed - expected) ** 2 / expected).sum()
-
-
-def _limit(cells):
-    return chi2.ppf(1 - FALSE_ALARM, cells - 1)
-
-
-def _mean_z(sizes, mean_size):
-    """z of the mean size against Poisson with 0 raised to 1: mean λ + e^−λ, second moment λ + λ² + e^−λ."""
-    mean = mean_size + np.exp(-mean_size)
-    variance = mean_size + mean_size**2 + np.exp(-mean_size) - mean**2
-    return (sizes.mean() - mean) / np.sqrt(variance / sizes.size)
-
 
 def test_wanted_sizes_are_poisson_with_zero_raised_to_one():
-    """Wanted sizes follow max(1, Poisson), false alarm 1e-6; plain Poisson and means 2 % off fail."""
+    """Wanted sizes follow max(1, Poisson); plain Poisson and means 2 % off are rejected."""
     sizes = synthetic._draw_sizes(QuestSettings(), np.random.default_rng(1), 200_000)
-    assert abs(_mean_z(sizes, 5.0)) < 4.9
-    assert _mean_z(sizes, 4.9) > 4.9
-    assert _mean_z(sizes, 5.1) < -4.9
     cells = np.bincount(sizes.clip(0, 14), minlength=15)
-    plain = np.append(poisson.pmf(np.arange(14), 5.0), poisson.sf(13, 5.0))
-    raised = np.append([plain[0] + plain[1]], plain[2:])
-    assert cells[0] == 0
-    assert _chi_square(cells[1:], raised) < _limit(14)
-    assert _chi_square(cells, plain) > _limit(15)
+    plain, *wrong = (np.append(poisson.pmf(np.arange(14), mean), poisson.sf(13, mean)) for mean in (5.0, 4.9, 5.1))
+    raised, *off = (np.append([0, law[0] + law[1]], law[2:]) for law in (plain, *wrong))
+    assert not rejects(cells, raised)
+    assert all(rejects(cells, law) for law in (plain, *off))
 
 
 def test_instances_lose_items_by_the_corruption_level():
-    """A level of 1/2 keeps 4, 3, 2, 1 of 4 items with 1/2, 1/4, 1/8, 1/8, each item alike; others fail."""
+    """A level of 1/2 keeps 4, 3, 2, 1 of 4 items with 1/2, 1/4, 1/8, 1/8, each item alike; others are rejected."""
     pattern = synthetic._Patterns(np.array([[3, 5, 7, 9]]), np.array([4]), np.array([1.0]), np.array([0.5]))
     items, kept = synthetic._draw_instances(pattern, 40_000, np.random.default_rng(2))
-    cells = np.bincount(kept, minlength=5)[1:]
-    assert _chi_square(cells, np.array([1, 1, 2, 4]) / 8) < _limit(4)
-    for level in (0.47, 0.53):
-        wrong = np.array([level**3, level**2 - level**3, level - level**2, 1 - level])
-        assert _chi_square(cells, wrong) > _limit(4)
+    for level in (0.5, 0.47, 0.53):
+        law = [level**3, level**2 - level**3, level - level**2, 1 - level]
+        assert rejects(np.bincount(kept, minlength=5)[1:], law) == (level != 0.5)
     assert (np.sort(items, axis=1) == [3, 5, 7, 9]).all()
-    assert _chi_square(np.bincount(items[:, 0])[3::2], np.full(4, 0.25)) < _limit(4)
-    assert (items[:, 0] == 3).mean() < 0.27  # not always the first one
+    assert not rejects(np.bincount(items[:, 0])[3::2], [0.25] * 4)
 
 
 def test_patterns_are_distinct_items_of_the_right_mean_size_and_overlap():
@@ -125,29 +99,6 @@ def test_baskets_are_strictly_increasing_and_in_range(changes, monkeypatch):
         assert basket[-1] < settings.n_items
 
 
-def test_progress_is_called_after_each_chunk(monkeypatch):
-    """Progress tells the baskets done and the total."""
-    monkeypatch.setattr(synthetic, "CHUNK_BASKETS", 64)
-    calls = []
-    generate_quest(QuestSettings(n_baskets=150), progress=lambda *call: calls.append(call))
-    assert calls == [(64, 150), (128, 150), (150, 150)]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("n_baskets", 0), ("n_baskets", 10.0), ("n_baskets", True), ("n_items", 0), ("n_items", (1 << 20) + 1),
-        ("n_patterns", 0), ("seed", -1), ("mean_size", 0), ("mean_size", float("nan")), ("mean_size", float("inf")),
-        ("mean_size", "5"), ("mean_pattern_size", -1.0), ("correlation", -0.1), ("corruption_mean", 1.1),
-        ("corruption_sd", -0.1), ("item_skew", 11), ("pattern_skew", None),
-    ],
-)  # fmt: skip
-def test_settings_out_of_range_are_refused(name, value):
-    """A setting outside its range is a BasketError that names it."""
-    with pytest.raises(BasketError, match=f"^{name} must be"):
-        QuestSettings(**{name: value})
-
-
 def test_product_names_are_distinct_and_neighbours_differ():
     """A thousand names without digits or delimiters, no neighbours alike; further names are numbered."""
     names = product_names(2_500)
@@ -174,33 +125,41 @@ def _written(baskets, form):
 
 @pytest.mark.parametrize("chunk", [64, 1 << 17])
 def test_written_baskets_read_back(chunk, monkeypatch):
-    """Both formats read back with a naive parser, however the baskets fall into chunks."""
+    """Both formats read back with a naive parser, however the baskets fall into chunks, which are told of."""
     monkeypatch.setattr(synthetic, "CHUNK_BASKETS", chunk)
-    baskets = generate_quest(QuestSettings(n_baskets=200))
-    lines = _written(baskets, "dat").split("\n")
-    assert lines.pop() == ""
-    assert [[int(item) for item in line.split(" ")] for line in lines] == _listed(baskets)
+    told = []
+    baskets = generate_quest(QuestSettings(n_baskets=200), progress=lambda *call: told.append(call))
+    assert told == [(min(at, 200), 200) for at in range(chunk, 200 + chunk, chunk)]
     rows = list(csv.reader(io.StringIO(_written(baskets, "basket"), newline="")))
     assert [[baskets.catalogue.index_of[name] for name in row] for row in rows] == _listed(baskets)
-    part = baskets[70:75]  # a slice's first offset is not 0
-    assert [[int(item) for item in line.split()] for line in _written(part, "dat").splitlines()] == _listed(part)
+    for part in (baskets, baskets[70:75]):  # a slice's first offset is not 0
+        assert [[int(item) for item in line.split(" ")] for line in _written(part, "dat").splitlines()] == _listed(part)
 
 
-@pytest.mark.parametrize("lists", [[], [[]], [[], [0, 2], [], [], [1], [0, 1, 2, 3], []]])
-def test_empty_baskets_and_names_that_need_quotes_read_back(lists):
-    """An empty basket is an empty line, and names with commas, quotes or other letters survive."""
+def test_empty_baskets_and_names_that_need_quotes_read_back():
+    """An empty basket is an empty line, names with commas, quotes or other letters survive; others are refused."""
     catalogue = Catalogue(["plain", "a, b", 'six " nails', "crème fraîche"])
-    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-    baskets = Baskets(catalogue, offsets, np.array([item for row in lists for item in row], dtype=np.int64))
-    rows = list(csv.reader(io.StringIO(_written(baskets, "basket"), newline="")))
-    assert [[catalogue.index_of[name] for name in row] for row in rows] == lists
-    assert [[int(item) for item in line.split()] for line in _written(baskets, "dat").splitlines()] == lists
-
-
-def test_unknown_format_is_refused():
-    """Only dat and basket are written."""
+    for lists in ([], [[]], [[], [0, 2], [], [], [1], [0, 1, 2, 3], []]):
+        baskets = Baskets.from_sets([[catalogue[item] for item in row] for row in lists], catalogue)
+        rows = list(csv.reader(io.StringIO(_written(baskets, "basket"), newline="")))
+        assert [[catalogue.index_of[name] for name in row] for row in rows] == lists
+        assert [[int(item) for item in line.split()] for line in _written(baskets, "dat").splitlines()] == lists
     with pytest.raises(BasketError, match="format must be"):
-        write_baskets(generate_quest(QuestSettings(n_baskets=1)), io.BytesIO(), "csv")
+        _written(baskets, "csv")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n_baskets": 10.0}, {"n_baskets": True}, {"n_items": (1 << 20) + 1}, {"seed": -1}, {"mean_size": 0},
+        {"mean_size": float("nan")}, {"mean_size": "5"}, {"correlation": -0.1}, {"corruption_mean": 1.1},
+        {"item_skew": 11}, {"pattern_skew": None},
+    ],
+)  # fmt: skip
+def test_settings_out_of_range_are_refused(wrong):
+    """A setting outside its range is a BasketError that names it."""
+    with pytest.raises(BasketError, match=f"^{next(iter(wrong))} must be"):
+        QuestSettings(**wrong)
 
 
 def _second_reading(function: int, r: dict[str, Any]) -> bool:

@@ -71,14 +71,6 @@ def test_another_truth_is_told_from_the_records() -> None:
         assert wrong.held < each.tested - 2 < each.held
 
 
-def test_a_seed_repeats_a_simulation() -> None:
-    """Equal seeds give equal reports, another seed and no seed give others."""
-    packed = [tried(2, seed=seed).reports.packed for seed in (1, 1, 2, None)]
-    assert (packed[0] == packed[1]).all()
-    assert (packed[0] != packed[2]).any()
-    assert (packed[0] != packed[3]).any()
-
-
 def test_options_of_another_kind_are_refused() -> None:
     """A table has no minimum support and no classifier."""
     for wrong in ({"min_support": 0.5}, {"classifier": "tree"}):

@@ -19,13 +19,12 @@ import pytest
 from canary import NAME as CANARY
 from canary import marks_in, shown_by
 from command_line import refused
-from guided_tables import random_people, small_plan
+from guided_tables import random_people, randomize_tuples, small_plan
 from planned import planned
 from shell_lines import blocks_of
 
 import assocpriv as ap
 from assocpriv.client import spark as client
-from assocpriv.client.guided import randomize_tuples
 from assocpriv.files.reports import Reports
 from assocpriv.planning.tables import design_window
 from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn
