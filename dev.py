@@ -4,7 +4,8 @@
     python3 dev.py demo [...]     install, then run `assocpriv demo --force` with the further arguments
     python3 dev.py check          install with the developer tools, then run everything the project gates on;
                                   --debian-packages has apt-get install what tests need besides (root, Debian);
-                                  --fast: lint, and the tests that import what differs from the last commit
+                                  --fast: lint, and for half a minute the tests that import what differs from the
+                                  last commit, those of its room first
     python3 dev.py docs           install with the developer tools, then build the documentation site in site/
     python3 dev.py bench [...]    install with the developer tools, then run the benches
     python3 dev.py faults [...]   plant faults in a copy, one at a time, and say which no test catches: those whose
@@ -16,6 +17,7 @@
 This file must parse on Python 3.6, so that an old Python gets a message and not a syntax error.
 """
 
+import concurrent.futures
 import glob
 import hashlib
 import os
@@ -193,18 +195,19 @@ def check(arguments):
 
 
 def pytest(*arguments):
-    """Return the command that runs tests on all cores, a file on one: what its tests share is made once."""
-    return [venv_program("python"), "-m", "pytest", "-n", "auto", "--dist", "loadfile", *arguments]
+    """Return the command that runs tests on all cores, a file on one, in the order of tests/conftest.py."""
+    cores = ["-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
+    return [venv_program("python"), "-m", "pytest", *cores, *arguments]
 
 
 def check_fast():
-    """Run what a minute has room for: lint, and the tests nearest to what differs from the last commit."""
+    """Run what a minute has room for: lint, and of the tests nearest to what differs from the last commit some."""
     install("dev")
     lint()
     near = [venv_program("python"), os.path.join("tests", "faults", "run.py"), "--near"]
     tests = subprocess.check_output(near, cwd=ROOT, env=clean_environment(), universal_newlines=True).split()
     if tests:
-        run_step("pytest of what is near", pytest("-x", *tests), tell_time=False)
+        run_step("pytest of what is near", pytest("-x", "--seconds", "30", *tests), tell_time=False)
     return 0
 
 
@@ -216,24 +219,40 @@ def lint():
 
 
 def check_before_tests():
-    """Run what is checked before the tests."""
+    """Run what is checked before the tests; all but lint two at a time, as each of them mostly needs one core."""
     python = venv_program("python")
     lint()
-    run_step("mypy", [python, "-m", "mypy"])
-    run_step("codespell", [venv_program("codespell")])
-    kernels = [python, "-m", "pytest", os.path.join("tests", "kernels", "test_kernels.py")]
-    kernels.append(os.path.join("tests", "kernels", "test_text.py"))
-    bitmaps = os.path.join("tests", "server", "test_bitmaps.py")
-    for setting, tests in (("NUMBA_BOUNDSCHECK", [*kernels, bitmaps]), ("NUMBA_DISABLE_JIT", kernels)):
-        # code compiled with other settings must not be found by later runs
-        cache = tempfile.mkdtemp(prefix="assocpriv-numba-")
-        try:
-            run_step(f"{setting}=1 kernel tests", tests, **{setting: "1", "NUMBA_CACHE_DIR": cache})
-        finally:
-            shutil.rmtree(cache, ignore_errors=True)
-    for example in sorted(glob.glob(os.path.join(ROOT, "examples", "*.py"))):
-        name = os.path.relpath(example, ROOT)
-        run_step(name, [python, name])
+    # code compiled with other settings must not be found by later runs
+    with tempfile.TemporaryDirectory(prefix="assocpriv-numba-") as cache:
+        tests = [os.path.join("tests", "kernels", name) for name in ("test_kernels.py", "test_text.py")]
+        more = {"NUMBA_BOUNDSCHECK": [os.path.join("tests", "server", "test_bitmaps.py")]}
+        steps = [("mypy", [python, "-m", "mypy"], {})]
+        for setting in ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"):
+            changes = {setting: "1", "NUMBA_CACHE_DIR": os.path.join(cache, setting)}
+            steps.append(
+                (f"{setting}=1 kernel tests", [python, "-m", "pytest", *tests, *more.get(setting, [])], changes)
+            )
+        for example in sorted(glob.glob(os.path.join(ROOT, "examples", "*.py"))):
+            name = os.path.relpath(example, ROOT)
+            steps.append((name, [python, name], {}))
+        steps.append(("codespell", [venv_program("codespell")], {}))
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            try:
+                for running in [pool.submit(run_step_aside, *step) for step in steps]:
+                    running.result()
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+
+def run_step_aside(name, command, changes):
+    """Run one command beside another: what it prints comes at once, under its name and time."""
+    start, environment = time.time(), clean_environment(**changes)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    say(f"== {name}: {time.time() - start:.1f} s\n{done.stdout.decode(errors='replace')}".rstrip())
+    if done.returncode:
+        raise StepError(name, done.returncode if done.returncode > 0 else 128 - done.returncode)
 
 
 def docs(arguments):

@@ -10,12 +10,12 @@ from pathlib import Path
 import naive
 import numpy as np
 import pytest
-from planted_faults import PLANS
+from auditing.audited import PLANS, subject_of
 from scipy.stats import binom
 
 from assocpriv.auditing import laws
 from assocpriv.auditing.audit import audit
-from assocpriv.auditing.clients import ClientReports, Ours
+from assocpriv.auditing.clients import ClientReports, Ours, Program
 from assocpriv.auditing.findings import BROKEN, AuditRequest
 from assocpriv.auditing.laws import (
     audit_laws,
@@ -31,7 +31,6 @@ from assocpriv.auditing.recompute_promise import read_numbers
 from assocpriv.client.baskets import Randomizer
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.plans import write_plan
-from assocpriv.plans.kind import load_for
 from assocpriv.promise.breaches import epsilon
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
@@ -48,12 +47,6 @@ SMALL = {
 def _in_time(monkeypatch):
     """However busy a machine is, as many reports are asked for as is said."""
     monkeypatch.setattr(laws, "_SECONDS", 1e6)
-
-
-def subject_of(plan, seed=5):
-    """Return a plan as the audit takes it, the same in every run."""
-    made = load_for(plan.kind, "auditing.subject", "audited")
-    return made(plan, plan.canonical_json, np.random.default_rng(seed))
 
 
 def law_of(plan, items):
@@ -74,7 +67,7 @@ def broken(findings):
 
 def judged(plan, box, trials=30_000, false_alarm=1e-3):
     """Return which laws are broken."""
-    return broken(audit_laws(subject_of(plan), box, trials, false_alarm, lambda *_: None))
+    return broken(audit_laws(subject_of(plan, 5), box, trials, false_alarm, lambda *_: None))
 
 
 # ---- exact parts
@@ -113,7 +106,7 @@ def test_looks_have_their_chances(kind):
     law = law_of(plan, items)
     packed = np.frombuffer(b"".join(law), dtype=np.uint8).reshape(len(law), -1)
     weights = np.array([float(chance) for chance in law.values()])
-    looks = list(subject_of(plan).looks(packed, items))
+    looks = list(subject_of(plan, 5).looks(packed, items))
     assert {look.name for look in looks} >= {"items shown", "number kept"}
     for look in looks:
         assert np.allclose(weights @ look.shown, look.chances, atol=1e-12)
@@ -217,7 +210,7 @@ def seeded(plan, seed, spoil=lambda packed, _records: packed):
 def test_a_faultless_client_keeps_the_laws(kind):
     """Nothing is found in the bulk client, and the families share one false alarm."""
     plan = PLANS[kind]
-    findings = list(audit_laws(subject_of(plan), seeded(plan, 7), 20_000, 1e-3, lambda *_: None))
+    findings = list(audit_laws(subject_of(plan, 5), seeded(plan, 7), 20_000, 1e-3, lambda *_: None))
     assert broken(findings) == set()
     rates = [finding.figures["false_alarm"] for finding in findings]
     assert math.isclose(math.fsum(rates), 1e-3)
@@ -226,7 +219,7 @@ def test_a_faultless_client_keeps_the_laws(kind):
 def test_the_bound_comes_near_the_plan():
     """The lower bound of ε rises to within a fifth of what the plan says, and not beyond."""
     plan = naive.small_plan("bch", 40, 3, 2, shares=[1, 1, 1, 19])
-    found = next(iter(audit_laws(subject_of(plan), seeded(plan, 3), 100_000, 1e-3, lambda *_: None))).figures
+    found = next(iter(audit_laws(subject_of(plan, 5), seeded(plan, 3), 100_000, 1e-3, lambda *_: None))).figures
     assert 0.8 * epsilon(plan.amplification) < found["epsilon_low"] <= epsilon(plan.amplification)
 
 
@@ -312,31 +305,29 @@ for number, line in enumerate(sys.stdin):
     drawn = entropy if number >= FIRST else SeededEntropy(number)
     print(client.randomize([int(item) for item in line.split()], entropy=drawn).hex())
 """
-PROGRAMS = {
-    "the same seed at each start": START + "entropy = SeededEntropy(1)" + ANSWER.replace("FIRST", "0"),
-    "the first reports of each start": START + ANSWER.replace("FIRST", "3"),
-}
 
 
-def audited(code, tmp_path, kind="bits"):
-    """Return which laws a program breaks."""
+def program_of(kind, tmp_path, first=0):
+    """Return the reference client on a pipe, the first reports of each start drawn from seeds."""
     write_plan(PLANS[kind], tmp_path / "p.json")
-    request = AuditRequest(
-        trials=4000, confidence="99.9999%", program=(sys.executable, "-c", code), plan_path=tmp_path / "p.json"
-    )
-    done = audit(PLANS[kind].canonical_json, request)
-    made = {finding.check: finding.verdict for finding in done.findings}
+    return sys.executable, "-c", START + ANSWER.replace("FIRST", str(first))
+
+
+@pytest.mark.parametrize(("kind", "first"), [("bits", 3), ("bits", 0), ("one item", 0)])
+def test_starts_that_repeat_are_found(kind, first, tmp_path, monkeypatch):
+    """Reports at one place of two starts are compared, the first ones too; of equal ones by chance so many are due."""
+    monkeypatch.setattr(laws, "_START_SECONDS", 0)
+    subject = subject_of(PLANS[kind], 5)
+    box = Program(program_of(kind, tmp_path, first), tmp_path / "p.json", subject.plan, subject.lines)
+    separate, _ = laws._starts(subject, box, (0,))
+    assert (separate.p_value < 1e-6) == bool(first)  # of a faultless one in a run of a million
+
+
+def test_a_faultless_program_is_consistent(tmp_path):
+    """The reference client on a pipe breaks nothing; its sources and its words are not looked at."""
+    command, plan = program_of("one item", tmp_path), PLANS["one item"]
+    request = AuditRequest(trials=1000, confidence="99.9999%", program=command, plan_path=tmp_path / "p.json")
+    findings = audit(plan.canonical_json, request).findings
+    made = {finding.check: finding.verdict for finding in findings}
     assert (made["source"], made["words"]) == ("not decided", "not decided")
-    return broken(done.findings)
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_starts_that_repeat_are_found(name, tmp_path):
-    """Reports at one place of separate starts are compared, the first ones too."""
-    assert "separate starts" in audited(PROGRAMS[name], tmp_path)
-
-
-@pytest.mark.parametrize("kind", ["bits", "many", "one item", "questions"])
-def test_a_faultless_program_is_consistent(kind, tmp_path):
-    """The reference client on a pipe breaks nothing, with reports that never repeat, and with ones that often do."""
-    assert audited(START + ANSWER.replace("FIRST", "0"), tmp_path, kind) == set()
+    assert broken(findings) == set()

@@ -1,103 +1,144 @@
-"""Planted faults: each breaks the audit, by what the system gave or by the source; what is not planted breaks nothing.
+"""Faults of tests/faults that the audit must find: planted in process, or in a copy of what is scanned or run.
 
 Laws, which need many reports, are looked at by the default audit alone; ``--slow`` runs that for every fault.
 """
 
+import shutil
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
 
-import numpy as np
-import planted_faults
+import javascript
 import pytest
-from planted_faults import FAULTS, PLANS, Fault
+from auditing.audited import PLANS, subject_of
+from faults.run import Fault, kept
 
 import assocpriv as ap
-from assocpriv.auditing import audit, sources
+from assocpriv.auditing import audit, replay, sources
 from assocpriv.auditing.clients import Program
 from assocpriv.auditing.findings import BROKEN, CONSISTENT
 from assocpriv.auditing.findings import Fault as Found
 from assocpriv.auditing.replay import compare
-from assocpriv.auditing.subject import Subject
 from assocpriv.files.plans import write_plan
-from assocpriv.plans.kind import load_for
 
-SUBJECTS = {name: load_for(plan.kind, "auditing.subject", "audited") for name, plan in PLANS.items()}
-BY_LAWS = {"chunks share their words"}  # of chunks of one length: each audit's baskets make others of them
-
-
-def subject_of(name: str) -> Subject:
-    """Return a plan as the audit takes it, with a deal of its own."""
-    plan = PLANS[name]
-    made: Subject = SUBJECTS[name](plan, plan.canonical_json, np.random.default_rng())
-    return made
+BY_LAWS = "chunks share their words"  # of chunks of one length: each audit's baskets make others of them
+PLANTED = {f"{client}: {fault.name}": (fault, client, plan) for fault in kept() for client, plan in fault.audit}
 
 
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("client", ["bulk", "single", "javascript"])
-def test_reports_are_those_of_the_systems_words(name: str, client: str, tmp_path: Path) -> None:
-    """Each client's reports, of every kind of plan, are made again to the last bit."""
-    subject = subject_of(name)
+def test_reports_are_those_of_the_systems_words(
+    name: str, client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each client's reports, of every kind of plan, are made again to the last bit; audits make more of them."""
+    for name_of, less in {"_BULK": (3000, 2000, 2000), "_TIMES": 100, "_ONES": (300, 200, 300)}.items():
+        monkeypatch.setattr(replay, name_of, less)
+    subject = subject_of(PLANS[name])
     box = program_of(subject, None, tmp_path) if client == "javascript" else subject.clients[client]
     [finding] = compare(subject, client, box)
     assert finding.verdict == CONSISTENT
     assert finding.figures["compared"] >= 500
 
 
-def program_of(subject: Subject, fault: Fault | None, folder: Path) -> Program:
-    """Return a copy of the client in JavaScript, with a fault."""
+def command_of(fault: Fault | None, folder: Path) -> tuple[str, str]:
+    """Return how a copy of the client in JavaScript is run, with a fault."""
+    client = folder / "clients" / "js"
+    shutil.copytree(javascript.CLIENT / "src", client / "src")
+    for name in ("package.json", "pipe.js"):
+        shutil.copy(javascript.CLIENT / name, client)
+    if fault:
+        fault.plant(folder)
+    return javascript.node(), str(client / "pipe.js")
+
+
+def program_of(subject: Any, fault: Fault | None, folder: Path) -> Program:
+    """Return that copy as the audit runs it."""
     write_plan(subject.plan, folder / "plan.json")
-    command = planted_faults.planted_program(fault, folder / "client")
-    return Program(command, folder / "plan.json", subject.plan, subject.lines)
+    return Program(command_of(fault, folder), folder / "plan.json", subject.plan, subject.lines)
 
 
-def is_found(fault: Fault, monkeypatch: pytest.MonkeyPatch, folder: Path) -> bool:
-    """Tell whether the source of a planted client, or its words, tell the fault."""
-    if fault.client == "source":
-        [finding] = sources.scan_package(planted_faults.planted_package(fault, folder, sources.PACKAGE))
-        return finding.verdict == BROKEN
-    subject = subject_of(fault.plan)
-    if callable(fault.plant):
-        fault.plant(monkeypatch)
-        box = subject.clients[fault.client]
-    else:
-        box = program_of(subject, fault, folder)
-        assert box.script is not None
-        if sources.scan_script(box.script)[0].verdict == BROKEN:
-            return True
+def package_of(fault: Fault, folder: Path) -> Path:
+    """Return a copy of the package with a fault."""
+    ignored = shutil.ignore_patterns("__pycache__", "bundle*")
+    shutil.copytree(sources.PACKAGE, folder / "assocpriv", ignore=ignored)
+    fault.plant(folder)
+    return folder / "assocpriv"
+
+
+@contextmanager
+def in_process(fault: Fault) -> Iterator[None]:
+    """Let the functions of a module be those of its changed text; what these keep in the module goes with them."""
+    module = import_module(fault.file.removesuffix(".py").replace("/", "."))
+    changed = ModuleType(module.__name__)
+    exec(compile(fault.planted(), module.__file__, "exec"), vars(changed))
+    own, names = functions(module), set(vars(module))
+    codes = {name: function.__code__ for name, function in own.items()}
+    others = functions(changed)
     try:
-        compare(subject, fault.client, box)
-    except Found:
-        return True
-    return False
+        for name, function in own.items():
+            function.__code__ = others[name].__code__
+        yield
+    finally:
+        for name, function in own.items():
+            function.__code__ = codes[name]
+        for name in set(vars(module)) - names:
+            delattr(module, name)
 
 
-@pytest.mark.parametrize(
-    "fault", [each for each in FAULTS if each.name not in BY_LAWS], ids=lambda each: f"{each.client}: {each.name}"
-)
-def test_a_planted_fault_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def functions(holder: Any) -> dict[str, FunctionType]:
+    """Return by name the functions that a module's text defines, those of its classes too."""
+    found, module = {}, getattr(holder, "__module__", holder.__name__)
+    for each in vars(holder).values():
+        if isinstance(each, type) and each.__module__ == module:
+            found |= functions(each)
+        function = next((own for name in ("__func__", "fget", "func") if (own := getattr(each, name, None))), each)
+        if isinstance(function, FunctionType) and function.__module__ == module:
+            found[function.__qualname__] = function
+    return {name: each for name, each in found.items() if not each.__code__.co_filename.startswith("<")}
+
+
+def planted(fault: Fault, client: str) -> AbstractContextManager[None]:
+    """Plant a fault in process, where its client runs there."""
+    return in_process(fault) if client in ("bulk", "single") else nullcontext()
+
+
+@pytest.mark.parametrize("name", [name for name in PLANTED if BY_LAWS not in name])
+def test_a_planted_fault_is_found(name: str, tmp_path: Path) -> None:
     """Whatever is planted, one by one, in bulk or in JavaScript, is found exactly: with no false alarm."""
-    assert is_found(fault, monkeypatch, tmp_path)
+    fault, client, plan = PLANTED[name]
+    if client == "source":
+        assert sources.scan_package(package_of(fault, tmp_path))[0].verdict == BROKEN
+        return
+    subject = subject_of(PLANS[plan])
+    box = program_of(subject, fault, tmp_path) if client == "javascript" else subject.clients[client]
+    if client == "javascript" and sources.scan_script(box.script)[0].verdict == BROKEN:
+        return
+    with planted(fault, client), pytest.raises(Found):
+        compare(subject, client, box)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda each: f"{each.client}: {each.name}")
-def test_the_default_audit_finds_it(fault: Fault, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", PLANTED)
+def test_the_default_audit_finds_it(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """So does the audit as anybody runs it."""
-    plan, options = PLANS[fault.plan], {}
-    if fault.client == "javascript":
-        write_plan(plan, tmp_path / "plan.json")
-        options["program"] = planted_faults.planted_program(fault, tmp_path / "client")
-    elif fault.client == "source":
-        monkeypatch.setattr(sources, "PACKAGE", planted_faults.planted_package(fault, tmp_path, sources.PACKAGE))
-    else:
-        options["client"] = fault.client
-        assert callable(fault.plant)
-        fault.plant(monkeypatch)
-    assert ap.audit(tmp_path / "plan.json" if "program" in options else plan, **options).is_broken
+    fault, client, plan = PLANTED[name]
+    write_plan(PLANS[plan], tmp_path / "plan.json")
+    options: dict[str, Any] = {"client": client}
+    if client == "javascript":
+        options = {"program": command_of(fault, tmp_path)}
+    elif client == "source":
+        options = {}
+        monkeypatch.setattr(sources, "PACKAGE", package_of(fault, tmp_path))
+    with planted(fault, client):
+        assert ap.audit(tmp_path / "plan.json", **options).is_broken
 
 
 def test_the_sources_are_clean() -> None:
     """Neither of our clients names anything that changes by itself, but the system's entropy."""
-    found = [*sources.scan_package(), *sources.scan_script(planted_faults.javascript.CLIENT / "pipe.js")]
+    found = [*sources.scan_package(), *sources.scan_script(javascript.CLIENT / "pipe.js")]
     assert [finding.verdict for finding in found] == [CONSISTENT] * 2
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from auditing.audited import PLANS
 from click.testing import CliRunner
-from planted_faults import PLANS
 
 from assocpriv import audit as audit_plan
 from assocpriv.auditing import audit as driver

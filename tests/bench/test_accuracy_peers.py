@@ -42,23 +42,6 @@ def hashed_reports(values, n_values, epsilon, cells, rng):
     return table == np.where(stays, own, other)[:, None].astype(np.uint64)
 
 
-def test_real_hashing_supports_values_independently(rng):
-    """A hashed report supports its value with p and every other with 1/g, independently; 1/(g − 1) is rejected."""
-    oracle = oracles.hashing(1.0, 4)
-    shown = hashed_reports(np.zeros(40_000, dtype=np.int64), 3, 1.0, 4, rng)
-    counts = np.bincount(shown @ np.array([4, 2, 1]), minlength=8)
-
-    def law(q):
-        chances = [(1 - oracle.p, oracle.p), (1 - q, q), (1 - q, q)]
-        return [
-            math.prod(chance[bit] for chance, bit in zip(chances, key, strict=True))
-            for key in product((0, 1), repeat=3)
-        ]
-
-    assert not rejects(counts, law(oracle.q))
-    assert rejects(counts, law(1 / 3))
-
-
 def test_drawn_counts_of_hashing_have_the_law_of_real_ones(rng):
     """Counts drawn at once and counts of real hashes both have the exact law; that of p from another g is rejected."""
     held, n, runs = np.array([5, 3, 0]), 8, 6_000

@@ -6,6 +6,8 @@
 
 A fault is a part of a file, what it becomes, and the tests that must catch it. They run first; where they pass, all
 tests that import what it changes do, the nearest first. The status is 1 where one lives, or only other tests catch it.
+What the audit of a client must find, of which client under which plan, tests/auditing/test_planted.py plants in every
+check; here it has no turn unless it names tests as well.
 """
 
 import ast
@@ -37,19 +39,25 @@ class Fault:
     old: str
     new: str
     tests: tuple[str, ...] = ()
+    audit: tuple[tuple[str, str], ...] = ()  # clients and plans
 
-    def planted(self, text: str) -> str:
+    def planted(self) -> str:
         """Return the file's text with the fault."""
+        text = (ROOT / self.file).read_text(encoding="utf-8")
         if text.count(self.old) != 1:
             raise ValueError(f"{self.name}: what it replaces stands {text.count(self.old)} times in {self.file}")
         return text.replace(self.old, self.new)
+
+    def plant(self, clone: Path) -> None:
+        """Write the file with the fault in a copy of the repository, or of a part of it."""
+        (clone / self.file).write_text(self.planted(), encoding="utf-8")
 
 
 def kept() -> list[Fault]:
     """Return the faults of the files beside this one, in their order."""
     tables = (tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.toml")))
     return [
-        Fault(name, each["file"], each["old"], each["new"], tuple(each["tests"]))
+        Fault(name, **each | {"tests": tuple(each.get("tests", ())), "audit": tuple(each.get("audit", {}).items())})
         for table in tables
         for name, each in table.items()
     ]
@@ -127,12 +135,15 @@ def _imports(path: str) -> Iterator[str]:
 
 
 def near_changes() -> list[str]:
-    """Return the files of tests that differ from the last commit, or import a file that does."""
+    """Return the files of tests that differ from the last commit, or import what does; those of its room first."""
     command = ["git", "status", "--porcelain", "--no-renames", "--untracked-files=all"]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout.splitlines()
     changed, graph = {line[3:] for line in told}, importers()
     near = {test for path in changed for test, distance in graph.get(path, {}).items() if distance == 1}
-    return sorted(near | {path for path in changed if Path(path).name.startswith("test_") and (ROOT / path).exists()})
+    own = [path for path in changed if path.endswith(".py") and (ROOT / path).exists()]
+    near |= {path for path in own if path.startswith("assocpriv/") or Path(path).name.startswith("test_")}  # doctests
+    rooms = {Path(path).parts[1:2] for path in changed}
+    return sorted(near, key=lambda test: (Path(test).parts[1:2] not in rooms, test))
 
 
 def copy_to(folder: Path) -> Path:
@@ -154,9 +165,7 @@ def copy_to(folder: Path) -> Path:
 
 def caught_by(fault: Fault, clone: Path, tests: list[str]) -> str:
     """Return the first of some tests that fails with the fault planted; empty where all pass."""
-    path = clone / fault.file
-    text = path.read_text(encoding="utf-8")
-    path.write_text(fault.planted(text), encoding="utf-8")
+    fault.plant(clone)
     try:
         environment = os.environ | {"PYTHONPATH": str(clone)}
         done = subprocess.run(
@@ -165,8 +174,7 @@ def caught_by(fault: Fault, clone: Path, tests: list[str]) -> str:
     except subprocess.TimeoutExpired:
         return "no end"
     finally:
-        path.write_text(text, encoding="utf-8")
-        shutil.copystat(ROOT / fault.file, path)
+        shutil.copy2(ROOT / fault.file, clone / fault.file)
     if done.returncode in (4, 5):  # no such test, or none chosen
         raise ValueError(f"{fault.name}: {(done.stdout + done.stderr).strip().splitlines()[-1]}")
     lines = [line.partition(" - ")[0] for line in done.stdout.splitlines()]
@@ -216,9 +224,8 @@ def main(arguments: list[str]) -> int:
         return 0
     if arguments[:1] == ["--mutants"]:
         return bool(run(list(drawn(int(arguments[1]), int(arguments[2])))))
-    return bool(
-        run([each for each in kept() if not arguments or any(word in each.name + each.file for word in arguments)])
-    )
+    words = arguments or [""]
+    return bool(run([each for each in kept() if each.tests and any(word in each.name + each.file for word in words)]))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,78 @@
+"""Plans of every kind that are audited, large enough to show what is planted in a client."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import naive
+import numpy as np
+
+from assocpriv.auditing.subject import Subject
+from assocpriv.plans.baskets import Plan
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.columns import (
+    CategoryColumn,
+    Clear,
+    GaussianNoise,
+    LabelColumn,
+    NumberColumn,
+    UniformNoise,
+    Window,
+)
+from assocpriv.plans.guided import category, class_label, number, plan_guided
+from assocpriv.plans.kind import load_for
+from assocpriv.plans.sizes_view import SizesView
+from assocpriv.plans.tables import TablePlan
+from assocpriv.promise.breaches import Breach
+
+PROMISE = Breach("5%", "50%")
+SHARES = [1, 1, 1, 19]
+
+
+def several(n_items: int, *questions: tuple[Plan, int], bounds: tuple[int, ...]) -> Plan:
+    """Return a plan of questions, each that of a plan with a weight; the last is about sizes."""
+    asked = [replace(plan.items, weight=weight) for plan, weight in questions]
+    asked[-1] = replace(asked[-1], view=SizesView(bounds))
+    return Plan(Catalogue.numbered(n_items), tuple(asked), naive.NO_PROMISE)
+
+
+def _cells(name: str, law: Any, *, optional: bool = False) -> NumberColumn:
+    return NumberColumn(name, law, optional, Fraction(0), Fraction(10), 1)
+
+
+_COLUMNS = (
+    _cells("u", UniformNoise(10, 4)),
+    _cells("g", GaussianNoise(10, (900, 700, 300, 80, 10)), optional=True),
+    _cells("w", Window(10, 3, 9, 2), optional=True),
+    CategoryColumn("c", Window(3, 1, 1 << 30, 1 << 27), False, ("x", "y", "z")),
+    CategoryColumn("d", Window(4, 1, 5, 1), False, ("p", "q", "r", "s")),
+    LabelColumn("class", Clear(2), False, ("A", "B")),
+)
+_ATTRIBUTES, _LABEL = (category("a", ["0", "1", "2"]), number("x", [0])), class_label("c", ["l", "r"])
+PLANS: dict[str, Any] = {
+    "bits": naive.small_plan("none", 40, 3, 2, shares=SHARES),
+    "rare bits": naive.small_plan("none", 40, 3, 2, insert=(77, 8)),
+    "many": naive.small_plan("none", 1300, 3, 2, shares=SHARES),
+    "seeds": naive.small_plan("bch", 1000, 3, 2, shares=SHARES),
+    "few items": naive.small_plan("bch", 2, 3, 1, shares=SHARES),
+    "one item": naive.small_plan("none", 1, 1, 1),
+    "reed-solomon": naive.small_plan("reed-solomon", 120, 3, 2, insert=(3, 3), shares=SHARES),
+    "sets": naive.fixed_plan(20, 3, 2, 5, shares=[1, 1, 19, 1]),
+    "questions": several(
+        40, (naive.small_plan("none", 40, 3, 2, shares=SHARES), 4), (naive.small_plan("bch", 40, 2, 1), 3),
+        (naive.small_plan("none", 3, 1, 1), 3), bounds=(2, 4, 9),
+    ),
+    "table": TablePlan(_COLUMNS, 2, Breach("1%", "60%")),
+    "whole table": TablePlan(_COLUMNS, 3, Breach("0.1%", "60%")),
+    "plain": plan_guided(_ATTRIBUTES, _LABEL),
+    "mixed bits": plan_guided(_ATTRIBUTES, _LABEL, promise=PROMISE, reports_per_person=2),
+    "mixed tuples": plan_guided(_ATTRIBUTES, _LABEL, promise=PROMISE, keep="tuple"),
+}  # fmt: skip
+
+
+def subject_of(plan: Any, seed: int | None = None) -> Subject:
+    """Return a plan as the audit takes it, with a deal of its own, or the same in every run."""
+    made: Subject = load_for(plan.kind, "auditing.subject", "audited")(
+        plan, plan.canonical_json, np.random.default_rng(seed)
+    )
+    return made
