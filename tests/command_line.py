@@ -1,17 +1,31 @@
-"""Tools of the tests of the command line: run it, see it refuse, the plans it is tried on, its documents."""
+"""Commands, and other programs: run them, see them refuse; their documents; marks that nothing may show."""
 
+import hashlib
 import json
+import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
+import pandas as pd
+import pytest
 from click.testing import CliRunner, Result
 
 from assocpriv.cli.main import main
+from assocpriv.files.reports import Reports
+from assocpriv.plans.baskets import Plan
+from assocpriv.server import ask as asking
+from assocpriv.server import mining
+from assocpriv.server.counting import LocalBackend
+from assocpriv.server.intervals import ErrorOptions
+from assocpriv.server.mining import MiningRequest
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -95,3 +109,198 @@ def section(name: str) -> str:
 def documents() -> str:
     """Return the pages of docs/cli, one after the other."""
     return "".join(page.read_text(encoding="utf-8") for page in sorted(DOCS.glob("cli/*.md")))
+
+
+FASTER = {  # fewer baskets of fewer items, under a promise that lets so few show something
+    "--people 1000000": "--people 30000",
+    "--items 1000": "--items 60",
+    "--posterior 50%": "--posterior 97%",
+    '--itemset 253,531 --rule "253 => 531"': '--itemset 12,47 --rule "12 => 47"',
+    "audit plan.json": "audit plan.json --trials 1000 --confidence 99.9999%",
+    "--people 100000": "--people 5000",
+    "--trials 1000000": "--trials 1000",
+    "--people 20000": "--people 2000",
+    "--items 40": "--items 12",
+}
+
+
+def blocks_of(page: str, kind: str = "sh") -> list[list[str]]:
+    """Return the lines of a page's blocks of a kind."""
+    found = re.findall(r"^```(.*)\n((?s:.*?))^```$", page, flags=re.MULTILINE)
+    return [block.splitlines() for name, block in found if name == kind]
+
+
+def shell_words(line: str) -> list[str]:
+    """Return the words of a line, with |, <, > and & as words of their own where they are not quoted."""
+    words = shlex.shlex(line, posix=True, punctuation_chars=True)
+    words.whitespace_split = True
+    return list(words)
+
+
+def run_lines(lines: list[str]) -> None:
+    """Run lines in the current folder, one after the other; each must end with status 0."""
+    for slow_line in lines:
+        line = slow_line
+        for slow, fast in FASTER.items():
+            line = line.replace(slow, fast)
+        words, given = shell_words(line), None
+        if words[0] == "mkdir":
+            Path(words[1]).mkdir()
+            continue
+        if words[0] == "printf":
+            given, words = words[1].replace(r"\n", "\n"), words[3:]
+        assert words[0] == "assocpriv"
+        done = CliRunner().invoke(main, words[1:], input=given)
+        assert done.exit_code == 0, f"{line}: {click.unstyle(done.output)}"
+
+
+def _errors(options: dict[str, Any]) -> ErrorOptions:
+    return ErrorOptions(**{name: options.pop(name) for name in ("confidence_level",) if name in options})
+
+
+def mine(reports: Reports, min_support: Any = None, *, memory_bytes: int | None = None, **options: Any) -> pd.DataFrame:
+    """Mine reports on this machine; options as of the front."""
+    request = MiningRequest(min_support, errors=_errors(options), **options)
+    return mining.mine(LocalBackend.of(reports, memory_bytes), request).to_pandas()
+
+
+def ask(reports: Reports, itemsets: Any = (), rules: Any = (), **options: Any) -> asking.AskOutcome:
+    """Ask reports on this machine; options as of the front."""
+    return asking.ask([LocalBackend.of(reports)], itemsets, rules, _errors(options))
+
+
+NAME = "CANARY-7qz3"  # goes in as an item's name; not hexadecimal, as addresses and ids are
+NUMBER = 7654321  # goes in as an item's number; beyond every catalogue's largest
+_MARKS = ("canary", "7qz3", "7654321")
+
+
+def marks_in(text: str | bytes) -> list[str]:
+    """Return the marks that occur in a text, in any case, or in bytes, also as UTF-16.
+
+    >>> marks_in("item CANARY-7qz3"), marks_in("item 3 of basket 7")
+    (['canary', '7qz3'], [])
+    """
+    if isinstance(text, bytes):
+        lowered = text.lower()
+        return [mark for mark in _MARKS if mark.encode() in lowered or mark.encode("utf-16-le") in lowered]
+    return [mark for mark in _MARKS if mark in text.lower()]
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and all it was raised from or during, suppressed ones too."""
+    waiting, seen = [error], set()
+    while waiting:
+        current = waiting.pop()
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        waiting += [current.__cause__, current.__context__]
+        if isinstance(current, BaseExceptionGroup):
+            waiting += current.exceptions
+
+
+def shown_by(error: BaseException) -> str:
+    """Return all that an exception can show: its text, arguments, attributes and notes, and its chain's."""
+    parts = []
+    for link in chain(error):
+        parts += [str(link), repr(link), repr(link.args), repr(vars(link))]
+        if isinstance(link, UnicodeError):
+            parts.append(repr(getattr(link, "object", "")))
+    return "\n".join(parts)
+
+
+def marked_files(folder: Path, given: set[Path]) -> list[str]:
+    """Return the files below a folder that hold or are named by a mark, except those given as input."""
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path not in given)
+    return [path.name for path in found if marks_in(path.read_bytes()) or marks_in(path.name)]
+
+
+def program(name: str, package: str, *places: str) -> str:
+    """Return where a program is, on the path or in other places (with * in them); skip the test if it is nowhere."""
+    found = [shutil.which(name), *(str(path) for place in places for path in sorted(Path("/").glob(place.lstrip("/"))))]
+    if path := next((each for each in reversed(found) if each), None):
+        return path
+    message = f"{name} is not installed; on Debian: apt-get install {package}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+CLIENT = Path(__file__).parents[1] / "clients" / "js"
+VECTORS = Path(__file__).parent / "vectors"
+_OLDEST = 18
+
+
+def node() -> str:
+    """Return where node is, of a version that the client runs on."""
+    path = program("node", "nodejs")
+    version = subprocess.run_program([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    major = int(version.removeprefix("v").split(".")[0])
+    if major < _OLDEST:
+        _missing(f"node is {version}; the client in JavaScript needs {_OLDEST} or later")
+    if major == _OLDEST:  # Debian 12's has WebCrypto behind an option
+        os.environ["NODE_OPTIONS"] = "--experimental-global-webcrypto"
+    return path
+
+
+def tools() -> Path:
+    """Return the folder of the client once `npm ci` has put there what package-lock.json says."""
+    npm = program("npm", "npm")
+    node()
+    installed = CLIENT / "node_modules"
+    command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+    stamp = installed / ".assocpriv-stamp"
+    wanted = hashlib.sha256((CLIENT / "package-lock.json").read_bytes()).hexdigest()
+    with (CLIENT / ".npm-lock").open("w") as lock:  # pytest's processes may come at once
+        _wait_for(lock)
+        if not stamp.exists() or stamp.read_text() != wanted:
+            done = subprocess.run_program(command, cwd=CLIENT, capture_output=True, text=True, check=False)
+            if done.returncode:
+                shutil.rmtree(installed, ignore_errors=True)
+                _missing(f"npm ci failed in clients/js: {done.stderr.strip()[-300:]}")
+            stamp.write_text(wanted)
+    return CLIENT
+
+
+def run_program(*command: str | Path, folder: Path = CLIENT, **options: object) -> "subprocess.CompletedProcess[str]":
+    """Run a command that must succeed, with what it printed in the message where it does not."""
+    done = subprocess.run_program(
+        [*map(str, command)], cwd=folder, capture_output=True, text=True, check=False, timeout=300, **options
+    )
+    if done.returncode:
+        pytest.fail(f"{Path(command[0]).name} {command[1:]}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
+    return done
+
+
+def lines_of_script(script: str, lines: list[object]) -> list[object]:
+    """Return what a script of clients/js/test says of lines of JSON, by one process."""
+    said = run_program(
+        node(), CLIENT / "test" / script, input="".join(json.dumps(line) + "\n" for line in lines)
+    ).stdout
+    return [json.loads(line) for line in said.splitlines()]
+
+
+def vector_plan(name: str) -> Plan:
+    """Return a plan of the vectors."""
+    plans = json.loads((VECTORS / "plans.json").read_text(encoding="ascii"))["plans"]
+    return Plan.from_json(next(each["plan"] for each in plans if each["name"] == name))
+
+
+def javascript_version() -> str:
+    """Return the version in package.json."""
+    return json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))["version"]
+
+
+def _wait_for(lock: object) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows: one process of pytest at a time
+        return
+    fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+def _missing(message: str) -> None:
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)

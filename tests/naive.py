@@ -1,7 +1,7 @@
-"""Short, obvious twins of the package's fast code, and small plans made by hand to run both on.
+"""Plans made by hand, short obvious twins of the package's fast code, and how sampling tests decide.
 
-The twins of the kernels return what the kernel writes. Nothing here is tuned; where a line is shorter or
-slower than the package's it is meant to be.
+Nothing here is tuned; where a line is shorter or slower than the package's it is meant to be. What the planner chooses
+is tested in tests/planning; other tests name the plan that they need.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,20 +10,30 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
+from scipy.special import chdtrc
+from scipy.stats import binom
 
 from assocpriv.client.baskets import Randomizer, fit_transaction
 from assocpriv.client.bulk import randomize_chunks
+from assocpriv.client.guided import randomize_inputs
 from assocpriv.client.tables import encode, release
 from assocpriv.files.reports import Reports
+from assocpriv.planning.designs import FixedSizeFamily, WorstSupport, choose_generator, papers_family, runs
+from assocpriv.planning.request import catalogue_of, limit_of_each
+from assocpriv.planning.sizes import share_asked, with_sizes
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided import category, class_label, number, plan_guided
+from assocpriv.plans.names import Names
 from assocpriv.plans.operator import AnyOperator, FixedSizeOperator, Operator
 from assocpriv.plans.question import Question
-from assocpriv.promise.breaches import Breach
+from assocpriv.promise.breaches import Breach, parse_share
 from assocpriv.promise.entropy import WordEntropy
 from assocpriv.records.baskets import Baskets
 from assocpriv.simulation.enumeration import SeededEntropy
+from bench.accuracy.transactions import Transactions
 
 # primitive polynomials over GF(2) by degree (Peterson and Weldon, appendix C); galois need not be loaded for them
 PRIMITIVE = {2: 7, 3: 11, 4: 19, 5: 37, 6: 67, 7: 131, 8: 285, 9: 529, 10: 1033, 11: 2053, 12: 4179}
@@ -201,3 +211,142 @@ def parse_numbers(text, max_digits):
         lines.append([int(number) for number in content.split()])
         position += len(line) + 1
     return lines, -1
+
+
+LONGEST_FIXED = 256
+
+
+def planned(
+    items, transaction_size=None, promise=None, *, itemset_size=None, reports=10**6, reports_per_person=1, names=None,
+    kind="auto", code=None, sizes=None,
+):  # fmt: skip
+    """Return the plan with the least lowest discoverable support (LDS) within M items, within 2% the shortest.
+
+    ``kind``: of items added ``independent`` or ``fixed-size``; ``sizes``: the share asked about sizes, or ``auto``.
+    """
+    catalogue, m = catalogue_of(items), transaction_size
+    largest, limit = itemset_size or min(3, m), limit_of_each(promise, reports_per_person)
+    objective, padded = WorstSupport(largest, reports), len(catalogue) + m
+    families = []
+    if kind != "fixed-size":
+        families.append(papers_family(m))
+    if kind == "fixed-size" or (kind == "auto" and code in (None, "none") and m + largest <= padded <= LONGEST_FIXED):
+        families.append(FixedSizeFamily(m, padded, tuple(range(1, padded // 2 + 1))))
+    designs = [design for family in families for design in family.search(limit, objective, runs(m))]
+    least = min(design.error for design in designs)
+    near = [design for design in designs if design.error <= 1.02 * least]
+    design = min(near, key=lambda design: (design.report_bits(padded, m + largest), design.error))
+    generator = design.generator(padded, m + largest)
+    if code is not None and generator.kind != code:
+        generator = choose_generator(padded, design.insert_bits, m + largest, code)
+    question = Question(len(catalogue), design.operator(limit), generator, largest)
+    share = (
+        None if sizes is None else share_asked(reports) if sizes == "auto" else Fraction(parse_share(sizes, "share"))
+    )
+    questions = (question,) if share is None else with_sizes(question, share, limit, reports)
+    return Plan(catalogue, questions, promise, names or Names(), reports_per_person)
+
+
+LABEL = class_label("class", ("no", "yes"))
+
+
+def guided_plan(keep=None, promise=None, **settings):
+    """A plan of two attributes and five bits."""
+    attributes = [category("vote", ("n", "y")), number("age", [Fraction(30), Fraction(60)])]
+    kept = {} if keep is None else {"promise": promise or Breach("5%", "50%"), "keep": keep}
+    return plan_guided(attributes, LABEL, **kept, **settings)
+
+
+def votes_plan(n=24, labels=("no", "yes"), **settings):
+    """A plan of n questions of yes or no."""
+    return plan_guided(
+        [category(f"v{place}", ("n", "y")) for place in range(n)], class_label("class", labels), **settings
+    )
+
+
+def random_guidance(plan, level, rng, serial=1):
+    """Guidance of random directions."""
+    vectors, _ = np.linalg.qr(rng.standard_normal((plan.width, level)))
+    return Guidance.of_vectors(plan, serial, vectors)
+
+
+def random_people(plan, n, rng):
+    """Positions, (n, attributes), and classes, (n,), of people who are nobody."""
+    return rng.integers(0, np.array(plan.sizes), (n, len(plan.sizes))), rng.integers(0, len(plan.labels), n)
+
+
+def randomize_tuples(positions, classes, plan, guidance, *, entropy):
+    """Reports of tuples that answer guidance, by the shipping client."""
+    inputs = np.column_stack([positions, classes]).astype(np.int32)
+    return np.concatenate(list(randomize_inputs([inputs], plan, guidance, entropy=entropy)))
+
+
+FALSE_ALARM = 1e-6
+Z_LIMIT = 4.9  # |z| of a mean with known variance; P(|Z| ≥ 4.9) = 9.6e-7
+LEAST_EXPECTED = 5
+
+
+def rejects(observed_counts, expected_probabilities) -> bool:
+    """Tell whether a chi-square test at level FALSE_ALARM rejects the probabilities.
+
+    Cells expected to hold fewer than 5 are merged into one; if that still expects fewer, it joins the smallest
+    other cell. An observation in a cell of probability 0 rejects at once.
+
+    Args:
+        observed_counts: integers, shape (cells,).
+        expected_probabilities: of the same shape, fixed before looking at the counts; they sum to 1.
+
+    >>> rejects([5030, 4970], [0.5, 0.5]), rejects([5300, 4700], [0.5, 0.5])
+    (False, True)
+    """
+    observed = np.asarray(observed_counts, dtype=np.float64).ravel()
+    probabilities = np.asarray(expected_probabilities, dtype=np.float64).ravel()
+    if observed.shape != probabilities.shape or abs(probabilities.sum() - 1) > 1e-9 or (probabilities < 0).any():
+        raise ValueError("there must be one probability a cell, and they must sum to 1")
+    if observed[probabilities == 0].any():
+        return True
+    observed, expected = _merged(observed, probabilities * observed.sum())
+    if len(expected) < 2:
+        raise ValueError("fewer than two cells are left to compare; take a larger sample")
+    return bool(chdtrc(len(expected) - 1, ((observed - expected) ** 2 / expected).sum()) < FALSE_ALARM)
+
+
+def _merged(observed, expected):
+    """Sort cells by what they should hold and merge the smallest until each should hold at least 5."""
+    order = np.argsort(expected, kind="stable")
+    observed, expected = observed[order], expected[order]
+    merge = int((expected < LEAST_EXPECTED).sum())
+    if merge and expected[:merge].sum() < LEAST_EXPECTED:
+        merge += 1
+    if merge < 2:
+        return observed, expected
+    return (
+        np.append(observed[:merge].sum(), observed[merge:]),
+        np.append(expected[:merge].sum(), expected[merge:]),
+    )
+
+
+def binomial_sum(first, p, second, q):
+    """Return the law of Binomial(first, p) + Binomial(second, q)."""
+    return np.convolve(binom.pmf(np.arange(first + 1), first, p), binom.pmf(np.arange(second + 1), second, q))
+
+
+# ---- transactions of the accuracy bench
+
+
+def transactions_of(baskets, n_items):
+    """Make transactions of sets."""
+    offsets = np.concatenate(([0], np.cumsum([len(basket) for basket in baskets]))).astype(np.int64)
+    flat = np.array([item for basket in baskets for item in sorted(basket)], dtype=np.int64)
+    return Transactions(offsets, flat, n_items, "small")
+
+
+def random_transactions(rng, n, n_items, share=0.3):
+    """Make baskets that hold every item with a chance of its own, near ``share``."""
+    held = rng.random((n, n_items)) < share * np.linspace(1.6, 0.4, n_items)
+    return transactions_of([np.flatnonzero(row).tolist() for row in held], n_items)
+
+
+def held_by(transactions):
+    """Return the baskets as sets."""
+    return [set(part.tolist()) for part in np.split(transactions.items, transactions.offsets[1:-1])]

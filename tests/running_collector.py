@@ -4,6 +4,7 @@ A collector takes half a second to import. So one process imports it once, and f
 in the fork is the command line, as in a process begun anew.
 """
 
+import asyncio
 import http.client
 import json
 import os
@@ -16,14 +17,19 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote, urlencode
 
 import pyarrow.parquet as pq
-from planned import planned
+from naive import planned
 
 import assocpriv as ap
 from assocpriv.collect.wire import Upload, read_upload
@@ -314,3 +320,155 @@ def stored_at_rest(folder: Path) -> list[tuple[int, int]]:
 def numbers(found: Sequence[tuple[int, int]]) -> list[int]:
     """Return numbers of what is stored."""
     return [number for number, _ in found]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back; of a header that is there several times the last."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode("utf-8")
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON content."""
+        return json.loads(self.body)
+
+
+class Visitor:
+    """Asks an application that lives as long as this does, with ``headers`` in each request."""
+
+    def __init__(self, application: Any, **headers: str) -> None:
+        self.application, self.headers = application, headers
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        self._queue: asyncio.Queue[str] = self.run(_made_queue())
+        self._life = self.run(self._begin())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.run(self._end())
+        self._runner.close()
+
+    def run(self, coroutine: Any) -> Any:
+        """Run something on the application's event loop."""
+        return self._runner.run(coroutine)
+
+    def get(self, path: str, **headers: str) -> Answer:
+        """Ask for a page."""
+        return self.run(self._ask("GET", path, headers, b""))
+
+    def get_computed(self, path: str) -> Answer:
+        """Ask for a page until it no longer loads itself again, as while its figures are computed."""
+        for _ in range(6000):
+            answer = self.get(path)
+            if 'http-equiv="refresh"' not in answer.text:
+                return answer
+            self.run(asyncio.sleep(0.01))
+        raise AssertionError(f"{path} was not computed within a minute")
+
+    def post(self, path: str, form: dict[str, str] | bytes = b"", **headers: str) -> Answer:
+        """Send a form, or bytes."""
+        body = form if isinstance(form, bytes) else urlencode(form).encode()
+        return self.run(self._ask("POST", path, headers, body))
+
+    async def _ask(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Answer:
+        named = {name.replace("_", "-"): value for name, value in (self.headers | headers).items()}
+        address, _, query = path.partition("?")
+        scope = {
+            "type": "http", "http_version": "1.1", "method": method, "path": address, "scheme": "http",
+            "asgi": {"spec_version": "2.4"},
+            "raw_path": quote(address).encode(), "query_string": query.encode(), "root_path": "", "client": None,
+            "headers": [(name.encode(), value.encode("latin-1")) for name, value in named.items()],
+            "server": ("test", 80),
+        }  # fmt: skip
+        came, sent = iter([{"type": "http.request", "body": body}]), list[dict[str, Any]]()
+
+        async def receive() -> dict[str, Any]:
+            return next(came, {"type": "http.disconnect"})
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        await self.application(scope, receive, send)
+        pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in sent[0]["headers"]]
+        return Answer(sent[0]["status"], dict(pairs), b"".join(each.get("body", b"") for each in sent[1:]))
+
+    async def _begin(self) -> "asyncio.Task[None] | None":
+        if not hasattr(self.application, "_live"):  # a page has no life of its own
+            return None
+        began = asyncio.Event()
+
+        async def receive() -> dict[str, str]:
+            return {"type": await self._queue.get()}
+
+        async def send(message: dict[str, str]) -> None:
+            assert message["type"].endswith(".complete")
+            began.set()
+
+        task = asyncio.create_task(self.application({"type": "lifespan"}, receive, send))
+        self._queue.put_nowait("lifespan.startup")
+        await began.wait()
+        return task
+
+    async def _end(self) -> None:
+        if self._life is None:
+            await self.application.close()
+            return
+        self._queue.put_nowait("lifespan.shutdown")
+        await self._life
+
+
+async def _made_queue() -> "asyncio.Queue[str]":
+    return asyncio.Queue()
+
+
+Reply = tuple[int, dict[str, str], bytes]
+Answering = Callable[[str, str, dict[str, str], bytes], Reply | None]
+
+
+@contextmanager
+def answering(answer: Answering) -> Iterator[str]:
+    """Answer requests by method, path, headers by small names, and body, or not at all; give the server's address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+        def do_GET(self) -> None:
+            """Answer."""
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            body = self.rfile.read(int(headers.get("content-length", "0")))
+            reply = answer(self.command, self.path, headers, body)
+            if reply is None:
+                self.connection.shutdown(socket.SHUT_RDWR)
+                return
+            status, sent, content = reply
+            self.send_response(status)
+            for name, value in ({"Content-Length": str(len(content))} | sent).items():
+                self.send_header(name, value)
+            self.end_headers()
+            try:
+                self.wfile.write(content)
+            except OSError:  # whoever asked has read enough
+                self.close_connection = True
+
+        do_POST = do_GET  # noqa: N815
+
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 256
+
+    server = Server(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()

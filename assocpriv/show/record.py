@@ -5,7 +5,7 @@ that people read is one that programs read, of the same value. Behind the colon 
 numbers of things, or what Python knows (``.2f``). Words between backticks are typed by people. A record is a part of
 another, too.
 
-``check`` in tests/walks.py walks a record three ways and compares every figure.
+``check`` in tests/shown.py walks a record three ways and compares every figure.
 """
 
 import re

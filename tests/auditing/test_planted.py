@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-import javascript
+import command_line
 import pytest
 from auditing.audited import PLANS, subject_of
 from faults.run import Fault, kept
@@ -46,12 +46,12 @@ def test_reports_are_those_of_the_systems_words(
 def command_of(fault: Fault | None, folder: Path) -> tuple[str, str]:
     """Return how a copy of the client in JavaScript is run, with a fault."""
     client = folder / "clients" / "js"
-    shutil.copytree(javascript.CLIENT / "src", client / "src")
+    shutil.copytree(command_line.CLIENT / "src", client / "src")
     for name in ("package.json", "pipe.js"):
-        shutil.copy(javascript.CLIENT / name, client)
+        shutil.copy(command_line.CLIENT / name, client)
     if fault:
         fault.plant(folder)
-    return javascript.node(), str(client / "pipe.js")
+    return command_line.node(), str(client / "pipe.js")
 
 
 def program_of(subject: Any, fault: Fault | None, folder: Path) -> Program:
@@ -138,7 +138,7 @@ def test_the_default_audit_finds_it(name: str, monkeypatch: pytest.MonkeyPatch, 
 
 def test_the_sources_are_clean() -> None:
     """Neither of our clients names anything that changes by itself, but the system's entropy."""
-    found = [*sources.scan_package(), *sources.scan_script(javascript.CLIENT / "pipe.js")]
+    found = [*sources.scan_package(), *sources.scan_script(command_line.CLIENT / "pipe.js")]
     assert [finding.verdict for finding in found] == [CONSISTENT] * 2
 
 

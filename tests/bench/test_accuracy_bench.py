@@ -8,7 +8,7 @@ from itertools import chain, combinations
 
 import numpy as np
 import pytest
-from small_transactions import held_by, random_transactions
+from naive import held_by, random_transactions
 
 from bench.accuracy import data, families, harness, metrics, run, truth, tuning
 from bench.accuracy.harness import Method

@@ -9,8 +9,7 @@ from itertools import chain, combinations, product
 
 import numpy as np
 import pytest
-from fit import Z_LIMIT, binomial_sum, rejects
-from small_transactions import held_by, random_transactions, transactions_of
+from naive import Z_LIMIT, binomial_sum, held_by, random_transactions, rejects, transactions_of
 
 from bench.accuracy import data, oracles, peers, set_oracles, truth, tuning
 from bench.accuracy.transactions import Transactions

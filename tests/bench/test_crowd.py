@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-import javascript
+import command_line
 import pytest
 
 import assocpriv as ap
@@ -17,7 +17,7 @@ def test_nothing_is_lost_or_doubled_and_nobody_has_what_is_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two reports a person: 48 arrive once, as one batch that can be read, and no party has what names or tells one."""
-    javascript.tools()
+    command_line.tools()
     made = ap.plan(5, central=(4, "1e-3"), reports=DEVICES * EACH, reports_per_person=EACH)
     plan = replace(made, central=replace(made.central, delay=3))
     baskets = [["1", "2"] if number % 2 else ["3"] for number in range(DEVICES)]

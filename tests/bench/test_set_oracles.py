@@ -8,8 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from fit import Z_LIMIT, binomial_sum, rejects
-from small_transactions import held_by, transactions_of
+from naive import Z_LIMIT, binomial_sum, held_by, rejects, transactions_of
 
 from bench.accuracy import set_oracles
 from bench.accuracy.set_oracles import Wheel

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from command_line import N_ITEMS, TREE, make_baskets, run
-from planned import planned
+from naive import planned
 
 import assocpriv as ap
 

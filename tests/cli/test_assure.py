@@ -17,7 +17,7 @@ from typing import Any
 import naive
 import pytest
 from command_line import N_BASKETS, refused, run, run_json
-from planned import planned
+from naive import planned
 
 import assocpriv as ap
 from assocpriv.files.plans import write_plan

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from command_line import refused, refused_without_output, run, run_json
-from guided_tables import random_people, randomize_tuples
+from naive import random_people, randomize_tuples
 
 import assocpriv as ap
 from assocpriv import guided

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from command_line import N_BASKETS, N_ITEMS, refused, refused_without_output, run, run_json
-from planned import planned
+from naive import planned
 
 import assocpriv as ap
 from assocpriv.planning.baskets import whole_levels

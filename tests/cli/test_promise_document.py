@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 import pytest
-from command_line import DOCS, parses, refused, run, run_json
-from planned import planned
-from shell_lines import blocks_of
+from command_line import DOCS, blocks_of, parses, refused, run, run_json
+from naive import planned
 
 import assocpriv as ap
 from assocpriv.cli.main import main

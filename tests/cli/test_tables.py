@@ -19,8 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import refused, refused_without_output, run, run_json
-from naive import small_plan
-from planned import planned
+from naive import planned, small_plan
 
 import assocpriv as ap
 from assocpriv import numeric, read_plan

@@ -6,10 +6,10 @@ import re
 import subprocess
 import tomllib
 
-import javascript
+import command_line
 import pytest
-from debian_packages import program
-from javascript import CLIENT, run
+from command_line import CLIENT, program
+from command_line import run_program as run
 
 VECTORS = CLIENT.parents[1] / "tests" / "vectors"
 BUNDLE = CLIENT.parents[1] / "assocpriv" / "pages" / "bundle"
@@ -31,14 +31,14 @@ def floor(path):
 
 def test_node_runs_its_tests():
     """Every test of clients/js passes in node."""
-    code = "".join(f'import "./test/{path.name}";' for path in sorted(javascript.tools().glob("test/*.test.js")))
-    done = run(javascript.node(), "--test-reporter", "tap", "--input-type=module", "-e", code)
+    code = "".join(f'import "./test/{path.name}";' for path in sorted(command_line.tools().glob("test/*.test.js")))
+    done = run(command_line.node(), "--test-reporter", "tap", "--input-type=module", "-e", code)
     assert int(re.search(r"^# pass (\d+)$", done.stdout, re.MULTILINE)[1]) >= 3
 
 
 def test_style():
     """The linter finds nothing."""
-    run(javascript.node(), javascript.tools() / "node_modules/eslint/bin/eslint.js", "--max-warnings", "0", ".")
+    run(command_line.node(), command_line.tools() / "node_modules/eslint/bin/eslint.js", "--max-warnings", "0", ".")
 
 
 def test_chromium_agrees_with_node():
@@ -48,14 +48,14 @@ def test_chromium_agrees_with_node():
     none. The file: below 38 KB compressed, run by its integrity, and refused with one byte more.
     """
     environment = os.environ | {"CHROMIUM": program("chromium", "chromium")}
-    done = run(javascript.node(), javascript.tools() / "test/chromium.js", env=environment)
+    done = run(command_line.node(), command_line.tools() / "test/chromium.js", env=environment)
     assert done.stdout.count("ok: ") == 16
 
 
 def test_the_package_has_what_the_sources_make(tmp_path):
     """Script, integrity and types in the Python package are those that the pinned tools make; the types hold."""
-    tools = javascript.tools()
-    run(javascript.node(), tools / "tools/bundle.js", tmp_path)
+    tools = command_line.tools()
+    run(command_line.node(), tools / "tools/bundle.js", tmp_path)
     for path in tmp_path.iterdir():
         assert (BUNDLE / path.name).read_bytes() == path.read_bytes(), f"{path.name}: run npm run bundle in clients/js"
     (tmp_path / "use.ts").write_text(
@@ -67,7 +67,7 @@ def test_the_package_has_what_the_sources_make(tmp_path):
     )
     given = ["--strict", "--noEmit", "--target", "es2022", "--moduleResolution", "bundler", "--module", "esnext"]
     run(
-        javascript.node(),
+        command_line.node(),
         tools / "node_modules/typescript/bin/tsc",
         *given,
         BUNDLE / "assocpriv.d.ts",
@@ -81,7 +81,9 @@ def test_packed_and_installed_elsewhere(tmp_path):
     Before it is packed its types are made, so the types that comments give hold.
     """
     npm = program("npm", "npm")
-    packed = json.loads(run(npm, "pack", "--json", "--pack-destination", tmp_path, folder=javascript.tools()).stdout)[0]
+    packed = json.loads(run(npm, "pack", "--json", "--pack-destination", tmp_path, folder=command_line.tools()).stdout)[
+        0
+    ]
     names = {each["path"] for each in packed["files"]}
     assert {"LICENSE", "README.md", "pipe.js", "src/index.js", "types/src/index.d.ts"} <= names
     assert not [name for name in names if name.startswith(("test", "tools"))]
@@ -98,8 +100,8 @@ def test_packed_and_installed_elsewhere(tmp_path):
         f"if (openLedgerFile) {body};"
     )
     for script in ("old.cjs", "new.mjs"):
-        assert run(javascript.node(), script, folder=tmp_path).stdout == "1\n"
-    pipe = [javascript.node(), tmp_path / "node_modules/assocpriv/pipe.js", "plan.json"]
+        assert run(command_line.node(), script, folder=tmp_path).stdout == "1\n"
+    pipe = [command_line.node(), tmp_path / "node_modules/assocpriv/pipe.js", "plan.json"]
     assert len(run(*pipe, folder=tmp_path, input="1\n\n").stdout.splitlines()) == 3
 
 
@@ -121,7 +123,7 @@ def test_a_client_on_a_pipe(tmp_path, arguments, given, answered, said):
     vector = json.loads((VECTORS / "plans.json").read_text(encoding="ascii"))["plans"][0]
     (tmp_path / "plan.json").write_text(json.dumps(vector["plan"]))
     (tmp_path / "other.json").write_text("{}")
-    command = [javascript.node(), CLIENT / "pipe.js", *arguments]
+    command = [command_line.node(), CLIENT / "pipe.js", *arguments]
     done = subprocess.run(command, input=given.encode(), cwd=tmp_path, capture_output=True, check=False)
     prefix = "" if not arguments else "assocpriv: "
     assert done.stderr.decode() == (said and f"{prefix}{said}\n")
@@ -165,7 +167,7 @@ def test_what_the_readme_imports_is_exported():
     for place in ("", "/node"):
         names = {name for found, where in imports if where == place for name in found.split(", ")}
         code = f'import {{ {", ".join(names)} }} from "./src{place}/index.js";'
-        run(javascript.node(), "--input-type=module", "-e", code)
+        run(command_line.node(), "--input-type=module", "-e", code)
 
 
 def test_lock_file_names_no_host():
@@ -178,4 +180,4 @@ def test_lock_file_names_no_host():
 def test_versions_are_one():
     """The package for npm has the version of the package for Python."""
     project = tomllib.loads((CLIENT.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
-    assert javascript.version() == project["project"]["version"]
+    assert command_line.javascript_version() == project["project"]["version"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
 
-import javascript
+import command_line
 import naive
 import numpy as np
 
@@ -25,7 +25,7 @@ from assocpriv.promise.shuffling import CentralPromise
 from tests.vectors import make_guided, make_tables
 
 PLANS = [
-    [each["plan"] for each in json.loads((javascript.VECTORS / f"{name}.json").read_text())["plans"]]
+    [each["plan"] for each in json.loads((command_line.VECTORS / f"{name}.json").read_text())["plans"]]
     for name in ("plans", "tables", "guided")
 ]
 EDGES = [0, 1, 1 << 32, (1 << 32) - 1, 1 << 62, 1 << 63, (1 << 63) + 1, (1 << 64) - 1]
@@ -61,7 +61,7 @@ def compared(texts, chance, some_record=None):
             said = {"id": plan.plan_id, "answers": [answer(record, plan) for record in records]}
         lines.append({"plan": text, "records": records})
         wanted.append(said)
-    for line, expected, said in zip(lines, wanted, javascript.lines_of("answer.js", lines), strict=True):
+    for line, expected, said in zip(lines, wanted, command_line.lines_of_script("answer.js", lines), strict=True):
         assert without_names(said) == expected, line
     answers = [each for said in wanted for each in said.get("answers", [])]
     reports = sum("report" in each for each in answers)

@@ -4,7 +4,7 @@ import json
 import subprocess
 from dataclasses import replace
 
-import javascript
+import command_line
 import pytest
 from naive import small_plan
 
@@ -17,7 +17,7 @@ PLAN = replace(small_plan("none", 4, 2, 2), reports_per_person=5)
 
 def till(folder, *asked):
     """Return what a till on node answers that has the ledger in a folder."""
-    command = [javascript.node(), javascript.CLIENT / "test/till.js", folder / "ledger.bin", folder / "plan.json"]
+    command = [command_line.node(), command_line.CLIENT / "test/till.js", folder / "ledger.bin", folder / "plan.json"]
     lines = "".join(json.dumps({"occasion": occasion, "record": record}) + "\n" for occasion, record in asked)
     return subprocess.run(command, input=lines, capture_output=True, text=True, check=True).stdout.split()
 
@@ -43,7 +43,12 @@ def test_one_language_at_a_time_has_the_file(tmp_path):
     write_plan(PLAN, tmp_path / "plan.json")
     with Ledger.open(tmp_path / "ledger.bin"):
         assert till(tmp_path) == ["LedgerError"]
-    command = [javascript.node(), javascript.CLIENT / "test/till.js", tmp_path / "ledger.bin", tmp_path / "plan.json"]
+    command = [
+        command_line.node(),
+        command_line.CLIENT / "test/till.js",
+        tmp_path / "ledger.bin",
+        tmp_path / "plan.json",
+    ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
         running.stdin.write(json.dumps({"occasion": "a", "record": ["1"]}) + "\n")
         running.stdin.flush()

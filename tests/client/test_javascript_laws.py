@@ -4,7 +4,7 @@ import json
 from fractions import Fraction
 from itertools import combinations
 
-import javascript
+import command_line
 import naive
 import pytest
 
@@ -15,7 +15,7 @@ from tests.whole import test_exact_laws as exact
 PLANS = {name: exact.make(n, k, exact.OPERATORS[m], kind) for name, (n, k, m, kind) in exact.PLANS.items()} | {
     "fixed size": naive.fixed_plan(4, 2, 1, 2, shares=[1, 2, 3]),
     "fixed size, one place": naive.fixed_plan(4, 1, 1, 2, shares=[1, 4]),
-    "three questions": javascript.vector_plan("asks-three"),
+    "three questions": command_line.vector_plan("asks-three"),
 }
 # many draws of plans whose forms others have, too
 SLOW = ("bch of length 15", "reed-solomon, r=1", "reed-solomon, rho 3/4")
@@ -42,7 +42,7 @@ def test_laws_are_equal(name):
     plan = PLANS[name]
     randomizer, transactions = Randomizer(plan), transactions_of(plan)
     records = [" ".join(map(str, items)) for items in transactions]
-    [found] = javascript.lines_of("laws.js", [{"plan": json.dumps(plan.to_json()), "records": records}])
+    [found] = command_line.lines_of_script("laws.js", [{"plan": json.dumps(plan.to_json()), "records": records}])
     assert found["id"] == plan.plan_id
     assert Fraction(found["amplification"]) == plan.amplification
     laws = [{report: Fraction(text) for report, text in law.items()} for law in found["laws"]]

@@ -20,8 +20,8 @@ from typing import Any
 import click
 import numpy as np
 import pytest
-from canary import NAME, marked_files, marks_in, shown_by
 from click.testing import CliRunner
+from command_line import NAME, marked_files, marks_in, shown_by
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test

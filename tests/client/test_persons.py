@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from planned import planned
+from naive import planned
 
 import assocpriv as ap
 from assocpriv.client.persons import chosen, keep_of_each

@@ -3,9 +3,9 @@
 import json
 import random
 
-import canary
-import javascript
+import command_line
 import pytest
+from command_line import NAME, NUMBER, marks_in, shown_by
 
 from assocpriv.client.recommend import recommend
 from assocpriv.files.rules import Rule, published, read_rules
@@ -50,7 +50,7 @@ def test_python_and_javascript_say_what_a_naive_reading_does(tmp_path):
         lines.append({"basket": basket, "text": text, "top": top})
         expected.append([list(each) for each in wanted])
     assert sum(map(len, expected)) > 150
-    assert javascript.lines_of("recommend.js", lines) == expected
+    assert command_line.lines_of_script("recommend.js", lines) == expected
 
 
 def test_an_item_is_suggested_once_and_the_best_rules_first():
@@ -66,12 +66,12 @@ def test_an_item_is_suggested_once_and_the_best_rules_first():
 
 def test_a_shop_page_loads_little():
     """The module is small enough to stand in a page beside the client."""
-    assert (javascript.CLIENT / "src" / "recommend.js").stat().st_size <= 3_000
+    assert (command_line.CLIENT / "src" / "recommend.js").stat().st_size <= 3_000
 
 
-@pytest.mark.parametrize("basket", [canary.NAME, canary.NUMBER, canary.NAME.encode(), None, {canary.NAME: 0}])
+@pytest.mark.parametrize("basket", [NAME, NUMBER, NAME.encode(), None, {NAME: 0}])
 def test_a_basket_that_is_none_is_not_shown(basket):
     """The error has its type alone."""
     with pytest.raises(BasketError, match="set or list of names") as caught:
         recommend(basket, [])
-    assert not canary.marks_in(canary.shown_by(caught.value))
+    assert not marks_in(shown_by(caught.value))

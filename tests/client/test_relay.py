@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from naive import small_plan
-from scripted_http import Reply, answering
+from running_collector import Reply, answering
 
 import assocpriv as ap
 from assocpriv import Collector

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from canary import NAME, marks_in, shown_by
 from click.testing import CliRunner
+from command_line import NAME, marks_in, shown_by
 from naive import small_plan
-from scripted_http import Reply, answering
+from running_collector import Reply, answering
 
 import assocpriv as ap
 from assocpriv import Collector

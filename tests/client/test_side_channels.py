@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from naive import items_plan
+from naive import items_plan, planned
 from numpy.typing import NDArray
-from planned import planned
 
 from assocpriv.client.baskets import Randomizer
 from assocpriv.plans.baskets import Plan

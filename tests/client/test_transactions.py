@@ -11,12 +11,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from canary import NAME, NUMBER, marked_files, marks_in, shown_by
 from click.testing import CliRunner, Result
+from command_line import NAME, NUMBER, marked_files, marks_in, shown_by
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive import count_itemset, small_plan
-from planned import planned
+from naive import count_itemset, planned, small_plan
 
 import assocpriv as ap
 from assocpriv import api

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from collect.postgres_server import Server
-from debian_packages import program
+from command_line import program
 from running_collector import MEMORY, Collector, Forks
 
 

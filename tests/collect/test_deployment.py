@@ -17,7 +17,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from debian_packages import program
+from command_line import program
 from running_collector import HEADERS, PLAN, Collector, Forks, free_port
 
 import assocpriv as ap

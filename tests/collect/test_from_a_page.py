@@ -8,8 +8,8 @@ from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
 
-import javascript
-from debian_packages import program
+import command_line
+from command_line import program
 from naive import small_plan
 from running_collector import Collector, Forks, free_port
 
@@ -44,8 +44,8 @@ def test_from_a_page_to_a_collector(forks: Forks, tmp_path: Path) -> None:
     collector = Collector(forks, tmp_path, "--allow-origin", f"http://127.0.0.1:{port}")
     write_plan(PLAN, tmp_path / "plan.json", force=True)
     with collector:
-        done = javascript.run(
-            javascript.node(), javascript.tools() / "test/flow-chromium.js", str(port),
+        done = command_line.run_program(
+            command_line.node(), command_line.tools() / "test/flow-chromium.js", str(port),
             f"http://127.0.0.1:{collector.port}", "milk", env=os.environ | {"CHROMIUM": chromium},
         )  # fmt: skip
         assert done.stdout.count("ok: ") == 5, done.stdout
@@ -59,20 +59,20 @@ def test_the_examples_send(forks: Forks, tmp_path: Path) -> None:
     chromium, port = program("chromium", "chromium"), free_port()
     collector = Collector(forks, tmp_path, "--allow-origin", f"http://127.0.0.1:{port}")
     write_plan(PLAN, tmp_path / "plan.json", force=True)
-    sources = javascript.CLIENT / "src"
+    sources = command_line.CLIENT / "src"
     till = (EXAMPLES / "till.mjs").read_text(encoding="utf-8")
     for name, path in (("assocpriv/node", sources / "node/index.js"), ("assocpriv", sources / "index.js")):
         till = till.replace(f'"{name}"', f'"{path.as_uri()}"')
     (tmp_path / "till.mjs").write_text(till)
     with collector:
         url = f"http://127.0.0.1:{collector.port}"
-        page = javascript.tools() / "test/example-chromium.js"
-        shop = javascript.run(
-            javascript.node(), page, str(port), url, PLAN.plan_id, env=os.environ | {"CHROMIUM": chromium}
+        page = command_line.tools() / "test/example-chromium.js"
+        shop = command_line.run_program(
+            command_line.node(), page, str(port), url, PLAN.plan_id, env=os.environ | {"CHROMIUM": chromium}
         )
         assert [line[:4] for line in shop.stdout.splitlines()] == ["ok: "] * 9, shop.stdout
-        command = [javascript.node(), "till.mjs", url, PLAN.plan_id, "4711", "milk", "tea"]
-        said = [javascript.run(*command, folder=tmp_path).stdout for _ in range(2)]
+        command = [command_line.node(), "till.mjs", url, PLAN.plan_id, "4711", "milk", "tea"]
+        said = [command_line.run_program(*command, folder=tmp_path).stdout for _ in range(2)]
         assert said == ["sent\n", "sent before\n"]
         for arguments, status, line in (
             ([], 2, "usage: node till.mjs COLLECTOR PLAN-ID CUSTOMER ITEM …\n"),
@@ -83,7 +83,7 @@ def test_the_examples_send(forks: Forks, tmp_path: Path) -> None:
                 "cannot open the ledger none/4711.ledger: ENOENT; nothing was ",
             ),
         ):
-            command = [javascript.node(), "till.mjs", *arguments]
+            command = [command_line.node(), "till.mjs", *arguments]
             wrong = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
             assert (wrong.returncode, wrong.stdout, wrong.stderr[: len(line)]) == (status, "", line)
             assert wrong.stderr.count("\n") == 1

@@ -12,11 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from asgi import Answer, Visitor
 from collect.postgres_server import Server
 from collect.sealed_messages import INNER, OUTER, opened, sealed, sealed_report
-from planned import planned
-from running_collector import HEADERS, PLAN, RECORD, numbers, records, stored
+from naive import planned
+from running_collector import HEADERS, PLAN, RECORD, Answer, Visitor, numbers, records, stored
 
 import assocpriv as ap
 from assocpriv.collect import gateway, group_commit, make_service

@@ -6,8 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from asgi import Visitor
-from running_collector import PLAN, numbers_in, records
+from running_collector import PLAN, Visitor, numbers_in, records
 
 from assocpriv.collect import close_collection, collection_status, list_keys, make_service, seal_collection, set_aside
 from assocpriv.collect.keys import Keyring, add_key, read_keys, revoke_key

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asgi import Visitor
 from collect.postgres_server import PASSWORD, QUOTED, Server
-from running_collector import PLAN, numbers_in, records, upload
+from running_collector import PLAN, Visitor, numbers_in, records, upload
 
 import assocpriv as ap
 from assocpriv.collect import collection_status, make_service, postgres, seal_collection

@@ -5,10 +5,8 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from asgi import Visitor
 from collect.sealed_messages import OUTER
-from running_collector import free_port
-from scripted_http import Reply, answering
+from running_collector import Reply, Visitor, answering, free_port
 
 from assocpriv.collect import relaying
 from assocpriv.collect.relaying import gateway_url

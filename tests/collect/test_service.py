@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asgi import Visitor
-from guided_tables import random_people, randomize_tuples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from running_collector import HEADERS, PLAN, RECORD, Collector, Forks, records
+from naive import random_people, randomize_tuples
+from running_collector import HEADERS, PLAN, RECORD, Collector, Forks, Visitor, records
 
 from assocpriv import guided
 from assocpriv.client.baskets import Randomizer

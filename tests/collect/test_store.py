@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from asgi import Visitor
-from planned import planned
-from running_collector import PLAN, numbers_in, records, upload
+from naive import planned
+from running_collector import PLAN, Visitor, numbers_in, records, upload
 
 import assocpriv as ap
 from assocpriv.collect import collection_status, make_service, sealing, sqlite

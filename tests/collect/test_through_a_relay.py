@@ -16,13 +16,12 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-import javascript
+import command_line
 import pytest
 from collect.sealed_messages import OUTER, opened, sealed_report
-from debian_packages import program
+from command_line import program
 from naive import small_plan
-from running_collector import Collector, Forks, Relay, free_port, numbers, stored, stored_at_rest
-from scripted_http import Reply, answering
+from running_collector import Collector, Forks, Relay, Reply, answering, free_port, numbers, stored, stored_at_rest
 
 import assocpriv as ap
 from assocpriv.files.oblivious import GATEWAY_PATH, KeyConfig, decode_key_configs, encode_key_configs
@@ -191,17 +190,17 @@ def test_devices_through_relays(forks: Forks, gateway: tuple[Collector, int], tm
         assert done.moment is not None
         time.sleep(max(0.0, done.moment - time.time()))
         assert ap.collect.send_unsent(behind, ledger=tmp_path / "python").sent == 1
-        command = [javascript.node(), javascript.tools() / "test/relayed.js", url, address, tmp_path / "node"]
-        assert javascript.run(*command, "w1", "tea").stdout == "waits for its moment, then 1 sent\n"
-        assert javascript.run(*command, "w1", "tea").stdout == "sent before, then 0 sent\n"
-        page = [javascript.node(), javascript.CLIENT / "test/relay-chromium.js", str(port), url, address, "milk"]
+        command = [command_line.node(), command_line.tools() / "test/relayed.js", url, address, tmp_path / "node"]
+        assert command_line.run_program(*command, "w1", "tea").stdout == "waits for its moment, then 1 sent\n"
+        assert command_line.run_program(*command, "w1", "tea").stdout == "sent before, then 0 sent\n"
+        page = [command_line.node(), command_line.CLIENT / "test/relay-chromium.js", str(port), url, address, "milk"]
         chromium = program("chromium", "chromium")
-        shown = javascript.run(*page, env=os.environ | {"CHROMIUM": chromium}).stdout
+        shown = command_line.run_program(*page, env=os.environ | {"CHROMIUM": chromium}).stdout
         assert [line[:4] for line in shown.splitlines()] == ["ok: "] * 4, shown
         assert collector.reports() == 4
-        foreign = [javascript.node(), javascript.CLIENT / "test/foreign.js", "client", address, PLAN.plan_id]
+        foreign = [command_line.node(), command_line.CLIENT / "test/foreign.js", "client", address, PLAN.plan_id]
         body = "0123456789abcdef" + "\0" * PLAN.report_bytes
-        said = [javascript.run(*foreign, input=body).stdout for _ in range(2)]
+        said = [command_line.run_program(*foreign, input=body).stdout for _ in range(2)]
         assert [re.sub(r"\s", "", line) for line in said] == [
             '200{"accepted":1,"duplicates":0}', '200{"accepted":0,"duplicates":1}'
         ]  # fmt: skip
@@ -213,7 +212,7 @@ def test_a_gateway_of_other_libraries(tmp_path: Path) -> None:
     """The client in Python, without a pinned key and with it, sends to a gateway that shares no code with it."""
     plan = replace(PLAN, central=None)
     write_plan(plan, tmp_path / "plan.json")
-    node, script = javascript.node(), javascript.tools() / "test/foreign.js"
+    node, script = command_line.node(), command_line.tools() / "test/foreign.js"
     with running(node, script, "gateway", tmp_path / "plan.json") as relay:
         assert relay.stdout is not None
         address = relay.stdout.readline().strip()

@@ -8,12 +8,11 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-import javascript
+import command_line
 import pytest
-from asgi import Visitor
-from debian_packages import program
-from planned import planned
-from running_collector import Collector, Forks, free_port
+from command_line import program
+from naive import planned
+from running_collector import Collector, Forks, Visitor, free_port
 
 import assocpriv as ap
 from assocpriv.collect import make_service
@@ -36,12 +35,12 @@ QUESTIONS = replace(PLAN, questions=(*PLAN.questions, SIZES))
 
 def test_a_visitor_goes_from_page_to_rules(tmp_path: Path) -> None:
     """Two tabs, no network, cleared storage, other kinds of plans, axe; a silent console, and no other host."""
-    chromium, tools, forks, port = program("chromium", "chromium"), javascript.tools(), Forks(), free_port()
+    chromium, tools, forks, port = program("chromium", "chromium"), command_line.tools(), Forks(), free_port()
     collector = Collector(forks, tmp_path, "--demo", "--listen", str(port))
     write_plan(PLAN, tmp_path / "plan.json", force=True)
     write_plan(QUESTIONS, tmp_path / "questions.json")
     with collector, subprocess.Popen(
-        [javascript.node(), tools / "test/demo-chromium.js", f"http://127.0.0.1:{port}", tmp_path],
+        [command_line.node(), tools / "test/demo-chromium.js", f"http://127.0.0.1:{port}", tmp_path],
         env=os.environ | {"CHROMIUM": chromium}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as visitor:  # fmt: skip
         assert visitor.stdin is not None
@@ -112,8 +111,8 @@ def test_beliefs_are_those_of_the_plan() -> None:
         "  const { held, notHeld } = chancesOf(operator);"
         "  console.log(JSON.stringify([...held, ...notHeld].map(String))); }"
     )
-    for plan in (PLAN, javascript.vector_plan("fixed-3-of-8"), javascript.vector_plan("asks-three")):
-        done = javascript.run(javascript.node(), "--input-type=module", "-e", code, plan.canonical_json)
+    for plan in (PLAN, command_line.vector_plan("fixed-3-of-8"), command_line.vector_plan("asks-three")):
+        done = command_line.run_program(command_line.node(), "--input-type=module", "-e", code, plan.canonical_json)
         for question, line in zip(plan.questions, done.stdout.splitlines(), strict=True):
             held, of_held, not_held, of_not_held = map(int, json.loads(line))
             matrix = transition_matrix(question.operator, 1)

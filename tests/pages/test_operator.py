@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asgi import Visitor
-from operator_page import HOSTILE, PLAN, TOKEN, Collection, Commands, basic
-from planned import planned
-from walks import check
+from naive import planned
+from running_collector import Visitor
+from shown import HOSTILE, PLAN, TOKEN, Collection, Commands, basic, check
 
 import assocpriv as ap
 from assocpriv import guided as guidance

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from asgi import Visitor
 from click.testing import CliRunner
-from operator_page import PLAN, Collection, basic, reports
+from running_collector import Visitor
+from shown import PLAN, Collection, basic, reports
 
 import assocpriv as ap
 from assocpriv import numeric

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from walks import check
+from shown import check
 
 import assocpriv as ap
 from assocpriv.planning.baskets import Choice, choose_plan

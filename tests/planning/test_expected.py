@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from planned import planned
+from naive import planned
 from scipy.stats import binom, nbinom
 
 from assocpriv.planning.expected import Sizes, expected_error, expected_errors, overall, variance, wanted_support

@@ -9,7 +9,7 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
-from planned import planned
+from naive import planned
 
 from assocpriv.client.baskets import Randomizer
 from assocpriv.planning import information

@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from planned import planned
+from naive import planned
 
 from assocpriv.planning.sampling_loss import describe_loss, sampling_loss
 from assocpriv.plans.catalogue import Catalogue

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from planned import planned
+from naive import planned
 
 import assocpriv as ap
 from assocpriv.client.transactions import transaction_of

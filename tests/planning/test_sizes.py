@@ -6,7 +6,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from planned import planned
+from naive import planned
 from scipy.stats import binom, nbinom
 
 from assocpriv.planning.sizes import forged_sizes, share_asked, with_sizes

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from javascript import VECTORS
+from command_line import VECTORS
 
 from assocpriv.files.reports import Reports
 from assocpriv.plans.kind import parse_plan

@@ -23,10 +23,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from canary import NAME, marks_in, shown_by
+from command_line import NAME, marks_in, shown_by
 from hypothesis import given
 from hypothesis import strategies as st
-from planned import planned
+from naive import planned
 
 import assocpriv as ap
 from assocpriv.plans.catalogue import Catalogue

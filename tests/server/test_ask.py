@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from naive import reports_of
-from planned import planned
-from quiet import ask, mine
+from command_line import ask, mine
+from naive import planned, reports_of
 
 import assocpriv as ap
 from assocpriv import association_rules

@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fit import FALSE_ALARM, Z_LIMIT
-from naive import reports_of
-from planned import planned
+from naive import FALSE_ALARM, Z_LIMIT, planned, reports_of
 from scipy.stats import binom
-from walks import check
+from shown import check
 
 import assocpriv as ap
 from assocpriv.promise.errors import EstimateError

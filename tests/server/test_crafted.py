@@ -16,8 +16,7 @@ import naive
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from naive import reports_of
-from planned import planned
+from naive import planned, reports_of
 from scipy.stats import binom
 
 from assocpriv.cli.main import main

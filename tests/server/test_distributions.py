@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fit import Z_LIMIT
+from naive import Z_LIMIT
 
 from assocpriv import reconstruct
 from assocpriv.client.tables import randomize_inputs

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from planned import planned
+from naive import planned
 
 import assocpriv as ap
 from assocpriv.promise.errors import EstimateError

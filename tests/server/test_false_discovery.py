@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from fit import Z_LIMIT
-from naive import reports_of
-from planned import planned
-from quiet import ask, mine
+from command_line import ask, mine
+from naive import Z_LIMIT, planned, reports_of
 from scipy.special import ndtr
 
 from assocpriv.files.reports import Reports, read_reports

@@ -10,7 +10,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from guided_tables import random_guidance, random_people, randomize_tuples, small_plan, votes_plan
+from naive import guided_plan as small_plan
+from naive import random_guidance, random_people, randomize_tuples, votes_plan
 
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.plans.guidance import MIXED_TOTAL, WEIGHT_TOTAL, Guidance, bit_weights, coin_of, mixed, mixing

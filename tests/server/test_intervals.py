@@ -10,7 +10,7 @@ from math import comb, inf, prod, sqrt
 
 import numpy as np
 import pytest
-from planned import planned
+from naive import planned
 from scipy.special import ndtr
 from scipy.stats import binom, norm
 

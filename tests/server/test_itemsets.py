@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
-from planned import planned
+from naive import planned
 
 import assocpriv as ap
 from assocpriv import to_arules, to_efficient_apriori, to_frame, write_fimi, write_spmf

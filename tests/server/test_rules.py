@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from mlxtend.frequent_patterns import association_rules as mlxtend_rules
-from naive import reports_of
-from planned import planned
+from naive import planned, reports_of
 
 import assocpriv as ap
 from assocpriv.plans.baskets import Plan

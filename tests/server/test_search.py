@@ -3,10 +3,10 @@
 from itertools import combinations
 
 import numpy as np
+from command_line import mine
 from hypothesis import given
 from hypothesis import strategies as st
-from planned import planned
-from quiet import mine
+from naive import planned
 
 from assocpriv.promise.breaches import Breach
 from assocpriv.records.baskets import Baskets

@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from naive import reports_of
-from planned import planned
-from quiet import mine
+from command_line import mine
+from naive import planned, reports_of
 
 import assocpriv as ap
 from assocpriv import association_rules

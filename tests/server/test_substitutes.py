@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 import pytest
-from walks import check
+from shown import check
 
 import assocpriv as ap
 from assocpriv.files.reports import Reports

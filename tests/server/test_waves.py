@@ -5,8 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from naive import reports_of
-from planned import planned
+from naive import planned, reports_of
 
 import assocpriv as ap
 from assocpriv.plans.catalogue import Catalogue

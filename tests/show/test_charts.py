@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from operator_page import HOSTILE
-from planned import planned
+from naive import planned
+from shown import HOSTILE
 
 import assocpriv as ap
 from assocpriv import numeric

@@ -13,16 +13,14 @@ from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
-import javascript
+import command_line
 import numpy as np
-import other_pages
 import pandas as pd
 import pytest
-from command_line import refused
-from debian_packages import program
-from operator_page import HOSTILE
-from other_pages import Balanced
-from planned import planned
+import shown
+from command_line import program, refused
+from naive import planned
+from shown import HOSTILE, Balanced
 
 import assocpriv as ap
 from assocpriv import numeric
@@ -130,7 +128,7 @@ def test_charts_of_odd_numbers() -> None:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return the files that pages are made of."""
-    return other_pages.made(tmp_path_factory.mktemp("found"))
+    return shown.made(tmp_path_factory.mktemp("found"))
 
 
 def test_chromium_shows_the_page(hostile: tuple[pd.DataFrame, Any], files: dict[str, Path], tmp_path: Path) -> None:
@@ -141,8 +139,8 @@ def test_chromium_shows_the_page(hostile: tuple[pd.DataFrame, Any], files: dict[
         write_page(path, tmp_path / f"{name}.html")
     script, told = Path(__file__).with_name("mined_page.mjs"), {"CHROMIUM": program("chromium", "chromium")}
     shown = [tmp_path / f"{name}.html" for name in ("page", *files)]
-    done = javascript.run(
-        javascript.node(), script, javascript.tools(), *shown, env=os.environ | told | {"TITLE": "Finds <b>"}
+    done = command_line.run_program(
+        command_line.node(), script, command_line.tools(), *shown, env=os.environ | told | {"TITLE": "Finds <b>"}
     )
     assert done.stdout.count("ok: ") == 3, done.stdout + done.stderr
 

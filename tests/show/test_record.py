@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from operator_page import HOSTILE
-from planned import planned
-from walks import check
+from naive import planned
+from shown import HOSTILE, check
 
 import assocpriv as ap
 from assocpriv.server.data_frames import ItemsetFrame

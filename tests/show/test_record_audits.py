@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from planned import planned
-from walks import check
+from naive import planned
+from shown import check
 
 import assocpriv as ap
 from assocpriv.auditing.audit import Audit

@@ -7,8 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from planned import planned
-from walks import check
+from naive import planned
+from shown import check
 
 import assocpriv as ap
 from assocpriv.client.ledger import DeviceReport

@@ -5,9 +5,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from naive import small_plan
-from planned import planned
-from walks import check
+from naive import planned, small_plan
+from shown import check
 
 import assocpriv as ap
 from assocpriv.planning.baskets import explain_promises

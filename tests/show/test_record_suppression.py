@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from walks import check
+from shown import check
 
 import assocpriv as ap
 from assocpriv.show import suppression

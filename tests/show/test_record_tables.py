@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from walks import check
+from shown import check
 
 import assocpriv as ap
 from assocpriv import numeric

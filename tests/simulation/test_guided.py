@@ -10,7 +10,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from guided_tables import random_people, small_plan, votes_plan
+from naive import guided_plan as small_plan
+from naive import random_people, votes_plan
 
 from assocpriv.promise.errors import RecordError
 from assocpriv.records.tables import TableOptions

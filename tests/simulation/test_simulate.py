@@ -4,9 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from fit import FALSE_ALARM
-from naive import frequent_itemsets
-from planned import planned
+from naive import FALSE_ALARM, frequent_itemsets, planned
 from scipy.stats import t
 
 from assocpriv.planning.baskets import make_plan

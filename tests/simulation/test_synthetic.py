@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from fit import rejects
+from naive import rejects
 from scipy.stats import poisson
 
 from assocpriv.plans.catalogue import Catalogue

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from asgi import Visitor
 from command_line import refused, run_json
-from operator_page import TOKEN, basic
+from running_collector import Visitor
+from shown import TOKEN, basic
 
 import assocpriv as ap
 from assocpriv.client.bulk import randomize_chunks

@@ -15,8 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from canary import NAME, NUMBER, chain, marked_files, marks_in, shown_by
 from click.testing import CliRunner
+from command_line import NAME, NUMBER, chain, marked_files, marks_in, shown_by
 from naive import small_plan
 
 import assocpriv as ap

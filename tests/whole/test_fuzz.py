@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from canary import NAME, marks_in, shown_by
+from command_line import NAME, marks_in, shown_by
 from fuzz.targets import TARGETS, accepted, folder, parquet_bytes, plans
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

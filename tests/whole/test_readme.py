@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from shell_lines import blocks_of, run_lines, shell_words
+from command_line import blocks_of, run_lines, shell_words
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

@@ -8,10 +8,10 @@ from itertools import product
 from typing import Any
 
 import pytest
+from command_line import mine
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import items_plan
-from quiet import mine
 
 import assocpriv as ap
 from assocpriv.client.baskets import Randomizer

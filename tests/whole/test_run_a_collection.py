@@ -11,8 +11,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from debian_packages import program
-from shell_lines import blocks_of
+from command_line import blocks_of, program
 
 import assocpriv as ap
 from assocpriv.cli.main import main

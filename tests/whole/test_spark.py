@@ -16,12 +16,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from canary import NAME as CANARY
-from canary import marks_in, shown_by
-from command_line import refused
-from guided_tables import random_people, randomize_tuples, small_plan
-from planned import planned
-from shell_lines import blocks_of
+from command_line import NAME as CANARY
+from command_line import blocks_of, marks_in, refused, shown_by
+from naive import guided_plan as small_plan
+from naive import planned, random_people, randomize_tuples
 
 import assocpriv as ap
 from assocpriv.client import spark as client

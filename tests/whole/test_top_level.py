@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from planned import planned
+from naive import planned
 
 import assocpriv as ap
 

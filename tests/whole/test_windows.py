@@ -1,6 +1,6 @@
 """A system without fcntl, resource and fork, as Windows: clients and the miner run there, a collector says why not.
 
-The system is simulated, tests/as_windows.py: separators of paths and the libraries' own part are those of this one.
+The system is simulated by as_windows.py: separators of paths and the libraries' own part are those of this one.
 """
 
 import json
@@ -16,7 +16,7 @@ from running_collector import Collector, Forks
 
 from assocpriv.kernels import compiling
 
-AS_WINDOWS = Path(__file__).parents[1] / "as_windows.py"
+AS_WINDOWS = Path(__file__).parent / "as_windows.py"
 PROMISE = "--prior 5% --posterior 90%"
 
 

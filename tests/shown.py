@@ -1,0 +1,299 @@
+"""What is shown, checked: records walked three ways, pages in a browser, the operator's page."""
+
+import base64
+import html
+import json
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from command_line import make_baskets, run
+from naive import planned
+
+import assocpriv as ap
+from assocpriv import numeric
+from assocpriv.client.bulk import randomize_chunks
+from assocpriv.collect.store import EpochSizes
+from assocpriv.files.itemsets import LightFrame, as_column
+from assocpriv.files.plans import write_plan
+from assocpriv.files.tree_models import write_tree
+from assocpriv.pages.operator import AdminPage
+from assocpriv.plans.published import PublishedPlan
+from assocpriv.promise.errors import AssocprivError
+from assocpriv.show import comparisons, text
+from assocpriv.show.html import fragment
+from assocpriv.show.record import Facts, Page, Part, Picture, Record, Say, Section, Table, Writer, write
+from assocpriv.simulation.enumeration import SeededEntropy
+
+_FIGURE = re.compile(r"\d(?:[\d,.]*\d)?")
+_WRITER = Writer()
+
+
+def check(record: Record) -> str:
+    """Compare every figure of a record's text, JSON and HTML; return the text.
+
+    What stands in a field of a template is in the JSON content, with the same value, and both others say it as its
+    unit writes it; figures of the text and of the HTML are the same, as often.
+    """
+    content = json.loads(json.dumps(record.to_json(), allow_nan=False))
+    leaves = set(_leaves(content))
+    said, page = "\n".join(text.lines(record)), str(fragment(record))
+    plain = _without_tags(page).lower()  # sentences begin with a capital there
+    for value, unit, on_page in _fields(record.parts, record.content):
+        shown = write(value, unit)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            assert value in leaves, (value, unit)
+        if unit not in ("names", "name"):
+            assert shown.lower() in plain, shown
+            assert on_page or shown in said, shown
+    own = Record(record.content, _without_pages(record.parts))
+    figures = Counter(_FIGURE.findall("\n".join(text.lines(own)).replace("(none)", "")))
+    drawn = Counter(_FIGURE.findall(_without_tags(str(fragment(own)))))
+    assert figures == drawn, figures - drawn + (drawn - figures)
+    return said
+
+
+def _without_tags(page: str) -> str:
+    """Return what a page says, without its boxes and drawings."""
+    page = re.sub(r'<p class="filter".*?</p>|<svg.*?</svg>|<figure.*?</figure>', "", page, flags=re.DOTALL)
+    return html.unescape(re.sub(r"<[^>]+>", "", re.sub(r"<(td|th|dd|dt|tr|p|caption|h2)\b[^>]*>", " ", page)))
+
+
+def _leaves(content: Any) -> Iterator[Any]:
+    if isinstance(content, Mapping):
+        for name, value in content.items():
+            yield name
+            yield from _leaves(value)
+    elif isinstance(content, list | tuple):
+        for value in content:
+            yield from _leaves(value)
+    else:
+        yield content
+
+
+def _without_pages(parts: Sequence[Part]) -> list[Part]:
+    found: list[Part] = []
+    for part in parts:
+        match part:
+            case Page() | Picture():
+                pass
+            case Section():
+                found.append(Section(part.title, _without_pages(part.parts), part.name))
+            case Record():
+                found.append(Record(part.content, _without_pages(part.parts)))
+            case _:
+                found.append(part)
+    return found
+
+
+def _fields(
+    parts: Sequence[Part], content: Mapping[str, Any], on_page: bool = False
+) -> Iterator[tuple[Any, str, bool]]:
+    for part in parts:
+        match part:
+            case Table():
+                templates = [(column.cell, row) for column in part.columns for row in part.rows]
+                templates += [(part.caption, content)]
+            case Facts():
+                templates = [(each, content) for _, texts in part.rows for each in texts]
+            case Say():
+                templates = [(part.text, content)]
+            case str():
+                templates = [(part, content)]
+            case Section() | Page():
+                yield from _fields(part.parts, content, on_page or isinstance(part, Page))
+                continue
+            case Record():
+                yield from _fields(part.parts, part.content, on_page)
+                continue
+            case _:
+                continue
+        for template, source in templates:
+            for _, name, unit, _ in _WRITER.parse(template):
+                if name and name.partition("[")[0] in source:  # else it is given beside the content
+                    yield _WRITER.get_field(name, (), source)[0], unit or "", on_page
+
+
+TOKEN = "a-token-of-the-operator-of-this-collection"
+PLAN = planned(items=12, transaction_size=3, promise=ap.Breach("5%", "50%"))
+HOSTILE = [
+    "<script>document.title='broken'</script>", "\"'><img src=//evil.example/x onerror=alert(1)>", "{{ 7 * 7 }}",
+    "\u202egnp.exe\u2066", "x" * 10_000, "السلام", "</bdi></table></html>",
+]  # fmt: skip
+
+
+class Collection:
+    """Stands in for a collector."""
+
+    def __init__(self, folder: Path, plan: PublishedPlan = PLAN, reports: int = 5000) -> None:
+        self.folder, self.plan, self.reports = folder, plan, reports
+        self.sealed, self.too_few = 0, False
+        (folder / "plan.json").write_text(plan.canonical_json)
+
+    def status(self) -> dict[str, Any]:
+        """Return counts as a collector does."""
+        return {"reports": self.reports, "sealed": self.reports - 1, "epochs_sealed": 1, "guidance": None}
+
+    async def seal(self) -> int:
+        """Count how often it is sealed; with ``too_few`` it is not."""
+        if self.too_few:
+            EpochSizes().check(412, self.plan, few=False)
+        self.sealed += 1
+        return 1
+
+    def page(self) -> AdminPage:
+        """Return the operator's page of this collection."""
+        return AdminPage(self.plan, self.folder, self.status, self.seal, TOKEN)
+
+
+def basic(token: str = TOKEN) -> str:
+    """Return what a browser sends of somebody who logs in."""
+    return f"Basic {base64.b64encode(f'operator:{token}'.encode()).decode()}"
+
+
+@cache
+def reports() -> ap.Reports:
+    """Return 3,000 reports of baskets: 60% hold items 1 and 2."""
+    baskets = ap.Baskets.from_sets(make_baskets(), PLAN.catalogue)
+    chunks = randomize_chunks(baskets, PLAN, entropy=SeededEntropy(1))
+    return ap.Reports(PLAN, np.concatenate([chunk.packed for chunk in chunks]))
+
+
+@cache
+def mined(support: str) -> LightFrame:
+    """Return what is found in them."""
+    with warnings.catch_warnings(action="ignore"):  # so few reports tell little
+        frame = ap.mine(reports(), None if support == "auto" else support, light=True)
+    assert isinstance(frame, LightFrame)
+    return frame
+
+
+class Commands:
+    """Stands in for commands: what each prints. ``names`` are those of the first items."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.ran = list[list[str]]()
+        self.names, self.failing = names, ""
+
+    async def __call__(self, arguments: Any, seconds: float) -> bytes:
+        """Return what a command prints."""
+        self.ran.append(list(arguments))
+        if arguments[0] == self.failing:
+            raise AssocprivError("no <b>reports</b> to read")
+        answers = {"inspect": self.inspect, "mine": self.mine, "guide": self.guide, "compare": self.compare}
+        return json.dumps(answers[arguments[0]](list(arguments))).encode()
+
+    def inspect(self, arguments: list[str]) -> dict[str, Any]:
+        """Test reports."""
+        seen = f"0.5% of the baskets would hold item {self.names[0]}"
+        tests = [{"name": "shares", "seen": seen, "p_value": 1.0, "flagged": False}]
+        return {"crafted": {"flagged": False, "false_alarm": 0.001, "tests": tests}}
+
+    def mine(self, arguments: list[str]) -> dict[str, Any]:
+        """Find what 3,000 reports tell, under other names."""
+        frame = mined(arguments[arguments.index("--min-support") + 1])
+        others = dict(zip(PLAN.catalogue, self.names, strict=False))
+        renamed = [frozenset(others.get(name, name) for name in each) for each in frame["itemsets"]]
+        columns = frame.columns | {"itemsets": as_column(renamed)}
+        ap.write_itemsets(LightFrame(columns, frame.attrs), arguments[arguments.index("-o") + 1])
+        return {}
+
+    def compare(self, arguments: list[str]) -> dict[str, Any]:
+        """Compare two days: the first item is in fewer baskets on the second."""
+        days = [reports(), ap.Reports(PLAN, reports().packed[::2])]
+        told = ap.compare(*days, names=["monday", "tuesday"])
+        told.itemsets.columns["itemsets"][0] = frozenset(self.names[:1])
+        told.itemsets.columns["listed"][0] = True
+        return comparisons.compared(told).to_json()
+
+    def guide(self, arguments: list[str]) -> dict[str, Any]:
+        """Collect, or publish."""
+        return {"serial": 4, "level": 2, "new": True} if arguments[1] == "publish" else {"received": 9}
+
+
+CELLS = {"td", "th", "tr", "dt", "dd"}
+VOID = {"meta", "link", "input", "br"}
+CLASSES = ("<b>yes</b>", "no & more")
+
+
+class Balanced(HTMLParser):
+    """A page whose tags must close in order; ``text`` is what it says, ``deepest`` how deep lists stand."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text, self.deepest, self.tags = "", 0, set[str]()
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        assert not any(name.startswith("on") for name, _ in attrs)
+        self.tags.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        self.deepest = max(self.deepest, self.open.count("ul"))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag that closes itself, as those of charts do."""
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close a tag, and cells within it, which need no end tags."""
+        while self.open[-1] != tag and self.open[-1] in CELLS:
+            self.open.pop()
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Note text."""
+        self.text += data
+
+
+def made(folder: Path) -> dict[str, Path]:
+    """Write distributions, by class too, a tree and two reports of suppressions; return the files by name."""
+    rng = np.random.default_rng(3)
+    n = 4_000
+    age, shop = rng.uniform(0, 100, n).round(1), rng.choice(HOSTILE[:3], n)
+    label = np.where(rng.random(n) < np.where(age > 50, 0.9, 0.1), *CLASSES)
+    table = pd.DataFrame({HOSTILE[0]: age, "shop": shop, "class": label})
+    columns = {
+        HOSTILE[0]: {"kind": "number", "low": 0, "high": 100, "intervals": 20, "release": "square-wave"},
+        "shop": {"kind": "category", "values": list(HOSTILE[:3]), "release": "response"},
+        "class": {"kind": "label", "values": list(CLASSES), "release": "as-is"},
+    }
+    plan = numeric.plan_table({"columns": columns}, ap.Breach("5%", "95%"), reports=n)
+    reports = ap.randomize(table, plan)
+    files = {name: folder / f"{name}.json" for name in ("plan", "spread", "classes", "tree", "cells", "items")}
+    write_plan(plan, files["plan"])
+    ap.reconstruct(reports).write(files["spread"])
+    ap.reconstruct(reports, by="class").write(files["classes"])
+    write_tree(numeric.grow_tree(reports, "class"), files["tree"])
+    _suppressed(folder, files, table)
+    return files
+
+
+def _suppressed(folder: Path, files: dict[str, Path], table: pd.DataFrame) -> None:
+    """Write the reports of a table and of baskets."""
+    table.assign(old=np.where(table[HOSTILE[0]] > 50, "old", "young")).to_csv(folder / "table.csv", index=False)
+    (folder / "cells.toml").write_text(
+        f'[[template]]\nchannel = ["shop", "old"]\nsensitive = {{ class = ["{CLASSES[0]}"] }}\nconfidence = "60%"\n'
+    )
+    (folder / "items.toml").write_text(
+        '[[template]]\nchannel = ["tea", "<i>"]\nsensitive = ["milk"]\nconfidence = "60%"\n'
+    )
+    baskets = ["tea,<i>,milk", "tea,<i>,milk", "tea,milk", "tea", "<i>", "bread", "bread", "bread,milk"] * 5
+    (folder / "baskets.csv").write_text("\n".join(baskets) + "\n")
+    for name, source, templates, options in (
+        ("cells", "table.csv", "cells.toml", ()),
+        ("items", "baskets.csv", "items.toml", ("--layout", "lines")),
+    ):
+        out = folder / f"{name}-released.csv"
+        said = run("suppress", folder / source, "--templates", folder / templates, "-o", out, "--json", *options)
+        files[name].write_text(said.stdout)
