@@ -94,7 +94,7 @@ def test_all_is_there_from_the_beginning(tmp_path: Path) -> None:
     assert told == set(REASONS)
     assert all(f'assocpriv_requests_refused_total{{reason="{reason}"}} 0.0' in text for reason in REASONS)
     own, examples = names_of(text), ROOT / "examples" / "collector"
-    serve = (ROOT / "docs" / "cli" / "serve.md").read_text()
+    serve = (ROOT / "docs" / "cli" / "collector.md").read_text()
     assert names_of((ROOT / "docs" / "run-a-collection.md").read_text() + serve) <= own
     assert {name for name in own if name.startswith("assocpriv")} - names_of(serve) <= {
         name for name in own if name.endswith(("_bucket", "_sum", "_count"))
