@@ -84,7 +84,6 @@ def test_a_report_is_the_clients(path: Path) -> None:
     + [(each, "a", TypeError) for each in ("milk", b"\1", bytearray(b"\1"), memoryview(b"\1"), 3)]
     + [(["milk"], 7, TypeError)]
     + [(["milk"], each, PlanError) for each in ("", " \n", "x" * 1001)],
-    ids=str,
 )
 def test_what_is_refused_spends_nothing(path: Path, basket: Any, occasion: Any, kind: type[Exception]) -> None:
     """A basket or an occasion that cannot be used leaves the ledger as it was, on disk too."""
