@@ -235,7 +235,7 @@ _OLDEST = 18
 def node() -> str:
     """Return where node is, of a version that the client runs on."""
     path = program("node", "nodejs")
-    version = subprocess.run_program([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     major = int(version.removeprefix("v").split(".")[0])
     if major < _OLDEST:
         _missing(f"node is {version}; the client in JavaScript needs {_OLDEST} or later")
@@ -255,7 +255,7 @@ def tools() -> Path:
     with (CLIENT / ".npm-lock").open("w") as lock:  # pytest's processes may come at once
         _wait_for(lock)
         if not stamp.exists() or stamp.read_text() != wanted:
-            done = subprocess.run_program(command, cwd=CLIENT, capture_output=True, text=True, check=False)
+            done = subprocess.run(command, cwd=CLIENT, capture_output=True, text=True, check=False)
             if done.returncode:
                 shutil.rmtree(installed, ignore_errors=True)
                 _missing(f"npm ci failed in clients/js: {done.stderr.strip()[-300:]}")
@@ -265,7 +265,7 @@ def tools() -> Path:
 
 def run_program(*command: str | Path, folder: Path = CLIENT, **options: object) -> "subprocess.CompletedProcess[str]":
     """Run a command that must succeed, with what it printed in the message where it does not."""
-    done = subprocess.run_program(
+    done = subprocess.run(
         [*map(str, command)], cwd=folder, capture_output=True, text=True, check=False, timeout=300, **options
     )
     if done.returncode:
