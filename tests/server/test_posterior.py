@@ -14,7 +14,7 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.itemsets import mining_facts
 from assocpriv.server.mining import MiningRequest, mine
-from assocpriv.server.posterior import _Evidence, _item_posteriors
+from assocpriv.server.posterior import _Evidence, _item_posteriors, _Prior
 from assocpriv.server.search import listed
 from assocpriv.simulation.simulate import PlainCounter
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
@@ -67,6 +67,29 @@ def test_what_was_thought_rare_does_not_stay_so() -> None:
         told.append(_item_posteriors(evidence).mean[-1])
     assert told[0] == pytest.approx(told[1], rel=0.1)
     assert min(told) > 0.035  # with the error at the mean they were .059 and .003
+
+
+def test_errors_grow_as_what_is_undone() -> None:
+    """The error in whole baskets is at least F times that within sampled items, as the estimate is that times F."""
+    found = mined(0)
+    factors = found["unbiased"] / found["sampled"]
+    assert factors.min() > 1.1
+    assert (found["unbiased_error"] >= 0.999999 * factors * found["sampled_error"]).all()
+
+
+def test_the_error_that_all_have_together_widens_each() -> None:
+    """A relative error common to all is added to each part of a posterior, at its mean."""
+    supports, one = np.array([0.02, 0.05, 0.1]), np.ones(3)
+    prior = _Prior(supports, 3 * supports, supports / 10, 0 * supports, True)
+    alone, shared = (
+        prior.posteriors(
+            _Evidence(supports, supports, (supports / 5) ** 2, common * one, one, 0 * one, [one], [supports]),
+            fitted=False,
+        )
+        for common in (0.0, 0.3)
+    )
+    assert np.array_equal(shared.means, alone.means)
+    np.testing.assert_allclose(shared.variances, alone.variances + (0.3 * alone.means) ** 2)
 
 
 def test_own_largest_are_covered() -> None:
