@@ -196,7 +196,7 @@ def check(arguments):
 
 def pytest(*arguments):
     """Return the command that runs tests on all cores, a file on one, in the order of tests/conftest.py."""
-    cores = ["-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
+    cores = ["-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder", "--durations=20"]
     return [venv_program("python"), "-m", "pytest", *cores, *arguments]
 
 
