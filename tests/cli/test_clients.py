@@ -80,7 +80,11 @@ def test_an_interrupt_that_an_import_took_for_another_error(home: Path, monkeypa
             raise TypeError("expected a message argument") from None  # what an import of ssl once said
 
     monkeypatch.setattr(ap, "inspect", interrupted)
-    result = CliRunner().invoke(main, ["inspect", str(home / "plan.json")])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background begin with it ignored
+    try:
+        result = CliRunner().invoke(main, ["inspect", str(home / "plan.json")])
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert result.exit_code == 1
     assert result.output.strip() == "Aborted!"
 
