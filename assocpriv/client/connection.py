@@ -160,8 +160,8 @@ class Collector:
             try:
                 answer = self._once(path, most_bytes, body, headers or {})
             except ssl.SSLCertVerificationError as error:
-                said = error.verify_message
-                raise CollectorError(f"the certificate of {self.url} is not trusted: {said}") from None
+                said = f"the certificate of {self.url} is not trusted: {error.verify_message}"
+                raise CollectorError(f"{said} (SSL_CERT_FILE names an authority of your own)") from None
             except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: a chunk of length -1
                 problem = _problem(error)
             else:

@@ -318,7 +318,7 @@ def _add_page(service: "Service", plan: "PublishedPlan", folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _listening(host: str, port: int, other: str = "host= or port=") -> Any:
+def _listening(host: str, port: int, other: str = "host or port") -> Any:
     """Give a socket that listens; who cannot have it is told to choose an ``other``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assocpriv.collect.store import check_system, flock
+from assocpriv.collect.store import check_owner, check_system, flock
 from assocpriv.collect.wire import Refused
 from assocpriv.files.unsealed import read_note, write_note
 from assocpriv.promise.errors import FileError
@@ -113,6 +113,7 @@ def _changing(folder: Path) -> Iterator[list[SourceKey]]:
     except OSError as error:
         raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None
     try:
+        check_owner(folder)
         flock(opened, wait=True)
         keys = read_keys(folder)
         yield keys

@@ -278,6 +278,19 @@ def check_system() -> None:
         )
 
 
+def check_owner(folder: Path) -> None:
+    """Refuse root in the folder of another user, whose collector could not read what root writes there.
+
+    Raises:
+        FileError: so it is.
+    """
+    if os.geteuid() == 0 != (owner := folder.stat().st_uid):
+        raise FileError(
+            f"{folder} belongs to user {owner}, whose collector could not read what root writes there; run this as "
+            "that user, as by runuser -u NAME"
+        )
+
+
 def flock(file: int, *, shared: bool = False, wait: bool = False) -> None:
     """Lock an open file or folder until it is closed; raises OSError where another process has it."""
     fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
@@ -315,6 +328,7 @@ class FolderLock:
         try:
             made = [place for place in (path, folder) if not place.exists()]
             folder.mkdir(mode=0o700, exist_ok=True)
+            check_owner(folder)
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None

@@ -10,6 +10,7 @@ import json
 import secrets
 import sys
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import assocpriv as ap
@@ -34,4 +35,9 @@ def main(url: str, path: str, key_file: str = "") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except HTTPError as refused:
+        sys.exit(f"{refused.url} refuses ({refused.code}): {refused.read().decode()}")
+    except OSError as error:
+        sys.exit(f"Error: {error}")

@@ -1,4 +1,4 @@
-"""Tests of examples/collector: a collector behind Caddy with TLS, as a client on the network meets it, and its unit."""
+"""Tests of examples/collector: a collector behind a proxy with TLS, as clients on the network meet it, and its unit."""
 
 import configparser
 import http.client
@@ -30,17 +30,46 @@ MARK = "canary-3141592"
 Site = tuple[int, Path, Collector]
 
 
-@pytest.fixture(scope="module")
-def site(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Give the port of a collector behind Caddy, the folder of everything, and the collector."""
-    caddy, home, port = program("caddy", "caddy"), tmp_path_factory.mktemp("site"), free_port()
-    with Collector(forks, home) as collector, (home / "caddy.log").open("w") as log:
+def caddy(home: Path, upstream: str, port: int) -> tuple[list[str], dict[str, str]]:
+    """Return how Caddy is started, and in which environment."""
+    environment = {
+        "COLLECTOR_SITE": f"localhost:{port}", "COLLECTOR_UPSTREAM": upstream,
+        "COLLECTOR_HTTP_PORT": str(free_port()), "XDG_DATA_HOME": str(home), "XDG_CONFIG_HOME": str(home),
+    }  # fmt: skip
+    command = [program("caddy", "caddy"), "run", "--adapter", "caddyfile", "--config", str(EXAMPLES / "Caddyfile")]
+    return command, environment
+
+
+def nginx(home: Path, upstream: str, port: int) -> tuple[list[str], dict[str, str]]:
+    """Return how nginx is started with the example, but for the names of places, and a certificate made for it."""
+    certificate, key, text = certificate_of(home), home / "key.pem", (EXAMPLES / "nginx.conf").read_text()
+    certificate.parent.mkdir(parents=True)
+    words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost"]
+    words += ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(["openssl", *words, "-days", "1"], check=True, capture_output=True)
+    for said, here in (
+        ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
+        ("/etc/ssl/reports.pem", str(certificate)),
+        ("/etc/ssl/reports.key", str(key)),
+        ("127.0.0.1:8350", upstream),
+    ):
+        assert said in text
+        text = text.replace(said, here)
+    places = "".join(
+        f"{name}_temp_path {home / name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    path, user = home / "nginx.conf", "user root;" if os.geteuid() == 0 else ""
+    path.write_text(f"{user} daemon off; pid {home / 'pid'}; events {{}} http {{ {places}\n{text} }}")
+    return [program("nginx", "nginx-light", "/usr/sbin/nginx"), "-e", "stderr", "-p", str(home), "-c", str(path)], {}
+
+
+@pytest.fixture(scope="module", params=[caddy, nginx])
+def site(request: pytest.FixtureRequest, forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Give the port of a collector behind a proxy, the folder of everything, and the collector."""
+    home, port = tmp_path_factory.mktemp("site"), free_port()
+    with Collector(forks, home) as collector, (home / "proxy.log").open("w") as log:
         upstream = f"127.0.0.1:{collector.port}"
-        environment = {
-            "COLLECTOR_SITE": f"localhost:{port}", "COLLECTOR_UPSTREAM": upstream,
-            "COLLECTOR_HTTP_PORT": str(free_port()), "XDG_DATA_HOME": str(home), "XDG_CONFIG_HOME": str(home),
-        }  # fmt: skip
-        command = [caddy, "run", "--adapter", "caddyfile", "--config", str(EXAMPLES / "Caddyfile")]
+        command, environment = request.param(home, upstream, port)
         with subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | environment) as process:
             try:
                 while not (certificate_of(home).exists() and answers(port, home)):
@@ -50,7 +79,7 @@ def site(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sit
             finally:
                 process.terminate()
         collector.said()
-        for said in (collector.stderr, (home / "caddy.log").read_text()):
+        for said in (collector.stderr, (home / "proxy.log").read_text()):
             assert "127.0.0.1:" not in said.replace(upstream, "")
             assert MARK not in said
 
@@ -66,7 +95,7 @@ def answers(port: int, home: Path) -> bool:
 
 
 def certificate_of(home: Path) -> Path:
-    """Return where Caddy keeps the certificate of its own authority."""
+    """Return where Caddy keeps the certificate of its own authority, and nginx is given its own."""
     return home / "caddy" / "pki" / "authorities" / "local" / "root.crt"
 
 
@@ -88,6 +117,11 @@ def test_a_report_over_tls(site: Site) -> None:
     assert json.loads(ask(site, "POST", "/reports", record)[1]) == {"accepted": 0, "duplicates": 1}
     assert ask(site, "GET", "/plan") == (200, PLAN.canonical_json.encode("ascii"))
     assert len(ap.read_reports(site[2].data)) == 1
+
+
+def test_the_gateway_is_public(site: Site) -> None:
+    """What a relay asks for comes to the collector, which says that it is no gateway."""
+    assert json.loads(ask(site, "GET", "/.well-known/ohttp-gateway")[1])["error"] == "not-found"
 
 
 def test_what_is_the_operators_is_not_public(site: Site) -> None:

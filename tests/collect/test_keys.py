@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import threading
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from running_collector import PLAN, Visitor, numbers_in, records
 from assocpriv.collect import close_collection, collection_status, list_keys, make_service, seal_collection, set_aside
 from assocpriv.collect.keys import Keyring, add_key, read_keys, revoke_key
 from assocpriv.collect.sqlite import SqliteStore
+from assocpriv.collect.store import FolderLock
 from assocpriv.collect.wire import Refused
 from assocpriv.promise.errors import FileError
 
@@ -101,6 +103,16 @@ def test_files_of_keys_that_cannot_be(tmp_path: Path) -> None:
         path.write_text(json.dumps(whole | change))
         with pytest.raises(FileError, match=r"keys\.json is damaged"):
             read_keys(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can make a folder another user's")
+def test_root_changes_no_folder_of_another_user(tmp_path: Path) -> None:
+    """Its collector could not read what root writes: a key that is revoked would go on to hold."""
+    os.chown(tmp_path, 12345, 12345)
+    for changing in (lambda: add_key(tmp_path, "till"), lambda: FolderLock.take(tmp_path)):
+        with pytest.raises(FileError, match=r"belongs to user 12345, .*; run this as that user"):
+            changing()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_keys_made_at_the_same_time(tmp_path: Path) -> None:
