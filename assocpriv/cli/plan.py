@@ -108,7 +108,7 @@ def catalogue(
 @opt.promise_options
 @opt.usual("--reports", default=1_000_000, help="Reports that are expected.")
 @opt.usual("--reports-per-person", default=1, help="R: reports of one person; the promise covers them together.")
-@click.option("--mean-size", type=opt.NUMBER, help="Items of a basket: items sold over receipts.  [default: 6]")
+@click.option("--mean-size", type=opt.NUMBER, help="Different items of a basket on average.  [default: 6]")
 @click.option(
     "--central", metavar="ε,δ", callback=_pair, help="Instead, through a relay: of --reports together, as 1,1e-8."
 )

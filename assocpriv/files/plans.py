@@ -10,13 +10,14 @@ import json
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from assocpriv.files.atomic import atomic_output
+from assocpriv.files.lists import decoded, rows_of
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.names import MAX_ANCESTORS, Names
@@ -95,7 +96,7 @@ def plan_of_text(text: str, path: str | Path, wanted: type[AnyPlan]) -> AnyPlan:
 
 def read_plan_text(path: str | Path) -> str:
     """Read the text of a plan file, UTF-8 without a mark before it; every reader takes the same bytes for a plan."""
-    text = _read(path, "plan", "utf-8", NotAPlanError)
+    text = _read(path, "plan", lambda content: io.TextIOWrapper(io.BytesIO(content), "utf-8").read(), NotAPlanError)
     if text.startswith("\ufeff"):
         raise NotAPlanError(f"{path} is not a plan: it begins with a byte order mark; save it as UTF-8 without one")
     return text
@@ -181,22 +182,25 @@ def read_names(path: str | Path, what: str) -> Catalogue:
 
 
 def read_text(path: str | Path, what: str) -> str:
-    """Read a file of names that a plan is made of, perhaps after a byte order mark; ``what`` it is stands in errors."""
-    return _read(path, what, "utf-8-sig")
+    """Read a file of names that a plan is made of, as spreadsheets save it; ``what`` it is stands in errors."""
+    return _read(path, what, decoded)
 
 
-def _read(path: str | Path, what: str, encoding: str, unfit: type[PlanError] = PlanError) -> str:
+def _read(path: str | Path, what: str, decode: Callable[[bytes], str], unfit: type[PlanError] = PlanError) -> str:
     try:
         with Path(path).open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)  # whatever size a device or a pipe may claim
-        if len(content) > _LARGEST_FILE:
-            raise unfit(f"{path} is not a {what}: it is larger than {_LARGEST_FILE >> 20} MiB")
-        return io.TextIOWrapper(io.BytesIO(content), encoding=encoding).read()
     except OSError as error:
         raise PlanError(f"cannot read the {what} {path}: {error.strerror or error}") from None
+    if len(content) > _LARGEST_FILE:
+        raise unfit(f"{path} is not a {what}: it is larger than {_LARGEST_FILE >> 20} MiB")
+    try:
+        return decode(content)
     except UnicodeDecodeError:
         found = "a Parquet file, as of reports or itemsets" if content.startswith(b"PAR1") else "not UTF-8 text"
         raise unfit(f"{path} is not a {what}: it is {found}") from None
+    except ValueError as error:
+        raise unfit(f"{path} is not a {what}: it is {error}") from None
 
 
 def write_catalogue(catalogue: Catalogue, path: str | Path, *, force: bool = False) -> None:
@@ -220,7 +224,7 @@ def write_catalogue(catalogue: Catalogue, path: str | Path, *, force: bool = Fal
 
 
 def read_taxonomy(path: str | Path) -> tuple[tuple[str, str], ...]:
-    """Return a taxonomy's sorted (child, parent): CSV in UTF-8 without a header, each parent in the next column.
+    """Return a taxonomy's sorted (child, parent): CSV without a header, each parent in the next column.
 
     ``milk,dairy,food`` says that milk is dairy and dairy is food; lines may repeat what others say, end early, and
     be blank. Names lose the blanks around them.
@@ -263,12 +267,11 @@ class _Lines:
 
 def _parsed(text: str) -> tuple[tuple[str, str], ...]:
     lines = _Lines()
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
     try:
-        for row in rows:
-            lines.add([cell.strip() for cell in row], rows.line_num)
-    except csv.Error:
-        raise PlanError(f"line {rows.line_num} is not CSV; check its quotes") from None
+        for line, names in rows_of(text):
+            lines.add(names, line)
+    except csv.Error as error:
+        raise PlanError(str(error)) from None
     if not lines.parents:
         raise PlanError("the taxonomy is empty; write a line child,parent for each name that has a parent")
     _check_circles(lines)

@@ -7,7 +7,6 @@ Rules are JSON (docs/formats.md), the best first. Their digest is that of the fi
 import base64
 import csv
 import hashlib
-import io
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.files.atomic import LARGEST_TABLE, read_bounded
+from assocpriv.files.lists import decoded, rows_of, separator_of
 from assocpriv.promise.errors import EstimateError, FileError
 from assocpriv.promise.json_text import json_fields
 
@@ -112,29 +112,38 @@ def _listed(value: Any, where: str) -> list[Any]:
 
 
 def read_prices(path: str | Path) -> dict[str, float]:
-    """Read what items earn: CSV in UTF-8, a line an item, its name and its price or margin; a header may come first.
+    """Read what items earn: a line an item, its name and its price or margin; a header may come first.
+
+    The file is CSV as spreadsheets save it; where semicolons or tabs part cells, decimals may have a comma.
 
     Raises:
         FileError: it cannot be read.
         EstimateError: a line that is none of these, or an item twice.
     """
+    content = _content(path)
     try:
-        text = _content(path).decode("utf-8-sig")
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True) if row]
-    except (UnicodeDecodeError, csv.Error):
-        raise FileError(f"{path} is no CSV file in UTF-8") from None
+        text = decoded(content)
+    except ValueError as error:
+        raise FileError(f"{path} is no CSV file: it is {error}") from None
     prices: dict[str, float] = {}
-    for number, row in enumerate(rows, 1):
-        price = _number(row[1]) if len(row) == 2 else None
-        if price is None and number == 1 and len(row) == 2:
-            continue  # a header
-        if price is None or row[0] in prices:
-            raise EstimateError(f"{path}, row {number}: it must be an item that no other row has, and a number")
-        prices[row[0]] = price
+    try:
+        for place, (line, cells) in enumerate(rows_of(text)):
+            price = _number(cells[1], separator_of(text)) if len(cells) == 2 else None
+            if price is None and not place and len(cells) == 2:
+                continue  # a header
+            if price is None or cells[0] in prices:
+                raise EstimateError(
+                    f"{path}, row {line}: two cells must be an item that no other row has, and a number, as bread,0.35"
+                )
+            prices[cells[0]] = price
+    except csv.Error as error:
+        raise FileError(f"{path}: {error}") from None
     return prices
 
 
-def _number(text: str) -> float | None:
+def _number(text: str, separator: str) -> float | None:
+    if separator != "," and "." not in text:
+        text = text.replace(",", ".")
     try:
         value = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:

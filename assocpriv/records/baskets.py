@@ -397,7 +397,7 @@ def long_part(rows: Rows, what: str = "item") -> LongPart:
         if values.null_count:
             row = int(places[np.argmax(array_to_numpy(values.is_null()))])
             raise BasketError(
-                f"{rows.origin.row_word} {rows.line(row)} has no {each}; fill it in, or take such rows out"
+                f"{rows.origin.row_word} {rows.line(row)} has no {each}; fill it in, or take such rows, as totals, out"
             )
     return LongPart(transactions, np.diff(starts, append=len(items)), items, returned)
 

@@ -396,7 +396,8 @@ def _lines_found(rows: FirstRows, said: Layout) -> Found:
             header = by_name or _is_above_ids(rows, asked_place(rows.first, "transaction", said.transaction))
         places = [asked_place(rows.first if header else [""] * len(rows.first), "transaction", said.transaction)]
         said = replace(said, transaction=str(places[0] + 1))
-    return Found(replace(said, kind="lines", header=header), places=tuple(places), skip=_skip(rows, header))
+    told = replace(said, kind="lines", header=header and (said.header or True))
+    return Found(told, places=tuple(places), skip=_skip(rows, header))
 
 
 def _long_found(rows: FirstRows, said: Layout) -> Found:
@@ -409,7 +410,8 @@ def _long_found(rows: FirstRows, said: Layout) -> Found:
     places = long_columns(names, said)
     if len(places) == 2 and said.quantity is None:
         _refuse_returned(rows, places)
-    return Found(_named(replace(said, header=header), names, places), tuple(names), places, _skip(rows, header))
+    told = replace(said, header=header and (said.header or True))  # its line's number, if that was said
+    return Found(_named(told, names, places), tuple(names), places, _skip(rows, header))
 
 
 def _refuse_returned(rows: FirstRows, places: Sequence[int]) -> None:

@@ -229,7 +229,9 @@ def substitutes(table: AnyFrame, top: int = 15, *, everything: bool = False) -> 
     of = " of one category" if content["by_category"] else ""
     said = f"{{listed:#pair}}{of} bought together less than {{below:given}} as often as by chance in baskets of a size"
     said += "; about {expected_false:about} of them may not be" if content["listed"] else ""
-    untold = f"{{told:#pair}}{of} can be told; of {{untold:#}} chance has too few for even none to be a sign"
+    untold = (
+        f"{{told:#pair}}{of} can be told; {{untold:#}} are too rare: even if nobody bought both, noise would hide it"
+    )
     columns = [
         Column("lift", "{lift_by_size:.2f}"),
         Column(interval(content["confidence_level"]), "{lift_ci_low:.2f}–{lift_ci_high:.2f}"),

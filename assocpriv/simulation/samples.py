@@ -4,7 +4,6 @@ The sample's baskets may be looked at; a catalogue is made of them, or they are 
 """
 
 import csv
-import io
 import re
 import warnings
 from collections import Counter
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.client.transactions import BasketCounts, read_transactions
+from assocpriv.files.lists import rows_of
 from assocpriv.files.plans import check_catalogue, normalized, read_text
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
@@ -181,18 +181,14 @@ def best_sold(sales: Any, best: int | None = None, min_count: int = 1) -> Catalo
 
 def _sales_of(path: Path) -> Iterator[tuple[str, int]]:
     """Yield the lines of a list of sales."""
-    rows = csv.reader(io.StringIO(read_text(path, "list of sales"), newline=""))
     try:
-        for row in rows:
-            line, cells = rows.line_num, [cell.strip() for cell in row]
-            if not any(cells):
-                continue
+        for place, (line, cells) in enumerate(rows_of(read_text(path, "list of sales"))):
             if len(cells) == 2 and cells[0] and _COUNT.fullmatch(cells[1]):
                 yield cells[0], int(cells[1])
-            elif not (line == 1 and len(cells) == 2 and not re.search("[0-9]", cells[1])):  # names of columns
+            elif place or len(cells) != 2 or re.search("[0-9]", cells[1]):  # no names of columns
                 raise BasketError(f"{path}: line {line} must be a name and a whole number, as milk,1250")
-    except csv.Error:
-        raise BasketError(f"{path}: line {rows.line_num} is not CSV; check its quotes") from None
+    except csv.Error as error:
+        raise BasketError(f"{path}: {error}") from None
 
 
 def try_catalogue(

@@ -186,7 +186,7 @@ def test_substitutes_are_told_of_reports(home: Path, tmp_path: Path) -> None:
     question = ["rules", home / "r.parquet", "--substitutes"]
     found = run_json(*question, "-o", tmp_path / "s.json")
     assert json.loads((tmp_path / "s.json").read_text())["pairs"] == found["pairs"]
-    assert f"of {found['untold']:,} chance has too few" in run(*question).stdout
+    assert f"{found['untold']:,} are too rare" in run(*question).stdout
     assert "--sort does not go with --substitutes" in refused(*question, "--sort", "lift", status=2)
 
 

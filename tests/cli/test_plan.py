@@ -271,6 +271,8 @@ def test_the_best_of_baskets_and_of_sales(baskets: Path, tmp_path: Path) -> None
     assert (record["names"], record["items"]) == (["milk", "rye", "tea"], 3)
     assert ap.best_sold(sales, best=2).share == 0.9
     refused_without_output(tmp_path, "catalogue", "--sales", sales, "-o", sales, "--force")
+    sales.write_bytes("Artikel;Menge\r\nKäse;10\r\nMilch 3,5%;50\r\n".encode("cp1252"))  # of a spreadsheet
+    assert ap.best_sold(sales, best=1).share == 5 / 6
 
 
 @pytest.mark.parametrize(

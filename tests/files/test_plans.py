@@ -35,6 +35,14 @@ def test_pairs_of_child_and_parent(tmp_path: Path) -> None:
     assert pairs == read(tmp_path, "stout,beer,drinks\npils,beer,drinks")
 
 
+def test_taxonomies_as_spreadsheets_save_them(tmp_path: Path) -> None:
+    """Semicolons, and umlauts of Windows."""
+    assert read(tmp_path, "Käse;Kühlung\r\nMilch 3,5%;Kühlung\r\n".encode("cp1252")) == (
+        ("Käse", "Kühlung"),
+        ("Milch 3,5%", "Kühlung"),
+    )
+
+
 BAD: list[tuple[str | bytes, str]] = [
     ("", "taxonomy is empty"),
     ("\n\n", "taxonomy is empty"),
@@ -47,7 +55,7 @@ BAD: list[tuple[str | bytes, str]] = [
     ("x,a\na,b\nb,c\nc,a\n", "line [234] closes a circle"),
     ('milk,"dairy\nbeer,drinks\n', "is not CSV; check its quotes"),
     ('milk,dairy\nbeer,"drinks"x\n', "line 2 is not CSV"),
-    (b"milk,caf\xe9\n", "not UTF-8"),
+    (b"milk,caf\xe9\nrye,br\xc3\xb6d\n", "not UTF-8 text; save it as"),
 ]
 
 

@@ -70,6 +70,27 @@ def test_prices_are_read(tmp_path):
         assert read_prices(tmp_path / "p.csv") == {"tea": 1.5, "milk, fresh": -0.25}
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252"])
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_prices_are_read_as_spreadsheets_save_them(tmp_path, encoding, mark):
+    """Semicolons or tabs, decimals with a comma, umlauts of Windows; names may have commas."""
+    text = "Artikel;Marge\r\nMilch 3,5%;0,62\r\nKäse;1.10\r\n".replace(";", mark)
+    (tmp_path / "p.csv").write_bytes(text.encode(encoding))
+    assert read_prices(tmp_path / "p.csv") == {"Milch 3,5%": 0.62, "Käse": 1.1}
+
+
+@pytest.mark.parametrize(
+    "content", ["Käse,1\n".encode() + "Käse,2\n".encode("cp1252"), b"PK\3\4", b"a\0,1\n", b"\x81,1"]
+)
+def test_what_is_no_text_is_refused(tmp_path, content):
+    """Of two encodings, a spreadsheet, bytes that are no text."""
+    (tmp_path / "p.csv").write_bytes(content)
+    with pytest.raises(FileError, match="save it as “CSV UTF-8”"):
+        read_prices(tmp_path / "p.csv")
+    with pytest.raises(FileError, match=r"^cannot read"):
+        read_prices(tmp_path / "none.csv")
+
+
 @pytest.mark.parametrize("row", ["tea,2", "milk", "milk,x", "milk,nan", "milk,1,2", "milk,1_0", "milk,٣"])
 def test_a_row_that_is_no_price_is_named(tmp_path, row):
     """An item twice, no number, or a cell more or less."""

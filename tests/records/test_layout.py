@@ -575,11 +575,17 @@ def test_what_tills_export_is_read(tmp_path: Path, kind: str, caplog: pytest.Log
 @pytest.mark.parametrize(
     ("layout", "read"), [("header=2", [{"tea"}, {"rye"}]), ("header=2 quantity=none", [{"tea"}, {"tea", "rye"}])]
 )
-def test_titles_and_returned_goods_can_be_said(tmp_path: Path, layout: str, read: list[set[str]]) -> None:
-    """``header=`` takes a line's number, and ``quantity=none`` counts what was returned."""
+def test_titles_and_returned_goods_can_be_said(
+    tmp_path: Path, layout: str, read: list[set[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    """``header=`` takes a line's number, ``quantity=none`` counts what was returned; it can be copied back."""
     path = tmp_path / "t.csv"
     path.write_text("March\nreceipt,item,qty\n1,tea,3\n2,tea,-3\n2,rye,1\n")
-    assert named(ap.read_baskets(path, layout=layout)) == read
+    with caplog.at_level(logging.INFO, "assocpriv"):
+        assert named(ap.read_baskets(path, layout=layout)) == read
+    words = caplog.messages[0].removeprefix("t.csv: read as: ")
+    assert "header=2" in words
+    assert named(ap.read_baskets(path, layout=words)) == read
 
 
 KINDS = {"one-hot": "tea,12,rye\n1,1,0\n0,1,1\n", "dat": "7 3\n3 12\n", "lines": "tea,12\nrye\n"}
