@@ -191,7 +191,8 @@ def to_sign(plan: "PublishedPlan") -> Record:
         Section("How many reports", [
             f"A person sends {{reports_per_person:#report}} at most, for life{together}. Each further report, {more}. "
             "What was told does not wear off, and deleting a report takes nothing back. The device's ledger counts, "
-            "and refuses further reports.",
+            "and refuses further reports. A ledger that was deleted, a browser that forgot and a second device begin "
+            "anew: who has two tells twice as much, and nothing here notices.",
             "What your reports can have told by now: `assocpriv report --ledger L --told` says it on your device.",
             "You can stop at any time. What was sent stays told.",
         ], "reports"),

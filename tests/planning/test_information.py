@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import naive
@@ -15,6 +15,7 @@ from assocpriv.client.baskets import Randomizer
 from assocpriv.planning import information
 from assocpriv.planning.information import mutual_limit, plan_information, spent
 from assocpriv.plans.baskets import Plan
+from assocpriv.plans.operator import Operator
 from assocpriv.promise.breaches import Breach, Channel, compose
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.information import (
@@ -393,3 +394,24 @@ def test_what_a_plan_spends(plan: Plan) -> None:
 def test_short_catalogues_have_no_such_bound() -> None:
     """Where baskets are larger than what is left of the catalogue, nothing is said."""
     assert spent(planned(6, 4, Breach("5%", "50%"))) is None
+
+
+def test_what_a_report_tells_depends_on_who_reads_it() -> None:
+    """At γ = 19 a stranger moves from 5% to 3 or 6% about an item; who is torn between two baskets, to 95% or 5%."""
+    weights = (
+        9206616269902879384, 220254187799634698, 100115539908924862, 45507063594965846, 20685028906802659,
+        9402285866728480, 4273766303058400, 1942621046844727, 16777165768237110,
+    )  # fmt: skip
+    operator = Operator(8, 5, 4, 64, weights)  # of `plan --items 1000 --prior 5% --posterior 50% --reports 1000000`
+    m, rho, likelihoods = operator.size, operator.default_probability, operator.likelihoods
+    kept = [Fraction(math.comb(m, j) * weight, operator.total) for j, weight in enumerate(weights)]
+    other = [math.comb(m, j) * rho**j * (1 - rho) ** (m - j) for j in range(m + 1)]
+    shown = sum(share * Fraction(j, m) for j, share in enumerate(kept))
+    assert [round(float(each / (each + 19)), 2) for each in (shown / rho, (1 - shown) / (1 - rho))] == [0.03, 0.06]
+    sure = {True: Fraction(0), False: Fraction(0)}  # for the basket that is held, and for the other one
+    for j, i in product(range(m + 1), repeat=2):  # how many items of each are shown
+        ratio = likelihoods[j] / likelihoods[i]
+        if max(ratio, 1 / ratio) > 18.9:
+            sure[ratio > 1] += kept[j] * other[i]
+    assert sum(sure.values()) == pytest.approx(0.5, abs=0.01)
+    assert sure[True] / sum(sure.values()) == pytest.approx(0.95, abs=0.001)

@@ -83,6 +83,7 @@ def test_a_page_to_sign_says_what_lies_outside() -> None:
     assert "something about you that the promise covers" in page
     assert "Nothing bounds what a report tells of this: column age." in page
     assert TABLE.plan_id in page
+    assert "a second device begin anew" in page
     without = str(fragment(promises.to_sign(AVERAGE)))
     assert "No γ is stated" in without
     assert "sure of something" not in without
