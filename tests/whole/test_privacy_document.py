@@ -51,7 +51,7 @@ def test_figures_in_sentences() -> None:
         "has γ below 19^52, which is ε below 154": 153 < epsilon(year) < 154,
         "a chance of 1 in 100 may become certainty": chance_up(rare) == "certainty",
         "a chance of 1 in 20 will, after your report, think so with less than 1 in 2": seen["1/20"] == Fraction(1, 2),
-        "three 19³, and 99.7%": Fraction("0.9972") < _in_all(3) < Fraction("0.9973"),
+        "three 19³, and 99.8%": Fraction("0.997") < _in_all(3) < Fraction("0.998"),
         "A limit of ε = 5.89 lets two plans of 5% → 50% in": limit**2 < Epsilon("5.89").amplification_limit,
         "under ε = ln 2, 1 in 2 comes to 2 in 3 at most": highest_posterior(Fraction(1, 2), ln2) == Fraction(2, 3),
         "shows six promises": len(VERDICTS) == 6,
