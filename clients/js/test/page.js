@@ -37,6 +37,7 @@ export async function withPage(run, { port = 0, site = {} } = {}) {
   });
   try {
     const context = await browser.newContext();
+    context.setDefaultTimeout(120_000); // a busy machine is slow, and not wrong
     // @ts-ignore listening on a port
     const home = `http://127.0.0.1:${server.address().port}/`;
     // a collector of a test is on this machine too
