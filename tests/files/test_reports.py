@@ -244,8 +244,8 @@ def test_catalogue_file_round_trip(tmp_path: Path, text: str) -> None:
         (b"", "entry 1 must be a name"),
         (b"a\n\nb", "entry 2 must be a name"),
         (b"a\nb\na", "entry 3 repeats an earlier name"),
-        (b"a\x00b", "entry 1 must be a name"),
-        (b"\xff", "is not UTF-8 text"),
+        (b"a\x00b", "is not UTF-8 text"),
+        (b"\xc3\xa9\n\xff", "is not UTF-8 text"),
     ],
 )
 def test_bad_catalogue_file_is_refused(tmp_path: Path, data: bytes, message: str) -> None:
