@@ -110,7 +110,11 @@ class Comparison:
     names: list[str]
     itemsets: LightFrame
     rules: LightFrame
-    facts: dict[str, Any] = field(repr=False)
+    facts: dict[str, Any]
+
+    def __repr__(self) -> str:
+        listed = [f"{int(table['listed'].sum())} of {len(table)}" for table in (self.itemsets, self.rules)]
+        return f"Comparison({', '.join(self.names)}; {listed[0]} itemsets listed, {listed[1]} rules)"
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return itemsets and then rules as one data frame, what is of a side in columns of its own."""

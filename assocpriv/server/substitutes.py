@@ -67,7 +67,15 @@ def find_substitutes(
     if waves.waves[0].itemset_size < 2:
         raise EstimateError("this plan's reports do not tell of pairs; plan with itemset_size 2 or more")
     reading = Reading(waves)
+    if categories is not None and not hasattr(categories, "get"):
+        raise TypeError(
+            f"categories must be a mapping from items to their categories, got a {type(categories).__name__}"
+        )
     groups = _groups(waves.catalogue, plans[0].names.parent_of if categories is None else categories)
+    if groups is None and categories is not None:
+        raise EstimateError(
+            "categories name none of the plan's items; write items as the plan does, each to its category"
+        )
     n = len(waves.catalogue)
     possible = comb(n, 2) if groups is None else sum(comb(int(count), 2) for count in np.bincount(groups)[1:])
     level, chance = _told(reading, groups, bound)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
+from assocpriv.promise.numbers import check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,4 +95,4 @@ class SeededEntropy(WordEntropy):
 
 def source_of(seed: int | None) -> WordEntropy:
     """Return a source that a seed repeats, or without one the operating system's."""
-    return SystemEntropy() if seed is None else SeededEntropy(seed)
+    return SystemEntropy() if seed is None else SeededEntropy(check_whole("seed", seed))

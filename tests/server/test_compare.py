@@ -110,6 +110,8 @@ def test_three_periods_are_a_trend(rng: np.random.Generator) -> None:
     assert {"value may", "holds july"} <= columns.keys()
     assert len(told.to_pandas()) == len(told.itemsets) + len(told.rules)
     assert isinstance(comparison_records(told.itemsets)[0]["itemsets"], list)
+    assert repr(told).startswith(f"Comparison({', '.join(told.names)}; ")
+    assert len(repr(told)) < 100
 
 
 def test_what_cannot_be_compared_is_refused(rng: np.random.Generator) -> None:

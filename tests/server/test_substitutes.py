@@ -77,6 +77,10 @@ def test_categories_leave_pairs_of_one(planted: Reports) -> None:
     assert (said["by_category"], said["told"] + said["untold"]) == (True, 4)
     by_plan = ap.substitutes(reports_of(planted=True, names=Names(parents=tuple(sorted(KINDS.items())))))
     assert set(by_plan["itemsets"]) == set(by_name["itemsets"])
+    with pytest.raises(TypeError, match="a mapping from items to their categories, got a list"):
+        ap.substitutes(planted, categories=list(KINDS))
+    with pytest.raises(EstimateError, match="none of the plan's items"):  # not all pairs, as without categories
+        ap.substitutes(planted, categories={"Butter": "fats"})
 
 
 def test_the_bound_moves_the_probability(planted: Reports) -> None:

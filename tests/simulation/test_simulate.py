@@ -7,6 +7,7 @@ import pytest
 from naive import FALSE_ALARM, frequent_itemsets, planned
 from scipy.stats import t
 
+import assocpriv as ap
 from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BasketError, EstimateError
@@ -103,3 +104,9 @@ def test_bad_requests_are_refused() -> None:
         simulate(baskets[:0], plan, 0.5)
     with pytest.raises(EstimateError, match="generator gives"):
         simulate(baskets, plan, 0.5, max_itemset=2)
+    with pytest.raises(TypeError, match="seed must be a whole number"):
+        ap.simulate(baskets, plan, 0.5, seed="x")
+    with pytest.raises(
+        TypeError, match="'random_state' here; there are min_support, max_itemset, seed, progress, layout"
+    ):
+        ap.simulate(baskets, plan, 0.5, random_state=1)
