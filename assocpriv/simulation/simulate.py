@@ -175,7 +175,7 @@ def simulate_records(
 ) -> Simulation:
     """Try a plan on baskets in a file or in memory; :func:`assocpriv.simulate` says what comes back."""
     own = [name for name, each in signature(simulate_records).parameters.items() if each.kind is each.KEYWORD_ONLY]
-    check_names(reading, [*own, *(each.name for each in fields(ReadOptions) if each.init)])
+    check_names(reading, list(dict.fromkeys((*own, *(each.name for each in fields(ReadOptions) if each.init)))))
     MiningRequest(min_support, max_itemset=max_itemset).largest(plan)  # what is refused is refused before reading
     in_file = is_file(records)
     told = {"progress": partial(progress, "reading")} if in_file and progress else {}

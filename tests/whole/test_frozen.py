@@ -206,8 +206,8 @@ def prepare(seed: int) -> None:
     baskets = [source.choice(ITEMSETS) if source.random() < 0.7 else source.choice("abcdefg") for _ in range(4000)]
     Path("b.csv").write_text("".join(",".join(each) + "\n" for each in baskets))
     Path("c.csv").write_text("".join(",".join(each) + "\n" for each in [*baskets[2000:], *["eg"] * 2000]))
-    rows = [(source.randrange(10), source.choice("AB")) for _ in range(4000)]
-    Path("t.csv").write_text("age,class\n" + "".join(f"{age},{'A' if age > 6 else name}\n" for age, name in rows))
+    rows = [(age := source.randrange(10), "AB"[(age < 5) ^ (source.random() < 0.1)]) for _ in range(4000)]
+    Path("t.csv").write_text("age,class\n" + "".join(f"{age},{name}\n" for age, name in rows))
     Path("schema.toml").write_text(SCHEMA)
     Path("templates.toml").write_text(TEMPLATES)
     Path("prices.csv").write_text("".join(f"{each},1.5\n" for each in "3abcdefg"))
