@@ -75,7 +75,7 @@ def run(seeds: int = 3, people: Sequence[int] = PEOPLE) -> dict[str, Any]:
         chunks = randomize_chunks(baskets_of(baskets), made, entropy=SeededEntropy(seed))
         backend = LocalBackend.of(Reports(made, np.concatenate([chunk.packed for chunk in chunks])))
         true, values = lifts(baskets), _values(backend, baskets)
-        for asked, categories in (("all", {}), ("one category", _OF)):
+        for asked, categories in (("all", None), ("one category", _OF)):
             found = find_substitutes([backend], BELOW, categories, ErrorOptions())
             cell = {"people": count, "epsilon": epsilon, "planted": planted, "pairs": asked}
             runs.append(cell | _judged(found, true) | values)
