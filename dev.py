@@ -44,8 +44,8 @@ class StepError(Exception):
     """A step that ended with a status other than 0."""
 
     def __init__(self, name, status):
-        Exception.__init__(self, f"{name} failed with status {status}")
-        self.status = status
+        self.status = status if status > 0 else 128 - status  # a signal, as shells count it
+        Exception.__init__(self, f"{name} failed with status {self.status}")
 
 
 def say(text):
@@ -75,7 +75,7 @@ def run_step(name, command, tell_time=True, **changes):
     start = time.time()
     status = subprocess.call(command, cwd=ROOT, env=clean_environment(**changes))
     if status:
-        raise StepError(name, status if status > 0 else 128 - status)  # a signal, as shells count it
+        raise StepError(name, status)
     if tell_time:
         say(f"== {name}: {time.time() - start:.1f} s")
 
@@ -252,7 +252,7 @@ def run_step_aside(name, command, changes):
     )
     say(f"== {name}: {time.time() - start:.1f} s\n{done.stdout.decode(errors='replace')}".rstrip())
     if done.returncode:
-        raise StepError(name, done.returncode if done.returncode > 0 else 128 - done.returncode)
+        raise StepError(name, done.returncode)
 
 
 def docs(arguments):

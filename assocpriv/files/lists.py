@@ -27,8 +27,7 @@ def decoded(content: bytes) -> str:
     for codec in ("utf-8-sig", "windows-1252"):
         with contextlib.suppress(UnicodeDecodeError):
             text = content.decode(codec)
-            partly = codec != "utf-8-sig" and set(content.decode(errors="ignore")) - set(map(chr, range(128)))
-            if "\0" not in text and not partly:
+            if "\0" not in text and (codec == "utf-8-sig" or content.decode(errors="ignore").isascii()):
                 return text.replace("\r\n", "\n").replace("\r", "\n")
     raise ValueError("not UTF-8 text; save it as “CSV UTF-8”")
 

@@ -125,10 +125,10 @@ def read_prices(path: str | Path) -> dict[str, float]:
         text = decoded(content)
     except ValueError as error:
         raise FileError(f"{path} is no CSV file: it is {error}") from None
-    prices: dict[str, float] = {}
+    mark, prices = separator_of(text), dict[str, float]()
     try:
         for place, (line, cells) in enumerate(rows_of(text)):
-            price = _number(cells[1], separator_of(text)) if len(cells) == 2 else None
+            price = _number(cells[1], mark) if len(cells) == 2 else None
             if price is None and not place and len(cells) == 2:
                 continue  # a header
             if price is None or cells[0] in prices:

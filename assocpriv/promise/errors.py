@@ -76,8 +76,8 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{plural if count != 1 else ''}"
 
 
-def options_of(made: type[_Options], given: Mapping[str, Any]) -> _Options:
-    """Return options, of a dataclass, as somebody named them.
+def options_of(made: type[_Options], given: Mapping[str, Any], beside: Sequence[str] = ()) -> _Options:
+    """Return options, of a dataclass, as somebody named them, and may name others ``beside`` them.
 
     Raises:
         TypeError: a name that they do not have; those that they have are said.
@@ -90,7 +90,8 @@ def options_of(made: type[_Options], given: Mapping[str, Any]) -> _Options:
     Traceback (most recent call last):
     TypeError: there is no argument 'color' here; there are colour
     """
-    check_names(given, [name for name, each in vars(made)["__dataclass_fields__"].items() if each.init])
+    own = (name for name, each in vars(made)["__dataclass_fields__"].items() if each.init)
+    check_names(given, list(dict.fromkeys((*beside, *own))))
     return made(**given)
 
 

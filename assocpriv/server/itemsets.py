@@ -371,12 +371,13 @@ def read_itemsets(path: str | Path, *, light: bool = False) -> Any:
 def read_table(path: str | Path) -> LightFrame:
     """Read a table of itemsets, without pandas; raises what :func:`read_itemsets` does."""
     source = Path(path)
-    if source.suffix.lower() not in FORMATS:
+    kind = FORMATS.get(source.suffix.lower())
+    if kind is None:
         raise FileError(f"{source} is no file of mined itemsets (.parquet, .csv or .json): {gather_hint(source)}")
     damage: tuple[type[BaseException], ...] = (*parquet_errors(), csv.Error, AttributeError)
     try:
         check_regular(source)
-        frame, content = READERS[FORMATS[source.suffix.lower()]](source)
+        frame, content = READERS[kind](source)
         facts = _read_facts(content)
         if not set(frame.columns) <= set(columns_of(facts)):
             raise EstimateError("it has columns that are not known here")

@@ -59,6 +59,10 @@ def find_substitutes(
     Raises:
         EstimateError: no reports, a plan that does not tell of pairs, or a bound out of range.
     """
+    if categories is not None and not hasattr(categories, "get"):
+        raise TypeError(
+            f"categories must be a mapping from items to their categories, got a {type(categories).__name__}"
+        )
     bound = float(read_share(below, "the bound on lift"))
     if not bound:
         raise EstimateError("the bound on lift must be above 0; a lift is 0 at least")
@@ -66,16 +70,12 @@ def find_substitutes(
     waves = Waves.of(backends, 2)
     if waves.waves[0].itemset_size < 2:
         raise EstimateError("this plan's reports do not tell of pairs; plan with itemset_size 2 or more")
-    reading = Reading(waves)
-    if categories is not None and not hasattr(categories, "get"):
-        raise TypeError(
-            f"categories must be a mapping from items to their categories, got a {type(categories).__name__}"
-        )
     groups = _groups(waves.catalogue, plans[0].names.parent_of if categories is None else categories)
     if groups is None and categories is not None:
         raise EstimateError(
             "categories name none of the plan's items; write items as the plan does, each to its category"
         )
+    reading = Reading(waves)
     n = len(waves.catalogue)
     possible = comb(n, 2) if groups is None else sum(comb(int(count), 2) for count in np.bincount(groups)[1:])
     level, chance = _told(reading, groups, bound)

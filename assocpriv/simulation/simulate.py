@@ -5,9 +5,8 @@ Baskets are randomized, their reports mined, and what was found is compared with
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from inspect import signature
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.planning.sampling_loss import sampling_loss, warn_of_sampling
 from assocpriv.plans.baskets import Plan
-from assocpriv.promise.errors import check_names, options_of
+from assocpriv.promise.errors import options_of
 from assocpriv.records.basket_files import ReadOptions
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.sources import is_file
@@ -174,12 +173,11 @@ def simulate_records(
     **reading: Any,
 ) -> Simulation:
     """Try a plan on baskets in a file or in memory; :func:`assocpriv.simulate` says what comes back."""
-    own = [name for name, each in signature(simulate_records).parameters.items() if each.kind is each.KEYWORD_ONLY]
-    check_names(reading, list(dict.fromkeys((*own, *(each.name for each in fields(ReadOptions) if each.init)))))
     MiningRequest(min_support, max_itemset=max_itemset).largest(plan)  # what is refused is refused before reading
     in_file = is_file(records)
     told = {"progress": partial(progress, "reading")} if in_file and progress else {}
-    transactions, read = read_transactions(records, plan, options_of(ReadOptions, {**told, **reading}))
+    options = options_of(ReadOptions, {**told, **reading}, ("min_support", "max_itemset", "seed", "progress"))
+    transactions, read = read_transactions(records, plan, options)
     if not in_file:
         warn_of_sampling(read.sizes, plan, callers=3)
     done = simulate(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
