@@ -4,6 +4,7 @@ What a plan of any kind promises, for who plans, for who answers, and on a page 
 what each costs; and all that a plan's γ proves about privacy, or that several plans prove together.
 """
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from assocpriv.promise.breaches import (
     parse_probability,
     round_up,
 )
-from assocpriv.show.figures import fields, finite, plain
+from assocpriv.show.figures import fields, finite, plain, written
 from assocpriv.show.record import Column, Facts, Page, Part, Record, Say, Section, Table, write
 
 if TYPE_CHECKING:
@@ -92,13 +93,16 @@ def _central(content: Mapping[str, Any]) -> list[str]:
     """Say the central promise, and on what it rests; nothing of a plan that has none."""
     if not content.get("central"):
         return []
+    times = written(Fraction(math.nextafter(math.exp(Fraction(content["central"]["epsilon"])), math.inf)), 4, up=True)
     return [
-        "Whoever reads the sealed reports: ({central[epsilon]:up}, {central[delta]:up}), whatever else is known, as "
-        "long as relay and collector do not work together. If they do: {promise[prior]:from} → "
+        "Whoever reads the sealed reports: ε = {central[epsilon]:up} and δ = {central[delta]:up}, whatever else is "
+        "known, as long as relay and collector do not work together. If they do: {promise[prior]:from} → "
         "{promise[posterior]:to}.",
-        "That is differential privacy of all that one person sends, proved for {central[reports]:#report} or more "
-        "together, {central[helping]:to} of them of people who help the reader. Fewer are not sealed, "
-        "mined or shown.",
+        "That is differential privacy of all that one person sends. Whatever the reports show together is at most e^ε "
+        f"times, {times} times, as likely with what one person sends as with anything else they could send, except in "
+        "a case whose chance is δ, {central[delta]:chance}, and which nothing bounds.",
+        "It is proved for {central[reports]:#report} or more together, {central[helping]:to} of them of people who "
+        "help the reader. Fewer are not sealed, mined or shown.",
     ]
 
 
@@ -126,11 +130,12 @@ def promise_sentences(plan: "PublishedPlan") -> list[Part]:
 def _sentences(plan: "PublishedPlan") -> list[Part]:
     if plan.amplification is None:
         return ["No γ is stated: {unbounded}."]
-    central: list[Part] = list(_central({"central": plan.central}))
+    central: list[Part] = list(_central({"central": plan.central and plan.central.to_json()}))
     seen = "everything that you send" if plan.reports_per_person > 1 else "your report"
     covered = " that the promise covers" * bool(plan.uncovered)
-    believed = (
-        f"Somebody who is {{promise[prior]:from}} sure of something about you{covered}, and then sees {seen}, stays "
+    believed = "If relay and collector do work together, somebody" if plan.central else "Somebody"
+    believed += (
+        f" who is {{promise[prior]:from}} sure of something about you{covered}, and then sees {seen}, stays "
         "less than {promise[posterior]:to} sure, whatever it is and whatever else is known."
     )
     return [*central, *([believed] if plan.promise else []), f"In figures, for each report: {_FIGURES}."]
@@ -181,9 +186,10 @@ def to_sign(plan: "PublishedPlan") -> Record:
             "device sends and when a report arrives may link the two. Who answers from two devices counts as two, "
             "and is promised this for each. The one for relay and collector together"
         )
+    *said, figures = _sentences(plan)
     lines = [Column(title, "_" * 24, "text") for title in ("Name and role", "Date", "Signature")]
     parts = [
-        Section("The promise", [*_sentences(plan), *_chances(plan, content)], "promise"),
+        Section("The promise", [*said, *_chances(plan, content), figures], "promise"),
         Section("What is asked", [
             Table([Column("of the people", "{share:given}"), Column("what", "{asks}", "name")], content["asks"]),
             f"{changes}Every report has {{report_bytes:#byte}}.",
@@ -214,16 +220,17 @@ def to_sign(plan: "PublishedPlan") -> Record:
 
 
 def _chances(plan: "PublishedPlan", content: dict[str, Any]) -> list[Part]:
-    """Say in chances what a promise lets beliefs become."""
+    """Say what a promise lets other beliefs become, in percent as the promise's own."""
     if plan.promise is None:
         return []
     content["beliefs"] = _beliefs(plan.promise.amplification_limit)
-    after = "after all {reports_per_person:#report}" if plan.reports_per_person > 1 else "after your report"
-    return [
-        'Whoever thought "1 in 100 that X is true of you" thinks at most {beliefs[0][highest_posterior]:chance} '
-        f"{after}. In the same way 1 in 20 becomes at most {{beliefs[1][highest_posterior]:chance}} and 1 in 2 at most "
-        "{beliefs[2][highest_posterior]:chance}."
+    after = "all {reports_per_person:#report}" if plan.reports_per_person > 1 else "your report"
+    told = [
+        f"whoever was {{beliefs[{n}][prior]:from}} sure is less than {{beliefs[{n}][highest_posterior]:to}} sure"
+        for n, prior in enumerate(_BELIEFS)
+        if prior != plan.promise.prior
     ]
+    return [f"In the same way, after {after}, {' and '.join(told)}."]
 
 
 def _beliefs(limit: Fraction) -> list[dict[str, str]]:

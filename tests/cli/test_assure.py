@@ -105,7 +105,7 @@ def test_both_promises_are_stated(count: int) -> None:
     assert record.content["central"] == promise.to_json()
     text = "\n".join(lines(record))
     after = f"If they do: {written(100 * plan.promise.prior, 4, up=False)}% → "
-    assert "Whoever reads the sealed reports: (4, 1e-8), whatever else is known, as long as relay and collector" in text
+    assert "Whoever reads the sealed reports: ε = 4 and δ = 1e-8, whatever else is known, as long as relay and" in text
     assert after in text
     moved = liars_among(plan, promise.reports)[1]
     assert moved

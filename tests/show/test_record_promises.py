@@ -66,7 +66,9 @@ def test_three_walks_agree(name: str) -> None:
 def test_both_promises_are_explained() -> None:
     """Of a plan with a central promise, and of no other; what beliefs become is if relay and collector collude."""
     said = check(promises.explained(explain_promises(CENTRAL)))
-    assert "Whoever reads the sealed reports: (3, 0.000001), whatever else is known, as long as relay and" in said
+    assert (
+        "Whoever reads the sealed reports: ε = 3 and δ = 0.000001, whatever else is known, as long as relay and" in said
+    )
     assert "What a belief becomes at most, if they do:" in said
     assert "relay" not in check(promises.explained(explain_promises(SEVERAL)))
 
@@ -92,6 +94,17 @@ def test_a_page_to_sign_says_what_lies_outside() -> None:
     assert "A person sends 2 reports at most, for life; the promise is for all of them together." in str(
         fragment(promises.to_sign(many))
     )
+
+
+def test_a_page_to_sign_says_a_fact_once() -> None:
+    """A central promise stands there in words, δ as a chance; other beliefs in percent as the promise's own."""
+    page = str(fragment(promises.to_sign(CENTRAL)))
+    assert "ε = 3 and δ = 0.000001" in page
+    assert "at most e^ε times, 20.09 times, as likely" in page
+    assert "in a case whose chance is δ, 1 in 1,000,000, and which nothing bounds" in page
+    assert "stays less than 50% sure, whatever it is and whatever else is known." in page
+    assert "after all 3 reports, whoever was 1% sure is less than 16.11% sure and whoever was 50% sure is less" in page
+    assert " in 100" not in page
 
 
 def test_one_promise_has_one_spelling() -> None:

@@ -169,7 +169,7 @@ def test_the_page_shows_nothing_of_few(tmp_path: Path, monkeypatch: pytest.Monke
         shown = visitor.get("/admin", authorization=basic()).text
         pressed = visitor.post("/admin/seal", authorization=f"Bearer {TOKEN}").text
     assert not asked
-    assert "Whoever reads the sealed reports: (2, 0.000001)" in shown
+    assert "Whoever reads the sealed reports: ε = 2 and δ = 0.000001" in shown
     assert "proved for 1,500 together" in pressed
 
 
