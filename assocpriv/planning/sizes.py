@@ -72,7 +72,7 @@ class Forged:
     """What a share of all reports, forged to say that baskets are of the largest class, does to undoing the sampling.
 
     ``factors`` are by itemset size what supports are multiplied by (server/size_law.py); ``noticed`` tells whether the
-    check of the questions' shares flags so many answers about sizes 999 times in a thousand (server/crafted.py).
+    check of the questions' shares flags so many answers about sizes 998 times in a thousand (server/crafted.py).
     """
 
     share: float
