@@ -20,12 +20,13 @@ AT_ONCE = 1000
 
 def main(url: str, path: str, key_file: str = "") -> None:
     """Take a collector's plan, randomize the baskets of a file, and send a thousand reports a request."""
+    baskets = ap.read_baskets(path)
     with urlopen(f"{url}/plan") as answer:
         plan = ap.Plan.parse(answer.read().decode("ascii"))
     headers = {"Assocpriv-Plan": plan.plan_id, "Content-Type": "application/octet-stream"}
     if key_file:
         headers["Authorization"] = f"Bearer {Path(key_file).read_text().strip()}"
-    reports = ap.randomize(ap.read_baskets(path), plan).packed
+    reports = ap.randomize(baskets, plan).packed
     accepted = 0
     for first in range(0, len(reports), AT_ONCE):
         body = b"".join(secrets.token_bytes(16) + report.tobytes() for report in reports[first : first + AT_ONCE])
@@ -39,5 +40,5 @@ if __name__ == "__main__":
         main(*sys.argv[1:])
     except HTTPError as refused:
         sys.exit(f"{refused.url} refuses ({refused.code}): {refused.read().decode()}")
-    except OSError as error:
+    except (OSError, ap.AssocprivError) as error:
         sys.exit(f"Error: {error}")

@@ -139,6 +139,16 @@ def test_large_bodies_and_refusals_come_through(site: Site) -> None:
         assert (status, json.loads(answer)["error"]) == refusal
 
 
+def test_many_devices_say_what_is_missing(tmp_path: Path) -> None:
+    """A file of baskets, or a collector, that is not there is told in a line."""
+    (there := tmp_path / "b.dat").write_text("1 2\n")
+    for path, said in ((tmp_path / "none.dat", "none.dat"), (there, "refused")):
+        command = [sys.executable, str(EXAMPLES / "many_devices.py"), f"http://127.0.0.1:{free_port()}", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert said in done.stderr
+
+
 def test_the_unit_starts_a_command_that_there_is() -> None:
     """What systemd is to start parses; it may write to the unit's own folder alone."""
     unit = configparser.ConfigParser(strict=False, interpolation=None)
