@@ -70,6 +70,9 @@ class LightFrame:
         frame.attrs.update(self.attrs)
         return frame
 
+    def __repr__(self) -> str:
+        return f"LightFrame({len(self)} rows; {', '.join(self.columns)})"
+
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(next(iter(self.columns.values()), ()))

@@ -11,7 +11,7 @@ import json
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -122,8 +122,8 @@ class TreeModel:
 
     class_name: str
     classes: tuple[str, ...]
-    columns: tuple[Input, ...]
-    nodes: tuple[Node, ...]
+    columns: tuple[Input, ...] = field(repr=False)
+    nodes: tuple[Node, ...] = field(repr=False)
     method: str
     grown_leaves: int
     plan_id: str = ""

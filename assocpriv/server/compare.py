@@ -45,6 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.itemsets import AnyFrame, LightFrame, as_column, plain_record, put_together, write_plain
+from assocpriv.plans.kind import shown_by
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.ask import Reader
 from assocpriv.server.counting import CountingBackend
@@ -111,6 +112,8 @@ class Comparison:
     itemsets: LightFrame
     rules: LightFrame
     facts: dict[str, Any]
+
+    _repr_html_ = shown_by("assocpriv.show.comparisons:compared")
 
     def __repr__(self) -> str:
         listed = [f"{int(table['listed'].sum())} of {len(table)}" for table in (self.itemsets, self.rules)]

@@ -131,11 +131,11 @@ class Distribution:
     name: str
     method: str
     reports: int
-    share: Floats
-    std_error: Floats
-    missing: Figure | None
-    values: tuple[str, ...] = ()
-    numbers: Numbers | None = None
+    share: Floats = field(repr=False)
+    std_error: Floats = field(repr=False)
+    missing: Figure | None = field(repr=False)
+    values: tuple[str, ...] = field(default=(), repr=False)
+    numbers: Numbers | None = field(default=None, repr=False)
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON content."""
@@ -185,9 +185,9 @@ class JointDistribution:
     names: tuple[str, str]
     method: str
     reports: int
-    places: tuple[Floats | tuple[str, ...], Floats | tuple[str, ...]]
-    share: Floats
-    std_error: Floats
+    places: tuple[Floats | tuple[str, ...], Floats | tuple[str, ...]] = field(repr=False)
+    share: Floats = field(repr=False)
+    std_error: Floats = field(repr=False)
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON content."""

@@ -5,7 +5,7 @@ the records. The truth is known to the cells of the plan's grid; values lie even
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -43,10 +43,10 @@ class ColumnTrial:
     """
 
     found: Distribution
-    true_share: NDArray[np.float64]
+    true_share: NDArray[np.float64] = field(repr=False)
     true_missing: float
     true_mean: float | None
-    true_quantiles: tuple[float, ...]
+    true_quantiles: tuple[float, ...] = field(repr=False)
     distance: float
     held: int
     tested: int
@@ -58,9 +58,9 @@ class TableSimulation:
 
     reports: Reports
     found: Distributions
-    columns: dict[str, ColumnTrial]
-    read: TableCounts
-    seconds: dict[str, float]
+    columns: dict[str, ColumnTrial] = field(repr=False)
+    read: TableCounts = field(repr=False)
+    seconds: dict[str, float] = field(repr=False)
 
 
 def simulate_table(

@@ -112,6 +112,8 @@ def test_three_periods_are_a_trend(rng: np.random.Generator) -> None:
     assert isinstance(comparison_records(told.itemsets)[0]["itemsets"], list)
     assert repr(told).startswith(f"Comparison({', '.join(told.names)}; ")
     assert len(repr(told)) < 100
+    assert "straight line" in told._repr_html_()
+    assert repr(told.itemsets).startswith(f"LightFrame({len(told.itemsets)} rows; itemsets, ")
 
 
 def test_what_cannot_be_compared_is_refused(rng: np.random.Generator) -> None:
