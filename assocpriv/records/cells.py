@@ -180,7 +180,8 @@ def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str, catalogue: Ca
     if unknown == "error":
         strangers = np.flatnonzero(~known)
         remedy = (
-            "every item must be; check the format, separator and header, or leave such items out with unknown='drop'"
+            "every item must be; check that names are written as the catalogue writes them (of a file also its "
+            "separator and header), or leave such items out with unknown='drop'"
         )
         if catalogue is not None and catalogue.is_numbered and not _has_number(cells, strangers):
             remedy = (

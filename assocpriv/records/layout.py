@@ -493,7 +493,8 @@ def _refuse_nothings(rows: FirstRows) -> None:
 
 def no_flag(cell: str) -> str:
     """Say what is wrong with a cell of a one-hot table, and what to do."""
-    remedy = "quantities are not read, so write 1 for any above 0" if cell.isdigit() else "correct it"
+    is_quantity = cell.replace(".", "", 1).isdigit()
+    remedy = "quantities are not read, so write 1 for any above 0 (frame > 0)" if is_quantity else "correct it"
     return (
         f"is neither true nor false, as 1 and 0 or t and f; {remedy}, or leave the column out with "
         f"{_say('one-hot transaction=1')}, by its number"
@@ -549,7 +550,7 @@ def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], 
     raise BasketError(
         f"the {len(names)} columns, {len(held)} of them lists, may mean several things; say "
         f"{_say('long transaction=1 item=2')} with its columns' numbers, {_say('list item=1')}, or {_say('one-hot')}, "
-        "of true and false alone"
+        "of true and false alone: of quantities give frame > 0"
     )
 
 
