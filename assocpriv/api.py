@@ -155,6 +155,11 @@ def _with_sizes(catalogue: "Catalogue", wishes: dict[str, Any]) -> dict[str, Any
     sample = wishes.get("like")
     if sample is None or isinstance(sample, Mapping):
         return wishes
+    if getattr(getattr(sample, "dtype", None), "kind", "O") in "iuf":
+        raise TypeError(
+            "like takes baskets, or a mapping from sizes to numbers of baskets, as dict(sizes.value_counts()); got a "
+            f"{type(sample).__name__} of numbers"
+        )
     from assocpriv.simulation.samples import sample_sizes
 
     return wishes | {"like": sample_sizes(sample, catalogue, wishes.get("names")).sizes}
@@ -295,6 +300,11 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
     (2, 2)
     """
     plan = PublishedPlan.of(plan)
+    if "seed" in options:
+        raise TypeError(
+            "randomize() has no seed: who knows it could undo the noise, so the operating system's entropy decides "
+            "what leaves a device; simulate() has one"
+        )
     if _is_one(records):
         from assocpriv.client.ledger import make_report
 
@@ -773,6 +783,11 @@ def compare(
                 "more sides: name another, or seal the reports of another day"
             )
         sides, names = tuple(days.values()), list(days) if names is None else names
+    if len(sides) < 2:
+        raise EstimateError(
+            "a comparison is of two or more sides, each an argument of its own, as compare(first, second); got "
+            f"{len(sides)}"
+        )
     called = _names_of(sides) if names is None else [str(name) for name in names]
     if len(called) != len(sides) or len(set(called)) < len(sides):
         raise EstimateError(f"names must be {len(sides)} different ones, one a side, got {called}")

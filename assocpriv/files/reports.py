@@ -283,7 +283,8 @@ def as_reports(reports: Any) -> Any:
     paths = [reports] if isinstance(reports, str | Path) else reports
     if hasattr(type(paths), "columns") or isinstance(paths, Mapping | AbstractSet) or not isinstance(paths, Iterable):
         raise TypeError(
-            f"reports must be Reports (randomize makes them), a file or a list of files, got a {type(reports).__name__}"
+            "reports must be Reports, as randomize(baskets, plan) makes them, a file or a list of files, got a "
+            f"{type(reports).__name__}"
         )
     listed = list(paths)
     if isinstance(reports, bytes) or any(isinstance(path, bytes) for path in listed):
@@ -292,7 +293,10 @@ def as_reports(reports: Any) -> Any:
             "files of them with gather"
         )
     if not all(isinstance(path, str | Path) for path in listed):
-        raise TypeError("a list of reports must name files; write collections with Reports.write and list the files")
+        raise TypeError(
+            f"reports must be Reports, or name files, got a {type(reports).__name__} of other things: of raw baskets "
+            "randomize(baskets, plan) makes reports; collections go into files with Reports.write"
+        )
     return read_reports(listed)
 
 

@@ -1,6 +1,6 @@
 """Requests for a plan: what is wished, checked once, with what follows from it for the search."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -91,8 +91,11 @@ def catalogue_of(items: int | Iterable[str]) -> Catalogue:
         return items
     if (count := as_whole(items)) is not None:
         return Catalogue.numbered(count)
-    if isinstance(items, str) or not isinstance(items, Iterable):
-        raise TypeError(f"items must be a number of items or a list of their names, got a {type(items).__name__}")
+    if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
+        raise TypeError(
+            f"items must be a number of items or a list of their names, got a {type(items).__name__}; the columns of a "
+            "table are planned by assocpriv.numeric.plan_table"
+        )
     # names from numpy or pandas are subclasses of str; numbers are names too
     names = [str(item) if isinstance(item, str | int | np.integer) else item for item in items]
     # a set of text comes in another order in each process, and equal questions give equal plans

@@ -128,11 +128,9 @@ def compare(sides: Mapping[str, AnyFrame], request: CompareRequest) -> Compariso
     """Compare mined tables by the names of their sides, as :func:`assocpriv.compare`.
 
     Raises:
-        EstimateError: fewer than two sides, nothing in common, or of different meaning.
+        EstimateError: nothing in common, or of different meaning.
     """
     names, facts = list(sides), [mining_facts(table) for table in sides.values()]
-    if len(sides) < 2:
-        raise EstimateError(f"a comparison is of two or more sides, got {names}")
     if len({each.whole for each in facts}) > 1:
         raise EstimateError(
             "some of these supports are of whole baskets and some of sampled items, which are not the same; compare "

@@ -199,7 +199,8 @@ def chart(
     kind = kind or next(iter(drawn))
     if kind not in drawn:
         kinds = ", ".join(filter(None, drawn)) or "one kind"
-        raise EstimateError(f"there is no chart {kind!r} of this: it can be drawn as {kinds}")
+        named = f"; a column is named by column={kind!r}" * (kind in getattr(found, "columns", ()))
+        raise EstimateError(f"there is no chart {kind!r} of this: it can be drawn as {kinds}{named}")
     if rows is not None and (not isinstance(rows, int) or rows < 1):
         raise EstimateError(f"rows must be a number of at least 1, got {rows!r}")
     picture = drawn[kind](rows)

@@ -123,6 +123,7 @@ def test_what_cannot_be_compared_is_refused(rng: np.random.Generator) -> None:
     table = ap.mine(reports, "10%")
     for sides, options, said in (
         ([reports], {}, "two or more sides"),
+        ([[reports, reports]], {}, r"as compare\(first, second\); got 1"),
         ([reports, reports], {"names": ["a", "a"]}, "different"),
         ([reports, asked], {}, "whole baskets"),
         ([reports, [reports]], {}, "on two sides"),

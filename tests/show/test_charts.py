@@ -146,7 +146,8 @@ def test_what_cannot_be_drawn_is_refused(itemsets: pd.DataFrame, reports: Any) -
     for given, said in (
         ((itemsets, "scatter"), "it can be drawn as intervals, sizes"),
         ((rules, "sizes"), "scatter, graph"),
-        ((found, "scatter"), "one kind"),
+        ((found, "scatter"), "one kind$"),
+        ((found, AGE), f"a column is named by column='{re.escape(AGE)}'"),
         ((found,), "column must be one of 'age <b> & \\$', 'class', got None"),
         ((pd.DataFrame({"support": [0.5], "itemsets": [frozenset({"milk"})]}),), "does not carry"),
         ((pd.DataFrame({"antecedents": [frozenset({"milk"})]}),), "no table of rules"),

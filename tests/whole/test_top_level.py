@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pandas as pd
 import pytest
 from naive import planned
 
@@ -61,6 +62,11 @@ def test_one_record_is_told_from_many(plan: ap.Plan) -> None:
         (lambda: ap.ask([], [], level=1), "no argument 'level' here; there are confidence_level"),
         (lambda: ap.foresee("plan.json", 100), "read_plan reads one from a file"),
         (lambda: ap.mine({"milk"}, 0.5), "got a set"),
+        (lambda: ap.mine([{"milk"}]), r"as randomize\(baskets, plan\) makes them, .* got a set"),
+        (lambda: ap.mine(ap.to_baskets([{"milk"}])), r"got a Baskets of other things: .* randomize\(baskets, plan\)"),
+        (lambda: ap.plan({"columns": {"age": {}}}, ap.Epsilon(2)), "got a dict; .* by assocpriv.numeric.plan_table"),
+        (lambda: ap.plan(9, ap.Epsilon(2), like=pd.Series([2, 3])), r"dict\(sizes.value_counts\(\)\); got a Series"),
+        (lambda: ap.randomize([{"a"}], ap.plan(["a"], ap.Epsilon(2)), seed=1), r"no seed: .* simulate\(\) has one"),
     ],
 )
 def test_slips_are_answered_in_the_callers_words(slip: Callable[[], object], said: str) -> None:
