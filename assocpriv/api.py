@@ -380,7 +380,7 @@ def mine(
         also ``p_value`` and ``certain``. ``write_itemsets`` keeps the table.
 
     Raises:
-        EstimateError: no reports, or sizes that the plan cannot answer.
+        EstimateError: no reports, sizes that the plan cannot answer, or a name ``among`` that no catalogue has.
         PlanError: reports of another kind than baskets; :func:`reconstruct` answers those of tables.
         WireError: files that are damaged.
 
@@ -403,6 +403,7 @@ def mine(
     errors = ErrorOptions(confidence_level)
     request = MiningRequest(min_support, top, max_itemset, certain, certain_by, errors, among or EVERYTHING)
     backends = _backends(reports, memory_bytes, progress)
+    request.among.check([each.plan for each in backends])
     run = load_for(backends[0].plan.kind, "server.mine", "mined")
     frame = run(backends, request)
     for line in describe_limits(mining_facts(frame)):
@@ -487,6 +488,9 @@ def association_rules(
         EstimateError: the table does not carry what is needed, or an argument is out of range.
         TypeError: not a table of itemsets.
 
+    Warns:
+        UserWarning: where there is no rule, and what tells why, as a name that no itemset has.
+
     Source: EGS03; docs/why-it-works.md.
 
     >>> import assocpriv as ap
@@ -496,6 +500,7 @@ def association_rules(
     [['milk'], ['tea']]
     """
     from assocpriv.files.rules import read_prices
+    from assocpriv.server.itemsets import ATTRIBUTE
     from assocpriv.server.rules import derive_rules
     from assocpriv.server.selection import RuleFilter
 
@@ -504,6 +509,8 @@ def association_rules(
     derived = derive_rules(itemsets, min_confidence, None if wanted == RuleFilter() else wanted, known)
     if light:
         return derived
+    if why := derived.attrs[ATTRIBUTE].get("none"):
+        warnings.warn(f"there is no rule: {why}", stacklevel=2)
     from assocpriv.server.data_frames import RuleFrame, shown
 
     return shown(derived, RuleFrame)
