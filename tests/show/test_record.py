@@ -96,3 +96,19 @@ def test_tables_show_themselves_in_notebooks(reports: ap.Reports) -> None:
     assert isinstance(pickle.loads(pickle.dumps(frame)), ItemsetFrame)
     for other in (frame[["support", "length"]], frame.describe(), frame.rename(columns={"support": "s"})):
         assert other._repr_html_() == pd.DataFrame(other)._repr_html_()
+        assert repr(other) == repr(pd.DataFrame(other))
+
+
+def test_tables_show_what_matters_in_a_shell(reports: ap.Reports) -> None:
+    """Intervals stand beside estimates in 80 characters, a column of one's own too; what is left out is counted."""
+    frame = ap.mine(reports, "5%")
+    with pd.option_context("display.width", 80, "display.max_columns", 0):
+        for shown, head in (
+            (frame[frame["length"] == 1], "support itemsets ci_low ci_high probability listed"),
+            (ap.association_rules(frame, "20%"), "antecedents consequents confidence confidence_ci_low confidence_ci_high"),
+        ):
+            first, *lines, last = repr(shown).splitlines()
+            assert first.split() == head.split()
+            assert max(map(len, lines)) <= 80
+            assert last == f"({len(shown.columns) - len(head.split())} more in .columns)"
+        assert " mine\n" in repr(frame.assign(mine=1))
