@@ -66,7 +66,7 @@ def plan(
               more may learn of a person where an anonymous channel hides who sent which. The plan's own promise
               follows; ``local_cap`` is the most ε of it, 8 by default. A ``CentralPromise`` says more.
             - ``reports_per_person``: R, how many reports one person may send, 1..1000; each then tells less.
-            - ``mean_size``: how many items a basket holds on average: items sold over receipts. 6 is assumed where
+            - ``mean_size``: how many different items a basket holds on average. 6 is assumed where
               neither this nor ``like`` is known.
             - ``like``: a sample of baskets, as a file, as :func:`assocpriv.to_baskets` takes it, or as a mapping from
               sizes to numbers of baskets.

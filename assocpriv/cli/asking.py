@@ -31,7 +31,7 @@ _USUAL, _ANOTHER = "2", "4"
 # each question, and what is said after an answer that does not do
 _PRODUCTS = "How many products are there? A number, or a file with one name per line", "Type a number or a file's name."
 _PEOPLE = "How many people will answer?", "Type a number such as 50,000."
-_SIZE = "How many items are in a basket on average (items sold over receipts)?", "Type a number such as 4.4."
+_SIZE = "How many different items are on a receipt, on average?", "Type a number such as 4.4."
 _PROMISE = "Which promise do you make?", f"Type {', '.join(_PROMISES)} or {_ANOTHER}."
 _OTHER = "Which ε, or which two percentages?", "Type ε, as 2.5 or ln19, or two percentages, as 5% 20%."
 _FILE = "Which file is the plan written to?", "Type the name of a file."

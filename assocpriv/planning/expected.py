@@ -88,7 +88,7 @@ class Sizes:
         if not 0 < known <= min(MOST_MEAN, n_items):
             raise PlanError(
                 f"the mean size of baskets must lie above 0 and be at most {min(int(MOST_MEAN), n_items):,} items "
-                f"(items sold over receipts), got {known:g}"
+                f"(different ones on a receipt, on average), got {known:g}"
             )
         most = min(n_items, _MOST_SIZE, 20 + math.ceil(30 * known))
         sizes = np.arange(1.0, most + 1)

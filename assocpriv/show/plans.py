@@ -233,8 +233,8 @@ def _found(found: "Found") -> Facts:
 def _expected(choice: "Choice", content: Mapping[str, Any]) -> list[Part]:
     """Say how large baskets are taken to be, and what is expected of usual itemsets."""
     said = [{
-        "usual": "assumed: baskets of {assumed_sizes[mean]:.3g} items on average (say --mean-size, items sold over "
-        "receipts)",
+        "usual": "assumed: baskets of {assumed_sizes[mean]:.3g} items on average (say --mean-size, the different "
+        "items on a receipt)",
         "mean": "baskets of {assumed_sizes[mean]:.3g} items on average, as told; their spread is assumed",
         "sample": "baskets as in the sample, of {assumed_sizes[mean]:.3g} items on average",
     }[choice.request.sizes.source]]  # fmt: skip

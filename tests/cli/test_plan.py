@@ -58,7 +58,7 @@ def test_what_is_assumed_and_expected_is_said(tmp_path: Path) -> None:
     said = run(*asked).stdout
     record = run_json("inspect", tmp_path / "p.json")
     assert "1% of the people say how many items their basket holds" in said
-    assert "assumed: baskets of 6 items on average (say --mean-size, items sold over receipts)" in said
+    assert "assumed: baskets of 6 items on average (say --mean-size, the different items on a receipt)" in said
     assert f"at most {record['transaction_size']} of a basket are sampled; it would be" in said
     assert "of a usual support  ± error  by noise  by undoing  all believed from  itemsets" in said
     assert "baskets of 3 items on average, as told" in run(*asked, "--mean-size", 3).stdout
