@@ -858,8 +858,9 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
         plan: the plan to try, of any kind.
         min_support: of baskets, as for :func:`mine`.
         options: ``seed`` (makes the run repeatable; the operating system's entropy by default) and ``progress`` (called
-            with what is done, done and total). Of baskets also ``max_itemset`` (the plan's ``itemset_size`` by
-            default), and ``layout``, ``unknown``, ``repeats``, ``empty``, as of :func:`read_baskets`. Of tables
+            with what is done, done and total). Of baskets also ``people`` (so many, each with one of the baskets drawn
+            at random; by default one person a basket), ``max_itemset`` (the plan's ``itemset_size`` by default), and
+            ``layout``, ``unknown``, ``repeats``, ``empty``, as of :func:`read_baskets`. Of tables
             ``missing``, ``separator`` and ``clip``, as of :func:`randomize`. Of a guided plan the former two,
             ``classifier`` (``"naive-bayes"``, ``"tree"`` or ``"logistic"``), ``people`` (so many of the records at
             most, drawn at random; 5,000), ``unconcerned`` (so many people's raw tuples start it; 0 for nobody's), and

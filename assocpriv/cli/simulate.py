@@ -89,7 +89,7 @@ def _generate_records(output: Path, people: int, seed: int, schema: Path | None,
 
 
 _TAKES = {  # which options a kind of plan has
-    "baskets": ("min_support", "max_itemset", "unknown", "repeats", "empty", "top"),
+    "baskets": ("people", "min_support", "max_itemset", "unknown", "repeats", "empty", "top"),
     "table": ("missing", "clip"),
     "guided": ("missing", "classifier"),
 }
@@ -98,6 +98,7 @@ _TAKES = {  # which options a kind of plan has
 @opt.command(takes=["json"])
 @click.argument("file", type=opt.PATH)
 @opt.plan_option
+@click.option("--people", type=opt.WHOLE, help="Baskets: so many, each with one of FILE's drawn at random.")
 @opt.seed_option
 @opt.min_support_option
 @opt.max_itemset_option
@@ -117,6 +118,7 @@ def simulate(file: Path, plan_path: Path, **options: Any) -> None:
     \b
     Example:
       assocpriv simulate baskets.dat --plan plan.json --seed 1
+      assocpriv simulate receipts.csv --plan plan.json --people 20000
       assocpriv simulate table.csv --plan plan.json --seed 1
       assocpriv simulate votes.csv --plan guided.json --missing ? --classifier tree
     """

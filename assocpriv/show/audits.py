@@ -66,7 +66,13 @@ def simulated(result: "Simulation", plan: "Plan", top: int) -> Record:
     )
     columns = [Column("true", "{true_support:.3%}"), Column("missed", "{itemset:names}", "name")]
     lost = [Table(columns, missed[:top]), *more(len(missed) - top)] if missed else []
-    parts = [*mined.parts, *lost, score, _times(result.seconds)]
+    parts: list[Part] = [*mined.parts, *lost, score, _times(result.seconds)]
+    if result.read is not None and len(result.reports) != result.read.reported:
+        content["people_drawn"] = len(result.reports)
+        parts.append(
+            "{people_drawn:#} people answered, each with one of {baskets:#basket} drawn at random; what few of these hold "
+            "remains chance"
+        )
     return replace(mined, content=content, parts=parts, notes=read.notes)
 
 

@@ -17,9 +17,11 @@ from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.transactions import BasketCounts, read_transactions
 from assocpriv.files.reports import Reports
 from assocpriv.kernels.parallel import add_up, default_memory
+from assocpriv.planning.designs import MOST_REPORTS
 from assocpriv.planning.sampling_loss import sampling_loss, warn_of_sampling
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.errors import options_of
+from assocpriv.promise.numbers import check_range, check_whole
 from assocpriv.records.basket_files import ReadOptions
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.sources import is_file
@@ -169,6 +171,7 @@ def simulate_records(
     min_support: "float | str | None" = None,
     max_itemset: int | None = None,
     seed: int | None = None,
+    people: int | None = None,
     progress: Progress | None = None,
     **reading: Any,
 ) -> Simulation:
@@ -176,14 +179,25 @@ def simulate_records(
     MiningRequest(min_support, max_itemset=max_itemset).largest(plan)  # what is refused is refused before reading
     in_file = is_file(records)
     told = {"progress": partial(progress, "reading")} if in_file and progress else {}
-    options = options_of(ReadOptions, {**told, **reading}, ("min_support", "max_itemset", "seed", "progress"))
+    options = options_of(ReadOptions, {**told, **reading}, ("min_support", "max_itemset", "seed", "people", "progress"))
+    if people is not None:
+        people = check_range("people", people, 1, MOST_REPORTS)
     transactions, read = read_transactions(records, plan, options)
     if not in_file:
         warn_of_sampling(read.sizes, plan, callers=3)
+    if people is not None and len(transactions):
+        transactions = _drawn(transactions, people, seed)
     done = simulate(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
     for line in describe_limits(mining_facts(done.itemsets)):
         warnings.warn(line, stacklevel=3)
     return replace(done, read=read)
+
+
+def _drawn(baskets: Baskets, people: int, seed: int | None) -> Baskets:
+    """Give so many people one of the baskets each, all being equally likely: supports are the same on average."""
+    # a stream of its own: that of the seed alone decides what reports say
+    rng = np.random.default_rng(None if seed is None else [check_whole("seed", seed), people])
+    return baskets.take(rng.integers(len(baskets), size=people))
 
 
 def _whole(baskets: Baskets, plan: Plan) -> PlainCounter:

@@ -74,6 +74,8 @@ def test_simulate_finds_the_truth(home: Path) -> None:
     assert pair["true_support"] == pytest.approx(0.6, abs=0.05)  # of fixed data
     assert f"{record['found_count']:,} listed, " in run(*question).stdout
     assert run_json(*question[:-1], 2)["itemsets"] != record["itemsets"]
+    assert "people_drawn" not in record
+    assert "9,000 people answered, each with one of " in run(*question, "--people", 9_000).stdout
 
 
 def test_simulate_a_table(tmp_path: Path) -> None:

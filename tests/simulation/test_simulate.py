@@ -10,7 +10,7 @@ from scipy.stats import t
 import assocpriv as ap
 from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import BasketError, EstimateError
+from assocpriv.promise.errors import BasketError, EstimateError, PlanError
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.supports import normal_quantile
 from assocpriv.simulation.simulate import simulate
@@ -84,6 +84,20 @@ def test_found_missed_and_false_add_up() -> None:
     assert result.sampled_baskets == int((baskets.sizes > plan.items.transaction_size).sum())
 
 
+def test_more_people_than_baskets_are_drawn_from_them() -> None:
+    """Each basket is as likely as any other, so supports are the file's but for chance."""
+    baskets, n = [{"tea", "milk"}] * 30 + [{"rye"}] * 70, 40_000
+    plan = planned(["tea", "milk", "rye"], 2, Breach("5%", "50%"), reports=n)
+    tried = ap.simulate(baskets, plan, "5%", people=n, seed=3)
+    assert len(tried.reports) == n
+    (true,) = tried.truth.supports([frozenset({"tea", "milk"})])
+    assert true != 0.3
+    assert abs(true - 0.3) < 4.9 * np.sqrt(0.3 * 0.7 / n)
+    assert ap.simulate(baskets, plan, "5%", people=n, seed=3).itemsets.equals(tried.itemsets)
+    with pytest.raises(PlanError, match="people must be in 1"):
+        ap.simulate(baskets, plan, people=0)
+
+
 def test_a_seed_repeats_a_simulation() -> None:
     """Equal seeds give equal reports, another seed and no seed give others."""
     baskets = generate_quest(QuestSettings(n_baskets=500, n_items=20, n_patterns=10, seed=5))
@@ -107,6 +121,6 @@ def test_bad_requests_are_refused() -> None:
     with pytest.raises(TypeError, match="seed must be a whole number"):
         ap.simulate(baskets, plan, 0.5, seed="x")
     with pytest.raises(
-        TypeError, match="'random_state' here; there are min_support, max_itemset, seed, progress, layout"
+        TypeError, match="'random_state' here; there are min_support, max_itemset, seed, people, progress, layout"
     ):
         ap.simulate(baskets, plan, 0.5, random_state=1)
