@@ -70,8 +70,8 @@ def simulated(result: "Simulation", plan: "Plan", top: int) -> Record:
     if result.read is not None and len(result.reports) != result.read.reported:
         content["people_drawn"] = len(result.reports)
         parts.append(
-            "{people_drawn:#} people answered, each with one of {baskets:#basket} drawn at random; what few of these hold "
-            "remains chance"
+            "{people_drawn:#} people answered, each with one of {baskets:#basket} drawn at random; what few of these "
+            "hold remains chance"
         )
     return replace(mined, content=content, parts=parts, notes=read.notes)
 

@@ -114,7 +114,9 @@ def randomized(done: "BasketCounts", plan: "Plan", output: Any) -> Record:
         # where a plan leaves names out, as a short list does, that is no sign of a wrong format
         expected = plan.names.others == "drop"
         line = "{without_items:#} of {baskets:#} baskets hold none of the catalogue's items"
-        notes.append(line if expected else Say(f"{line}; check that names are written as there, and the layout", kind="wrong"))
+        notes.append(
+            line if expected else Say(f"{line}; check that names are written as there, and the layout", kind="wrong")
+        )
     most = "{reports_per_person:#basket}"
     notes.append(
         f"every basket counts as another person's; the promise is for {most} of one: --person COLUMN says whose it is"

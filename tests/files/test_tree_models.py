@@ -29,7 +29,9 @@ def test_a_tree_is_read_again(tmp_path: Path) -> None:
     write_tree(MODEL, tmp_path / "m.json")
     again = read_tree(tmp_path / "m.json")
     assert again == MODEL
-    assert repr(MODEL).startswith("TreeModel(class_name='risk', classes=('high', 'low'), method='local', grown_leaves=7")
+    assert repr(MODEL).startswith(
+        "TreeModel(class_name='risk', classes=('high', 'low'), method='local', grown_leaves=7"
+    )
     assert tree_to_text(again).encode("ascii") == (tmp_path / "m.json").read_bytes()
     with pytest.raises(FileError, match="exists already"):
         write_tree(MODEL, tmp_path / "m.json")

@@ -105,7 +105,10 @@ def test_tables_show_what_matters_in_a_shell(reports: ap.Reports) -> None:
     with pd.option_context("display.width", 80, "display.max_columns", 0):
         for shown, head in (
             (frame[frame["length"] == 1], "support itemsets ci_low ci_high probability listed"),
-            (ap.association_rules(frame, "20%"), "antecedents consequents confidence confidence_ci_low confidence_ci_high"),
+            (
+                ap.association_rules(frame, "20%"),
+                "antecedents consequents confidence confidence_ci_low confidence_ci_high",
+            ),
         ):
             first, *lines, last = repr(shown).splitlines()
             assert first.split() == head.split()

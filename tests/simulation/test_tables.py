@@ -42,7 +42,8 @@ def test_the_truth_is_what_plain_counting_finds() -> None:
     assert (age.tested, region.tested) == (19, 3)
     assert found.read.missing == {"region": table["region"].isna().sum()}
     for each in (found, found.found["age"], age):
-        assert "\n" not in repr(each) and len(repr(each)) < 250
+        assert "\n" not in repr(each)
+        assert len(repr(each)) < 250
 
 
 def test_without_noise_the_truth_is_found() -> None:
