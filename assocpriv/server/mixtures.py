@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.kernels.compiling import normal_kernels
+from assocpriv.kernels.parallel import map_ahead
 from assocpriv.server.supports import normal_quantile
 
 Floats = NDArray[np.float64]
@@ -24,6 +25,7 @@ NODE_WEIGHTS = np.array([4.0, 1.0, 1.0]) / 6
 _CONVERGED = 1e-5  # of a weight, in ten steps of EM
 _BISECTIONS = 40
 _ALL_UP_TO = 4_000
+_BLOCK = 1 << 15  # intervals that one core has at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +121,12 @@ def seen_in(x: Floats, sd: Floats, low: Floats, high: Floats) -> tuple[Floats, F
     ([0.7979], [0.3634])
     """
     given = [np.ascontiguousarray(each, dtype=np.float64) for each in np.broadcast_arrays(x, sd, low, high)]
-    density, mean, variance = (np.empty(given[0].shape) for _ in range(3))
-    normal_kernels.cut_normals(*(each.reshape(-1) for each in (*given, density, mean, variance)))
-    return density, mean, variance
+    told = [np.empty(given[0].shape) for _ in range(3)]
+    flat = [each.reshape(-1) for each in (*given, *told)]
+    parts = (slice(start, start + _BLOCK) for start in range(0, flat[0].size, _BLOCK))
+    for _ in map_ahead(lambda part: normal_kernels.cut_normals(*(each[part] for each in flat)), parts):
+        pass
+    return told[0], told[1], told[2]
 
 
 def fit_weights(densities: Floats, start: Floats, pseudo: float, steps: int) -> Floats:

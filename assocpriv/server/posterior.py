@@ -20,7 +20,6 @@ what the curve's form may be wrong by: how chances grow with the size is no one'
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -200,14 +199,13 @@ class Reading:
         found = fit_leans(shares, within, variances[asked] / factors**2, small.support[asked], errors)
         leans[asked], deviations[asked] = found
 
-    @cached_property
-    def _by_size(self) -> Floats:
+    def _by_size(self, items: Ints) -> Floats:
         """The probability that a basket of each size holds an item, times √P(size), float64 (items, sizes ≥ 2)."""
-        law, curve, supports = self.waves[0].law, self._curve(0, 1), self.items.support
+        law, curve, supports = self.waves[0].law, self._curve(0, 1), self.items.support[items]
         theta = np.interp(supports, curve.supports, THETA)
         holding = -np.expm1(np.log1p(-theta)[:, None] * law.sizes)
         is_small = law.sizes < self.waves[0].transaction_size
-        small = curve.small_holders(supports, self._leans[0])
+        small = curve.small_holders(supports, self._leans[0][items])
         for chosen, wanted in ((is_small, small), (~is_small, supports - small)):
             total = holding[:, chosen] @ law.shares[chosen]
             holding[:, chosen] *= np.divide(wanted, total, out=np.zeros(len(total)), where=total > 0)[:, None]
@@ -216,8 +214,9 @@ class Reading:
 
     def by_chance(self, pairs: Ints) -> Floats:
         """Return how often two items would meet if baskets of each size took items by chance, float64 (pairs,)."""
-        parts = [pairs[start : start + _BLOCK] for start in range(0, len(pairs), _BLOCK)]
-        by_size = self._by_size
+        items, places = np.unique(pairs, return_inverse=True)
+        by_size, places = self._by_size(items), places.reshape(-1, 2)
+        parts = [places[start : start + _BLOCK] for start in range(0, len(pairs), _BLOCK)]
         return np.concatenate(
             [np.empty(0), *((by_size[part[:, 0]] * by_size[part[:, 1]]).sum(axis=1) for part in parts)]
         )
