@@ -489,7 +489,7 @@ def association_rules(
         TypeError: not a table of itemsets.
 
     Warns:
-        UserWarning: where there is no rule, and what tells why, as a name that no itemset has.
+        UserWarning: where there is no rule of the names wanted, as no itemset has one of them.
 
     Source: EGS03; docs/why-it-works.md.
 
@@ -509,7 +509,7 @@ def association_rules(
     derived = derive_rules(itemsets, min_confidence, None if wanted == RuleFilter() else wanted, known)
     if light:
         return derived
-    if why := derived.attrs[ATTRIBUTE].get("none"):
+    if (contains or antecedent or consequent) and (why := derived.attrs[ATTRIBUTE].get("none")):
         warnings.warn(f"there is no rule: {why}", stacklevel=2)
     from assocpriv.server.data_frames import RuleFrame, shown
 

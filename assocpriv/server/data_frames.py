@@ -32,7 +32,7 @@ class _ShownFrame(pd.DataFrame):
         printed = [name for name in self.columns if name in self._printed or name not in self._known]
         told = pd.DataFrame(self[printed]).round(dict.fromkeys(self._printed, 5))
         for name in self._printed & {"itemsets", *SIDES}:
-            told[name] = [f"{{{', '.join(sorted(names, key=sort_key))}}}" for names in told[name]]
+            told[name] = [_braced(each) if isinstance(each, frozenset) else each for each in told[name]]
         return f"{told!r}\n({len(self.columns) - len(printed)} more in .columns)"
 
     def _repr_html_(self) -> Any:
@@ -40,6 +40,10 @@ class _ShownFrame(pd.DataFrame):
             return load(self._shown_by)(self)._repr_html_()
         except (KeyError, TypeError, ValueError, EstimateError):  # some of its columns, or another table by now
             return super()._repr_html_()  # type: ignore[misc]
+
+
+def _braced(names: frozenset[str]) -> str:
+    return f"{{{', '.join(sorted(names, key=sort_key))}}}"
 
 
 class ItemsetFrame(_ShownFrame):
