@@ -199,8 +199,8 @@ def remove(data: Path, days: int) -> None:
 def keys(data: Path, add: str | None, quota: int | None, revoke: int | None) -> None:
     """List the keys of the collection DATA's sources, as tills, or add or revoke one: only who has one may send.
 
-    Each report is stored with the number of its key, which GET /status tells everybody. A collector that runs with
-    keys takes a new one at once.
+    Each report is stored with the number of its key, which GET /status tells everybody. A collector that runs
+    takes up a change at once, also the first key.
 
     \b
     Example:

@@ -22,7 +22,7 @@ from assocpriv import __version__
 from assocpriv.collect import folder as folders
 from assocpriv.collect import keys as key_files
 from assocpriv.collect.folder import CollectionStatus, folder_status, open_store, seal_folder
-from assocpriv.collect.keys import KEYS_FILE, Keyring, SourceKey
+from assocpriv.collect.keys import Keyring, SourceKey
 from assocpriv.collect.log import logging_lines
 from assocpriv.collect.sealing import is_closed
 from assocpriv.collect.sqlite import SqliteStore
@@ -196,8 +196,8 @@ def make_service(
         epoch_reports: the fewest reports that are sealed together when that is asked for, and how many are without
             being asked; by default what the folder was served with before, and of a new one 1,000 and about a million.
         few: take numbers below 100: a file of so few reports tells nearly which is whose.
-        keys: take reports only with a key, as :func:`assocpriv.collect.add_key` makes them; a folder that has keys
-            needs them in any case.
+        keys: take reports only with a key, as :func:`assocpriv.collect.add_key` makes them; a folder that has keys, or
+            gets its first one meanwhile, needs them in any case.
         store: where reports are kept before they are sealed: ``sqlite``, in the folder, or ``postgresql://…``, or
             ``@FILE`` that holds such a URL; by default what the folder has, and ``sqlite`` of a new one.
         oblivious: ``alone``: take reports through a relay alone (RFC 9458), and keep no order; ``beside``: also those
@@ -234,11 +234,11 @@ def make_service(
     folder = Path(data)
     lock = FolderLock.take(folder)
     try:
-        keyring = Keyring(folder) if keys or (folder / KEYS_FILE).exists() else None
-        if keyring is not None and plan.least_batch > 1:
+        keyring = Keyring(folder, required=keys)
+        if keyring.asked() and plan.least_batch > 1:
             raise PlanError("keys name who sent a report, which a central promise hides; serve the plan without keys")
         opened = open_store(folder, plan, store, sizes=sizes)
-        if oblivious and (keyring is not None or not isinstance(opened, SqliteStore)):
+        if oblivious and (keyring.asked() or not isinstance(opened, SqliteStore)):
             opened.close()
             raise PlanError(
                 "through a relay reports come without a name: keys of sources would be one, and PostgreSQL's log tells "
@@ -247,7 +247,8 @@ def make_service(
         collection = Collecting(plan, opened, folder, is_closed(folder))
         gateway_keys = GatewayKeys(folder) if oblivious else None
         direct = oblivious != "alone"
-        service = Service(collection, lock, keys=keyring, gateway_keys=gateway_keys, direct=direct, origins=origins)
+        asked = None if oblivious else keyring  # a relay's collector never takes up a key
+        service = Service(collection, lock, keys=asked, gateway_keys=gateway_keys, direct=direct, origins=origins)
         service.pages["client"] = ClientFiles()
         service.metrics.version = __version__
         _add_demonstration(service, plan, folder, demo=demo)
@@ -348,8 +349,8 @@ def _can_name(host: str) -> bool:
 def add_key(data: str | PathLike[str], name: str, *, quota: int | None = None) -> tuple[SourceKey, str]:
     """Make a key of a collection and return what is kept of it, and the key itself, which is not kept.
 
-    A collector that serves the folder takes the key from the next request on; one that was started without keys goes on
-    to take reports from anybody until it is started again.
+    A collector that serves the folder takes the key from the next request on; from the first one on it takes reports
+    from nobody without a key.
 
     Args:
         data: the folder of the collection.
@@ -357,7 +358,7 @@ def add_key(data: str | PathLike[str], name: str, *, quota: int | None = None) -
         quota: the most reports that may come with the key; repeated ones do not count.
 
     Raises:
-        FileError: no such folder, a name that another key has, or a quota below 1.
+        FileError: no such folder, one that a relay sends to, a name that another key has, or a quota below 1.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap

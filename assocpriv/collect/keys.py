@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assocpriv.collect import gateway
 from assocpriv.collect.store import check_owner, check_system, flock
 from assocpriv.collect.wire import Refused
 from assocpriv.files.unsealed import read_note, write_note
@@ -77,8 +78,13 @@ def add_key(folder: Path, name: str, quota: int | None = None) -> tuple[SourceKe
     """Make a key and return what is kept of it, and the key itself, which nothing can tell again.
 
     Raises:
-        FileError: no such folder, a name or a quota that cannot be, or the disk refuses.
+        FileError: no such folder, one that a relay sends to, a name or a quota that cannot be, or the disk refuses.
     """
+    if (folder / gateway.KEYS_FILE).exists():
+        raise FileError(
+            f"reports come to {folder} through a relay, without a name, which a key would be; to take keys serve it "
+            f"without a relay, and remove its {gateway.KEYS_FILE}"
+        )
     secret = _PREFIX + secrets.token_urlsafe(_KEY_BYTES)
     with _changing(folder) as keys:
         key = SourceKey(max((each.number for each in keys), default=0) + 1, name, _hashed(secret), quota)
@@ -127,24 +133,34 @@ def _hashed(secret: str) -> str:
 
 
 class Keyring:
-    """The keys of a folder that is served. Each change of the file holds from the next request on."""
+    """The keys of a folder that is served. Each change of the file holds from the next request on.
 
-    def __init__(self, folder: Path) -> None:
+    Where keys are not ``required`` anybody may send until there is a first one; from then on they are, come what may.
+    """
+
+    def __init__(self, folder: Path, *, required: bool) -> None:
         """Read a folder's keys.
 
         Raises:
             FileError: they cannot be read.
         """
         self._folder, self._version = folder, _version(folder / KEYS_FILE)
+        self._required = required or self._version != ()
         self._keys = self._by_hash(read_keys(folder))
 
-    def key_of(self, headers: Sequence[tuple[bytes, bytes]]) -> SourceKey:
-        """Return the key that a request shows.
+    def asked(self) -> bool:
+        """Tell whether reports are taken with a key only."""
+        return self._required or (self._folder / KEYS_FILE).exists()
+
+    def key_of(self, headers: Sequence[tuple[bytes, bytes]]) -> SourceKey | None:
+        """Return the key that a request shows, None where anybody may send.
 
         Raises:
             Refused: it shows none, several, one that is not known or one that is revoked.
         """
         self._look()
+        if not self._required:
+            return None
         shown = [value for name, value in headers if name == b"authorization"]
         scheme, _, secret = shown[0].partition(b" ") if len(shown) == 1 else (b"", b"", b"")
         digest = hashlib.sha256(secret.strip()).hexdigest()
@@ -158,7 +174,7 @@ class Keyring:
         version = _version(self._folder / KEYS_FILE)
         if version == self._version:
             return
-        self._version = version
+        self._version, self._required = version, True
         try:
             self._keys = self._by_hash(read_keys(self._folder))
         except FileError as error:

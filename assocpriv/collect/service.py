@@ -105,9 +105,9 @@ class Service:
     ) -> None:
         """Serve a collection, whose folder's ``lock`` is released at the end.
 
-        With ``keys`` reports are taken with one of them only; with ``gateway_keys`` through a relay, and unless
-        ``direct`` in no other way. ``pages`` are served at their names and below: what is
-        under ``admin`` at /admin. With an ``admin_port`` that page, counts and metrics are answered there alone. Pages
+        Once there are ``keys`` reports are taken with one of them only; with ``gateway_keys`` through a relay, and
+        unless ``direct`` in no other way. ``pages`` are served at their names and below: what is under ``admin`` at
+        /admin. With an ``admin_port`` that page, counts and metrics are answered there alone. Pages
         of other ``origins`` may use all but these from people's browsers. ``crafted`` says of so many reports whether
         tests for crafted ones flagged when last done, and of how many that was.
         """
@@ -178,6 +178,7 @@ class Service:
             await self._bodies.skip(scope["headers"], receive)
             raise
         body, plan = await self._bodies.read(receive), self._plan
+        key = key or self._key_of(scope["headers"])  # the first key may have been made while it came
         if key is None:
             upload = read_upload(body, plan, apart=through_relay)
         else:
@@ -193,7 +194,7 @@ class Service:
         if scope["method"] != "POST":
             raise Refused(405, "method", "reports are sent with POST")
         headers = scope["headers"]
-        key = None if self._keys is None else self._keys.key_of(headers)
+        key = self._key_of(headers)
         named = content_type = length = b""
         is_encoded = False
         for name, value in headers:
@@ -218,6 +219,12 @@ class Service:
         if length and int(length) > MOST_BYTES:
             raise _too_large()
         return key
+
+    def _key_of(self, headers: Headers) -> "SourceKey | None":
+        return None if self._keys is None else self._keys.key_of(headers)
+
+    def _asks_for_keys(self) -> bool:
+        return self._keys is not None and self._keys.asked()
 
     def _other_plan(self, named: bytes) -> Refused:
         if len(named) != 64 or not all(digit in b"0123456789abcdef" for digit in named):
@@ -262,15 +269,15 @@ class Service:
 
     def status(self) -> dict[str, Any]:
         """Return how many reports there are."""
-        now = self._store.status()
+        now, keys = self._store.status(), self._asks_for_keys()
         return {
             "plan": self._plan.plan_id,
             "reports": now.reports,
             "sealed": now.sealed,
             "epochs_sealed": now.sealed_epochs,
             **({} if self._guidance is None else {"guidance": self._guidance.to_json()}),
-            "keys": self._keys is not None,
-            "open": self._keys is None,
+            "keys": keys,
+            "open": not keys,
         }
 
     async def seal(self) -> int:
@@ -302,7 +309,7 @@ class Service:
         headers = {
             "etag": f'"{plan_id}"',
             "assocpriv-plan": plan_id,
-            "assocpriv-keys": "none" if self._keys is None else "required",
+            "assocpriv-keys": "required" if self._asks_for_keys() else "none",
             "cache-control": f"public, max-age={_PLAN_SECONDS}",
         }
         if plan_id in request.headers.get("if-none-match", ""):

@@ -306,6 +306,17 @@ def test_what_names_a_sender_is_refused(tmp_path: Path) -> None:
         make_service(PLAN, tmp_path / "d", oblivious="yes")
 
 
+def test_a_folder_that_a_relay_sends_to_gets_no_key(visitor: Visitor, tmp_path: Path) -> None:
+    """Nor does its collector ask for one that was put there in another way."""
+    with pytest.raises(FileError, match=r"without a name, .* remove its oblivious-keys\.json"):
+        ap.collect.add_key(tmp_path / "data", "till 7")
+    (tmp_path / "other").mkdir()
+    ap.collect.add_key(tmp_path / "other", "till 7")
+    (tmp_path / "other" / "keys.json").rename(tmp_path / "data" / "keys.json")
+    content, exchange = sealed_report(1, config_of(visitor))
+    assert opened(exchange, post(visitor, content).body).status == 200
+
+
 def test_a_central_promise_needs_a_relay(tmp_path: Path) -> None:
     """A plan that has one is served in no other way."""
     plan = replace(PLAN, central=CentralPromise(Fraction(1), Fraction(1, 10**8), 100_000))

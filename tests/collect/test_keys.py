@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from running_collector import PLAN, Visitor, numbers_in, records
+from running_collector import PLAN, RECORD, Collector, Visitor, numbers_in, read_answer, records
 
 from assocpriv.collect import close_collection, collection_status, list_keys, make_service, seal_collection, set_aside
 from assocpriv.collect.keys import Keyring, add_key, read_keys, revoke_key
@@ -47,7 +47,7 @@ def test_only_the_hash_of_a_key_is_kept(tmp_path: Path) -> None:
 
 def test_a_running_collector_takes_up_changes(tmp_path: Path) -> None:
     """Keys added, revoked or removed hold from the next request on; a damaged file changes nothing."""
-    ring = Keyring(tmp_path)
+    ring = Keyring(tmp_path, required=True)
     assert refused(ring, [])
     key, secret = add_key(tmp_path, "till 7")
     assert ring.key_of(shown(secret)) == key
@@ -66,7 +66,7 @@ def test_a_running_collector_takes_up_changes(tmp_path: Path) -> None:
 def test_what_is_no_key_is_refused(tmp_path: Path, wrong: str) -> None:
     """Another scheme, a key with more to it, its hash, or two headers: all are refused in the same words."""
     _, secret = add_key(tmp_path, "till 7")
-    ring = Keyring(tmp_path)
+    ring = Keyring(tmp_path, required=True)
     ring.key_of([(b"authorization", f"bearer  {secret}".encode())])  # schemes are of any case
     assert refused(ring, [(b"authorization", wrong.format(secret, secret).encode())])
     assert refused(ring, shown(secret) * 2)
@@ -152,6 +152,25 @@ def test_keys_are_asked_for_although_there_are_none(tmp_path: Path) -> None:
     """A collector that is started with keys takes reports from nobody before there is one."""
     with Visitor(make_service(PLAN, tmp_path / "collection", keys=True, admin=False)) as visitor:
         assert visitor.post("/reports", records([1]), **SENT).status == 401
+
+
+def test_the_first_key_holds_from_the_next_request_on(collector: Collector) -> None:
+    """An open collector then takes nothing without one, even of a request on its way, and goes on without the file."""
+    assert collector.send(records([1]))[0] == 200
+    on_its_way = collector.raw()
+    on_its_way.sendall(collector.head(2 * RECORD) + records([2]))
+    assert collector.send(records([1]))[0] == 200  # by then the head was read
+    _, secret = add_key(collector.data, "till 7", 1)
+    on_its_way.sendall(records([3]))
+    assert read_answer(on_its_way)[0] == 401
+    assert collector.send(records([4]))[0] == 401
+    assert collector.send(records([5]), Authorization=f"Bearer {secret}")[0] == 200
+    assert collector.send(records([6]), Authorization=f"Bearer {secret}")[0] == 429
+    status, (_, plan, _) = json.loads(collector.ask("GET", "/status")[2]), collector.ask("GET", "/plan")
+    assert (status["reports"], status["keys"], status["open"], plan["assocpriv-keys"]) == (2, True, False, "required")
+    (collector.data / "keys.json").unlink()
+    assert collector.send(records([7]))[0] == 401
+    assert collection_status(collector.data).by_key == {0: 1, 1: 1}
 
 
 def test_an_open_collection_says_so_until_it_is_closed(tmp_path: Path) -> None:
