@@ -159,9 +159,6 @@ class Collector:
             asked = 0.0
             try:
                 answer = self._once(path, most_bytes, body, headers or {})
-            except ssl.SSLCertVerificationError as error:
-                said = f"the certificate of {self.url} is not trusted: {error.verify_message}"
-                raise CollectorError(f"{said} (SSL_CERT_FILE names an authority of your own)") from None
             except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: a chunk of length -1
                 problem = _problem(error)
             else:
@@ -171,7 +168,9 @@ class Collector:
             wait = max(asked, pause * (1 + self.clock.jitter()) / 2)
             if self.clock.now() + wait > begun + self.patience_seconds:
                 later = f"; it asks to come again in {counted(round(asked), 'second')}" if asked else ""
-                raise CollectorError(f"{self.url} took nothing in {counted(attempts, 'attempt')}: {problem}{later}")
+                through = "" if self.relay is None else f" through the relay {self.relay}"
+                took = f"{self.url} took nothing in {counted(attempts, 'attempt')}{through}"
+                raise CollectorError(f"{took}: {problem}{later}")
             self.clock.sleep(wait)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -279,7 +278,11 @@ def _fetched(
     else:
         connection = http.client.HTTPConnection(host, port, timeout=seconds)
     with contextlib.closing(connection):
-        connection.connect()
+        try:
+            connection.connect()
+        except ssl.SSLCertVerificationError as error:
+            said = f"the certificate of {url} is not trusted: {error.verify_message}"
+            raise CollectorError(f"{said} (SSL_CERT_FILE names an authority of your own)") from None
         with _cut_off(connection.sock, seconds):
             connection.request("GET" if body is None else "POST", before + path, body, sent)
             with contextlib.closing(connection.getresponse()) as response:

@@ -168,7 +168,7 @@ def _report(done: "DeviceReport | SentReport", about: dict[str, Any], said: str,
     made = "a new report" if done.new else "the report made before"
     parts: list[Part] = [
         Say(f"{made}, {{report_bytes:#byte}}, {said}", {"place": place}),
-        "of plan {plan_id:id} this device has made {spent:#report}; left: {left:#}",
+        "of plan {plan_id:id} the ledger counts {spent:#report}; left: {left:#}",
         *["all that this device told has γ ≤ {amplification:up}, ε ≤ {epsilon:up}"] * (done.amplification is not None),
         *["{unbounded}"] * (content["unbounded"] is not None),
     ]
@@ -202,10 +202,12 @@ def told(found: "Told") -> Record:
 
 
 def _made(plans: list[dict[str, Any]]) -> Say:
-    """Say how many reports were made, under which plans."""
-    said = "This device has made {reports:#report}"
-    if len(plans) < 2:
-        return Say(f"{said}, under plan {{plans[0][plan_id]:.12}}." if plans else f"{said}, so it has told nothing.")
+    """Say how many reports the ledger knows of, which one that was lost does not, and under which plans."""
+    said = "The ledger of this device counts {reports:#report}"
+    if not plans:
+        return Say("The ledger of this device counts no report, so as far as it knows nothing was told.")
+    if len(plans) == 1:
+        return Say(f"{said}, under plan {{plans[0][plan_id]:.12}}.")
     shown = range(min(len(plans), _PLANS_SHOWN))
     parts = [f"{{plans[{k}][reports]:#}} under plan {{plans[{k}][plan_id]:.12}}" for k in shown]
     rest = plans[_PLANS_SHOWN:]

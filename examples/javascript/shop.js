@@ -82,5 +82,5 @@ function answer(given) {
 }
 
 function note(error) {
-  console.warn(error.code, error.message); // for you; it names no item
+  console.warn(error.code || error.name, error.message); // for you; it names no item
 }

@@ -153,7 +153,7 @@ def test_the_command_tells(path: Path) -> None:
         ledger.report(["milk"], NAMED, occasion=OCCASION)
     said = command(path).stdout
     made, tells = said.splitlines()
-    assert made == f"This device has made 1 report, under plan {NAMED.plan_id[:12]}."
+    assert made == f"The ledger of this device counts 1 report, under plan {NAMED.plan_id[:12]}."
     assert tells.startswith("It can have told at most ε = ")
     limited = command(path, "--prior", "1e-9", "--posterior", "50%")
     assert "further reports may tell less than ε = " in limited.stdout

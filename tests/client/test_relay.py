@@ -236,7 +236,11 @@ def test_a_key_that_was_replaced(channel: Channel, path: Path) -> None:
         ([None, (307, {"Location": "/"}, b"")], [], r"sends elsewhere \(status 307\)"),
         ([None, (200, {}, b"no seal")], [], "no answer of the collector"),
         ([None, (200, {}, b"x" * 140_000)], [], "more than 131,072 bytes"),
-        ([None] + [(429, {}, b"{}")] * 9, [], r"took nothing in \d attempts: status 429"),
+        (
+            [None] + [(429, {}, b"{}")] * 9,
+            [],
+            r"took nothing in \d attempts through the relay http://127\.0\.0\.1:\d+: status 429",
+        ),
     ],
     ids=range(7),
 )

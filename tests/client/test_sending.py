@@ -336,19 +336,19 @@ def test_addresses_that_are_taken() -> None:
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
 def test_a_certificate_that_nobody_signed_is_refused(path: Path) -> None:
-    """TLS to whom the system does not trust sends nothing, and is not tried again."""
+    """TLS to whom the system does not trust, a relay, too, sends nothing, and is not tried again."""
     files = ["-keyout", str(path.with_name("key.pem")), "-out", str(path.with_name("cert.pem"))]
     words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost"]
     subprocess.run(["openssl", *words, *files, "-days", "1"], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path.with_name("cert.pem"), path.with_name("key.pem"))
     waited = Waited()
-    with listening(lambda connection: context.wrap_socket(connection, server_side=True).close()) as url:
-        collector = waited.collector(url.replace("http", "https"))
-        with pytest.raises(
-            CollectorError, match=r"certificate of https.* not trusted: .*SSL_CERT_FILE.*; nothing was made or sent"
-        ):
-            send_report(BASKET, collector, ledger=path, occasion="w1")
+    with listening(lambda connection: context.wrap_socket(connection, server_side=True).close()) as plain:
+        url = plain.replace("http", "https")
+        said = rf"certificate of {url} is not trusted: .*SSL_CERT_FILE.*; nothing was made or sent"
+        for collector in (waited.collector(url), waited.collector("https://shop.example", relay=url)):
+            with pytest.raises(CollectorError, match=said):
+                send_report(BASKET, collector, ledger=path, occasion="w1")
     assert waited.pauses == []
     assert not path.exists()
 

@@ -68,7 +68,7 @@ def test_devices() -> None:
     """A report and what became of it, what the device told together, and what holds where no γ is stated."""
     made = DeviceReport(PLAN, True, 1, 0, Fraction(37, 2))
     assert check(collections.device(made, Path("r.bin"))).splitlines()[1:] == [
-        f"of plan {PLAN.plan_id[:16]}… this device has made 1 report; left: 0",
+        f"of plan {PLAN.plan_id[:16]}… the ledger counts 1 report; left: 0",
         "all that this device told has γ ≤ 18.5, ε ≤ 2.91778",
     ]
     central = replace(PLAN, central=CentralPromise(Fraction(1), Fraction(1, 10**8), 100_000))
@@ -140,7 +140,7 @@ def test_what_a_device_told(name: str) -> None:
     case = TOLD[name]
     found = told_by([(plan, gamma) for plan, gamma, times in case["reports"] for _ in range(times)], case["limit"])
     assert check(collections.told(found)).splitlines() == case["lines"]
-    assert "<p>This device has made " in found._repr_html_()
+    assert "<p>The ledger of this device counts " in found._repr_html_()
 
 
 def test_sealing_and_removing() -> None:

@@ -1520,6 +1520,7 @@ declare module "assocpriv/device/open" {
      *   the person)
      * @param {number} [options.waitSeconds] how long to wait for another page that has it (10)
      * @returns {Promise<Ledger>}
+     * @throws {import("../errors.js").PlanError} a limit that is no promise
      * @throws {import("../errors.js").LedgerError} nothing can be kept here, or what was kept is damaged: send nothing
      */
     export function openLedger({ name, limit, persist, waitSeconds }?: {
@@ -2246,6 +2247,12 @@ declare module "assocpriv" {
     export { fetchPlan } from "assocpriv/device/publication";
     export { readGuidance } from "assocpriv/guided/guidance";
     export { loadPlan } from "assocpriv/kinds";
+    export type Limit = import("assocpriv/device/bounds").Limit;
+    export type SendOptions = import("assocpriv/device/sending").SendOptions;
+    export type Sent = import("assocpriv/device/sending").Sent;
+    export type SentWaiting = import("assocpriv/device/sending").SentWaiting;
+    export type Told = import("assocpriv/device/told").Told;
+    export type Rule = import("assocpriv/recommend").Rule;
     export { chancesOf, mostBelieved, percentAwayFrom, posterior } from "assocpriv/baskets/belief";
     export { sendAtMoments, sendRecord, sendWaiting } from "assocpriv/device/sending";
     export { openWaiting, Waiting } from "assocpriv/device/waiting";

@@ -19,3 +19,10 @@ export { loadPlan } from "./kinds.js";
 export { hexOf, Plan } from "./plan.js";
 export { readRules, recommend } from "./recommend.js";
 export { givenWords, systemWords, Words } from "./words.js";
+
+/** @typedef {import("./device/bounds.js").Limit} Limit */
+/** @typedef {import("./device/sending.js").SendOptions} SendOptions */
+/** @typedef {import("./device/sending.js").Sent} Sent */
+/** @typedef {import("./device/sending.js").SentWaiting} SentWaiting */
+/** @typedef {import("./device/told.js").Told} Told */
+/** @typedef {import("./recommend.js").Rule} Rule */

@@ -90,6 +90,9 @@ test("a limit for the device is an ε or two beliefs, and holds over all plans",
   for (const limit of [...reversed, ...[0, -1, "", "5%", "ln 19", 56, NaN].map((epsilon) => ({ epsilon }))]) {
     await assert.rejects(openLedgerFile(path, { limit }), PlanError);
   }
+  for (const limit of [5.9, "5.9", null]) {
+    await assert.rejects(openLedgerFile(path, { limit }), { name: "PlanError", message: /must be \{ epsilon: 5\.9 \} or/ });
+  }
 });
 
 test("a report that was handed out is sent under the id that it has", async (t) => {

@@ -35,6 +35,9 @@ export const UNSTATED = "none";
  * @returns {Fraction}
  */
 export function limitOf(promise) {
+  if (typeof promise !== "object" || promise === null) {
+    throw new PlanError('a limit must be { epsilon: 5.9 } or { prior: "1%", posterior: "80%" }');
+  }
   if ("epsilon" in promise) return limitOfEpsilon(String(promise.epsilon));
   const { prior, posterior } = promise;
   const [a, b] = probability(prior, "prior");

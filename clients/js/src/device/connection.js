@@ -173,7 +173,8 @@ export class Collector {
       if (waited > this.#patience || late.aborted) {
         const later = asked ? `; it asks to come again in ${asked} ${asked === 1 ? "second" : "seconds"}` : "";
         const attempts = attempt === 1 ? "1 attempt" : `${attempt} attempts`;
-        throw new CollectorError(`${this.url} took nothing in ${attempts}: ${problem}${later}`, "no-answer");
+        const through = this.isRelayed ? ` through the relay ${this.#relay}` : "";
+        throw new CollectorError(`${this.url} took nothing in ${attempts}${through}: ${problem}${later}`, "no-answer");
       }
     }
   }

@@ -21,6 +21,7 @@ import { openStore } from "./store.js";
  *   the person)
  * @param {number} [options.waitSeconds] how long to wait for another page that has it (10)
  * @returns {Promise<Ledger>}
+ * @throws {import("../errors.js").PlanError} a limit that is no promise
  * @throws {import("../errors.js").LedgerError} nothing can be kept here, or what was kept is damaged: send nothing
  */
 export async function openLedger({ name = "assocpriv", limit, persist = true, waitSeconds = 10 } = {}) {

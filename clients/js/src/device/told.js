@@ -87,11 +87,12 @@ function leftOf([a, b], [c, d]) {
 
 // ---- lines
 
-/** Say how many reports were made, under which plans. */
+/** Say how many reports the ledger knows of, which one that was lost does not, and under which plans. */
 function made({ reports, plans }) {
-  const said = `This device has made ${counted(reports, "report")}`;
+  if (!plans.length) return "The ledger of this device counts no report, so as far as it knows nothing was told.";
+  const said = `The ledger of this device counts ${counted(reports, "report")}`;
   const named = ({ planId }) => `under plan ${planId.slice(0, 12)}`;
-  if (plans.length < 2) return plans.length ? `${said}, ${named(plans[0])}.` : `${said}, so it has told nothing.`;
+  if (plans.length === 1) return `${said}, ${named(plans[0])}.`;
   const parts = plans.slice(0, PLANS_SHOWN).map((plan) => `${shown(plan.reports)} ${named(plan)}`);
   const rest = plans.slice(PLANS_SHOWN);
   const more = rest.reduce((sum, plan) => sum + plan.reports, 0);
