@@ -49,7 +49,15 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words after the command's name; --help-all shows the rarer options, too."""
         ctx.meta[_ALL] = "--help-all" in args
-        return super().parse_args(ctx, ["--help"] if ctx.meta[_ALL] else args)
+        try:
+            return super().parse_args(ctx, ["--help"] if ctx.meta[_ALL] else args)
+        except click.NoSuchOption as error:
+            # whoever writes --port means what takes a PORT
+            word = re.compile(rf"\b{re.escape(error.option_name.strip('-').upper())}\b")
+            named = [flag(each) for each in self.params if each.metavar and word.search(each.metavar)]
+            if not named:
+                raise
+            raise click.UsageError(f"No such option {error.option_name}; give {' or '.join(named)}", ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Add those of all commands, which stand in one place."""

@@ -52,6 +52,9 @@ def test_options_of_all_commands_stand_anywhere(home: Path) -> None:
     assert "took" in run("inspect", home / "plan.json", "-v").stderr
     assert "ask writes no file; leave --force out" in refused("ask", home / "r.parquet", "--force", status=2)
     assert "serve prints no result" in refused("--json", "serve", home / "plan.json", "--data", "x", status=2)
+    assert refused("serve", home / "plan.json", "--data", "x", "--port", 1, status=2).endswith(
+        "No such option --port; give --listen or --admin-port"
+    )
     swapped = refused("randomize", home / "plan.json", "--plan", home / "b.dat", "-o", "r.parquet", status=2)
     assert swapped.endswith(f"is none: give --plan {home / 'plan.json'}")
 
