@@ -121,6 +121,17 @@ def change(content, chance):
     holder[key] = chance.choice(others.get(type(value)) or [[], {}, 1, "sizes"])
 
 
+def answered_alike(count, some, some_record):
+    """Compare answers to so many plans, up to two values of each changed; return what :func:`compared` does."""
+    chance, texts = random.Random(19), []
+    for _ in range(count):
+        content = json.loads(json.dumps(some(chance)))
+        for _ in range(chance.choice([0, 0, 1, 2])):
+            change(content, chance)
+        texts.append(json.dumps(content))
+    return compared(texts, chance, some_record)
+
+
 def some_basket(plan, chance):
     """Return names, most of which the plan knows, some twice, some with blanks around them."""
     known = [*plan.catalogue[:12], *plan.names.parent_of, *plan.names.left_out]
@@ -130,13 +141,9 @@ def some_basket(plan, chance):
 
 def test_random_plans_and_baskets_are_answered_alike():
     """Plans of all forms, those of the vectors too, with up to two values changed: taken and answered alike."""
-    chance, texts = random.Random(19), []
-    for _ in range(400):
-        content = some_plan(chance) if chance.random() < 0.5 else json.loads(json.dumps(chance.choice(PLANS[0])))
-        for _ in range(chance.choice([0, 0, 1, 2])):
-            change(content, chance)
-        texts.append(json.dumps(content))
-    reports, records, plans = compared(texts, chance, some_basket)
+    reports, records, plans = answered_alike(
+        400, lambda chance: some_plan(chance) if chance.random() < 0.5 else chance.choice(PLANS[0]), some_basket
+    )
     assert reports > 200
     assert records > 25
     assert plans > 25
@@ -248,13 +255,9 @@ def some_line(plan, chance):
 
 def test_random_plans_and_records_are_answered_alike():
     """Random plans and records, some of them changed: the same bytes of as many words, or both refuse."""
-    chance, texts = random.Random(19), []
-    for _ in range(200):
-        content = json.loads(json.dumps(chance.choice([some_table, some_guided])(chance)))
-        if chance.random() < 0.3:
-            change(content, chance)
-        texts.append(json.dumps(content))
-    reports, records, plans = compared(texts, chance, some_line)
+    reports, records, plans = answered_alike(
+        200, lambda chance: chance.choice([some_table, some_guided])(chance), some_line
+    )
     assert reports > 150
     assert records > 50
     assert plans > 20
