@@ -91,11 +91,10 @@ def catalogue_of(items: int | Iterable[str]) -> Catalogue:
         return items
     if (count := as_whole(items)) is not None:
         return Catalogue.numbered(count)
-    if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
-        raise TypeError(
-            f"items must be a number of items or a list of their names, got a {type(items).__name__}; the columns of a "
-            "table are planned by assocpriv.numeric.plan_table"
-        )
+    if isinstance(items, Mapping) and "columns" in items:
+        raise TypeError("a table's columns are planned by assocpriv.numeric.plan_table; items are a number, or names")
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise TypeError(f"items must be a number of items or a list of their names, got a {type(items).__name__}")
     # names from numpy or pandas are subclasses of str; numbers are names too
     names = [str(item) if isinstance(item, str | int | np.integer) else item for item in items]
     # a set of text comes in another order in each process, and equal questions give equal plans

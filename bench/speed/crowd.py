@@ -25,6 +25,7 @@ from assocpriv.promise.errors import CollectorError
 from bench.speed.parties import ADDRESS, MARKS, Party, free_port, marks_in, parties
 
 _AT_A_TIME, _AGAIN_SECONDS = 64, 0.2
+_PATIENCE = 5  # seconds: a party is away for less than the pauses that a patient device comes to
 _THERE = 4  # times as long as a party is away between two kills
 _SCRIPT = Path(__file__).parents[2] / "clients" / "js" / "bench" / "crowd.js"
 Done = TypeVar("Done")
@@ -56,7 +57,7 @@ def send_all(asked: Mapping[str, Any]) -> None:
     """Let each device report its basket on each occasion; write a line a report, once all are taken."""
     baskets, occasions, folder = asked["baskets"], asked["occasions"], Path(asked["folder"])
     plan = ap.read_plan(asked["plan"])
-    collector = [ap.Collector(asked["collector"], relay=asked["relay"]) for _ in baskets]
+    collector = [ap.Collector(asked["collector"], relay=asked["relay"], patience_seconds=_PATIENCE) for _ in baskets]
 
     def made(number: int) -> tuple[int, list[bytes]]:
         ledger = folder / f"{number}.bin"

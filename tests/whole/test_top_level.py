@@ -64,7 +64,7 @@ def test_one_record_is_told_from_many(plan: ap.Plan) -> None:
         (lambda: ap.mine({"milk"}, 0.5), "got a set"),
         (lambda: ap.mine([{"milk"}]), r"as randomize\(baskets, plan\) makes them, .* got a set"),
         (lambda: ap.mine(ap.to_baskets([{"milk"}])), r"got a Baskets of other things: .* randomize\(baskets, plan\)"),
-        (lambda: ap.plan({"columns": {"age": {}}}, ap.Epsilon(2)), "got a dict; .* by assocpriv.numeric.plan_table"),
+        (lambda: ap.plan({"columns": {"age": {}}}, ap.Epsilon(2)), "are planned by assocpriv.numeric.plan_table"),
         (lambda: ap.plan(9, ap.Epsilon(2), like=pd.Series([2, 3])), r"dict\(sizes.value_counts\(\)\); got a Series"),
         (lambda: ap.randomize([{"a"}], ap.plan(["a"], ap.Epsilon(2)), seed=1), r"no seed: .* simulate\(\) has one"),
     ],

@@ -13,6 +13,7 @@ import { openLedgerFile } from "../src/node/index.js";
 
 const AT_A_TIME = 32;
 const AGAIN_SECONDS = 0.2;
+const PATIENCE_SECONDS = 5; // a party is away for less than the pauses that a patient device comes to
 const asked = JSON.parse(readFileSync(0, "utf8"));
 const { collector: url, relay, folder, baskets, occasions, address, headers } = asked;
 const plan = await loadPlan(readFileSync(asked.plan, "utf8"));
@@ -29,7 +30,7 @@ async function persist(number, what) {
   for (;;) {
     const ledger = await openLedgerFile(join(folder, `${number}.bin`));
     try {
-      return await what({ collector: new Collector(url, { relay }), ledger });
+      return await what({ collector: new Collector(url, { relay, patienceSeconds: PATIENCE_SECONDS }), ledger });
     } catch (error) {
       if (error.isFinal !== false) throw error;
     } finally {
