@@ -89,7 +89,7 @@ def _generate_records(output: Path, people: int, seed: int, schema: Path | None,
 
 
 _TAKES = {  # which options a kind of plan has
-    "baskets": ("people", "min_support", "max_itemset", "unknown", "repeats", "empty", "top"),
+    "baskets": ("people", "min_support", "max_itemset", "unknown", "repeats", "empty"),
     "table": ("missing", "clip"),
     "guided": ("missing", "classifier"),
 }
@@ -103,7 +103,6 @@ _TAKES = {  # which options a kind of plan has
 @opt.min_support_option
 @opt.max_itemset_option
 @opt.layout_option
-@opt.top_option
 @opt.missing_option
 @opt.choice("--classifier", ["naive-bayes", "tree", "logistic"], "Guided: what is learned, by scikit-learn.")
 @opt.rare(
@@ -124,8 +123,7 @@ def simulate(file: Path, plan_path: Path, **options: Any) -> None:
     """
     plan = opt.read_plan(plan_path, [file])
     wishes = opt.of_kind(options, plan.kind, _TAKES)
-    wishes.pop("top", None)
     if plan.kind != "baskets":
         wishes |= opt.table_reading(wishes)
     done = ap.simulate(file, plan, progress=opt.Progress(), **wishes)
-    opt.show(ap.show.audits.tried(done, plan, options["top"]))
+    opt.show(ap.show.audits.tried(done, plan, opt.ROWS))

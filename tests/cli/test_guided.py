@@ -155,7 +155,7 @@ def test_simulate_prints_accuracy_against_disclosure(
     done = run(*command)
     assert "s in all; fewer rounds or people take less" in done.stderr
     assert "higher levels disclose everything, too" in done.stdout
-    assert "--top goes with baskets, not with guided" in refused(*command, "--top", 3, status=2)
+    assert "--people goes with baskets, not with guided" in refused(*command, "--people", 3, status=2)
 
 
 CANARY = "canary7731"

@@ -226,7 +226,7 @@ def released(tmp_path_factory):
 
 def test_a_raw_table_is_no_reports() -> None:
     """A frame would be taken for a list of files, its columns."""
-    with pytest.raises(TypeError, match=r"randomize makes them\), a file or a list of files, got a DataFrame"):
+    with pytest.raises(TypeError, match=r"makes them, a file or a list of files, got a DataFrame"):
         ap.reconstruct(pd.DataFrame({"age": [1]}))  # type: ignore[arg-type]
 
 

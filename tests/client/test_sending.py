@@ -343,10 +343,11 @@ def test_a_certificate_that_nobody_signed_is_refused(path: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path.with_name("cert.pem"), path.with_name("key.pem"))
     waited = Waited()
-    with listening(lambda connection: context.wrap_socket(connection, server_side=True).close()) as plain:
-        url = plain.replace("http", "https")
-        said = rf"certificate of {url} is not trusted: .*SSL_CERT_FILE.*; nothing was made or sent"
-        for collector in (waited.collector(url), waited.collector("https://shop.example", relay=url)):
+    for is_relay in (False, True):
+        with listening(lambda connection: context.wrap_socket(connection, server_side=True).close()) as plain:
+            url = plain.replace("http", "https")
+            collector = waited.collector("https://shop.example", relay=url) if is_relay else waited.collector(url)
+            said = rf"certificate of {url} is not trusted: .*SSL_CERT_FILE.*; nothing was made or sent"
             with pytest.raises(CollectorError, match=said):
                 send_report(BASKET, collector, ledger=path, occasion="w1")
     assert waited.pauses == []
