@@ -150,7 +150,8 @@ class Keyring:
 
     def asked(self) -> bool:
         """Tell whether reports are taken with a key only."""
-        return self._required or (self._folder / KEYS_FILE).exists()
+        self._look()
+        return self._required
 
     def key_of(self, headers: Sequence[tuple[bytes, bytes]]) -> SourceKey | None:
         """Return the key that a request shows, None where anybody may send.
