@@ -51,14 +51,13 @@ class FirstCounts:
 
     @classmethod
     def of(cls, counter: ItemsetCounter, n_entries: int, m: int, *, pairs: bool) -> "FirstCounts":
-        """Count in two goes."""
+        """Count in three goes: pairs with one item in common are the fastest."""
         singles = counter.count(np.arange(n_entries + m, dtype=np.int64)[:, None])
         small, dummies, (left, right) = np.zeros(n_entries, dtype=np.int64), np.diag(singles[n_entries:]), _pairs(m)
         if pairs:
-            first = np.column_stack([np.arange(n_entries), np.full(n_entries, n_entries)])
-            both = counter.count(np.concatenate([first, n_entries + np.column_stack([left, right])]))
-            small, dummies = both[:n_entries], dummies.copy()
-            dummies[left, right] = dummies[right, left] = both[n_entries:]
+            small = counter.count(np.column_stack([np.arange(n_entries), np.full(n_entries, n_entries)]))
+            dummies = dummies.copy()
+            dummies[left, right] = dummies[right, left] = counter.count(n_entries + np.column_stack([left, right]))
         return cls(singles, small, dummies)
 
 

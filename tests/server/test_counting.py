@@ -91,6 +91,14 @@ def test_any_number_of_reports(rng, plan, count):
     assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
 
 
+@pytest.mark.parametrize("count", [0, 65, LEAST + 1])
+def test_pairs_with_one_item_in_common(rng, plan, count):
+    """They are counted without bitmaps, in reports of which those without that item are blanked."""
+    packed, last = random_reports(rng, plan, count), plan.items.padded_items - 1
+    pairs = np.column_stack([np.arange(last), np.full(last, last)])
+    assert LocalCounter(answers_of(plan, packed)).count(pairs).tolist() == count_one_by_one(packed, plan, pairs)
+
+
 def test_files_give_the_same_counts(rng, tmp_path):
     """Reports in one file, in several, one of them empty, and in memory give equal integers."""
     plan = PLANS["bch"]
