@@ -126,4 +126,4 @@ def simulate(file: Path, plan_path: Path, **options: Any) -> None:
     if plan.kind != "baskets":
         wishes |= opt.table_reading(wishes)
     done = ap.simulate(file, plan, progress=opt.Progress(), **wishes)
-    opt.show(ap.show.audits.tried(done, plan, opt.ROWS))
+    opt.show(ap.show.audits.tried(done, plan))

@@ -39,17 +39,17 @@ _CLIENTS = {
 # ---- trials
 
 
-def tried(done: Any, plan: "PublishedPlan", top: int) -> Record:
-    """Return what :func:`assocpriv.simulate` found with a plan of any kind, with so many rows of a table.
+def tried(done: Any, plan: "PublishedPlan") -> Record:
+    """Return what :func:`assocpriv.simulate` found with a plan of any kind.
 
     Raises:
         PlanError: trials of plans of its kind cannot be shown here.
     """
-    found: Record = load_for(plan.kind, "show.simulated", "shown")(done, plan, top)
+    found: Record = load_for(plan.kind, "show.simulated", "shown")(done, plan)
     return found
 
 
-def simulated(result: "Simulation", plan: "Plan", top: int) -> Record:
+def simulated(result: "Simulation", plan: "Plan", top: int = 50) -> Record:
     """Return a simulation: what was found beside the truth, what was missed, the score and the times."""
     mined = itemsets.mined(result.itemsets, top)
     read = Record({}) if result.read is None else randomized(result.read, plan, "")

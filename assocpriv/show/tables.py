@@ -299,7 +299,7 @@ def _page(shown: Record, plan: "PublishedPlan | None", plan_id: str, title: str,
 # ---- simulations
 
 
-def simulated(done: "TableSimulation", plan: "TablePlan", _top: int) -> Record:
+def simulated(done: "TableSimulation", plan: "TablePlan") -> Record:
     """Return distributions beside the truth, and what happened to values."""
     truth = "true_missing true_mean true_quantiles distance held tested"
     columns = {

@@ -65,6 +65,6 @@ def test_trials_are_tables() -> None:
     """A row a level."""
     plan = guided.start(people(), class_column="party", batch=20).plan
     trial = ap.simulate(people(), plan, seed=1, rounds=2, classifier="naive-bayes")
-    said = check(room.simulated(trial, plan, 9))
+    said = check(room.simulated(trial, plan))
     assert said.count("100.0% ± 0.0%") <= 1
     assert max(map(len, said.splitlines())) <= 80
