@@ -19,7 +19,7 @@ tests/whole/test_layers.py holds every caller to that.
     simulation.simulate (records, plan, **options) -> both sides, beside the truth
     auditing.subject    what the audit needs to know of the kind, a class (auditing/subject.py)
     show.plan           (what is foreseen) -> record
-    show.simulated      (what simulate returned, plan, rows) -> record
+    show.simulated      (what simulate returned) -> record
     pages.analysis      how the operator's page analyses a collection
 """
 

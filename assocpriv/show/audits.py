@@ -21,7 +21,6 @@ from assocpriv.show.record import Column, Part, Record, Say, Section, Table, mor
 
 if TYPE_CHECKING:
     from assocpriv.auditing.audit import Audit
-    from assocpriv.plans.baskets import Plan
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.crafted import CraftedCheck
     from assocpriv.simulation.demo import Demo, DemoStart
@@ -45,13 +44,14 @@ def tried(done: Any, plan: "PublishedPlan") -> Record:
     Raises:
         PlanError: trials of plans of its kind cannot be shown here.
     """
-    found: Record = load_for(plan.kind, "show.simulated", "shown")(done, plan)
+    found: Record = load_for(plan.kind, "show.simulated", "shown")(done)
     return found
 
 
-def simulated(result: "Simulation", plan: "Plan", top: int = 50) -> Record:
+def simulated(result: "Simulation", top: int = 50) -> Record:
     """Return a simulation: what was found beside the truth, what was missed, the score and the times."""
     mined = itemsets.mined(result.itemsets, top)
+    plan: Any = result.reports.plan
     read = Record({}) if result.read is None else randomized(result.read, plan, "")
     missed = [
         {"itemset": sorted(row["itemsets"]), "true_support": row["true_support"]}
@@ -92,7 +92,7 @@ def demo_start(start: "DemoStart") -> Record:
 def demo(done: "Demo", top: int) -> Record:
     """Return what a demo found: the simulation, rules beside the truth, the times and the files."""
     start, rules = demo_start(done.start), itemsets.rules(done.rules, top=top)
-    found = simulated(done.simulation, done.start.prospects.plan, top)
+    found = simulated(done.simulation, top)
     files = [str(path) for path in done.start.paths]
     limits = describe_limits(mining_facts(done.simulation.itemsets))
     listed = Say("files: {names}", {"names": ", ".join(files)})

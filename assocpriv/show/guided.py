@@ -139,7 +139,7 @@ def waiting(count: int, plan: "GuidedPlan", folder: Path, reason: str) -> Record
 # ---- trials
 
 
-def simulated(trial: Trial, _plan: "GuidedPlan") -> Record:
+def simulated(trial: Trial) -> Record:
     """Return a trial of every level."""
     levels, wanted = trial.levels, [each.level for each in trial.levels if each.share <= trial.plan.mu]
     content = fields(trial.plan, "plan_id width") | fields(trial, "request people held_back original_accuracy majority")

@@ -299,8 +299,9 @@ def _page(shown: Record, plan: "PublishedPlan | None", plan_id: str, title: str,
 # ---- simulations
 
 
-def simulated(done: "TableSimulation", plan: "TablePlan") -> Record:
+def simulated(done: "TableSimulation") -> Record:
     """Return distributions beside the truth, and what happened to values."""
+    plan: Any = done.reports.plan
     truth = "true_missing true_mean true_quantiles distance held tested"
     columns = {
         name: each.found.record() | {"true_share": each.true_share.tolist()} | fields(each, truth)

@@ -41,6 +41,7 @@ from assocpriv.client.guided import TupleRandomizer
 from assocpriv.files.reports import Reports
 from assocpriv.plans.guidance import MIXED_TOTAL, Guidance, bit_weights, coin_of, mixed, mixing
 from assocpriv.plans.guided import BATCH, GuidedPlan, category, class_label, number, plan_guided
+from assocpriv.plans.kind import shown_by
 from assocpriv.promise.breaches import Breach, parse_probability
 from assocpriv.promise.errors import RecordError, counted, options_of
 from assocpriv.records.columns import open_table
@@ -343,6 +344,7 @@ class Trial:
     original_accuracy: Measured
     majority: Measured
     levels: tuple[Level, ...]
+    _repr_html_ = shown_by("assocpriv.show.guided:simulated")
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -20,6 +20,7 @@ from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.planning.designs import MOST_REPORTS
 from assocpriv.planning.sampling_loss import sampling_loss, warn_of_sampling
 from assocpriv.plans.baskets import Plan
+from assocpriv.plans.kind import shown_by
 from assocpriv.promise.errors import options_of
 from assocpriv.promise.numbers import check_range, check_whole
 from assocpriv.records.basket_files import ReadOptions
@@ -121,6 +122,7 @@ class Simulation:
     found_count: int
     false_count: int
     read: BasketCounts | None = None
+    _repr_html_ = shown_by("assocpriv.show.audits:simulated")
 
     def __repr__(self) -> str:
         return f"Simulation({self.found_count} found, {self.missed_count} missed, {self.false_count} false)"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
 from assocpriv.plans.columns import Column, NumberColumn
+from assocpriv.plans.kind import shown_by
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import options_of
 from assocpriv.records.tables import TableCounts, TableOptions, stream_table
@@ -61,6 +62,7 @@ class TableSimulation:
     columns: dict[str, ColumnTrial] = field(repr=False)
     read: TableCounts = field(repr=False)
     seconds: dict[str, float] = field(repr=False)
+    _repr_html_ = shown_by("assocpriv.show.tables:simulated")
 
 
 def simulate_table(

@@ -23,11 +23,12 @@ def test_a_simulation() -> None:
     """Finds beside the truth, what was missed, the score, and what became of the baskets."""
     done = ap.simulate(BASKETS, PLAN, min_support="20%", seed=1)
     missed = done.itemsets.head(3)[["itemsets", "true_support"]]
-    record = audits.simulated(replace(done, missed=missed), PLAN, 2)
+    record = audits.simulated(replace(done, missed=missed), 2)
     said = check(record)
     assert f"of {done.found_count + 3} itemsets truly frequent: {done.found_count} listed, 3 missed" in said
     assert "… and 1 more" in said
     assert "time: randomize " in said
+    assert "truly frequent" in done._repr_html_()
     assert "800 of 3,200 baskets are longer than 2 items" in check(Record(record.content, record.notes))
 
 

@@ -65,6 +65,7 @@ def test_trials_are_tables() -> None:
     """A row a level."""
     plan = guided.start(people(), class_column="party", batch=20).plan
     trial = ap.simulate(people(), plan, seed=1, rounds=2, classifier="naive-bayes")
-    said = check(room.simulated(trial, plan))
+    said = check(room.simulated(trial))
+    assert "<table" in trial._repr_html_()
     assert said.count("100.0% ± 0.0%") <= 1
     assert max(map(len, said.splitlines())) <= 80

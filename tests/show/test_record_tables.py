@@ -169,8 +169,10 @@ def test_a_tree_says_how_sure_it_is(low: float, doubted: bool) -> None:
 
 def test_a_simulation_stands_beside_the_truth(plan: TablePlan) -> None:
     """Distances, means and quantiles with the true ones; what became of values is noted."""
-    record = tables.simulated(ap.simulate(table_of(), plan, seed=1), plan)
+    done = ap.simulate(table_of(), plan, seed=1)
+    record = tables.simulated(done)
     said = check(record)
+    assert "s to reconstruct" in done._repr_html_()
     truth = table_of()[AGE]
     assert f"{number(float(np.round(truth.mean(), 10)))[:3]}" in said
     assert "s to reconstruct" in said

@@ -106,7 +106,16 @@ def test_the_oldest_libraries_do(built: dict[str, Path], tmp_path: Path) -> None
     oldest = tmp_path / "oldest.txt"
     found = (re.match(r"([\w.-]+)(?:\[\w+\])?>=([\w.]+)", each) for each in bounds)
     oldest.write_text("".join(f"{each[1]}=={each[2]}.*\n" for each in found if each), encoding="utf-8")
-    wanted = [f"{built['wheel']}[{','.join(extras)}]", "pytest", "hypothesis", "mlxtend", "polars", "-c", oldest]
+    wanted = [
+        f"{built['wheel']}[{','.join(extras)}]",
+        "pytest",
+        "hypothesis",
+        "mlxtend",
+        "polars",
+        "pyyaml",
+        "-c",
+        oldest,
+    ]
     python = installed(tmp_path / "v", sys.executable, *wanted)
     run_all(python, tmp_path)
     rooms = [ROOT / "tests" / each for each in ("client", "collect", "files", "records", "server", "suppress")]
