@@ -145,7 +145,7 @@ def search_columns(
         waiting.remove(chosen.column)
         if chosen.units and refuses is not None:
             tested += 1
-            if chosen.distance == 0 or refuses(chosen.units * chosen.distance):
+            if refuses(chosen.units * chosen.distance):  # at a distance of 0 always
                 spent, refused = spent + chosen.units, refused + 1
                 continue
         groups, shown[chosen.column] = chosen.parts, True

@@ -137,6 +137,15 @@ def test_whole_columns_keep_the_promise(rng):
     assert found[:, 1].max() > 1
 
 
+@pytest.mark.parametrize("search", [local.search_cells, local.search_columns])
+def test_groups_have_the_least_size(search):
+    """A value of as many records as the least may stand apart; one of a record less may not."""
+    weights, limits = np.tile([1, 0], (9, 1)), local.limits_of([Fraction(1, 2)], local.CAP)
+    for records in (2, 3):
+        codes = (np.arange(9) < records).astype(np.int32)[:, None]
+        assert search(codes, weights, limits, None, 3).shown.all() == (records == 3)
+
+
 def planted(old: str, new: str) -> Any:
     """Return a search through kernels with a fault, in Python."""
     source = Path(kernels.__file__).read_text(encoding="utf-8")
