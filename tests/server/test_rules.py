@@ -116,12 +116,14 @@ def test_margins_may_be_below_zero_and_none_may_lack(itemsets: pd.DataFrame, tmp
 
 
 def test_rules_are_listed_by_their_probability(itemsets: pd.DataFrame) -> None:
-    """At most one in ten of the listed is expected to be false, one in twenty of the sure; the head says how many."""
+    """As many as leave one in ten of the listed false, one in twenty of the sure; the head says how many."""
+    false = np.sort(1 - (likely := ap.association_rules(itemsets, "80%"))["probability"])
+    shares = np.cumsum(false) / np.arange(1, len(false) + 1)
+    assert (likely["probability"] >= 0.5).all()
+    assert likely["listed"].sum() == (shares <= 0.10).sum() < len(likely)
+    assert likely["sure"].sum() == (shares <= 0.05).sum() < likely["listed"].sum()
     rules = ap.association_rules(itemsets, "55%")
     said = rules.attrs["assocpriv"]
-    assert (rules["probability"] >= 0.5).all()
-    assert (1 - rules["probability"][rules["listed"]]).mean() <= 0.10
-    assert (1 - rules["probability"][rules["sure"]]).mean() <= 0.05
     assert said["listed"] == rules["listed"].sum() > 0
     assert said["expected_false"] == pytest.approx((1 - rules["probability"])[rules["listed"]].sum())
     fewer = ap.association_rules(itemsets, "55%", contains=["milk"])
