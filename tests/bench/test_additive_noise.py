@@ -58,8 +58,8 @@ def test_the_kept_figures_are_those_of_the_documents():
     """docs/privacy.md quotes the kept table."""
     row = json.loads(KEPT.read_text(encoding="utf-8"))["rows"][1]
     stated, unseen, bayes = (f"{row[name]:.0%}" for name in ("stated", "unseen", "bayes"))
-    gamma, tenths = math.ceil(row["gamma"]), math.ceil(10 * row["epsilon"])  # of privacy: rounded up
+    gamma, epsilon = (math.ceil(10 * row[name]) / 10 for name in ("gamma", "epsilon"))  # of privacy: rounded up
     text = " ".join((KEPT.parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8").split())
     assert f"leaves **{bayes}** of the range where {stated} is stated" in text
     assert f"Without a report {unseen} is left" in text
-    assert f"has γ {gamma} for each column, which for six is ε = {tenths / 10}" in text
+    assert f"has γ {gamma} for each column, which for six is ε = {epsilon}" in text

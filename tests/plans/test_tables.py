@@ -93,7 +93,7 @@ def test_cells_that_are_only_claimed_cost_a_device_nothing(cells: int, law: dict
     begun = process_time()
     plan = TablePlan.parse(text_of(1000, cells, law))
     report = randomize_record(dict.fromkeys(plan.names, 0.125), plan, entropy=ReplayEntropy([1 << 63] * 1000))
-    assert process_time() - begun < 30
+    assert process_time() - begun < 3
     assert len(report) == 2000
 
 
@@ -106,7 +106,7 @@ def test_answers_of_a_person_are_limited() -> None:
         plan_table({"columns": {f"x{i}": WAVE for i in range(20)}}, reports_per_person=1000, answer="all")
     with pytest.raises(PlanError, match="1,000,000 protected answers"):
         TablePlan.parse(text_of(1000, 2, law, answered=1000, promise=promise, reports_per_person=1000))
-    assert process_time() - begun < 30
+    assert process_time() - begun < 3
     plan = TablePlan.parse(text_of(10, 2, law, answered=10, promise=promise, reports_per_person=1000))
     together = plan.composed_amplification
     assert together == Fraction((1 << 31) - 1, (1 << 31) - 99) ** 10_000
