@@ -75,10 +75,14 @@ def promise_facts(content: Mapping[str, Any]) -> Facts:
         return Facts([("promise", [f"{_FIGURES} for one report"])])
     several, outside = content["reports_per_person"] > 1, content["uncovered"]
     who = "all {reports_per_person:#report} of a person together lift no" if several else "no report lifts a"
+    limit, told = (
+        written(Fraction(content[name]), 6, up=True) for name in ("amplification_limit", "composed_amplification")
+    )
+    figure = "γ < {amplification_limit:up}" if told == limit else "γ ≤ {composed_amplification:up}"  # ε is ln of it
     lines = [
         f"{who} belief from {{promise[prior]:from}} to {{promise[posterior]:to}}, whatever the data: "
         f"{becomes(content)}",
-        "γ < {amplification_limit:up}, ε = ln γ ≤ {composed_epsilon:up}" + " of all together" * several,
+        figure + ", ε = ln γ ≤ {composed_epsilon:up}" + " of all together" * several,
         *[f"one report alone: {_FIGURES}"] * several,
     ]
     if Fraction(content["amplification"]) == 1:

@@ -1,6 +1,7 @@
 """docs/choose-a-promise.md shows what assocpriv privacy --explain prints; costs are those of plans made anew."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -86,6 +87,9 @@ def test_a_plans_own_promise_is_explained(home: Path, tmp_path: Path) -> None:
     said = run("privacy", "--explain", between).stdout
     assert "weaker than 5% → 20%, stricter than 10% → 50%" in said
     assert "A promise bounds what all 2 reports of a person together can do" in said
+    weak = replace(ap.read_plan(home / "plan.json"), promise=ap.Breach("0.1%", "50%"))
+    (tmp_path / "weak.json").write_text(weak.canonical_json)  # it keeps more than it promises
+    assert "γ ≤ 19, ε = ln γ ≤ 2.94444" in run("privacy", tmp_path / "weak.json").stdout
 
 
 @pytest.mark.parametrize(
