@@ -87,7 +87,11 @@ def promise_facts(content: Mapping[str, Any]) -> Facts:
     ]
     if Fraction(content["amplification"]) == 1:
         lines.append("γ is 1: such reports tell nothing, for each is as likely whatever the data")
-    left = [("outside γ", ["{uncovered}: nothing bounds what a report tells of this"])] if outside else []
+    left = (
+        [("outside γ", ["{uncovered}: nothing bounds what a report tells of this, nor what this tells of the rest"])]
+        if outside
+        else []
+    )
     if content.get("central"):
         return Facts([("promise", [*_central(content), "alone, or where they do:", *lines]), *left])
     return Facts([("promise", lines), *left])
@@ -136,10 +140,10 @@ def _sentences(plan: "PublishedPlan") -> list[Part]:
         return ["No γ is stated: {unbounded}."]
     central: list[Part] = list(_central({"central": plan.central and plan.central.to_json()}))
     seen = "everything that you send" if plan.reports_per_person > 1 else "your report"
-    covered = " that the promise covers" * bool(plan.uncovered)
+    knows, other = ("knows what the promise does not cover, ", "else ") if plan.uncovered else ("", "")
     believed = "If relay and collector do work together, somebody" if plan.central else "Somebody"
     believed += (
-        f" who is {{promise[prior]:from}} sure of something about you{covered}, and then sees {seen}, stays "
+        f" who {knows}is {{promise[prior]:from}} sure of something {other}about you, and then sees {seen}, stays "
         "less than {promise[posterior]:to} sure, whatever it is and whatever else is known."
     )
     return [*central, *([believed] if plan.promise else []), f"In figures, for each report: {_FIGURES}."]
@@ -177,8 +181,8 @@ def to_sign(plan: "PublishedPlan") -> Record:
     """Return one page for whoever signs for a plan of any kind: its promise, what it asks, and what lies outside."""
     content = promise_content(plan)
     content["asks"] = [{"share": float(share), "asks": asks} for share, asks in plan.asks]
-    bounded, several = plan.amplification is not None, plan.reports_per_person > 1
-    changed = "what the promise covers" if plan.uncovered else "each answer"
+    bounded, several, outside = plan.amplification is not None, plan.reports_per_person > 1, bool(plan.uncovered)
+    changed = "what the promise covers" if outside else "each answer"
     changes = f"The device changes {changed} by chance before it sends it. " * bounded
     together = "; the promise is for all of them together" * (bounded and several)
     more = "also of another plan, tells more" + ": γ multiplies" * bounded
@@ -188,7 +192,7 @@ def to_sign(plan: "PublishedPlan") -> Record:
         hidden = (
             "Relay and collector must not be the same company, nor give each other what they see. Whoever sees when a "
             "device sends and when a report arrives may link the two. Who answers from two devices counts as two, "
-            "and is promised this for each. The one for relay and collector together"
+            "and is promised this for each. Either promise"
         )
     *said, figures = _sentences(plan)
     lines = [Column(title, "_" * 24, "text") for title in ("Name and role", "Date", "Signature")]
@@ -207,7 +211,7 @@ def to_sign(plan: "PublishedPlan") -> Record:
             "You can stop at any time. What was sent stays told.",
         ], "reports"),
         Section("What lies outside", [
-            *(["Nothing bounds what a report tells of this: {uncovered}."] if plan.uncovered else []),
+            *["Nothing bounds what a report tells of this, nor what this tells of the rest: {uncovered}."] * outside,
             f"The network and the {'relay' if plan.central else 'server'} see that a person takes part, when, and from "
             "which address. Keep no log of it.",
             "What all reports show together may tell something of everybody, also of those who sent none. They are "

@@ -82,8 +82,8 @@ def test_fake_reports_move_100_points_at_most() -> None:
 def test_a_page_to_sign_says_what_lies_outside() -> None:
     """A column that is not covered is named and no promise is made of it; without γ there is no promise at all."""
     page = str(fragment(promises.to_sign(TABLE)))
-    assert "something about you that the promise covers" in page
-    assert "Nothing bounds what a report tells of this: column age." in page
+    assert "knows what the promise does not cover, is 5% sure of something else about you" in page
+    assert "Nothing bounds what a report tells of this, nor what this tells of the rest: column age." in page
     assert TABLE.plan_id in page
     assert "a second device begin anew" in page
     without = str(fragment(promises.to_sign(AVERAGE)))
