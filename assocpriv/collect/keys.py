@@ -167,7 +167,8 @@ class Keyring:
         digest = hashlib.sha256(secret.strip()).hexdigest()
         key = self._keys.get(digest)
         if scheme.lower() != b"bearer" or key is None or not hmac.compare_digest(digest, key.sha256):
-            raise Refused(401, "no-key", "reports are taken with a key of this collection: Authorization: Bearer KEY")
+            shows = "this request shows none, or one that is unknown or revoked (Authorization: Bearer KEY)"
+            raise Refused(401, "no-key", f"reports are taken with a key of this collection, and {shows}")
         return key
 
     def _look(self) -> None:

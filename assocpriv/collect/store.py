@@ -255,8 +255,8 @@ def _over_quota(new: int, room: int, quota: int) -> Refused:
     return Refused(
         429,
         "quota",
-        f"this key may send {counted(quota, 'report')} and has {room:,} left; the {new:,} new ones of this request "
-        "were not stored",
+        f"this key may send {counted(quota, 'report')} and has {room:,} left; this request has {new:,} new, "
+        "and none was stored",
         quota=quota,
         left=room,
     )

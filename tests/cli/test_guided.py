@@ -346,7 +346,7 @@ def test_one_device_answers_once(tmp_path: Path) -> None:
         assert ledger.left(KEPT) == 0
     assert device(tmp_path, KEPT, "--force").exit_code == 0
     assert (tmp_path / "r.bin").read_bytes() == report
-    assert "this device has made 1 of the 1" in device(tmp_path, KEPT, "--force", "--occasion", "p").stderr
+    assert "the ledger of this device counts 1 of the 1" in device(tmp_path, KEPT, "--force", "--occasion", "p").stderr
     with Ledger.open(tmp_path / "plain.bin") as ledger:
         taken = guided.GuidedRecord({"vote": "y", "c": "a"}, guided.Guidance.of_vectors(PLAN, 1, np.eye(5)))
         ledger.report(taken, PLAN, occasion="o")

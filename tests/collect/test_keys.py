@@ -132,6 +132,7 @@ def test_the_service_asks_for_keys(tmp_path: Path) -> None:
     with Visitor(make_service(PLAN, tmp_path, admin=False)) as visitor:
         without = visitor.post("/reports", records([1]), **sent)
         assert (without.status, without.json["error"]) == (401, "no-key")
+        assert "unknown or revoked" in without.json["message"]
         assert without.headers["www-authenticate"] == "Bearer"
         sent["authorization"] = f"Bearer {secret}"
         assert visitor.post("/reports", records([1, 2]), **sent).json["accepted"] == 2

@@ -45,6 +45,11 @@ declare module "assocpriv/checks" {
      * @param {readonly string[]} names
      */
     export function exactFields(content: any, where: string, names: readonly string[]): any;
+    /**
+     * Refuse options that there are not: a pin, a relay or a limit whose name is misspelt would be left out unseen.
+     * @param {object} others what is left of the options that were given
+     */
+    export function noOthers(others: object): void;
     /** Tell whether JSON content is an object, no list. */
     export function isObject(content: any): boolean;
     /**
@@ -1523,7 +1528,7 @@ declare module "assocpriv/device/open" {
      * @throws {import("../errors.js").PlanError} a limit that is no promise
      * @throws {import("../errors.js").LedgerError} nothing can be kept here, or what was kept is damaged: send nothing
      */
-    export function openLedger({ name, limit, persist, waitSeconds }?: {
+    export function openLedger({ name, limit, persist, waitSeconds, ...others }?: {
         name?: string;
         limit?: import("assocpriv/device/bounds").Limit;
         persist?: boolean;
@@ -1965,7 +1970,7 @@ declare module "assocpriv/kinds" {
      * @returns {Promise<import("./plan.js").Plan>}
      * @throws {import("./errors.js").PlanError} a plan that must not be answered
      */
-    export function loadPlan(text: string | Uint8Array, { id }?: {
+    export function loadPlan(text: string | Uint8Array, { id, ...others }?: {
         id?: string;
     }): Promise<import("assocpriv/plan").Plan>;
 }

@@ -26,6 +26,15 @@ export function exactFields(content, where, names) {
   return content;
 }
 
+/**
+ * Refuse options that there are not: a pin, a relay or a limit whose name is misspelt would be left out unseen.
+ * @param {object} others what is left of the options that were given
+ */
+export function noOthers(others) {
+  const [name] = Object.keys(others);
+  if (name !== undefined) throw new TypeError(`there is no option ${name} here`);
+}
+
 /** Tell whether JSON content is an object, no list. */
 export function isObject(content) {
   return typeof content === "object" && content !== null && Object.getPrototypeOf(content) === null;

@@ -4,6 +4,7 @@
  */
 
 import { BasketPlan } from "./baskets/plan.js";
+import { noOthers } from "./checks.js";
 import { GuidedPlan } from "./guided/plan.js";
 import { readPlan } from "./plan.js";
 import { TablePlan } from "./tables/plan.js";
@@ -18,6 +19,7 @@ const KINDS = { baskets: BasketPlan, table: TablePlan, guided: GuidedPlan };
  * @returns {Promise<import("./plan.js").Plan>}
  * @throws {import("./errors.js").PlanError} a plan that must not be answered
  */
-export async function loadPlan(text, { id } = {}) {
+export async function loadPlan(text, { id, ...others } = {}) {
+  noOthers(others);
   return readPlan(text, KINDS, id);
 }

@@ -45,6 +45,7 @@ async function channel(t, more = { central: CENTRAL }) {
     state.waits.push(seconds);
     state.now += Math.ceil(seconds);
   };
+  state.relay = relay;
   state.path = scratch(t);
   state.ledger = await openLedgerFile(state.path, { limit: { epsilon: 30 } });
   t.after(() => state.ledger.close());
@@ -191,8 +192,8 @@ test("a key that was replaced is asked for anew, once; what fails otherwise is f
     [[undefined, [404, "<html>"]], [], "status-404", true, /the relay refuses \(status 404\)/],
     [[undefined, [302, "", { Location: "/" }]], [], "", true, /sends elsewhere, .* of the relay itself/],
     [[undefined, [200, "no seal"]], [], "", true, /cannot be opened/],
-    [[undefined, [200, "x".repeat(140_000)]], [], "", true, /more than 131072 bytes/],
-    [[], [[200, "x".repeat(5000)]], "", true, /more than 4096 bytes/],
+    [[undefined, [200, "x".repeat(140_000)]], [], "", true, new RegExp(`^${state.relay} answers with more than 131072 bytes`)],
+    [[], [[200, "x".repeat(5000)]], "", true, new RegExp(`^${collector.url} answers with more than 4096 bytes`)],
     [[undefined, ...Array(9).fill([429, "{}"])], [], "no-answer", false, /took nothing in \d+ attempts through the relay http.*: status 429/],
   ]) {
     [state.faults, state.inner] = [[...faults], [...inner]];

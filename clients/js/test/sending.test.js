@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  Collector, CollectorError, loadPlan, PlanError, RecordError, sendRecord, sendWaiting,
+  Collector, CollectorError, loadPlan, openLedger, PlanError, RecordError, sendRecord, sendWaiting,
 } from "../src/index.js";
 import { openLedgerFile } from "../src/node/index.js";
 import { listening, planText, scratch, vectorsOf } from "./small-plan.js";
@@ -153,6 +153,21 @@ test("what is published is checked before anything is made", async (t) => {
   }
   for (const url of ["http://localhost", "http://[::1]:1/x/", "http://127.0.0.1"]) new Collector(url);
   for (const key of ["", "a\n", "ä", "k".repeat(513)]) assert.throws(() => new Collector("https://a", { key }), CollectorError);
+  assert.throws(() => new Collector("https://a", { key: "k\n" }), /without the line's end of its file/);
+});
+
+test("an option that would be left out unseen is refused: misspelt, or beside a Collector that is made without it", async (t) => {
+  const { plan, state, ledger } = await ready(t);
+  const send = (options) => sendRecord([1], { collector: state.of(), ledger, occasion: OCCASION, ...options });
+  await assert.rejects(send({ pinnedID: plan.id }), { name: "TypeError", message: "there is no option pinnedID here" });
+  for (const beside of [{ relay: "https://relay.example" }, { key: "k" }, { pinnedKeys: [] }]) {
+    await assert.rejects(send(beside), { name: "TypeError", message: /give them to `new Collector`/ });
+  }
+  assert.throws(() => new Collector("https://a", { Relay: "https://relay.example" }), /no option Relay/);
+  await assert.rejects(loadPlan(planText(1), { pinnedId: plan.id }), /no option pinnedId/);
+  await assert.rejects(openLedgerFile(scratch(t), { limits: { epsilon: 5.9 } }), /no option limits/);
+  await assert.rejects(openLedger({ limits: { epsilon: 5.9 } }), /no option limits/);
+  assert.deepEqual(state.asked, []);
 });
 
 test("of a guided plan the level is asked for first, and the guidance only where it is answered", async (t) => {

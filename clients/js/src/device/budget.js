@@ -59,8 +59,8 @@ export function checkFurther(book, plan, occasion, limit) {
   const spent = book.spent(plan.id);
   if (spent >= plan.reportsPerPerson) {
     throw new BudgetError(
-      `this device has made ${spent} of the ${plan.reportsPerPerson} reports that ${name} allows a person; make no ` +
-        "further one. Sending one of them again is free: name its occasion",
+      `the ledger of this device counts ${spent} of the ${plan.reportsPerPerson} reports that ${name} allows a person; ` +
+        "make no further one. Sending one of them again is free: name its occasion",
     );
   }
   const product = multiply(book.amplification, plan.amplification);

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { noOthers } from "../checks.js";
 import { CollectorError, PlanError } from "../errors.js";
 import { parseJson } from "../json.js";
 import { systemWords } from "../words.js";
@@ -117,7 +118,8 @@ export class Collector {
    *   a relay, where it would name who sends
    */
   constructor(url, options = {}) {
-    const { key, insecure = false, relay, pinnedKeys } = options;
+    const { key, insecure = false, relay, pinnedKeys, waiting = pause, now, answerSeconds, patienceSeconds, ...others } = options;
+    noOthers(others);
     this.#address = addressOf(url, insecure);
     this.url = shown(url);
     if (relay !== undefined) {
@@ -128,7 +130,7 @@ export class Collector {
       if (key !== undefined) throw new CollectorError("a key says who sends, which a relay is to hide; give one of the two");
     }
     if (key !== undefined && (typeof key !== "string" || !KEY.test(key))) {
-      throw new CollectorError("a key is 1 to 512 printable ASCII characters; this one is not");
+      throw new CollectorError("a key is 1 to 512 printable ASCII characters, without the line's end of its file; this one is not");
     }
     if (pinnedKeys?.some((digest) => !DIGEST.test(digest))) {
       throw new CollectorError("a pinned key is the SHA-256 of a key configuration: 64 lowercase hexadecimal digits");
@@ -136,11 +138,11 @@ export class Collector {
     this.#pinnedKeys = pinnedKeys;
     this.#key = key;
     /** How to wait. */
-    this.waiting = options.waiting ?? pause;
+    this.waiting = waiting;
     /** Whole seconds since 1970. */
-    this.now = options.now ?? (() => Math.floor(Date.now() / 1000));
-    this.#answerSeconds = options.answerSeconds ?? (relay === undefined ? 30 : 120);
-    this.#patience = options.patienceSeconds ?? (relay === undefined ? 60 : 240);
+    this.now = now ?? (() => Math.floor(Date.now() / 1000));
+    this.#answerSeconds = answerSeconds ?? (relay === undefined ? 30 : 120);
+    this.#patience = patienceSeconds ?? (relay === undefined ? 60 : 240);
   }
 
   /** Whether it is asked through a relay. */
@@ -212,7 +214,7 @@ export class Collector {
     const sealed = await this.#fetched(this.#relay + GATEWAY, most, content, { "Content-Type": REQUEST_TYPE }, signal);
     if (sealed.status === 200) {
       const { status, headers: found, body: answered } = responseOf(await open(sealed.body));
-      this.#checkLength(answered.length, status === 200 ? mostBytes : MOST_ERROR_BYTES);
+      checkLength(answered.length, status === 200 ? mostBytes : MOST_ERROR_BYTES, this.url);
       return new Answer(status, found, answered);
     }
     if (sealed.mayPass()) return sealed;
@@ -252,29 +254,13 @@ export class Collector {
       referrerPolicy: "no-referrer",
       signal,
     });
+    const { origin } = new URL(url);
     if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
       const whose = this.isRelayed ? "relay" : "collector";
-      throw new CollectorError(`${new URL(url).origin} sends elsewhere, and that is not followed; give the address of the ${whose} itself`);
+      throw new CollectorError(`${origin} sends elsewhere, and that is not followed; give the address of the ${whose} itself`);
     }
     const most = response.status === 200 ? mostBytes : MOST_ERROR_BYTES;
-    return new Answer(response.status, response.headers, await this.#read(response, most));
-  }
-
-  async #read(response, most) {
-    const parts = [];
-    let length = 0;
-    const reader = response.body?.getReader();
-    for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
-      length += part.value.length;
-      if (length > most) await reader?.cancel();
-      this.#checkLength(length, most);
-      parts.push(part.value);
-    }
-    return joined(parts);
-  }
-
-  #checkLength(length, most) {
-    if (length > most) throw new CollectorError(`${this.url} answers with more than ${most} bytes; no collector does`);
+    return new Answer(response.status, response.headers, await bytesOf(response, most, origin));
   }
 
   #noConnection() {
@@ -282,6 +268,24 @@ export class Collector {
     const isElsewhere = here !== undefined && here !== new URL(this.#relay || this.#address).origin;
     return isElsewhere ? "no connection, or it does not take requests of this page's origin" : "no connection";
   }
+}
+
+/** Return the body of an answer. @param {Response} response @param {number} most @param {string} whose */
+async function bytesOf(response, most, whose) {
+  const parts = [];
+  let length = 0;
+  const reader = response.body?.getReader();
+  for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
+    length += part.value.length;
+    if (length > most) await reader?.cancel();
+    checkLength(length, most, whose);
+    parts.push(part.value);
+  }
+  return joined(parts);
+}
+
+function checkLength(length, most, whose) {
+  if (length > most) throw new CollectorError(`${whose} answers with more than ${most} bytes; no collector or relay does`);
 }
 
 /** Return an address without slashes at its end. */

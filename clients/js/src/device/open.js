@@ -3,6 +3,7 @@
  * @module
  */
 
+import { noOthers } from "../checks.js";
 import { limitOf } from "./bounds.js";
 import { Ledger } from "./ledger.js";
 import { openStore } from "./store.js";
@@ -24,7 +25,8 @@ import { openStore } from "./store.js";
  * @throws {import("../errors.js").PlanError} a limit that is no promise
  * @throws {import("../errors.js").LedgerError} nothing can be kept here, or what was kept is damaged: send nothing
  */
-export async function openLedger({ name = "assocpriv", limit, persist = true, waitSeconds = 10 } = {}) {
+export async function openLedger({ name = "assocpriv", limit, persist = true, waitSeconds = 10, ...others } = {}) {
+  noOthers(others);
   const most = limit === undefined ? null : limitOf(limit);
   const store = await openStore(name, waitSeconds);
   const ledger = new Ledger(store, most);

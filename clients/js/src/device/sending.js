@@ -7,6 +7,7 @@
  * @module
  */
 
+import { noOthers } from "../checks.js";
 import { CollectorError, LevelError, PlanError, RecordError } from "../errors.js";
 import { systemWords } from "../words.js";
 import { checkValues, isGuided, withGuidance } from "./asking.js";
@@ -62,7 +63,7 @@ const KEPT = "the report waits in the ledger: call this again, or sendWaiting, t
  * @throws {import("../errors.js").BudgetError} no further report may be made
  */
 export async function sendRecord(record, options) {
-  const device = { ...options, collector: collectorOf(options) };
+  const device = deviceOf(options);
   const plan = await planOf(device);
   const { occasion, ledger } = device;
   const isKnown = await ledger.has(plan, occasion);
@@ -144,7 +145,7 @@ async function prepared(record, plan, { collector, occasion, maxLevel, waiting, 
  * @returns {Promise<SentWaiting>}
  */
 export async function sendWaiting(options) {
-  const device = { ...options, collector: collectorOf(options) };
+  const device = deviceOf(options);
   const plan = await planOf(device);
   const before = await sendUnsent(plan, device);
   const waiting = await answerWaiting(plan, device); // afterwards: guidance that is refused holds up nothing else
@@ -159,13 +160,14 @@ export async function sendWaiting(options) {
  * @returns {Promise<SentWaiting>} once no report waits for its moment
  */
 export async function sendAtMoments(options) {
-  const collector = collectorOf(options);
-  const { central } = await planOf({ ...options, collector });
-  if (central !== null && (await options.ledger.unsent()).length > 0) {
+  const device = deviceOf(options);
+  const { collector } = device;
+  const { central } = await planOf(device);
+  if (central !== null && (await device.ledger.unsent()).length > 0) {
     await collector.waiting(systemWords().below(1000 * Math.min(central.delay, MOST_OPENED)) / 1000);
   }
   for (let sent = 0; ; ) {
-    const told = await sendWaiting({ ...options, collector });
+    const told = await sendWaiting(device);
     sent += told.sent;
     if (told.later.length === 0) return { ...told, sent };
     await collector.waiting(Math.max(0, told.later[0] - collector.now()));
@@ -214,9 +216,15 @@ function noneOfLevel(error) {
   throw error;
 }
 
-/** @param {any} options @returns {Collector} */
-function collectorOf({ collector, key, relay, pinnedKeys }) {
-  return collector instanceof Collector ? collector : new Collector(collector, { key, relay, pinnedKeys });
+/** Return the options of a call, with a `Collector` among them. @param {any} options */
+function deviceOf({ collector, key, relay, pinnedKeys, ledger, occasion, pinnedId, maxLevel, waiting, empty, ...others }) {
+  const isMade = collector instanceof Collector;
+  if (isMade && [key, relay, pinnedKeys].some((given) => given !== undefined)) {
+    throw new TypeError("a Collector that is made takes no key, relay or pinnedKeys beside it; give them to `new Collector`");
+  }
+  const made = isMade ? collector : new Collector(collector, { key, relay, pinnedKeys });
+  noOthers(others);
+  return { collector: made, ledger, occasion, pinnedId, maxLevel, waiting, empty };
 }
 
 /** Send reports of one plan, and note in the ledger that the collector has them. */

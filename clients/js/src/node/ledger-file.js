@@ -10,6 +10,7 @@ import fs from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
 
+import { noOthers } from "../checks.js";
 import { limitOf } from "../device/bounds.js";
 import { Book } from "../device/book.js";
 import { damaged, Ledger } from "../device/ledger.js";
@@ -30,7 +31,8 @@ const { O_CREAT, O_NONBLOCK, O_RDWR } = fs.constants;
  * @returns {Promise<Ledger>}
  * @throws {LedgerError} it cannot be opened, is in use, is no ledger, or is damaged: send nothing
  */
-export async function openLedgerFile(path, { limit, waitSeconds = 10 } = {}) {
+export async function openLedgerFile(path, { limit, waitSeconds = 10, ...others } = {}) {
+  noOthers(others);
   const most = limit === undefined ? null : limitOf(limit);
   return new Ledger(await LedgerFile.open(path, waitSeconds), most);
 }
