@@ -250,9 +250,10 @@ def check_further(book: LedgerBook, plan: PublishedPlan, occasion: bytes, limit:
             "that they send, or set no limit"
         )
     if spent[plan.plan_id] >= plan.reports_per_person:
+        counted = f"{spent[plan.plan_id]} of the {plan.reports_per_person} reports that {name} allows a person"
         raise BudgetError(
-            f"the ledger of this device counts {spent[plan.plan_id]} of the {plan.reports_per_person} reports that {name} "
-            "allows a person; make no further one. Sending one of them again is free: name its occasion"
+            f"the ledger of this device counts {counted}; make no further one. Sending one of them again is free: name "
+            "its occasion"
         )
     if limit is None and not spent.keys() <= {plan.plan_id}:
         first = next(iter(spent))
