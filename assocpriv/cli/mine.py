@@ -118,7 +118,7 @@ def rules(
 
 @opt.command(takes=["json"])
 @opt.reports_argument
-@click.option("--itemset", "itemsets", multiple=True, metavar="NAMES", help='Names with commas, as "milk,bread".')
+@click.option("--itemset", "itemsets", multiple=True, metavar="NAMES", help=opt.NAMES_HELP)
 @click.option("--rule", "rules", multiple=True, metavar="RULE", help='Two itemsets, as "milk,bread => eggs".')
 @opt.level_option
 @opt.spark_option

@@ -31,6 +31,7 @@ _ALL_COMMANDS = {  # options that mean the same in all commands, before or after
     "json": "print one JSON object",
 }
 ROWS = 50  # shown as text
+NAMES_HELP = 'Names with commas, as "milk,bread"; one that holds a comma in double quotes.'
 _SEPARATOR = re.compile(r"separator=(?:[,;|]|comma|semicolon|tab|bar|blank)")
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE | re.ASCII)
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -149,7 +149,9 @@ def _plan_baskets(
     if like is None:
         opt.refuse_given(("layout",), "goes with --like, whose layout it says")
     if (names.items is None) == (names.catalogue is None):
-        raise click.UsageError("give one of --items and --catalogue, or --schema for a table")
+        raise click.UsageError(
+            "give one of --items and --catalogue (of the categories, with --taxonomy), or --schema for a table"
+        )
     opt.check_output(output, force, [*names.paths, like])
     if known["central"] is not None:
         opt.refuse_given(("prior", "posterior", "epsilon", "find", "paper"), "does not go with --central")

@@ -63,7 +63,7 @@ _MESSAGE_FIELDS = {"guidance", "class", "ones"}
 # ---- collections
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reports:
     """A collection of reports of one plan: in memory, in files, or some in each.
 

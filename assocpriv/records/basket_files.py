@@ -24,7 +24,7 @@ from assocpriv.files.arrow import array_to_numpy, pa, to_arrow
 from assocpriv.kernels.compiling import text_kernels
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.promise.errors import BasketError
+from assocpriv.promise.errors import BasketError, counted
 from assocpriv.records import sources
 from assocpriv.records.baskets import (
     Baskets,
@@ -304,8 +304,8 @@ def _file_batches(
         if found.kind == "long":
             returned = _hold_long(table, found, budget, held)
             if len(found.places) > 2:
-                note = f"quantities do not count; {returned:,} returned items (below zero) left out"
-                _LOG.info("%s: %s", path.name, note)
+                note = f"; {counted(returned, 'returned item')} (below zero) left out" if returned else ""
+                _LOG.info("%s: quantities do not count%s", path.name, note)
         elif found.kind == "list":
             yield from table.map(
                 lambda rows: work(list_cells(rows.columns[0], replace(rows.origin, word="basket"))),

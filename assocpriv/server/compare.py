@@ -134,7 +134,7 @@ def compare(sides: Mapping[str, AnyFrame], request: CompareRequest) -> Compariso
     if len({each.whole for each in facts}) > 1:
         raise EstimateError(
             "some of these supports are of whole baskets and some of sampled items, which are not the same; compare "
-            "tables of plans that ask about sizes"
+            "tables of plans that ask about sizes, of enough reports that some people answer"
         )
     told = [{*table["itemsets"]} for table in sides.values()]
     known = set.intersection(*told)

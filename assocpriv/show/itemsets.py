@@ -166,7 +166,7 @@ def rules(
     shown = frame if everything else frame.take(np.flatnonzero(frame["listed"]))
     said = [] if facts is None else _meaning(content)
     parts = [*said, *_rule_parts(rule_records(shown.head(top)), content), *more(len(shown) - top)]
-    parts += ["{none}"] if content.get("none") else []
+    parts += [*(describe_limits(facts) if facts else []), *["{none}"] * bool(content.get("none"))]
     parts += ["hidden by the filters: {hidden:#row}"] * (content.get("hidden", 0) > 0)
     return Record(content, parts, more=lambda: {"rules": rule_records(frame)})
 

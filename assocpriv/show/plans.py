@@ -307,12 +307,15 @@ def _least_said(plan: "Plan", level: float, field: str = "") -> str:
 def nothing_found(plan: "Plan", reports: int) -> Record:
     """Return what can be believed of so many reports, and what more of them, or a weaker promise, would show.
 
-    Baskets are taken to be as large as usual.
+    Baskets are taken to be as large as usual, as a plan does not hold the sizes that it was made for.
     """
     sizes = Sizes.usual(plan.n_items)
     level = _least_level(plan, reports, sizes)
     content: dict[str, Any] = {"reports": reports, "believed_from": level if level < 1 else None}
-    said = [f"nothing can be told from noise; {{reports:#report}} can show {_least_said(plan, level, 'believed_from')}"]
+    found = _least_said(plan, level, "believed_from")
+    said = [
+        f"nothing can be told from noise; of baskets of {sizes.mean:.3g} items {{reports:#report}} can show {found}"
+    ]
     tried = ((n, _least_level(plan, n, sizes)) for n in _MORE if n > 2 * reports)
     more = next(((n, each) for n, each in tried if each < min(1, level)), None)
     if more is not None:

@@ -212,7 +212,18 @@ def test_an_empty_result_says_what_to_do_next(home: Path, tmp_path: Path) -> Non
     if "(none)" in result.stdout:  # else noise has been believed, as of one list in twenty
         more = whole_levels(ap.read_plan(home / "plan.json", ap.Plan), 1000, Sizes.usual(N_ITEMS))[2]
         few, many, promise = result.stderr.splitlines()[-3:]
-        assert few == "nothing can be told from noise; 200 reports can show no pairs (too few people)"
+        assert (
+            few
+            == "nothing can be told from noise; of baskets of 6 items 200 reports can show no pairs (too few people)"
+        )
         assert many == f"1,000 reports would show pairs from {more:.3%} on"
         assert re.fullmatch(r"the promise 1% → 50% would show pairs from [\d.]+% on, for less privacy", promise)
     assert "nothing can be told" not in run("mine", home / "r.parquet").stderr
+
+
+def test_rules_of_few_reports_say_so(home: Path, tmp_path: Path) -> None:
+    """As mining does, for whoever has its table alone."""
+    (tmp_path / "b.dat").write_text("1 2\n" * 20)
+    run("randomize", tmp_path / "b.dat", "--plan", home / "plan.json", "-o", tmp_path / "r.parquet")
+    run("mine", tmp_path / "r.parquet", "-o", tmp_path / "i.parquet")
+    assert "20 reports tell little" in run("rules", tmp_path / "i.parquet").stdout

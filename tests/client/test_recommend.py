@@ -69,6 +69,13 @@ def test_a_shop_page_loads_little():
     assert (command_line.CLIENT / "src" / "recommend.js").stat().st_size <= 3_000
 
 
+@pytest.mark.parametrize("rules", ["antecedents", {"antecedents": []}, [{"antecedents": ["tea"]}]])
+def test_rules_are_those_of_read_rules(rules):
+    """A frame, whose iteration gives names of columns, or a record is told what to hand over."""
+    with pytest.raises(TypeError, match="what read_rules returns"):
+        recommend({"tea"}, rules)
+
+
 @pytest.mark.parametrize("basket", [NAME, NUMBER, NAME.encode(), None, {NAME: 0}])
 def test_a_basket_that_is_none_is_not_shown(basket):
     """The error has its type alone."""
