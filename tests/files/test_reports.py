@@ -297,6 +297,17 @@ def test_folder_is_one_collection(tmp_path: Path) -> None:
     assert np.array_equal(all_rows(read), rows)
 
 
+def test_copies_do_not_count_twice(tmp_path: Path) -> None:
+    """A backup beside what it was made of is refused; a few reports may be the same by chance."""
+    for count in (999, 1000):
+        for name in ("a", "b"):
+            (tmp_path / f"{count}{name}").mkdir()
+            write_reports([packed_reports(WIDE, count)], WIDE, tmp_path / f"{count}{name}" / "r.parquet")
+    assert len(read_reports([tmp_path / "999a", tmp_path / "999b"])) == 1998
+    with pytest.raises(WireError, match="is a copy; its reports would count twice"):
+        read_reports([tmp_path / "1000a", tmp_path / "1000b"])
+
+
 def test_reports_of_different_plans_do_not_mix(tmp_path: Path) -> None:
     """Files of two plans are refused with both ids."""
     for name, plan in (("a.parquet", PLAN), ("b.parquet", OTHER)):
