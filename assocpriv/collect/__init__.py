@@ -22,7 +22,7 @@ from assocpriv import __version__
 from assocpriv.collect import folder as folders
 from assocpriv.collect import keys as key_files
 from assocpriv.collect.folder import CollectionStatus, folder_status, open_store, seal_folder
-from assocpriv.collect.keys import Keyring, SourceKey
+from assocpriv.collect.keys import KEYS_FILE, Keyring, SourceKey
 from assocpriv.collect.log import logging_lines
 from assocpriv.collect.sealing import is_closed
 from assocpriv.collect.sqlite import SqliteStore
@@ -238,6 +238,12 @@ def make_service(
         if keyring.asked() and plan.least_batch > 1:
             raise PlanError("keys name who sent a report, which a central promise hides; serve the plan without keys")
         opened = open_store(folder, plan, store, sizes=sizes)
+        if not keyring.asked() and any(opened.counts_by_key()):
+            opened.close()
+            raise FileError(
+                f"reports came to {folder} with keys, but it has no {KEYS_FILE}, so anybody could send; put that "
+                f"back, or make new keys: assocpriv collector keys {folder} --add NAME"
+            )
         if oblivious and (keyring.asked() or not isinstance(opened, SqliteStore)):
             opened.close()
             raise PlanError(

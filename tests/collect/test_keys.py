@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import signal
 import threading
 from pathlib import Path
 
@@ -156,7 +157,7 @@ def test_keys_are_asked_for_although_there_are_none(tmp_path: Path) -> None:
 
 
 def test_the_first_key_holds_from_the_next_request_on(collector: Collector) -> None:
-    """An open collector then takes nothing without one, even of a request on its way, and goes on without the file."""
+    """An open collector then takes nothing without one, also of a request on its way; it starts with the file alone."""
     assert collector.send(records([1]))[0] == 200
     on_its_way = collector.raw()
     on_its_way.sendall(collector.head(2 * RECORD) + records([2]))
@@ -172,6 +173,12 @@ def test_the_first_key_holds_from_the_next_request_on(collector: Collector) -> N
     (collector.data / "keys.json").unlink()
     assert collector.send(records([7]))[0] == 401
     assert collection_status(collector.data).by_key == {0: 1, 1: 1}
+    assert collector.end(signal.SIGTERM) == 0
+    with pytest.raises(FileError, match=r"with keys, but it has no keys\.json"):
+        make_service(PLAN, collector.data, admin=False)
+    add_key(collector.data, "till 7")
+    with Visitor(make_service(PLAN, collector.data, admin=False)) as visitor:
+        assert visitor.post("/reports", records([8]), **SENT).status == 401
 
 
 def test_an_open_collection_says_so_until_it_is_closed(tmp_path: Path) -> None:
