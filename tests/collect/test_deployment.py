@@ -160,6 +160,7 @@ def test_the_unit_starts_a_command_that_there_is() -> None:
     context = serve.make_context("serve", words[2:])
     assert str(context.params["data"]).startswith(f"/var/lib/{service['StateDirectory']}/")
     assert (service["ProtectSystem"], service["NoNewPrivileges"], service["UMask"]) == ("strict", "yes", "0077")
+    assert int(service["RestartSec"]) * 5 > 10  # else systemd gives up on a disk that is full for a while
 
 
 def test_systemd_reads_the_unit(tmp_path: Path) -> None:
