@@ -177,7 +177,7 @@ def set_aside(data: Path, key: int, restore: bool) -> None:
 
 @collector.command(takes=["json"])
 @_data_argument
-@click.argument("days", type=opt.WholeRange(1))
+@click.argument("days", metavar="DAYS", type=opt.WholeRange(1))
 def remove(data: Path, days: int) -> None:
     """Remove the reports of the collection DATA that were sealed more than DAYS days ago, also those set aside.
 
@@ -199,7 +199,7 @@ def remove(data: Path, days: int) -> None:
 def keys(data: Path, add: str | None, quota: int | None, revoke: int | None) -> None:
     """List the keys of the collection DATA's sources, as tills, or add or revoke one: only who has one may send.
 
-    Each report is stored with the number of its key, which GET /status tells everybody. A collector that runs
+    Each report is stored with the number of its key, which its plan tells everybody. A collector that runs
     takes up a change at once, also the first key.
 
     \b

@@ -363,8 +363,8 @@ def set_aside(moved: int, key: int, data: Path, *, restore: bool) -> Record:
     said = "{moved:#report} of key {key} restored to {data}"
     if not restore:
         said = (
-            "{moved:#report} of key {key} set aside; mine and the rest see them no more. To take none from it either: "
-            "`assocpriv collector keys {data} --revoke {key}`"
+            "{moved:#report} of key {key} set aside; mine and the rest see them no more. More may come until it is "
+            "revoked: `assocpriv collector keys {data} --revoke {key}`"
         )
     return Record({"key": key, "moved": moved, "restored": restore}, [Say(said, {"data": data})])
 
