@@ -283,7 +283,7 @@ def _check_channel(plan: "PublishedPlan", oblivious: str | None) -> None:
         raise PlanError("oblivious must be 'alone' or 'beside'")
     if plan.central is not None and oblivious != "alone":
         raise PlanError(
-            "the plan's central promise needs reports that nobody can tell whose they are: serve it with --oblivious, "
+            "the plan's central promise needs reports that nobody can tell whose they are: serve it with "
             "oblivious='alone', behind a relay of somebody else"
         )
     if oblivious:

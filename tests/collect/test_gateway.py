@@ -321,7 +321,7 @@ def test_a_central_promise_needs_a_relay(tmp_path: Path) -> None:
     """A plan that has one is served in no other way."""
     plan = replace(PLAN, central=CentralPromise(Fraction(1), Fraction(1, 10**8), 100_000))
     for oblivious in (None, "beside"):
-        with pytest.raises(PlanError, match="serve it with --oblivious"):
+        with pytest.raises(PlanError, match="serve it with oblivious='alone'"):
             make_service(plan, tmp_path / "data", oblivious=oblivious)
     assert not (tmp_path / "data").exists()
 
