@@ -8,6 +8,7 @@ Tests of the command inspect: it tells files apart, and says what speaks against
 import json
 import math
 import os
+import shutil
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -147,8 +148,8 @@ def test_inspect_says_what_a_file_is(home: Path, tmp_path: Path) -> None:
     assert run_json("inspect", home / "plan.json", "--reports", 7)["kind"] == "plan"
     reports = run_json("inspect", home / "r.parquet")
     assert (reports["kind"], reports["reports"], reports["files"]) == ("reports", N_BASKETS, 1)
-    for copy in ("a", "b"):
-        (tmp_path / f"{copy}.parquet").write_bytes((home / "r.parquet").read_bytes())
+    for name in ("r", "others.pq"):
+        shutil.copy(home / f"{name}.parquet", tmp_path)
     assert run_json("inspect", tmp_path)["reports"] == 2 * N_BASKETS
     for ending in ("parquet", "csv", "json"):
         assert run_json("inspect", home / f"i.{ending}")["kind"] == "itemsets"

@@ -26,7 +26,7 @@ def test_sides_are_files_folders_and_tables(home: Path, tmp_path: Path) -> None:
     days = tmp_path / "days"
     days.mkdir()
     for place, name in enumerate(("a", "b", "c")):
-        (days / f"{name}.parquet").write_bytes((home / "r.parquet").read_bytes())
+        run("randomize", home / "b.dat", "--plan", home / "plan.json", "-o", days / f"{name}.parquet")
         os.utime(days / f"{name}.parquet", (place // 2 * 86_400, place // 2 * 86_400))
     told = run_json("compare", days)
     assert [(side["name"], side["reports"]) for side in told["sides"]] == [

@@ -309,7 +309,7 @@ class Device(RuleBasedStateMachine):
         if occasion in self.made:
             return "" if self.made[occasion][0] == plan else "an occasion is answered once, whatever the plan"
         if self.told(plan) == BUDGET:
-            return "made 3 of the 3 reports"
+            return "counts 3 of the 3 reports"
         if self.limit is None:
             return "without a limit" if len(self.made) > self.told(plan) else ""
         return "would reach the limit" if 3 ** (len(self.made) + 1) >= self.limit.amplification_limit else ""
@@ -465,7 +465,7 @@ def test_the_command_reports(folder: Path) -> None:
     for occasion in ("w2", "w3"):
         assert "a new report" in report(folder, "--force", occasion=occasion).stdout
     result = report(folder, "--force", occasion="w4")
-    assert (result.exit_code, result.stdout, "made 3 of the 3 reports" in result.stderr) == (1, "", True)
+    assert (result.exit_code, result.stdout, "counts 3 of the 3 reports" in result.stderr) == (1, "", True)
     assert "the report made before" in report(folder, "--force").stdout
     assert (folder / "r.bin").read_bytes() == sent
 
