@@ -3,7 +3,7 @@
 This module sees a raw basket. Nothing that it raises holds an item of it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from assocpriv.files.rules import Rule
@@ -19,7 +19,7 @@ class Suggestion:
     confidence: float
 
 
-def recommend(basket: Collection[str | int], rules: Sequence[Rule], top: int = 3) -> list[Suggestion]:
+def recommend(basket: Collection[str | int], rules: Iterable[Rule], top: int = 3) -> list[Suggestion]:
     """Return what rules suggest to a basket: of those whose antecedents it holds, in their order, what it lacks.
 
     An item is suggested once, by the first rule that has it. Nothing leaves the device: the rules are the same for all.
@@ -39,7 +39,8 @@ def recommend(basket: Collection[str | int], rules: Sequence[Rule], top: int = 3
     """
     if isinstance(basket, str | bytes | bytearray | Mapping) or not isinstance(basket, Collection):  # of counts, 0 too
         raise BasketError(f"a basket must be a set or list of names, got a {type(basket).__name__}")
-    if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
+    rules = tuple(rules)
+    if not all(isinstance(rule, Rule) for rule in rules):
         raise TypeError("rules must be what read_rules returns of a file that write_rules, or `assocpriv rules`, made")
     held = {str(name) for name in basket}
     known, found = set(held), list[Suggestion]()

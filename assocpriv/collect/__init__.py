@@ -238,11 +238,11 @@ def make_service(
         if keyring.asked() and plan.least_batch > 1:
             raise PlanError("keys name who sent a report, which a central promise hides; serve the plan without keys")
         opened = open_store(folder, plan, store, sizes=sizes)
-        if not keyring.asked() and any(opened.counts_by_key()):
+        if not keyring.asked() and any(opened.counts_by_key()) and not is_closed(folder):
             opened.close()
             raise FileError(
                 f"reports came to {folder} with keys, but it has no {KEYS_FILE}, so anybody could send; put that "
-                f"back, or make new keys: assocpriv collector keys {folder} --add NAME"
+                "back, or begin another folder: mine takes both"
             )
         if oblivious and (keyring.asked() or not isinstance(opened, SqliteStore)):
             opened.close()

@@ -11,10 +11,10 @@ How a device's ledger begins is told here, so that whoever meets one among other
 it.
 """
 
-import hashlib
 import json
 import logging
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -47,7 +47,8 @@ _BASKETS = (".csv", ".tsv", ".dat", ".txt", ".json")
 _LOG = logging.getLogger("assocpriv")  # told what of a folder is left out; the command line shows it
 _ROW_GROUP = 1 << 20
 _BUFFER = 1 << 20  # bytes
-_BEGINNING = 1 << 16  # bytes by which copies are told
+_BEGINNING = 1 << 12  # bytes by which copies are told
+_SEALED = re.compile(r"([0-9a-f]{16})(-key-\d+)?\.parquet")  # names that collectors give (unsealed.sealed_file)
 _LEAST_COPIED = 1000  # fewer reports may be the same by chance
 _ALLOWED = 1 << 28  # bytes of memory that any file may claim; reports are random, so more takes bytes
 _WRITER: dict[str, Any] = {  # reports are random bits: compression and a dictionary would gain nothing
@@ -226,16 +227,19 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
         where = f"in {', '.join(map(str, listed))}" if listed else "to read"
         raise WireError(f"there are no report files (*.parquet) {where}{hint}")
     plan, total = _open(files[0]) if files else (open_epochs[0].plan, 0)
-    names = set(map(os.path.realpath, files))
     counts = [total]
     for file in files[1:]:
         other, count = _open(file, plan)
         _check_same(other, file, plan, files[0])
         counts.append(count)
     least = 1 if plan.least_batch > 1 else _LEAST_COPIED
-    copied = _are_copies([file for file, count in zip(files, counts, strict=False) if count >= least])
-    if len(names) != len(files) or copied:
-        raise WireError("a report file is named twice, or is a copy; its reports would count twice")
+    _check_copies(files, [file for file, count in zip(files, counts, strict=False) if count >= least])
+    _check_folders(
+        [
+            *((sealed[1], file.parent) for file in files if (sealed := _SEALED.fullmatch(file.name))),
+            *((token, each.folder) for each in open_epochs for token in each.tokens),
+        ]
+    )
     total = sum(counts)
     for each in open_epochs:
         _check_same(each.plan, each.folder, plan, files[0] if files else listed[0])
@@ -243,15 +247,30 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
     return Reports(plan, packed, tuple(files), total)
 
 
-def _are_copies(files: list[Path]) -> bool:
-    """Tell whether two files have the same size and begin alike, as a backup does: reports are random."""
-    sizes = Counter(file.stat().st_size for file in files)
-    beginnings = []
-    for file in files:
-        if sizes[file.stat().st_size] > 1:
-            with file.open("rb") as stream:
-                beginnings.append(hashlib.sha256(stream.read(_BEGINNING)).digest())
-    return len(set(beginnings)) < len(beginnings)
+def _check_copies(files: list[Path], large: list[Path]) -> None:
+    """Refuse a file that is named twice, and large ones of one size that begin alike: reports are random."""
+    sizes, seen = {file: file.stat().st_size for file in large}, dict[Any, Path]()
+    often = Counter(sizes.values())
+    marks: list[tuple[Any, Path]] = [(os.path.realpath(file), file) for file in files]
+    marks += [((sizes[file], _beginning(file)), file) for file in large if often[sizes[file]] > 1]
+    for mark, file in marks:
+        if mark in seen:
+            raise WireError(f"{file} is named twice, or is a copy of {seen[mark]}; its reports would count twice")
+        seen[mark] = file
+
+
+def _beginning(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(_BEGINNING)
+
+
+def _check_folders(epochs: list[tuple[str, Path]]) -> None:
+    """Refuse epochs that are in two folders, as in a collection and its backup; they are told by their tokens."""
+    seen = dict[str, Path]()
+    for token, folder in epochs:
+        first = seen.setdefault(token, folder)
+        if os.path.realpath(first) != os.path.realpath(folder):
+            raise WireError(f"{first} and {folder} hold the same reports, as a copy does; they would count twice")
 
 
 def _check_same(other: PublishedPlan, where: Path, plan: PublishedPlan, first: Path) -> None:
@@ -272,6 +291,11 @@ class _OpenEpochs:
         if mark is not None and mark.unsealed != 0:
             which = "reports" if mark.unsealed is None else counted(mark.unsealed, "report")
             _LOG.info("%s: %s in PostgreSQL left out: assocpriv collector seal %s", folder, which, quote(str(folder)))
+
+    @property
+    def tokens(self) -> list[str]:
+        """The epochs' own names, which their sealed files bear."""
+        return [epoch.token for epoch in self._epochs]
 
     def not_in(self, files: list[Path]) -> NDArray[np.uint8]:
         """Return the reports that are in none of the report files, uint8 (n, report_bytes)."""

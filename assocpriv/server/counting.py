@@ -329,29 +329,31 @@ class LocalCounter(ItemsetCounter):
             supersets = SupersetCounter(places_in(self._row_items, itemsets), len(self._row_items))
             count = _in_reports(lambda part, to: supersets.count_in_steps(part.rows, to), supersets.work)
             return add_up(count, self._rows, len(itemsets), _teller(self._progress, what, self.n_reports))
+        many = len(itemsets) > form_of(self._answers.question).n_planes
+        if many and itemsets.shape[1] == 2 and (itemsets[:, 1] == itemsets[0, 1]).all():
+            return self._count_beside(itemsets[:, 0], itemsets[0, 1:], what)
         tables = ItemTables(self._answers.question, items)
         if itemsets.shape[1] == 1:
             count = _in_reports(lambda part, to: tables.count_in_steps(part.rows, part.n_reports, to), tables.work)
             return self._add_up_planes(count, 0, what, len(items))[places_in(items, itemsets[:, 0])]
-        if itemsets.shape[1] == 2 and (itemsets[:, 1] == itemsets[:1, 1]).all():
-            return self._count_beside(itemsets[:, 0], itemsets[0, 1:], what)
         return self._count_itemsets(tables, items, itemsets, what)
 
     def _count_beside(self, items: Ints, other: Ints, what: str) -> Ints:
         """Count who shows each item and one other too, (1,), without bitmaps: reports that do not show it are blanked.
 
-        A blank seed shows every item, as 0 is below any number; how many there are is subtracted.
+        A blank seed shows every item, as 0 is below any number; how many there are is subtracted. Where reports are no
+        seeds, a pair is counted in the planes themselves, and there are fewer pairs than planes.
         """
         question = self._answers.question
-        form, tables, shown = form_of(question), ItemTables(question, items), ItemTables(question, other)
+        tables, shown = ItemTables(question, items), ItemTables(question, other)
 
         def count(part: _Part, counts: Ints) -> Iterator[int]:
             row = shown.rows(part.rows, part.n_reports)
             yield from tables.count_in_steps(part.rows & row, part.n_reports, counts)
-            if form.seeded:
-                counts -= part.n_reports - int(np.bitwise_count(row).sum(dtype=np.int64))
+            counts -= part.n_reports - int(np.bitwise_count(row).sum(dtype=np.int64))
 
-        return self._add_up_planes(_in_reports(count, tables.work), form.n_planes, what, len(items))
+        n_planes = form_of(question).n_planes
+        return self._add_up_planes(_in_reports(count, tables.work), n_planes, what, len(items))
 
     def _count_itemsets(self, tables: ItemTables, items: Ints, itemsets: Ints, what: str) -> Ints:
         supersets = SupersetCounter(places_in(items, itemsets), len(items))

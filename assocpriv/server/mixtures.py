@@ -120,11 +120,7 @@ def seen_in(x: Floats, sd: Floats, low: Floats, high: Floats) -> tuple[Floats, F
     >>> mean.round(4).tolist(), variance.round(4).tolist()
     ([0.7979], [0.3634])
     """
-    shape = np.broadcast_shapes(x.shape, sd.shape, low.shape, high.shape)
-    given = [
-        np.ascontiguousarray(each) if each.shape == shape else np.array(np.broadcast_to(each, shape), order="C")
-        for each in (x, sd, low, high)
-    ]
+    given = [np.array(each, dtype=np.float64, order="C") for each in np.broadcast_arrays(x, sd, low, high)]
     told = [np.empty(given[0].shape) for _ in range(3)]
     flat = [each.reshape(-1) for each in (*given, *told)]
     parts = (slice(start, start + _BLOCK) for start in range(0, flat[0].size, _BLOCK))

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import threading
 from pathlib import Path
@@ -15,7 +16,8 @@ from assocpriv.collect.keys import Keyring, add_key, read_keys, revoke_key
 from assocpriv.collect.sqlite import SqliteStore
 from assocpriv.collect.store import FolderLock
 from assocpriv.collect.wire import Refused
-from assocpriv.promise.errors import FileError
+from assocpriv.files.reports import read_reports
+from assocpriv.promise.errors import FileError, WireError
 
 SENT = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
 
@@ -170,13 +172,14 @@ def test_the_first_key_holds_from_the_next_request_on(collector: Collector) -> N
     assert collector.send(records([6]), Authorization=f"Bearer {secret}")[0] == 429
     status, (_, plan, _) = json.loads(collector.ask("GET", "/status")[2]), collector.ask("GET", "/plan")
     assert (status["reports"], status["keys"], status["open"], plan["assocpriv-keys"]) == (2, True, False, "required")
+    kept = (collector.data / "keys.json").read_bytes()
     (collector.data / "keys.json").unlink()
     assert collector.send(records([7]))[0] == 401
     assert collection_status(collector.data).by_key == {0: 1, 1: 1}
     assert collector.end(signal.SIGTERM) == 0
     with pytest.raises(FileError, match=r"with keys, but it has no keys\.json"):
         make_service(PLAN, collector.data, admin=False)
-    add_key(collector.data, "till 7")
+    (collector.data / "keys.json").write_bytes(kept)
     with Visitor(make_service(PLAN, collector.data, admin=False)) as visitor:
         assert visitor.post("/reports", records([8]), **SENT).status == 401
 
@@ -196,7 +199,12 @@ def test_an_open_collection_says_so_until_it_is_closed(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"1 report wait.* 1,000 .*few=True"):
         close_collection(folder)
     assert not collection_status(folder).closed
-    assert close_collection(folder, few=True) == 1
+    shutil.copytree(folder, copy := tmp_path / "backup")
+    for sealed in (0, 1):
+        with pytest.raises(WireError, match="hold the same reports, as a copy does"):
+            read_reports([folder, copy])
+        assert len(read_reports(copy)) == len(read_reports(folder)) == 1
+        assert sealed or close_collection(folder, few=True) == 1
     assert (collection_status(folder).closed, collection_status(folder).sealed) == (True, 1)
     assert list((folder / "ids").iterdir()) == []
     assert close_collection(folder) == 0

@@ -91,12 +91,16 @@ def test_any_number_of_reports(rng, plan, count):
     assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
 
 
-@pytest.mark.parametrize("count", [0, 65, LEAST + 1])
-def test_pairs_with_one_item_in_common(rng, plan, count):
-    """They are counted without bitmaps, in reports of which those without that item are blanked."""
-    packed, last = random_reports(rng, plan, count), plan.items.padded_items - 1
-    pairs = np.column_stack([np.arange(last), np.full(last, last)])
-    assert LocalCounter(answers_of(plan, packed)).count(pairs).tolist() == count_one_by_one(packed, plan, pairs)
+@pytest.mark.parametrize("count", [0, 65, 300_001])
+@pytest.mark.parametrize("form", ["none", "bch", "reed-solomon"])
+def test_pairs_with_one_item_in_common(rng, form, count):
+    """Many are counted without bitmaps, in seeds of which those without that item are blanked; also once more."""
+    plan = naive.small_plan(form, 200, 3, 2, insert=(3, 2))
+    packed, one = random_reports(rng, plan, count), 150
+    pairs, counter = np.column_stack([np.arange(one), np.full(one, one)]), LocalCounter(answers_of(plan, packed))
+    wanted = count_one_by_one(packed, plan, pairs)
+    assert [counter.count(pairs).tolist() for _ in range(2)] == [wanted, wanted]
+    assert counter.count(pairs[:0]).tolist() == []
 
 
 def test_files_give_the_same_counts(rng, tmp_path):

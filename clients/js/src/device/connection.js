@@ -118,7 +118,7 @@ export class Collector {
    *   a relay, where it would name who sends
    */
   constructor(url, options = {}) {
-    const { key, insecure = false, relay, pinnedKeys, waiting = pause, now, answerSeconds, patienceSeconds, ...others } = options;
+    const { key, insecure = false, relay, pinnedKeys, waiting, now, answerSeconds, patienceSeconds, ...others } = options;
     noOthers(others);
     this.#address = addressOf(url, insecure);
     this.url = shown(url);
@@ -138,7 +138,7 @@ export class Collector {
     this.#pinnedKeys = pinnedKeys;
     this.#key = key;
     /** How to wait. */
-    this.waiting = waiting;
+    this.waiting = waiting ?? pause;
     /** Whole seconds since 1970. */
     this.now = now ?? (() => Math.floor(Date.now() / 1000));
     this.#answerSeconds = answerSeconds ?? (relay === undefined ? 30 : 120);

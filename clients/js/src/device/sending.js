@@ -219,7 +219,7 @@ function noneOfLevel(error) {
 /** Return the options of a call, with a `Collector` among them. @param {any} options */
 function deviceOf({ collector, key, relay, pinnedKeys, ledger, occasion, pinnedId, maxLevel, waiting, empty, ...others }) {
   const isMade = collector instanceof Collector;
-  if (isMade && [key, relay, pinnedKeys].some((given) => given !== undefined)) {
+  if (isMade && [key, relay, pinnedKeys].some((given) => (given ?? undefined) !== undefined)) {
     throw new TypeError("a Collector that is made takes no key, relay or pinnedKeys beside it; give them to `new Collector`");
   }
   const made = isMade ? collector : new Collector(collector, { key, relay, pinnedKeys });
