@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import column_chunks, is_inflated, pa, parquet_errors, pq
 from assocpriv.files.atomic import atomic_output
-from assocpriv.files.unsealed import OPEN_FOLDER, read_mark, read_open_epochs, unsealed_reports
+from assocpriv.files.unsealed import OPEN_FOLDER, read_mark, read_open_epochs, sealed_file, unsealed_reports
 from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import PublishedPlan, pack_reports
 from assocpriv.promise.errors import FileError, PlanError, WireError, counted
@@ -48,7 +48,7 @@ _LOG = logging.getLogger("assocpriv")  # told what of a folder is left out; the 
 _ROW_GROUP = 1 << 20
 _BUFFER = 1 << 20  # bytes
 _BEGINNING = 1 << 12  # bytes by which copies are told
-_SEALED = re.compile(r"([0-9a-f]{16})(-key-\d+)?\.parquet")  # names that collectors give (unsealed.sealed_file)
+_SEALED = re.compile(r"[0-9a-f]{16}(-key-\d+)?\.parquet")  # names that collectors give (unsealed.sealed_file)
 _LEAST_COPIED = 1000  # fewer reports may be the same by chance
 _ALLOWED = 1 << 28  # bytes of memory that any file may claim; reports are random, so more takes bytes
 _WRITER: dict[str, Any] = {  # reports are random bits: compression and a dictionary would gain nothing
@@ -234,12 +234,8 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
         counts.append(count)
     least = 1 if plan.least_batch > 1 else _LEAST_COPIED
     _check_copies(files, [file for file, count in zip(files, counts, strict=False) if count >= least])
-    _check_folders(
-        [
-            *((sealed[1], file.parent) for file in files if (sealed := _SEALED.fullmatch(file.name))),
-            *((token, each.folder) for each in open_epochs for token in each.tokens),
-        ]
-    )
+    sealed = [file for file in files if _SEALED.fullmatch(file.name)]
+    _check_folders([*sealed, *(file for each in open_epochs for file in each.to_be_sealed)])
     total = sum(counts)
     for each in open_epochs:
         _check_same(each.plan, each.folder, plan, files[0] if files else listed[0])
@@ -264,13 +260,13 @@ def _beginning(file: Path) -> bytes:
         return stream.read(_BEGINNING)
 
 
-def _check_folders(epochs: list[tuple[str, Path]]) -> None:
-    """Refuse epochs that are in two folders, as in a collection and its backup; they are told by their tokens."""
+def _check_folders(sealed: list[Path]) -> None:
+    """Refuse epochs that are in two folders, as in a collection and its backup; their files' names are tokens."""
     seen = dict[str, Path]()
-    for token, folder in epochs:
-        first = seen.setdefault(token, folder)
-        if os.path.realpath(first) != os.path.realpath(folder):
-            raise WireError(f"{first} and {folder} hold the same reports, as a copy does; they would count twice")
+    for file in sealed:
+        first = seen.setdefault(file.name, file).parent
+        if os.path.realpath(first) != os.path.realpath(file.parent):
+            raise WireError(f"{first} and {file.parent} hold the same reports, as a copy does; they would count twice")
 
 
 def _check_same(other: PublishedPlan, where: Path, plan: PublishedPlan, first: Path) -> None:
@@ -293,9 +289,9 @@ class _OpenEpochs:
             _LOG.info("%s: %s in PostgreSQL left out: assocpriv collector seal %s", folder, which, quote(str(folder)))
 
     @property
-    def tokens(self) -> list[str]:
-        """The epochs' own names, which their sealed files bear."""
-        return [epoch.token for epoch in self._epochs]
+    def to_be_sealed(self) -> list[Path]:
+        """The files that these reports will be in."""
+        return [sealed_file(self.folder, epoch.token, key) for epoch in self._epochs for key in epoch.by_key]
 
     def not_in(self, files: list[Path]) -> NDArray[np.uint8]:
         """Return the reports that are in none of the report files, uint8 (n, report_bytes)."""
