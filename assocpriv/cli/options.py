@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -175,8 +176,8 @@ def in_options(text: str) -> str:
         if found[2] is None and "_" not in found[1]:
             return found[0]  # a word like any other
         value = (found[2] or "=")[1:]
-        value = "" if value == "True" else value
-        return f"{names[found[1]]} {value if ' ' in value else value.strip(chr(39))}".strip()
+        value = "" if value in ("", "True") else shlex.quote(value.strip("'"))
+        return f"{names[found[1]]} {value}".strip()
 
     return re.sub(rf"\b({'|'.join(names)})\b(=(?:'[^']*'|[\w.]+|))?", written, text)
 

@@ -482,5 +482,5 @@ def find_separator(lines: Sequence[str], kind: str | None) -> tuple[str, bool]:
     shown = [f"layout='separator={mark}'".replace("\t", "tab") for mark in left]
     raise BasketError(
         f"cells may be parted by {' or by '.join(SEPARATORS[mark] for mark in left)}; say by which with "
-        f"{' or '.join(shown)} (in Python layout=)"
+        f"{' or '.join(shown)}"
     )

@@ -155,7 +155,9 @@ def _items(names: Any, plan: "Plan", catalogue: "Catalogue", what: str) -> Items
         raise EstimateError(f"{what} names {repeated[0]!r} twice")
     unknown = [word for word in words if word not in catalogue.index_of]
     if unknown:
-        raise EstimateError(f"{what} names {unknown[0]!r}, which is not in the plan's catalogue")
+        whole = next((each for mark in (", ", ",") if (each := mark.join(words)) in catalogue.index_of), None)
+        hint = "" if whole is None else f'; a name with a comma is one in double quotes: "{whole}"'
+        raise EstimateError(f"{what} names {unknown[0]!r}, which is not in the plan's catalogue{hint}")
     check_max_itemset(plan, len(words))
     return tuple(sorted(catalogue.index_of[word] for word in words))
 

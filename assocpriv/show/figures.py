@@ -167,10 +167,11 @@ def names(items: Iterable[str]) -> list[str]:
 
 
 def listed(items: Iterable[str]) -> list[str]:
-    """Return an itemset's items to show, sorted."""
+    """Return an itemset's items to show, sorted; those with a comma in double quotes, as commands read them."""
     from assocpriv.plans.catalogue import sort_key  # numpy, which --help goes without
 
-    return names(sorted(items, key=sort_key))
+    shown = names(sorted(items, key=sort_key))
+    return ['"' + each.replace('"', '""') + '"' if "," in each else each for each in shown]
 
 
 def expected(number: float) -> str:

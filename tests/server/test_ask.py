@@ -98,6 +98,7 @@ def test_counts_of_subsets_add_up(reports: ap.Reports) -> None:
     ("itemsets", "rules", "message"),
     [
         ([["milk"], ["milk", "nothing"]], [], "itemset 2 names 'nothing', which is not in the plan's catalogue"),
+        ([NAMES[2].split(", ")], [], "is one in double quotes"),
         ([["milk"], ["milk", "milk"]], [], "itemset 2 names 'milk' twice"),
         ([["milk"], []], [], "itemset 2 is empty"),
         ([["milk"], NAMES[:4]], [], r"must have 1\.\.3 items"),
@@ -161,7 +162,7 @@ def test_command(file: Path) -> None:
     expected = ap.ask(file, [[NAMES[2], "milk"], ["jam"]])
     assert [row["support"] for row in record["itemsets"]] == pytest.approx(expected["support"].tolist())
     text = run(*words)
-    assert 'eggs, "free range", milk' in text
+    assert '"eggs, ""free range""", milk' in text
     assert "milk, tea => black → bread" in text
     assert "95% interval" in text
     assert json.loads(run(file, "--itemset", "jam", "--confidence-level", 0.9, "--json"))["confidence_level"] == 0.9
