@@ -58,7 +58,7 @@ def test_a_trend_is_drawn(home: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     stream.seek(0)
     assert re.search("[▁▂▃▄▅▆▇█]{3} ±[▁▂▃▄▅▆▇█]", stream.read())
     ap.write_page(told, tmp_path / "trend.html", title="Three")
-    path = re.findall('<path [^>]*d="(.*?)"', (tmp_path / "trend.html").read_text())[0]
+    path = re.findall('<path d="(.*?)"', (tmp_path / "trend.html").read_text())[0]
     assert re.fullmatch(r"(M[\d.]+ [\d.]+V[\d.]+){3}M[\d.]+ [\d.]+(L[\d.]+ [\d.]+){2}", path)
 
 
