@@ -14,7 +14,6 @@ it.
 import json
 import logging
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -30,7 +29,14 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import column_chunks, is_inflated, pa, parquet_errors, pq
 from assocpriv.files.atomic import atomic_output
-from assocpriv.files.unsealed import OPEN_FOLDER, read_mark, read_open_epochs, sealed_file, unsealed_reports
+from assocpriv.files.unsealed import (
+    OPEN_FOLDER,
+    SEALED_NAME,
+    read_mark,
+    read_open_epochs,
+    sealed_file,
+    unsealed_reports,
+)
 from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.published import PublishedPlan, pack_reports
 from assocpriv.promise.errors import FileError, PlanError, WireError, counted
@@ -48,7 +54,6 @@ _LOG = logging.getLogger("assocpriv")  # told what of a folder is left out; the 
 _ROW_GROUP = 1 << 20
 _BUFFER = 1 << 20  # bytes
 _BEGINNING = 1 << 12  # bytes by which copies are told
-_SEALED = re.compile(r"[0-9a-f]{16}(-key-\d+)?\.parquet")  # names that collectors give (unsealed.sealed_file)
 _LEAST_COPIED = 1000  # fewer reports may be the same by chance
 _ALLOWED = 1 << 28  # bytes of memory that any file may claim; reports are random, so more takes bytes
 _WRITER: dict[str, Any] = {  # reports are random bits: compression and a dictionary would gain nothing
@@ -234,7 +239,7 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
         counts.append(count)
     least = 1 if plan.least_batch > 1 else _LEAST_COPIED
     _check_copies(files, [file for file, count in zip(files, counts, strict=False) if count >= least])
-    sealed = [file for file in files if _SEALED.fullmatch(file.name)]
+    sealed = [file for file in files if SEALED_NAME.fullmatch(file.name)]
     _check_folders([*sealed, *(file for each in open_epochs for file in each.to_be_sealed)])
     total = sum(counts)
     for each in open_epochs:

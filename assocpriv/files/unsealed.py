@@ -10,6 +10,7 @@ collection learns that reports may be missing. It holds no password.
 
 import json
 import os
+import re
 import secrets
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -45,6 +46,7 @@ SCHEMA = (
     "CREATE TABLE uploads("
     "number INTEGER PRIMARY KEY, key INTEGER NOT NULL, records BLOB NOT NULL, crc INTEGER NOT NULL)",
 )
+SEALED_NAME = re.compile(r"[0-9a-f]{16}(-key-\d+)?\.parquet")  # as sealed_file makes it
 WAIT_SECONDS = 10.0  # for another process that has the database
 _STORE_FILE = "store.json"
 _FORMAT, _VERSION = "assocpriv-store", 1

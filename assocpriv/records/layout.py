@@ -281,9 +281,9 @@ def _is_doubtful(rows: FirstRows, said: Layout) -> bool:
         raise BasketError(f"line {line} seems to name columns; say {_say(f'long header={line}')}, or {_say('lines')}")
     mark = "" if said.separator is None and rows.separator == "," else f" {Layout(separator=rows.separator)}"
     for above in range(1, _TITLE_LINES) if said.header is None and len(rows.first) < 2 else ():
-        below = FirstRows(rows.lines[above:], rows.separator)
+        below = rows.after(above)
         if below.is_table and len(below.body) >= _LEAST_REPEATS and _sign_of_table(below):
-            line = rows.numbers[above]
+            line = below.numbers[0]
             raise BasketError(
                 f"below a title line {line} seems to name columns; say "
                 f"{_say(f'long header={line} transaction=1 item=2')} with its columns' numbers, or {_say('lines')}"

@@ -422,6 +422,12 @@ class FirstRows:
         made.numbers = list(range(1, len(made.cells) + 1))
         return made
 
+    def after(self, count: int) -> "FirstRows":
+        """Return the rows below so many, as where these are a title."""
+        below = FirstRows((), self.separator)
+        below.cells, below.numbers = self.cells[count:], self.numbers[count:]
+        return below
+
     @property
     def first(self) -> list[str]:
         """The cells of the first line, which may be a header."""

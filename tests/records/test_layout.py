@@ -550,6 +550,10 @@ EXPORTS: dict[str, tuple[str, bytes, Any]] = {  # as tills, shop systems and spr
         "t.csv", b"May\n\nBon-Nr;Artikelbezeichnung\n" + b"1001;tea\n1001;rye\n1002;tea\n1003;jam\n1003;tea\n",
         "line 3 seems to name columns; say layout='long header=3 transaction=1 item=2'",
     ),
+    "titles that are no CSV": (
+        "t.csv", b'"May" of\n"Nord" shop\n\nBon-Nr;Artikelbezeichnung\n' + b"1001;tea\n1001;rye\n1002;tea\n1003;jam\n",
+        "line 4 seems to name columns; say layout='long header=4 transaction=1 item=2'",
+    ),
     "a title": ("t.csv", b"March\nreceipt,item\n1,tea\n", "line 2 seems to name columns; say layout='long header=2'"),
     "returned, of no usual name": (
         "t.csv", b"receipt,item,sum\n1,tea,3\n2,tea,-3\n", "column 3 has numbers below zero.*'quantity=3'",
