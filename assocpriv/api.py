@@ -533,17 +533,18 @@ def substitutes(
 
     Args:
         reports, confidence_level, memory_bytes, progress: as for :func:`mine`.
-        below: the bound on the lift, as 0.8 or ``"80%"`` of what chance has.
+        below: the bound on the lift, as 0.8 or ``"80%"`` of the expected support.
         categories: of each item the name of its category; only pairs of one category are looked at. By default the
             parents of the plan's taxonomy, or all pairs where it has none.
         light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
 
     Returns:
-        One row a pair that can be told, the surest first: ``itemsets``, ``support``, ``chance`` (its support if chance
-        had it), ``lift`` (as of rules), ``lift_by_size`` (over chance) with ``lift_ci_low`` … ``lift_ci_high``,
-        ``probability`` (of a lift over chance below the bound) and ``listed``: about one in twenty of those listed is
-        expected to be false. ``attrs`` say how many pairs are ``told``, and how many not (``untold``): their chance is
-        so small that even a pair that nobody buys together could not be told from it.
+        One row a pair that can be told, the surest first: ``itemsets``, ``support``, ``expected_support`` (under
+        independence given the basket size), ``lift`` (as of rules), ``lift_by_size`` (support over expected support)
+        with ``lift_ci_low`` … ``lift_ci_high``, ``probability`` (of a ``lift_by_size`` below the bound) and
+        ``listed``: about one in twenty of those listed is expected to be false. ``attrs`` say how many pairs are
+        ``told``, and how many not (``untold``): their expected support is so small that even a support of 0 could not
+        be distinguished from it.
 
     Raises:
         EstimateError, PlanError, WireError: as :func:`mine`; or a bound out of range.

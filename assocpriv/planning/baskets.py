@@ -165,7 +165,9 @@ def choose_plan(
         else _best_design(request, bounds, request.reports * float(1 - share))
     )
     question = _question_of(design, request, bound.limit)
-    questions = (question,) if paper else with_sizes(question, share, bound.limit, request.reports)
+    questions = (
+        (question,) if paper else with_sizes(question, share, bound.limit, request.reports, request.common_sizes)
+    )
     amplification = max(each.amplification for each in questions) ** request.reports_per_person
     plan = Plan(
         catalogue=request.catalogue,

@@ -1,5 +1,6 @@
 """Requests for a plan: what is wished, checked once, with what follows from it for the search."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,6 +21,7 @@ from assocpriv.promise.shuffling import CentralPromise
 
 DEFAULT_REPORTS = 1_000_000
 _ITEMSET_SIZE = 3  # by default
+_NEARLY_ALL, _MANY = 0.95, 0.1  # of a sample's baskets
 _ROOT_BITS = 64  # after the point of the γ that each of several reports is designed for
 
 
@@ -72,6 +74,27 @@ class PlanRequest:
         if self.transaction_size is not None:
             return range(self.transaction_size, self.transaction_size + 1)
         return range(self.largest, min(len(self.catalogue), MAX_TRANSACTION_SIZE) + 1)
+
+    @property
+    def record_size(self) -> int | None:
+        """How many items all baskets hold, as records of so many columns do; None where baskets differ.
+
+        They do where nearly all of a sample have one size, and where all items are named ``column=value``.
+        """
+        if self.like is not None:
+            size = int(self.like.shares.argmax())
+            return size if size > 1 and self.like.shares[size] >= _NEARLY_ALL else None
+        columns = Counter(name.partition("=")[0] for name in self.catalogue if "=" in name)
+        is_table = columns.total() == len(self.catalogue) and min(columns.values(), default=0) > 1
+        return len(columns) if is_table else None
+
+    @property
+    def common_sizes(self) -> list[int]:
+        """Sizes that many baskets are known to have."""
+        if self.like is not None:
+            return np.flatnonzero(self.like.shares >= _MANY).tolist()
+        known = [self.record_size, self.mean_size]
+        return [int(size) for size in known if size is not None and size == int(size)]
 
 
 def limit_of_each(promise: Breach, reports_per_person: int) -> Fraction:

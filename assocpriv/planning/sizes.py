@@ -10,7 +10,7 @@ Barg 2018), ℓ = 1 being generalized randomized response.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -44,15 +44,17 @@ def share_asked(reports: int) -> Fraction:
     return Fraction(math.ceil(share * _PARTS), _PARTS)
 
 
-def with_sizes(question: Question, share: Fraction, limit: Fraction, reports: int) -> tuple[Question, ...]:
+def with_sizes(
+    question: Question, share: Fraction, limit: Fraction, reports: int, common_sizes: Iterable[int] = ()
+) -> tuple[Question, ...]:
     """Return a question about items, and beside it one about sizes that so large a share is asked.
 
-    ``limit`` is the γ that each report stays strictly below. There is none about sizes where no transaction can hold
-    more than M items.
+    ``limit`` is the γ that each report stays strictly below; ``common_sizes``, which many baskets are known to have,
+    are classes of their own. There is no question about sizes where no transaction can hold more than M items.
     """
     if question.transaction_size >= question.n_items:
         return (question,)
-    classes = size_classes(question.transaction_size)
+    classes = size_classes(question.transaction_size, common_sizes)
     bounds = tuple(classes[classes <= question.n_items].tolist())
     objective, family = WorstSupport(1, max(1, int(reports * share))), fixed_size_family(1, len(bounds) + 1)
     operator = min(family.search(limit, objective, runs(1)), key=lambda design: design.error).operator(limit)

@@ -57,6 +57,7 @@ from assocpriv.server.mixtures import Mixtures, chances, fit_weights, posterior,
 from assocpriv.server.rules import MIN_CONFIDENCE, SIDES, asked_confidences, derive_rules
 from assocpriv.server.search import listed
 from assocpriv.server.supports import normal_quantile
+from assocpriv.server.undoing import FORM
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,23 +241,23 @@ class _Evidence:
 
     @classmethod
     def of(cls, tables: Sequence[LightFrame], contrast: Floats, shared: bool) -> "_Evidence":
-        x, error, support, undoing, unsure, common, spread = (
+        x, error, support, undoing, unsure, spread = (
             np.array([table[name] for table in tables], dtype=np.float64)
             for name in (
-                "unbiased", "unbiased_error", "support", "undoing", "undoing_error", "common_error", "std_error",
+                "unbiased", "unbiased_error", "support", "undoing", "undoing_error", "std_error",
             )
         )  # fmt: skip
         own, pooled = error**2, np.zeros(x.shape[1])
         if shared:
-            own = np.maximum(own - unsure**2, _LEAST_VARIANCE)
+            own = np.maximum(own - (1 + FORM**2) * unsure**2, _LEAST_VARIANCE)
             for rows in _by_length(tables[0]):
                 moved, apart, pooled[rows] = _share(
                     undoing[:, rows], unsure[:, rows] / np.maximum(support[:, rows], 1e-9)
                 )
                 x[:, rows] *= moved
                 own[:, rows] += apart * support[:, rows] ** 2
-        noise = own + (common * support) ** 2
-        return cls(contrast, x, noise, np.minimum(pooled, 1.0), support, spread)
+        pooled = np.minimum(np.hypot(1, FORM) * pooled, 1.0)
+        return cls(contrast, x, own, pooled, support, spread)
 
     def differences(self) -> tuple[Floats, Floats, Floats]:
         """Return differences of supports, their standard errors, and mean supports, float64 (itemsets,) each."""

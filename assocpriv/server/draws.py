@@ -13,7 +13,7 @@ from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.numbers import as_whole
 from assocpriv.server.itemsets import mining_facts, parts_of
 from assocpriv.server.mixtures import NODES
-from assocpriv.server.undoing import form_errors
+from assocpriv.server.undoing import shared_errors
 
 Floats = NDArray[np.float64]
 
@@ -27,11 +27,11 @@ def draw_supports(itemsets: AnyFrame, count: int, seed: int) -> Floats:
     frame, rng = LightFrame.of(itemsets), np.random.default_rng(chosen)
     rows = {itemset: row for row, itemset in enumerate(frame["itemsets"].tolist())}
     support, error = frame["support"], frame["std_error"]
-    common = np.hypot(frame["common_error"], form_errors(frame["undoing"], support))
+    common = shared_errors(frame["common_error"] * support, frame["undoing_error"])
     parts, drawn = parts_of(frame), np.zeros((number, len(frame)))
     together = rng.standard_normal(number)
     for itemset, row in rows.items():  # smaller ones stand before larger ones
-        shared = min(common[row] * support[row], error[row])
+        shared = min(common[row], error[row])
         own = rng.standard_normal(number)
         if len(itemset) == 1:
             value = support[row] + shared * together + np.sqrt(error[row] ** 2 - shared**2) * own

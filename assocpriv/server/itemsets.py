@@ -5,7 +5,8 @@ of the posterior (posterior.py), ``std_error`` its standard deviation, ``ci_low`
 ``probability`` is that of a support of at least the minimum. What rules need beside these are ``common_error``, the
 share of the error that all itemsets of the size have in common, and ``posterior``: for each node of the bound on the
 support (mixtures.py) weight, mean and standard deviation of a normal law, in a row with blanks between. ``undoing`` and
-``undoing_error`` are what the sampling was undone by and the share of ``unbiased_error`` that comes of it (compare.py).
+``undoing_error`` are the truncation correction and the part of ``unbiased_error`` that comes of it (compare.py).
+``expected_support`` is that under independence (posterior.py).
 
 Facts say which plans and reports the itemsets come from, what was asked for, and what was counted. A table carries them
 as JSON content in ``attrs["assocpriv"]``, which pandas copies wherever the table goes, and its files carry the same
@@ -45,8 +46,8 @@ VERSION = 5
 ATTRIBUTE = "assocpriv"
 _OF_FILES = ("format", "version", "meaning")  # beside facts
 _NUMBERS = [
-    "std_error", "ci_low", "ci_high", "length", "probability", "listed", "unbiased", "unbiased_error", "sampled",
-    "sampled_error", "common_error", "undoing", "undoing_error",
+    "std_error", "ci_low", "ci_high", "length", "probability", "listed", "expected_support", "unbiased",
+    "unbiased_error", "sampled", "sampled_error", "common_error", "undoing", "undoing_error",
 ]  # fmt: skip
 COLUMNS = ["support", "itemsets", *_NUMBERS, "posterior"]
 CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
@@ -239,10 +240,10 @@ def posterior_columns(
     level: "Level", rows: NDArray[Any], catalogue: "Catalogue", facts: MiningFacts
 ) -> dict[str, NDArray[Any]]:
     """Return the columns that tell what reports say of some itemsets of one size; ``listed`` is yet to be said."""
-    told = level.told.take(rows)
+    told, error = level.told.take(rows), level.unbiased_error[rows]
     ends = told.intervals(facts.confidence_level)
     if facts.reports < FEW_REPORTS:  # intervals would be the prior's alone
-        ends = _widened(ends, level.unbiased[rows], level.noise[rows], facts.confidence_level)
+        ends = _widened(ends, level.unbiased[rows], error, facts.confidence_level)
     parts = told.by_node()
     numbers = np.stack([parts.weights, parts.means, np.sqrt(parts.variances)], axis=2).reshape(len(rows), -1)
     return {
@@ -254,8 +255,9 @@ def posterior_columns(
         "length": np.full(len(rows), level.itemsets.shape[1], dtype=np.int64),
         "probability": told.above(facts.min_support),
         "listed": np.zeros(len(rows), dtype=np.bool_),
+        "expected_support": level.expected[rows],
         "unbiased": level.unbiased[rows],
-        "unbiased_error": level.noise[rows],
+        "unbiased_error": error,
         "sampled": level.sampled[rows],
         "sampled_error": level.sampled_error[rows],
         "common_error": level.common[rows],
@@ -263,6 +265,18 @@ def posterior_columns(
         "undoing_error": level.undoing_error[rows],
         "posterior": as_column([" ".join(map(repr, row)) for row in numbers.tolist()]),
     }
+
+
+def named_intervals(frame: LightFrame, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return intervals for itemsets that were named before anybody looked at results, float64 (rows,) each.
+
+    They hold the support of each itemset with this probability, whatever those of others are: the unbiased estimate
+    with its error, cut to [0, 1], and the posterior mean. The intervals of a table hold it on average over the
+    catalogue: of best sellers, which the prior draws to the many rare items, less often.
+    """
+    mean = np.column_stack([frame["support"], frame["support"]])
+    ends = _widened(mean, frame["unbiased"], frame["unbiased_error"], level)
+    return ends[:, 0], ends[:, 1]
 
 
 def _widened(ends: NDArray[np.float64], x: NDArray[Any], error: NDArray[Any], level: float) -> NDArray[np.float64]:

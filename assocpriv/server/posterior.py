@@ -8,36 +8,41 @@ support is told by its posterior, under priors that are fitted to the same repor
    averaged by their inverse variances.
 2. Items: the prior is a mixture of uniforms U(0, a). In place of m stands what of a part is nearest to x: else an item
    that once was thought rare would have a small τ m, and stay so. Items and their leans are told in turn.
-3. Pairs: a guess g says how often two items would meet if baskets of each size took items by chance, and the lesser
-   item's support u is a bound; the prior is a mixture of uniforms between multiples of g and parts of the way to u.
-4. Larger itemsets: as pairs, with g the least over two items i, j of s(A∖i) s(A∖j) / s(A∖ij).
+3. Pairs: g is the expected support under independence given the basket size (independence.py), and the support u of
+   the rarer item is an upper bound; the prior is a mixture of uniforms between multiples of g and parts of the way to
+   u.
+4. Larger itemsets: as pairs, with g the least over two items i, j of s(A∖i) s(A∖j) / s(A∖ij), the expected support if
+   these two are independent given the others.
 5. A support is at most that of the least subset, whose error moves the bound and with it the guess: the nodes of
    mixtures.py. At the end means are lowered to that of the least subset.
 
-What the law of sizes leaves unsure is common to all itemsets of a size; each has its share of it (``common``), and of
-what the curve's form may be wrong by: how chances grow with the size is no one's law, and reports do not tell it.
+The error of the basket-size distribution is common to all itemsets of a size (``common``), and so is a part of what the
+truncation correction of each may be wrong by (undoing.py).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.server.counting import add_subsets, find_itemsets
+from assocpriv.server.independence import NullModel
 from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, Mixtures, fit_weights, posterior, seen_in
-from assocpriv.server.undoing import FIRST_LEAN, THETA, Curve, fit_leans, form_errors
+from assocpriv.server.undoing import FIRST_LEAN, Curve, fit_leans, shared_errors
 from assocpriv.server.waves import Seen, Waves
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _LEAST_VARIANCE, _LEAST_PRECISION = 1e-18, 1e-12
+_LEAST_SHARE, _LEAST_WEIGHT = 1e-9, 1e-5  # of baskets of a size, and of those of all sizes of a null model
 _BLOCK = 1 << 13  # itemsets at a time, where much is made of each
 _PASSES, _ITEM_PARTS, _ITEM_STEPS = 4, 40, 300
 _SET_STEPS, _SET_PSEUDO, _STRATA_FROM = 200, 10.0, 300
 _PAIR_WEIGHTS = np.array([3.0, 2.0, 2.5, 0.8, 1.0, 0.5, 0.5])
-_LARGER_WEIGHTS = np.array([1.0, 0.3, 0.3, 1.5, 3.0])
+_LARGER_WEIGHTS = np.array([3.0, 0.4, 0.4, 1.5, 2.0])
 
 
 # ---- what is told
@@ -51,10 +56,11 @@ class Level:
         parents: rows, in the level of one item less, of the sets without each of the items, int64 (itemsets, k).
         sums: of each wave C_0 … C_k.
         within: of each wave S_0 … S_k (waves.py), as they are thought to be.
+        expected: supports under independence (see 3 and 4 of the module's text); of items their own.
         told: posteriors; ``support`` and ``error`` are their means and standard deviations.
         unbiased, noise: estimates before any prior, in whole baskets, and their standard errors.
         common: the relative error that they share with all others of their size.
-        undoing, undoing_error: F, which undoes the sampling, and the part of ``noise`` that its error is.
+        undoing, undoing_error: F, the truncation correction, and the part of ``noise`` that its error is.
         sampled, sampled_error: unbiased estimates within sampled items, of the first wave, and their standard errors.
     """
 
@@ -62,6 +68,7 @@ class Level:
     parents: Ints
     sums: list[Ints]
     within: list[Floats]
+    expected: Floats
     told: Mixtures
     support: Floats
     error: Floats
@@ -75,6 +82,12 @@ class Level:
 
     def __len__(self) -> int:
         return len(self.itemsets)
+
+    @property
+    def unbiased_error(self) -> Floats:
+        """Standard errors of ``unbiased``, with what all itemsets of the size share, float64 (itemsets,)."""
+        shared = shared_errors(self.common * self.support, self.undoing_error)
+        return np.asarray(np.hypot(self.noise, shared))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +129,7 @@ class _Evidence:
     @property
     def shared(self) -> Floats:
         """The relative error that all have together: of the law of sizes, and of the curve's form."""
-        return np.asarray(np.hypot(self.common, form_errors(self.undoing, self.means)))
+        return shared_errors(self.common, self.unsure)
 
 
 # ---- reading
@@ -186,7 +199,7 @@ class Reading:
             for number, told_small in enumerate(small if left else ()):
                 if told_small is not None:
                     self._read_leans(number, *told_small, means, told.variance)
-        return _level(shown, evidence, told, means)
+        return _level(shown, evidence, means, told, means)
 
     def _read_leans(self, number: int, small: Seen, dummy: float, means: Floats, variances: Floats) -> None:
         """Tell of each item how many of its holders have small baskets."""
@@ -199,27 +212,22 @@ class Reading:
         found = fit_leans(shares, within, variances[asked] / factors**2, small.support[asked], errors)
         leans[asked], deviations[asked] = found
 
-    def _by_size(self, items: Ints) -> Floats:
-        """The probability that a basket of each size holds an item, times √P(size), float64 (items, sizes ≥ 2)."""
-        law, curve, supports = self.waves[0].law, self._curve(0, 1), self.items.support[items]
-        theta = np.interp(supports, curve.supports, THETA)
-        holding = -np.expm1(np.log1p(-theta)[:, None] * law.sizes)
-        is_small = law.sizes < self.waves[0].transaction_size
-        small = curve.small_holders(supports, self._leans[0][items])
-        for chosen, wanted in ((is_small, small), (~is_small, supports - small)):
-            total = holding[:, chosen] @ law.shares[chosen]
-            holding[:, chosen] *= np.divide(wanted, total, out=np.zeros(len(total)), where=total > 0)[:, None]
-        several = law.sizes >= 2
-        return np.asarray(np.minimum(holding, 1.0)[:, several] * np.sqrt(law.shares[several]))
+    @cached_property
+    def _null_models(self) -> tuple[tuple[NullModel, Floats], ...]:
+        """The null models of baskets of fewer than M items and of the others, each with the items' supports there."""
+        wave, supports = self.waves[0], self.items.support
+        small = self._curve(0, 1).small_holders(supports, self._leans[0])
+        sizes, shares = np.minimum(wave.law.sizes, self.n_items), wave.law.shares
+        is_small, models = wave.law.sizes < wave.transaction_size, []
+        for chosen, held in ((is_small, small), (~is_small, supports - small)):
+            rows = np.flatnonzero(chosen & (sizes > 0) & (shares > _LEAST_SHARE))
+            if shares[rows].sum() > _LEAST_WEIGHT and sizes[rows].max() > 1:
+                models.append((NullModel.fit(sizes[rows], shares[rows], held), held))
+        return tuple(models)
 
-    def by_chance(self, pairs: Ints) -> Floats:
-        """Return how often two items would meet if baskets of each size took items by chance, float64 (pairs,)."""
-        items, places = np.unique(pairs, return_inverse=True)
-        by_size, places = self._by_size(items), places.reshape(-1, 2)
-        parts = [places[start : start + _BLOCK] for start in range(0, len(pairs), _BLOCK)]
-        return np.concatenate(
-            [np.empty(0), *((by_size[part[:, 0]] * by_size[part[:, 1]]).sum(axis=1) for part in parts)]
-        )
+    def expected_pairs(self, pairs: Ints) -> Floats:
+        """Return the expected supports of pairs of items under independence given the basket size, float64 (pairs,)."""
+        return sum((model.expected(held, pairs) for model, held in self._null_models), np.zeros(len(pairs)))
 
     # ---- larger itemsets
 
@@ -242,7 +250,7 @@ class Reading:
             told = prior.posteriors(evidence, fitted=turn == 1)
             means = told.mean
         lowered = np.minimum(means, smaller.support[shown.parents].min(axis=1))
-        return _level(shown, evidence, told.moved(lowered - means), lowered)
+        return _level(shown, evidence, prior.guess, told.moved(lowered - means), lowered)
 
     def _counted(self, itemsets: Ints, parents: Ints, smaller: Level, known: Level | None) -> _Shown:
         places = np.full(len(itemsets), -1) if known is None else find_itemsets(known.itemsets, itemsets)
@@ -270,14 +278,15 @@ class Reading:
         bound, error = supports[rows, least], smaller.error[parents[rows, least]]
         spread = np.sqrt((smaller.error[parents] ** 2).sum(axis=1))
         if smallest is None:
-            guess = self.by_chance(itemsets)
+            guess = self.expected_pairs(itemsets)
             low = np.maximum(supports.sum(axis=1) - 1 - spread, 0.0)
         else:
-            guess, low = np.full(len(itemsets), np.inf), np.zeros(len(itemsets))
+            guesses, low = [], np.zeros(len(itemsets))
             for i, j in combinations(range(k), 2):
                 both = smallest.support[smaller.parents[parents[:, i], j - 1]]
-                guess = np.minimum(guess, supports[:, i] * supports[:, j] / np.maximum(both, 1e-12))
+                guesses.append(supports[:, i] * supports[:, j] / np.maximum(both, 1e-12))
                 low = np.maximum(low, supports[:, i] + supports[:, j] - both - 2 * spread)
+            guess = np.median(guesses, axis=0)
         guess = np.minimum(guess, bound)
         return _Prior(np.maximum(guess, 1e-12), bound, error, np.minimum(low, guess), k == 2)
 
@@ -346,14 +355,14 @@ class _Prior:
         return told.wider(evidence.shared)
 
 
-def _level(shown: _Shown, evidence: _Evidence, told: Mixtures, support: Floats) -> Level:
+def _level(shown: _Shown, evidence: _Evidence, expected: Floats, told: Mixtures, support: Floats) -> Level:
     within = [
         np.column_stack([subsets, support / factors])
         for subsets, factors in zip(shown.subsets, evidence.factors, strict=True)
     ]
     return Level(
-        shown.itemsets, shown.parents, shown.sums, within, told, support, np.sqrt(told.variance), evidence.x,
-        np.sqrt(evidence.variance), evidence.common, evidence.undoing, evidence.unsure * evidence.means,
+        shown.itemsets, shown.parents, shown.sums, within, expected, told, support, np.sqrt(told.variance),
+        evidence.x, np.sqrt(evidence.variance), evidence.common, evidence.undoing, evidence.unsure * evidence.means,
         shown.seen[0].support, evidence.errors[0],
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ Source: a penalized hazard as in Eilers and Marx, Flexible smoothing with B-spli
 71 (2009); the hazard by the logarithm of the size, the tilts and the constants are ours.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, comb
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_SINGLE = 5  # classes of one size each
 _RATIOS = (1, 1.2, 1.44, 1.73, 2.07, 2.5, 3, 3.6, 4.5, 5.8, 7.5, 10, 14, 20)
 _REACH = 49.0  # times √M: the least size of the last class
 _WHOLE = 64  # sizes up to here are cells of their own; then a cell is a fifteenth longer than the one before
@@ -79,8 +80,9 @@ class SizeLaw:
 
         The factor is F = Σ P(c) w(c) / Σ P(c) w(c) κ(c), its mean over the laws. κ(c) = C(m,k)/C(c,k) beyond m is what
         sampling keeps, w(c) = C(c,k)^(k^−.6) how the chance to hold an itemset of the wanted ones grows with size; k is
-        at most m. 1.96 errors around the factor hold 97.5% of the laws: a few that have very long tails spread F more
-        than an interval needs, and a little more than 95%, as no prior is everybody's.
+        at most m. The error is that of the 97.5% of the laws that are nearest to the mean, since a few have very long
+        tails: their farthest over 1.96 or their root mean square, whichever is larger. The latter is the larger one
+        where a class of sizes holds nearly all baskets, whose one size may be anywhere in it.
 
         >>> SizeLaw(np.array([2, 4]), np.array([[0.5, 0.5]])).undoing(2, 1)
         (1.5, 0.0)
@@ -89,8 +91,8 @@ class SizeLaw:
         before, after = held.sum(axis=1), held @ kept_shares(self.sizes, m, k)
         factors = np.divide(before, after, out=np.ones(len(before)), where=after > 0)
         mean = float(factors.mean())
-        widest = np.sort(np.abs(factors - mean))[ceil(_HELD * len(factors)) - 1]
-        return mean, float(widest) / (1.96 * mean)
+        near = np.sort(np.abs(factors - mean))[: ceil(_HELD * len(factors))]
+        return mean, max(float(near[-1]) / 1.96, float(np.sqrt((near**2).mean()))) / mean
 
 
 def kept_shares(sizes: Ints, m: int, k: int) -> Floats:
@@ -152,14 +154,19 @@ class _Estimates:
         return np.concatenate([left, prior.ending(z)[..., None]], axis=-1)
 
 
-def size_classes(m: int) -> Ints:
-    """Return the least sizes of the classes that a few people are asked about, int64, at most 14, from m on.
+def size_classes(m: int, atoms: Iterable[int] = ()) -> Ints:
+    """Return the least sizes of the classes that a few people are asked about, int64, from m on.
 
-    >>> size_classes(6).tolist()
-    [6, 8, 9, 11, 13, 16, 19, 22, 28, 35, 46, 61, 85, 121]
+    The first few sizes are classes of their own, as tables of about M columns have one size; so are ``atoms``, sizes
+    that many baskets are known to have. The others are wider the larger they are.
+
+    >>> size_classes(6).tolist(), size_classes(6, [30]).tolist()[10:14]
+    ([6, 7, 8, 9, 10, 11, 15, 19, 25, 33, 43, 55, 72, 93, 121], [30, 31, 33, 43])
     """
     power = np.log(_REACH / np.sqrt(m)) / np.log(_RATIOS[-1])
-    return np.array(sorted(set(np.ceil(m * np.array(_RATIOS) ** power - 1e-9).astype(np.int64).tolist())))
+    wider = np.ceil(m * np.array(_RATIOS) ** power - 1e-9).astype(np.int64)
+    own = [bound for size in atoms if size > m for bound in (size, size + 1)]
+    return np.unique([*range(m, m + _SINGLE), *wider.tolist(), *own]).astype(np.int64)
 
 
 def fit_size_law(

@@ -1,12 +1,11 @@
-"""Substitutes: pairs that are bought together less than chance has it, and how sure that is.
+"""Substitutes: pairs that are bought together less than expected under independence, and how probable that is.
 
-**Chance.** Large baskets hold more of everything, so two items that have nothing to do with each other have a lift
-above 1 (of 2 where sizes vary as in a supermarket). So the support s of a pair is compared with g, the one it would
-have if baskets of each size took items by chance (posterior.py). ``lift_by_size`` is s/g; where all baskets have one
-size it is nearly the lift.
+**Expected supports.** Large baskets hold more of everything, so two independent items have a lift above 1 (of 2 where
+sizes vary as in a supermarket). So the support s of a pair is compared with g, its expected support under independence
+given the basket size (independence.py). ``lift_by_size`` is s/g.
 
 **How sure.** s has the posterior of posterior.py, its prior fitted to the pairs that can be told. g is as unsure as the
-items' supports: with the lesser one s's own parts move, the error of the other and a tenth for what the law of chance
+items' supports: with the lesser one s's own parts move, the error of the other and a tenth for what the null model
 does not know add to its variance. P(s < r g) says how likely a lift below r is. Pairs are listed by it while it is at
 least .5 and about one in twenty of the list is expected to be false.
 
@@ -54,7 +53,7 @@ def find_substitutes(
     categories: Mapping[str, str] | None,
     errors: ErrorOptions,
 ) -> LightFrame:
-    """Tell which pairs are bought together less than chance has it, as :func:`assocpriv.substitutes`.
+    """Return pairs that are bought together less than expected under independence, as :func:`assocpriv.substitutes`.
 
     Raises:
         EstimateError: no reports, a plan that does not tell of pairs, or a bound out of range.
@@ -78,10 +77,10 @@ def find_substitutes(
     reading = Reading(waves)
     n = len(waves.catalogue)
     possible = comb(n, 2) if groups is None else sum(comb(int(count), 2) for count in np.bincount(groups)[1:])
-    level, chance = _told(reading, groups, bound)
+    level = _told(reading, groups, bound)
     found = Found([reading.items, level], [n, possible], [])
     facts = facts_of(backends, waves, request, 0.0, found)
-    rows = _rows(reading, level, chance, bound, facts.confidence_level, waves.catalogue)
+    rows = _rows(reading, level, bound, facts.confidence_level, waves.catalogue)
     content = facts.to_json() | {
         "format": SUBSTITUTES, "below": bound, "by_category": groups is not None, "told": len(level),
         "untold": possible - len(level), "listed": int(rows["listed"].sum()),
@@ -97,22 +96,20 @@ def _groups(catalogue: "Catalogue", categories: Mapping[str, str]) -> NDArray[np
     return np.array([numbers.get(name, 0) for name in names], dtype=np.int64) if numbers else None
 
 
-def _told(reading: Reading, groups: NDArray[np.int64] | None, bound: float) -> tuple[Level, Floats]:
-    """Return the pairs that can be told, of one category where categories are known, and what chance gives them."""
+def _told(reading: Reading, groups: NDArray[np.int64] | None, bound: float) -> Level:
+    """Return the pairs that can be told, of one category where categories are known."""
     items = reading.items
     pairs = reading.asked(likeliest(items, np.arange(len(items)), _MOST))
     if groups is not None:
         of = groups[pairs]
         pairs = pairs[(of[:, 0] == of[:, 1]) & (of[:, 0] > 0)]
-    level, chance = reading.read(pairs, [items]), reading.by_chance(pairs)
-    can = bound * chance >= _TOLD_FROM * level.noise
-    return reading.read(pairs[can], [items], level), chance[can]
+    level = reading.read(pairs, [items])
+    can = bound * level.expected >= _TOLD_FROM * level.noise
+    return reading.read(pairs[can], [items], level)
 
 
-def _rows(
-    reading: Reading, level: Level, chance: Floats, bound: float, confidence: float, catalogue: "Catalogue"
-) -> LightFrame:
-    above, n = _above(reading.items, level, chance), len(level)
+def _rows(reading: Reading, level: Level, bound: float, confidence: float, catalogue: "Catalogue") -> LightFrame:
+    above, n = _above(reading.items, level), len(level)
     low, high = (
         quantiles_of(above, tail, np.zeros(n), np.full(n, _LARGEST))
         for tail in ((1 - confidence) / 2, (1 + confidence) / 2)
@@ -122,20 +119,20 @@ def _rows(
     supports = reading.items.support[level.itemsets].prod(axis=1)
     columns = {
         "itemsets": as_column([frozenset(catalogue[item] for item in row) for row in level.itemsets.tolist()]),
-        "support": level.support, "chance": chance, "lift": level.support / supports,
-        "lift_by_size": level.support / chance, "lift_ci_low": low, "lift_ci_high": high,
+        "support": level.support, "expected_support": level.expected, "lift": level.support / supports,
+        "lift_by_size": level.support / level.expected, "lift_ci_low": low, "lift_ci_high": high,
         "probability": probability, "listed": is_listed,
     }  # fmt: skip
     return LightFrame(columns).take(np.lexsort((high, ~is_listed)))
 
 
-def _above(items: Level, level: Level, chance: Floats) -> Callable[[Floats], Floats]:
+def _above(items: Level, level: Level) -> Callable[[Floats], Floats]:
     """Return what gives P(s ≥ r g) of pairs, float64 (pairs,), for r of each, float64 (pairs,)."""
     told, rows = level.told, np.arange(len(level))
     errors = (items.error / np.maximum(items.support, 1e-9))[level.itemsets]
     least = items.support[level.itemsets].argmin(axis=1)
     nodes = np.repeat(NODES, told.means.shape[1] // len(NODES))
-    moved = chance[:, None] * np.maximum(1 + nodes * errors[rows, least][:, None], 0.0)
+    moved = level.expected[:, None] * np.maximum(1 + nodes * errors[rows, least][:, None], 0.0)
     own = np.hypot(errors[rows, 1 - least], _CHANCE_ERROR)[:, None]
 
     def above(lifts: Floats) -> Floats:

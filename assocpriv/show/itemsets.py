@@ -227,7 +227,7 @@ def substitutes(table: AnyFrame, top: int = 15, *, everything: bool = False) -> 
         row | {"mark": _mark(row, sure=False), "pale": not row["listed"]} for row in itemset_records(shown.head(top))
     ]
     of = " of one category" if content["by_category"] else ""
-    said = f"{{listed:#pair}}{of} bought together less than {{below:given}} as often as by chance in baskets of a size"
+    said = f"{{listed:#pair}}{of} bought together less than {{below:given}} as often as expected if independent, in baskets of the same size"
     said += "; about {expected_false:about} of them may not be" if content["listed"] else ""
     untold = (
         f"{{told:#pair}}{of} can be told; {{untold:#}} are too rare: even if nobody bought both, noise would hide it"
@@ -235,7 +235,7 @@ def substitutes(table: AnyFrame, top: int = 15, *, everything: bool = False) -> 
     columns = [
         Column("lift", "{lift_by_size:.2f}"),
         Column(interval(content["confidence_level"]), "{lift_ci_low:.2f}–{lift_ci_high:.2f}"),
-        Column("support", "{support:estimate}"), Column("by chance", "{chance:estimate}"),
+        Column("support", "{support:estimate}"), Column("expected", "{expected_support:estimate}"),
         Column("pair", "{itemset:names}", "name"), *[_MARK] * any(row["mark"] for row in rows),
     ]  # fmt: skip
     bars = ("lift_ci_low", "lift_by_size", "lift_ci_high")

@@ -15,6 +15,7 @@ from assocpriv.planning.information import spent
 from assocpriv.planning.shortlist import short_catalogue
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.plans.kind import load_for
+from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.promise.breaches import Breach, epsilon
 from assocpriv.server.compare import least_differences
 from assocpriv.show.figures import fields, finite, plain
@@ -31,6 +32,14 @@ if TYPE_CHECKING:
 LOWEST = "lowest_discoverable_support"
 _MORE = tuple(10**k for k in range(3, 9))  # reports that may show more, or this promise does
 _LENIENT = Breach("1%", "50%")
+_RECORDS = (
+    "each basket seems to hold {record_size:#item}, as records of {record_size} columns do: --transaction-size "
+    "{record_size} makes a plan that fits them"
+)
+_LONG_RECORDS = (
+    "each basket seems to hold {record_size:#item}, as records of {record_size} columns do: give --mean-size "
+    "{record_size}, or ask about fewer columns"
+)
 _CODES = {"none": "no code (one bit an item)", "bch": "code BCH", "reed-solomon": "code Reed–Solomon"}
 _SHORT = "items share held gain pays error"
 
@@ -188,6 +197,7 @@ def choice(choice: "Choice", found: "Found | None" = None, *, verbose: bool = Fa
     told, costs = spent(plan), choice.short_costs
     content = _plan_content(prospects) | {
         "assumed_sizes": {"source": sizes.source, "mean": round(sizes.mean, 6)},
+        "record_size": choice.request.record_size,
         "other_means": [{"mean": mean, "transaction_size": m} for mean, m in choice.other_means.items()],
         "expected": {
             str(k): fields(each) | {"error": each.total, "believed_from": believed[str(k)]}
@@ -244,6 +254,8 @@ def _expected(choice: "Choice", content: Mapping[str, Any]) -> list[Part]:
             for n in range(len(choice.other_means))
         )
         said.append(f"at most {{transaction_size}} of a basket are sampled; it would be {others} items on average")
+    if content["record_size"] not in (None, content["transaction_size"]):
+        said.append(_RECORDS if content["record_size"] <= MAX_TRANSACTION_SIZE else _LONG_RECORDS)
     rows = [{"name": itemsets_of(int(k)), **each} for k, each in content["expected"].items()]
     columns = [
         Column("of a usual support", "{support:.1%}"), Column("± error", "{error:.2%}"),

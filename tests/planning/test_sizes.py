@@ -9,6 +9,7 @@ import pytest
 from naive import planned
 from scipy.stats import binom, nbinom
 
+import assocpriv as ap
 from assocpriv.planning.sizes import forged_sizes, share_asked, with_sizes
 from assocpriv.plans.sizes_view import SizesView
 from assocpriv.promise.breaches import Breach
@@ -37,10 +38,10 @@ def test_the_share_asked(reports: int, share: str) -> None:
 @pytest.mark.parametrize(
     ("n_items", "m", "bounds"),
     [
-        (1000, 5, (5, 7, 8, 9, 11, 13, 16, 19, 24, 31, 40, 54, 76, 110)),
-        (110, 5, (5, 7, 8, 9, 11, 13, 16, 19, 24, 31, 40, 54, 76, 110)),
-        (109, 5, (5, 7, 8, 9, 11, 13, 16, 19, 24, 31, 40, 54, 76)),
-        (6, 5, (5,)),
+        (1000, 5, (5, 6, 7, 8, 9, 11, 13, 16, 19, 24, 31, 40, 54, 76, 110)),
+        (110, 5, (5, 6, 7, 8, 9, 11, 13, 16, 19, 24, 31, 40, 54, 76, 110)),
+        (109, 5, (5, 6, 7, 8, 9, 11, 13, 16, 19, 24, 31, 40, 54, 76)),
+        (6, 5, (5, 6)),
         (2, 1, (1, 2)),
     ],
 )
@@ -53,6 +54,20 @@ def test_classes_begin_at_the_largest_number_of_items(n_items: int, m: int, boun
     assert (items.weight, sizes.weight) == (483, 17)
     unasked = [(each.operator, each.generator, each.itemset_size, each.view) for each in (alone, items)]
     assert unasked[0] == unasked[1]
+
+
+def test_sizes_that_many_baskets_have_are_classes_of_their_own() -> None:
+    """They come of a whole mean, of a sample's sizes, and of items that are values of columns; others do not."""
+    columns = [f"{column}={value}" for column in range(20) for value in "ab"]
+    for items, known, own in (
+        (100, {"mean_size": 20}, {20, 21}),
+        (100, {"mean_size": 20.5}, set()),
+        (100, {"like": {2: 500, 20: 400, 30: 3}}, {20, 21}),
+        (columns, {}, {20, 21}),
+        ([*columns, "milk"], {}, set()),
+    ):
+        bounds = ap.plan(items, USUAL, transaction_size=5, **known).size_bounds
+        assert {*bounds} & {20, 21} == own
 
 
 @pytest.mark.parametrize(("n_items", "m"), [(5, 5), (3, 5), (1, 1)])

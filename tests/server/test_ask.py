@@ -37,7 +37,7 @@ def reports() -> ap.Reports:
 
 
 def test_answers_are_what_mining_finds(reports: ap.Reports) -> None:
-    """Of what mining counts anyway the table's figures, to the last bit, in the order asked, repeats too."""
+    """Of what mining counts anyway the table's figures but for intervals, in the order asked, repeats too."""
     table = mine(reports)
     order = np.random.default_rng(1).permutation(len(table))
     asked = [*table["itemsets"].iloc[order], table["itemsets"].iloc[0]]
@@ -45,10 +45,41 @@ def test_answers_are_what_mining_finds(reports: ap.Reports) -> None:
     assert answer["itemsets"].tolist() == asked
     expected = table.iloc[[*order, 0]].reset_index(drop=True)
     assert set(table.columns) - set(answer.columns) == {"probability", "listed"}
-    for column in answer.columns:
+    for column in {*answer.columns} - {"ci_low", "ci_high"}:
         assert answer[column].tolist() == expected[column].tolist()
     assert {len(names) for names in asked} == {1, 2, 3}
     assert answer.attrs["assocpriv"]["reports"] == 6000
+
+
+def test_intervals_are_those_of_itemsets_named_beforehand(reports: ap.Reports) -> None:
+    """They are the unbiased estimate with 1.96 of its errors, cut to 0..1, and reach to the posterior mean."""
+    answer = ap.ask(reports, [[name] for name in NAMES])
+    reach = 1.959964 * answer["unbiased_error"]
+    low = np.minimum(answer["unbiased"] - reach, answer["support"]).clip(0, 1)
+    high = np.maximum(answer["unbiased"] + reach, answer["support"]).clip(0, 1)
+    np.testing.assert_allclose(answer["ci_low"], low, atol=1e-9)
+    np.testing.assert_allclose(answer["ci_high"], high, atol=1e-9)
+
+
+def test_best_sellers_among_many_rare_items_are_held() -> None:
+    """Of 5 best sellers among 2,000 items the intervals of `ask` hold 43 or more of 50 supports; a table's do not.
+
+    At 95% fewer than 43 of 50 have a chance of 1 in 4,000. Seeds fixed.
+    """
+    plan = ap.plan(2_000, ap.Breach("5%", "50%"), reports=20_000, itemset_size=1, mean_size=1)
+    held = of_table = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        people = np.where(rng.random(20_000) < 0.1, rng.integers(5, size=20_000), rng.integers(2_000, size=20_000))
+        found = ap.randomize([[str(item)] for item in people], plan)
+        answer = ap.ask(found, [[str(item)] for item in range(5)])
+        truth = np.bincount(people)[:5] / 20_000
+        held += int(((answer["ci_low"] <= truth) & (truth <= answer["ci_high"])).sum())
+        mined = mine(found, top=2_000).set_index("itemsets")
+        rows = mined.loc[[frozenset([str(item)]) for item in range(5)]]
+        of_table += int(((rows["ci_low"] <= truth) & (truth <= rows["ci_high"])).sum())
+    assert held >= 43
+    assert of_table < 43
 
 
 def test_rules_are_what_mining_finds(reports: ap.Reports) -> None:
@@ -70,7 +101,6 @@ def test_what_mining_would_not_count_is_told_by_the_same_prior() -> None:
     answer = ap.ask(ap.randomize(common, many), [["398", "399"], ["398"]])
     assert answer["ci_low"].tolist() == [0, 0]
     assert answer["support"][0] <= answer["support"][1] < 0.05
-    assert answer["ci_high"][0] < 0.05
 
 
 def test_answers_from_files(reports: ap.Reports, tmp_path: Path) -> None:

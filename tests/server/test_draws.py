@@ -7,7 +7,7 @@ from naive import planned
 
 import assocpriv as ap
 from assocpriv.promise.errors import EstimateError
-from assocpriv.server.undoing import form_errors
+from assocpriv.server.undoing import shared_errors
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +38,8 @@ def test_the_common_error_moves_all_together(table: pd.DataFrame) -> None:
     drawn = ap.draws(table, 4_000, seed=5)
     c, d = drawn[frozenset("c")], drawn[frozenset("d")]
     rows = table.set_index("itemsets").loc[[frozenset("c"), frozenset("d")]]
-    common = np.hypot(rows["common_error"], form_errors(rows["undoing"].to_numpy(), rows["support"].to_numpy()))
-    shares = (common * rows["support"] / rows["std_error"]).to_numpy()
+    common = shared_errors(rows["common_error"] * rows["support"], rows["undoing_error"])
+    shares = (common / rows["std_error"]).to_numpy()
     assert shares.min() > 0.2
     assert np.corrcoef(c, d)[0, 1] == pytest.approx(shares.prod(), abs=0.06)  # 4 deviations of 4,000 draws
 

@@ -136,12 +136,12 @@ def test_no_basket_holds_more_than_the_catalogue() -> None:
     assert law.undoing(5, 3)[0] <= 2 < fit_size_law(*told, bounds).undoing(5, 3)[0]
 
 
-def test_classes_are_at_most_fifteen_from_m_on() -> None:
+def test_classes_are_at_most_eighteen_from_m_on() -> None:
     """Whole numbers, each once."""
     for m in range(1, 31):
         bounds = size_classes(m)
         assert bounds[0] == m
-        assert len(bounds) <= 15
+        assert len(bounds) <= 18
         assert (np.diff(bounds) > 0).all()
 
 

@@ -98,7 +98,7 @@ def test_a_record_and_files_say_them(planted: Reports, tmp_path) -> None:
     """Text, JSON and HTML say the same; other programs read the table."""
     found = ap.substitutes(planted)
     said = check(shown(found, everything=True))
-    assert "1 pair bought together less than 80% as often as by chance" in said
+    assert "1 pair bought together less than 80% as often as expected if independent" in said
     assert "butter, margarine" in said
     assert "of one category" in check(shown(ap.substitutes(planted, categories={"tea": "drinks"})))
     for suffix in ("csv", "json", "parquet"):
