@@ -1,5 +1,9 @@
 """The accuracy bench: every method on every data set with every ε, and how often ours is the best.
 
+Ours is planned with nothing known about the baskets. A second column, *sizes known*, is planned with the exact sizes of
+those that report: peers spend people on sizes, so it is there to show what not knowing them costs, and has a verdict of
+its own.
+
     python -m bench accuracy [--half held-out] [--tops 32,64,128] [--people 1000000] [--methods "SVSM;OLH"] [--seeds 3]
 
 Runs are appended to a file beside the results (not kept in the repository), so an interrupted bench goes on where it
@@ -16,12 +20,13 @@ from typing import Any
 
 from bench.accuracy.data import GENERATED, MILLION, names
 from bench.accuracy.harness import Method, run_cells
-from bench.accuracy.ours import PAPER, PlanSettings, collect, collect_twice
+from bench.accuracy.ours import PAPER, SIZES_KNOWN, PlanSettings, collect, collect_twice
 from bench.accuracy.peers import SvimSettings, SvsmSettings, svsm
 from bench.accuracy.tuning import EPSILONS, tuned
-from bench.tables import Row, grouped, spread, table
+from bench.tables import Row, grouped, plain, spread, table
 
-OURS, TOPS, WANTED = "assocpriv", (32, 64, 128), 64  # itemsets that RMSE is compared over, where they were asked for
+OURS, KNOWN = "assocpriv", "assocpriv, sizes known"
+TOPS, WANTED = (32, 64, 128), 64  # itemsets that RMSE is compared over, where they were asked for
 PUBLISHED = SvsmSettings(items=SvimSettings(correction="to the first empty size", least_size_z=0.0))
 _FIGURES = ("precision", "ncr", "rmse", "coverage", "coverage_all", "worst_error_all", "published", "fdr")
 _CELL = ("dataset", "epsilon", "top")
@@ -44,6 +49,7 @@ def methods() -> list[Method]:
     """Return assocpriv in one collection and in two, peers as tuned and as published, and the design of 2003."""
     return [
         Method(OURS, collect, PlanSettings()),
+        Method(KNOWN, collect, SIZES_KNOWN),
         Method(f"{OURS}, two waves", collect_twice, PlanSettings()),
         *tuned(),
         Method("SVSM as published", svsm, PUBLISHED),
@@ -67,7 +73,14 @@ def _run_half(half: str, store: Path, choice: Choice) -> dict[str, Any]:
     rows = cells([each for each in chosen if each not in once], tops=choice.tops, seeds=range(seeds))
     found = cells_of([*rows, *cells(once, tops=choice.tops[:1], seeds=range(1))])
     drawn = [cell for cell in found if cell["dataset"].rpartition("-")[0] in GENERATED]
-    return {"sets": list(datasets), "cells": found, "verdict": verdict(found), "generated": verdict(drawn)}
+    verdicts = {
+        f"{ours}, {which}": verdict(part, ours)
+        for ours in (OURS, KNOWN)
+        for which, part in (("all sets", found), ("generated sets", drawn))
+    }
+    alike = {*names(half, choice.people, own_sizes=False)}
+    means = means_of([cell for cell in found if cell["dataset"] in alike])
+    return {"sets": list(datasets), "cells": found, "means": means, "verdicts": verdicts}
 
 
 def cells_of(rows: Sequence[Row]) -> list[Row]:
@@ -79,8 +92,24 @@ def cells_of(rows: Sequence[Row]) -> list[Row]:
     return cells
 
 
-def verdict(cells: Sequence[Row]) -> dict[str, Any] | None:
+def means_of(cells: Sequence[Row]) -> list[Row]:
+    """Return for each number wanted and ε the mean precision over sets, a column a method."""
+    found = []
+    for (top, epsilon), same in sorted(grouped(cells, ("top", "epsilon")).items()):
+        line: Row = {"top": top, "epsilon": epsilon, "sets": len({cell["dataset"] for cell in same})}
+        for method in dict.fromkeys(cell["method"] for cell in cells):
+            mean = spread(cell["precision"][0] for cell in same if cell["method"] == method)
+            line[method] = mean and mean[0]
+        found.append(line)
+    return found
+
+
+def verdict(cells: Sequence[Row], ours: str = OURS) -> dict[str, Any] | None:
     """Say in which cells (data, ε, number wanted) a peer is ahead; None without ours or without peers.
+
+    Args:
+        cells: as of :func:`cells_of`.
+        ours: the method that peers are held against.
 
     Returns:
         cells: of precision and of NCR; behind: those in which a peer is better by more than one standard error of the
@@ -90,7 +119,7 @@ def verdict(cells: Sequence[Row]) -> dict[str, Any] | None:
     gaps, ratios, coverages = list[Row](), list[float](), list[float]()
     tops = {cell["top"] for cell in cells}
     for key, group in grouped(cells, _CELL).items():
-        mine = next((cell for cell in group if cell["method"] == OURS), None)
+        mine = next((cell for cell in group if cell["method"] == ours), None)
         peers = [cell for cell in group if OURS not in cell["method"]]
         if mine is None or not peers:
             continue
@@ -116,9 +145,9 @@ def markdown(result: dict[str, Any]) -> str:
     parts = []
     for half, found in result["halves"].items():
         parts.append(f"## The {half} half: {', '.join(found['sets'])}\n")
-        for name in ("verdict", "generated"):
-            if told := found[name]:
-                parts.append(f"{'All sets' if name == 'verdict' else 'Generated ones'}: {_said(told)}\n")
+        parts += [f"**{name}**: {_said(told)}\n" for name, told in found["verdicts"].items() if told]
+        if found["means"]:
+            parts.append(f"Mean precision over the sets of equally many people:\n\n{plain(found['means'])}")
         for (top,), cells in sorted(grouped(found["cells"], ("top",)).items()):
             columns = {name: name for name in ("dataset", "n", "epsilon", "method", "runs", *_FIGURES)}
             lines = [cell | {name: _shown(cell[name]) for name in _FIGURES} for cell in cells]
