@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from bench.accuracy.data import GENERATED, MILLION, names
@@ -114,16 +114,17 @@ def verdict(cells: Sequence[Row], ours: str = OURS) -> dict[str, Any] | None:
     Returns:
         cells: of precision and of NCR; behind: those in which a peer is better by more than one standard error of the
         difference, the farthest first; most_behind: the largest difference. rmse_ratio: the median, over cells of the
-        top 64, of the best SVSM's RMSE over the true top over ours; least_coverage: of 95% intervals of all published.
+        top 64, of the best SVSM's RMSE over the true top over ours; coverage: mean and least of 95% intervals of all
+        published, and of the true top.
     """
-    gaps, ratios, coverages = list[Row](), list[float](), list[float]()
+    gaps, ratios, own_cells = list[Row](), list[float](), list[Row]()
     tops = {cell["top"] for cell in cells}
     for key, group in grouped(cells, _CELL).items():
         mine = next((cell for cell in group if cell["method"] == ours), None)
         peers = [cell for cell in group if OURS not in cell["method"]]
         if mine is None or not peers:
             continue
-        coverages.append(mine["coverage_all"][0])
+        own_cells.append(mine)
         for figure in ("precision", "ncr"):
             (own, error), best = mine[figure], max(peers, key=lambda peer, name=figure: peer[name][0])
             other, its = best[figure]
@@ -136,8 +137,14 @@ def verdict(cells: Sequence[Row], ours: str = OURS) -> dict[str, Any] | None:
     behind = sorted((gap for gap in gaps if gap["by"] > gap["error"]), key=lambda gap: -gap["by"])
     return {
         "cells": len(gaps), "behind": [gap["line"] for gap in behind], "most_behind": max(gap["by"] for gap in gaps),
-        "rmse_ratio": median(ratios) if ratios else None, "least_coverage": min(coverages),
+        "rmse_ratio": median(ratios) if ratios else None,
+        "coverage": {name: _mean_and_least(own_cells, name) for name in ("coverage_all", "coverage")},
     } if gaps else None  # fmt: skip
+
+
+def _mean_and_least(cells: Sequence[Row], figure: str) -> tuple[float, float] | None:
+    known = [cell[figure][0] for cell in cells if cell[figure]]
+    return (fmean(known), min(known)) if known else None
 
 
 def markdown(result: dict[str, Any]) -> str:
@@ -160,10 +167,15 @@ def _said(found: dict[str, Any]) -> str:
     ratio = (
         "" if found["rmse_ratio"] is None else f" RMSE, the best SVSM's over ours: median {found['rmse_ratio']:.2f}."
     )
+    coverages = [
+        f" Coverage of 95% intervals of {what}: mean {each[0]:.3f}, least {each[1]:.3f}."
+        for name, what in (("coverage_all", "everything published"), ("coverage", "the true top"))
+        if (each := found["coverage"][name])
+    ]
     return (
         f"best, or within one standard error of the best, in {tried - len(behind)} of {tried} cells of precision and "
-        f"NCR; most behind {found['most_behind']:.3f}.{ratio} Coverage of 95% intervals of everything published: "
-        f"{found['least_coverage']:.3f} at least.\n" + "".join(f"\n- {line}" for line in behind)
+        f"NCR; most behind {found['most_behind']:.3f}.{ratio}{''.join(coverages)}\n"
+        + "".join(f"\n- {line}" for line in behind)
     )
 
 

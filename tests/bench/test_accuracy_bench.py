@@ -119,7 +119,7 @@ def row(method, top, *, precision, rmse=0.1, coverage=0.95):
 
 
 def test_the_verdict_counts_cells_by_hand():
-    """Cells behind by more than a standard error, the largest gap, RMSE ratio and least coverage by hand."""
+    """Cells behind by more than a standard error, the largest gap, RMSE ratio and coverage by hand."""
     rows = [
         row(OURS, 32, precision=0.8), row(OURS, 32, precision=0.6),  # 0.7 ± 0.1
         row("OLH", 32, precision=0.79), row("OLH", 32, precision=0.79),
@@ -133,7 +133,7 @@ def test_the_verdict_counts_cells_by_hand():
     assert found["behind"][0].startswith("precision d ε=1 top 64: 0.700 ± 0.000, SVSM, wheel 0.750")
     assert found["most_behind"] == pytest.approx(0.09)
     assert found["rmse_ratio"] == pytest.approx(2.0)
-    assert found["least_coverage"] == pytest.approx(0.89)
+    assert found["coverage"] == {"coverage_all": (pytest.approx(0.92), pytest.approx(0.89)), "coverage": None}
     assert run.verdict([cell for cell in cells if cell["method"] == OURS]) is None
     known = [row(KNOWN, top, precision=0.7) for top in (32, 64)]
     with_known = run.cells_of([*rows, *known])
@@ -144,6 +144,7 @@ def test_the_verdict_counts_cells_by_hand():
     half = {"sets": ["d"], "cells": cells, "means": means, "verdicts": {f"{OURS}, all sets": found}}
     text = run.markdown({"halves": {"own": half}})
     assert "in 3 of 4 cells" in text
+    assert "everything published: mean 0.920, least 0.890.\n" in text
     assert "| 64 | 1 | 1 | 0.7 | 0.1 | 0.75 | 0.7 |" in text
 
 
