@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench import tables
-from bench.accuracy import additive_noise, central, compared, liars, substitutes
+from bench.accuracy import additive_noise, central, compared, liars, single_items, substitutes
 from bench.accuracy import run as accuracy
 from bench.figures import guided, picture, suppression, trees
 from bench.figures import run as figures
@@ -93,6 +93,10 @@ SETS = {
         "What an anonymous channel is worth",
         lambda options: central.run(options.seeds, some(central, options)), central.markdown,
     ),
+    "single-items": Bench(
+        "How precisely single items are estimated",
+        lambda options: single_items.run(reports(options, single_items.PEOPLE, 20_000)), single_items.markdown,
+    ),
     "compared": Bench(
         "Changes that two collections show",
         lambda options: compared.run(
@@ -123,7 +127,7 @@ def arguments() -> Options:
     parser.add_argument("--save", action="store_true", help="keep the figures under bench/results/")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
     parser.add_argument("--large", action="store_true", help="mining: also 10^8 reports")
-    parser.add_argument("--reports", type=int, help="kernels, spark, liars, noise: how many people")
+    parser.add_argument("--reports", type=int, help="kernels, spark, liars, noise, single-items: how many people")
     parser.add_argument("--cases", default="", help="mining: only these, with commas (quest-1e6,retail)")
     parser.add_argument("--peers", default=",".join(PEERS), help="mining: only these, with commas; none for none")
     parser.add_argument("--limit", type=float, default=300.0, help="mining: seconds a peer may take (default 300)")

@@ -134,10 +134,9 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     clock = [perf_counter()]
     baskets = _baskets(settings, progress)
     clock.append(perf_counter())
-    sizes, known = count_sizes(baskets), {"reports": len(baskets)}
-    plan = make_plan(baskets.catalogue, settings.promise, like=sizes, **known)
+    plan = make_plan(baskets.catalogue, settings.promise, reports=len(baskets))  # no collector knows its baskets' sizes
     clock.append(perf_counter())
-    prospects, loss = foresee(plan, len(baskets), forged=False), sampling_loss(sizes, plan)
+    prospects, loss = foresee(plan, len(baskets), forged=False), sampling_loss(count_sizes(baskets), plan)
     seconds = {"read" if settings.baskets else "generate": clock[1] - clock[0], "plan": clock[2] - clock[1]}
     return DemoStart(settings, paths, baskets, prospects, loss, seconds)
 

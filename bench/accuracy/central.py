@@ -1,16 +1,23 @@
 """What an anonymous channel is worth: the true top 20 pairs and rules found, beside a local plan and a curator.
 
-    python -m bench central [--seeds 1] [--save]
+    python -m bench central [--seeds 3] [--save]
 
-Everybody is asked once: by a plan whose central promise is (1, 10⁻⁸), sent through a channel; by the plan of ln 19 that
-needs none; and by nobody, where a server that is trusted with all baskets adds Laplace noise of ε = 1. It finds the 20
-pairs by noise of scale 2·20/ε on the counts of all pairs (one-shot top k: Qiao, Su, Zhang, ICML 2021). For rules half
-of ε chooses 40 pairs so, the other half is noise on their counts and those of their items, of which a basket tells at
-most as many as it holds: of baskets above 8 items 8 are taken. A pair and its items say which rules have 50%
-confidence, of pairs that noise alone reaches once in forty times.
+Everybody reports once, by a plan made for the number of items and of people alone, as ``assocpriv plan --items N
+--reports N`` makes it: with the central guarantee (1, 10⁻⁸), through a channel, or with ε = ln 19 and no channel. More
+people report without a channel, up to 20 times as many, and a second table gives how many of them find what those
+of the channel find: pairs of the true top 20, and itemsets of the true top 64. Numbers between are interpolated in the
+logarithm, over the running maximum of the means over seeds.
+
+Without reports, a server that is trusted with all baskets adds Laplace noise of ε = 1. It finds the 20 pairs by noise
+of scale 2·20/ε on the counts of all pairs (one-shot top k: Qiao, Su, Zhang, ICML 2021). For rules half of ε chooses 40
+pairs so, the other half is noise on their counts and those of their items, of which a basket tells at most as many as
+it holds: of baskets above 8 items 8 are taken. A pair and its items say which rules have 50% confidence, of pairs that
+noise alone reaches once in forty times.
 """
 
+import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -28,40 +35,81 @@ from assocpriv.server.mining import MiningRequest, mine
 from assocpriv.server.rules import derive_rules
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.data import load, sized
+from bench.accuracy.metrics import Estimates, precision
 from bench.accuracy.ours import baskets_of, promise_of
 from bench.accuracy.transactions import Itemset, Transactions, offsets_of
 from bench.accuracy.truth import exact_supports, true_itemsets
-from bench.tables import Row, table
+from bench.speed.mining import tell
+from bench.tables import Row, grouped, table
 
-PEOPLE, SETS = (5_000, 20_000, 100_000), ("quest-7", "retail")
+PEOPLE, SETS = (5_000, 20_000, 100_000), ("quest-7", "groceries", "msweb", "retail")
+TIMES = (1, 2, 5, 10, 20)  # as many people without a channel
+LOCAL, CHANNEL, CURATOR = "local, ln 19", "channel, (1, 1e-8)", "curator, ε = 1"
 CENTRAL, EPSILON = (1, "1e-8"), 2.944
 OWN, TRUE_PAIRS, TRUE_RULES, LEAST_CONFIDENCE = 64, 20, 20, 0.5
 _KNOWN, _CHOSEN, _MOST_HELD = 300, 40, 8
 _SURE = 3.0  # times the scale of the noise: 1 in 40
-_COLUMNS = ("pairs", "rules", "rules_listed", "rules_false", "coverage", "rmse", "M", "epsilon", "blanket")
+_MATCHED = ("pairs", "precision")
+_COLUMNS = (*_MATCHED, "rules", "rules_listed", "rules_false", "coverage", "rmse", "M", "epsilon", "blanket")
 
 
-def run(seeds: int = 1, people: Sequence[int] = PEOPLE, sets: Sequence[str] = SETS) -> dict[str, Any]:
-    """Return a row for each set, number of people and way to ask, means over seeds."""
-    rows = []
+def run(seeds: int = 3, people: Sequence[int] = PEOPLE, sets: Sequence[str] = SETS) -> dict[str, Any]:
+    """Return a row for each set, number of people and way to ask, means over seeds, and how many match the channel."""
+    rows = list[Row]()
     for name in sets:
-        for count in people:
+        for count in sorted({count * times for count in people for times in TIMES}):
             baskets = load(sized(name, count))
-            local = plan(baskets.n_items, promise_of(EPSILON), reports=count)
-            central = plan(baskets.n_items, central=CENTRAL, reports=count)
-            ways: dict[str, Callable[[int], Row]] = {
-                "local, ln 19": lambda seed, baskets=baskets, made=local: _asked(baskets, made, seed),  # type: ignore[misc]
-                "channel, (1, 1e-8)": lambda seed, baskets=baskets, made=central: _asked(baskets, made, seed),  # type: ignore[misc]
-                "curator, ε = 1": lambda seed, baskets=baskets: _curated(baskets, seed),  # type: ignore[misc]
-            }
-            for way, done in ways.items():
-                found = [done(seed) for seed in range(seeds)]
+            for way, done in _ways(baskets, is_local=count not in people).items():
+                found = [done(baskets, seed) for seed in range(seeds)]
                 means = {each: float(np.mean([row[each] for row in found])) for each in found[0]}
                 rows.append({"set": name, "people": count, "way": way} | means)
-    return {"rows": rows}
+            tell(f"{name}, {count:,} people")
+    return {"seeds": seeds, "rows": rows, "matching": matching(rows)}
 
 
-def _asked(baskets: Transactions, made: Plan, seed: int) -> Row:
+def _ways(baskets: Transactions, *, is_local: bool) -> dict[str, Callable[[Transactions, int], Row]]:
+    """Return the ways to ask these people, all of them or without a channel alone."""
+    n_items, count = baskets.n_items, len(baskets)
+    ways: dict[str, Callable[[Transactions, int], Row]] = {
+        LOCAL: partial(_asked, made=plan(n_items, promise_of(EPSILON), reports=count))
+    }
+    if is_local:
+        return ways
+    channel = partial(_asked, made=plan(n_items, central=CENTRAL, reports=count))
+    return {**ways, CHANNEL: channel, CURATOR: _curated}
+
+
+def matching(rows: Sequence[Row]) -> list[Row]:
+    """Return for each set and each number of people with a channel how many times as many match it without one.
+
+    None where 20 times as many do not, and 1 where as many do.
+    """
+    found = list[Row]()
+    for (name,), same in grouped(rows, ("set",)).items():
+        ladder = [row for row in same if row["way"] == LOCAL]
+        for row in same:
+            if row["way"] == CHANNEL:
+                line: Row = {"set": name, "people": row["people"]}
+                for figure in _MATCHED:
+                    line[figure] = row[figure]
+                    line[f"{figure}_times"] = _matched(ladder, figure, row[figure], row["people"])
+                found.append(line)
+    return found
+
+
+def _matched(ladder: Sequence[Row], figure: str, wanted: float, people: int) -> float | None:
+    """Return how many times as many people of a ladder reach a figure."""
+    rungs = [row for row in ladder if people <= row["people"] <= TIMES[-1] * people]
+    reached = np.maximum.accumulate([row[figure] for row in rungs])
+    above = int(np.searchsorted(reached, wanted))
+    if above in (0, len(rungs)):
+        return 1.0 if above == 0 else None
+    low, high = (math.log(row["people"] / people) for row in rungs[above - 1 : above + 1])
+    part = (wanted - reached[above - 1]) / (reached[above] - reached[above - 1])
+    return math.exp(low + part * (high - low))
+
+
+def _asked(baskets: Transactions, seed: int, made: Plan) -> Row:
     """Return what one collection is worth."""
     packed = [chunk.packed for chunk in randomize_chunks(baskets_of(baskets), made, entropy=SeededEntropy(seed))]
     found = mine(LocalBackend.of(Reports(made, np.concatenate(packed))), MiningRequest())
@@ -73,9 +121,12 @@ def _asked(baskets: Transactions, made: Plan, seed: int) -> Row:
     own = np.argsort(-found["support"], kind="stable")[:OWN]
     true = np.array([truth[named[place]] for place in own])
     pairs = np.flatnonzero(found["length"] == 2)
+    supports = dict(zip(named, found["support"].tolist(), strict=True))
     best = {named[place] for place in pairs[np.argsort(-found["support"][pairs], kind="stable")][:TRUE_PAIRS]}
     return {
-        "pairs": len({*best_pairs(known)} & best), "rules": len(told & true_rules(known)), "rules_listed": len(told),
+        "pairs": len({*best_pairs(known)} & best),
+        "precision": precision(Estimates(supports), dict(list(known.items())[:OWN])),
+        "rules": len(told & true_rules(known)), "rules_listed": len(told),
         "rules_false": sum(truth[_whole(a, c)] < LEAST_CONFIDENCE * truth[a] for a, c in told),
         "coverage": float(((found["ci_low"][own] <= true) & (true <= found["ci_high"][own])).mean()),
         "rmse": float(np.sqrt(np.mean((found["support"][own] - true) ** 2))), "M": made.items.transaction_size,
@@ -166,11 +217,18 @@ def _fewer(baskets: Transactions, rng: np.random.Generator) -> Transactions:
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table."""
+    """Return how many people match the channel, and every row."""
     said = (
-        f"Of the true top {TRUE_PAIRS} pairs those among the own {TRUE_PAIRS}; of the true top {TRUE_RULES} rules "
-        "those listed; how many rules are listed, and how many of these are false."
+        f"Means of {result['seeds']} seeds. pairs: of the true top {TRUE_PAIRS} pairs those among the own "
+        f"{TRUE_PAIRS}; precision: of the true top {OWN} itemsets those among the own {OWN}; rules: of the true top "
+        f"{TRUE_RULES} rules those listed; how many rules are listed, and how many of these are false."
     )
+    heads = {"set": "set", "people with a channel": "people"}
+    for figure in _MATCHED:
+        heads |= {figure: figure, f"{figure}: people without one, times": f"{figure}_times"}
+    lines = [
+        {key: f"over {TIMES[-1]}" if value is None else value for key, value in line.items()}
+        for line in result["matching"]
+    ]
     columns = {name: name for name in ("set", "people", "way", *_COLUMNS)}
-    rows = [{name: row.get(name) for name in columns} for row in result["rows"]]
-    return f"{said}\n\n{table(columns, rows)}\n"
+    return f"{said}\n\n{table(heads, lines)}\n{table(columns, result['rows'])}"

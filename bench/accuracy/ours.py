@@ -1,4 +1,9 @@
-"""assocpriv in one collection or two, by the plans that it proposes, and by the 2003 design, in the accuracy bench."""
+"""assocpriv in one collection or two, by the plans that it proposes, and by the 2003 design, in the accuracy bench.
+
+The planner is given what every peer is given: the number of items, the number of people, ε, and that itemsets of up to
+four items are wanted. It assumes its default basket sizes, as ``assocpriv plan --items N --reports N --itemset-size 4``
+does. With ``sizes_known`` it is given the exact sizes of the very baskets that report, which no collector has.
+"""
 
 import math
 from collections.abc import Sequence
@@ -20,21 +25,27 @@ from assocpriv.server.mining import MiningRequest, mine
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.metrics import Estimates
 from bench.accuracy.transactions import Transactions
+from bench.accuracy.truth import LARGEST
 
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    """How to plan: ``transaction_size`` M, None for the one chosen for the baskets, and whether by EGS03's own design.
-
-    Supports are of itemsets of up to ``itemset_size`` items.
-    """
+    """How to plan: the options of ``make_plan``, and whether it is given the exact sizes of the baskets that report."""
 
     transaction_size: int | None = None
-    itemset_size: int = 5
+    itemset_size: int = LARGEST
     paper: bool = False
+    sizes_known: bool = False
+
+    def plan(self, baskets: Baskets, epsilon: float) -> Plan:
+        """Return the plan for one report of each basket."""
+        options = asdict(self)
+        like = count_sizes(baskets) if options.pop("sizes_known") else None
+        return make_plan(baskets.catalogue, promise_of(epsilon), reports=len(baskets), like=like, **options)
 
 
 PAPER = PlanSettings(5, itemset_size=3, paper=True)
+SIZES_KNOWN = PlanSettings(sizes_known=True)
 
 
 def collect(
@@ -42,10 +53,7 @@ def collect(
 ) -> Estimates:
     """Ask everybody once under one plan: its shipping client, its server code, supports in whole baskets if known."""
     baskets = baskets_of(transactions)
-    plan = make_plan(
-        baskets.catalogue, promise_of(epsilon), reports=len(baskets), like=count_sizes(baskets), **asdict(settings)
-    )
-    return _told([_reports(baskets, plan, rng)], 2 * top)
+    return _told([_reports(baskets, settings.plan(baskets, epsilon), rng)], 2 * top)
 
 
 def collect_twice(
@@ -55,9 +63,7 @@ def collect_twice(
     order = rng.permutation(len(transactions))  # files may have one kind of people first
     first, others = (transactions.take(rows) for rows in np.split(order, [round(0.4 * len(order))]))
     baskets = baskets_of(first)
-    plan = make_plan(
-        baskets.catalogue, promise_of(epsilon), reports=len(first), like=count_sizes(baskets), **asdict(settings)
-    )
+    plan = settings.plan(baskets, epsilon)
     reports = _reports(baskets, plan, rng)
     refined = refine(mine(LocalBackend.of(reports), MiningRequest()), plan, reports=len(others))
     if not refined.short.pays:

@@ -1,5 +1,9 @@
 """The accuracy bench: every method on every data set with every ε, and how often ours is the best.
 
+Ours is planned with nothing known about the baskets. A second column, *sizes known*, is planned with the exact sizes of
+those that report: peers spend people on sizes, so it is there to show what not knowing them costs, and has a verdict of
+its own.
+
     python -m bench accuracy [--half held-out] [--tops 32,64,128] [--people 1000000] [--methods "SVSM;OLH"] [--seeds 3]
 
 Runs are appended to a file beside the results (not kept in the repository), so an interrupted bench goes on where it
@@ -11,17 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from bench.accuracy.data import GENERATED, MILLION, names
 from bench.accuracy.harness import Method, run_cells
-from bench.accuracy.ours import PAPER, PlanSettings, collect, collect_twice
+from bench.accuracy.ours import PAPER, SIZES_KNOWN, PlanSettings, collect, collect_twice
 from bench.accuracy.peers import SvimSettings, SvsmSettings, svsm
 from bench.accuracy.tuning import EPSILONS, tuned
-from bench.tables import Row, grouped, spread, table
+from bench.tables import Row, grouped, plain, spread, table
 
-OURS, TOPS, WANTED = "assocpriv", (32, 64, 128), 64  # itemsets that RMSE is compared over, where they were asked for
+OURS, KNOWN = "assocpriv", "assocpriv, sizes known"
+TOPS, WANTED = (32, 64, 128), 64  # itemsets that RMSE is compared over, where they were asked for
 PUBLISHED = SvsmSettings(items=SvimSettings(correction="to the first empty size", least_size_z=0.0))
 _FIGURES = ("precision", "ncr", "rmse", "coverage", "coverage_all", "worst_error_all", "published", "fdr")
 _CELL = ("dataset", "epsilon", "top")
@@ -44,6 +49,7 @@ def methods() -> list[Method]:
     """Return assocpriv in one collection and in two, peers as tuned and as published, and the design of 2003."""
     return [
         Method(OURS, collect, PlanSettings()),
+        Method(KNOWN, collect, SIZES_KNOWN),
         Method(f"{OURS}, two waves", collect_twice, PlanSettings()),
         *tuned(),
         Method("SVSM as published", svsm, PUBLISHED),
@@ -67,7 +73,14 @@ def _run_half(half: str, store: Path, choice: Choice) -> dict[str, Any]:
     rows = cells([each for each in chosen if each not in once], tops=choice.tops, seeds=range(seeds))
     found = cells_of([*rows, *cells(once, tops=choice.tops[:1], seeds=range(1))])
     drawn = [cell for cell in found if cell["dataset"].rpartition("-")[0] in GENERATED]
-    return {"sets": list(datasets), "cells": found, "verdict": verdict(found), "generated": verdict(drawn)}
+    verdicts = {
+        f"{ours}, {which}": verdict(part, ours)
+        for ours in (OURS, KNOWN)
+        for which, part in (("all sets", found), ("generated sets", drawn))
+    }
+    alike = {*names(half, choice.people, own_sizes=False)}
+    means = means_of([cell for cell in found if cell["dataset"] in alike])
+    return {"sets": list(datasets), "cells": found, "means": means, "verdicts": verdicts}
 
 
 def cells_of(rows: Sequence[Row]) -> list[Row]:
@@ -79,22 +92,39 @@ def cells_of(rows: Sequence[Row]) -> list[Row]:
     return cells
 
 
-def verdict(cells: Sequence[Row]) -> dict[str, Any] | None:
+def means_of(cells: Sequence[Row]) -> list[Row]:
+    """Return for each number wanted and ε the mean precision over sets, a column a method."""
+    found = []
+    for (top, epsilon), same in sorted(grouped(cells, ("top", "epsilon")).items()):
+        line: Row = {"top": top, "epsilon": epsilon, "sets": len({cell["dataset"] for cell in same})}
+        for method in dict.fromkeys(cell["method"] for cell in cells):
+            mean = spread(cell["precision"][0] for cell in same if cell["method"] == method)
+            line[method] = mean and mean[0]
+        found.append(line)
+    return found
+
+
+def verdict(cells: Sequence[Row], ours: str = OURS) -> dict[str, Any] | None:
     """Say in which cells (data, ε, number wanted) a peer is ahead; None without ours or without peers.
+
+    Args:
+        cells: as of :func:`cells_of`.
+        ours: the method that peers are held against.
 
     Returns:
         cells: of precision and of NCR; behind: those in which a peer is better by more than one standard error of the
         difference, the farthest first; most_behind: the largest difference. rmse_ratio: the median, over cells of the
-        top 64, of the best SVSM's RMSE over the true top over ours; least_coverage: of 95% intervals of all published.
+        top 64, of the best SVSM's RMSE over the true top over ours; coverage: mean and least of 95% intervals of all
+        published, and of the true top.
     """
-    gaps, ratios, coverages = list[Row](), list[float](), list[float]()
+    gaps, ratios, own_cells = list[Row](), list[float](), list[Row]()
     tops = {cell["top"] for cell in cells}
     for key, group in grouped(cells, _CELL).items():
-        mine = next((cell for cell in group if cell["method"] == OURS), None)
+        mine = next((cell for cell in group if cell["method"] == ours), None)
         peers = [cell for cell in group if OURS not in cell["method"]]
         if mine is None or not peers:
             continue
-        coverages.append(mine["coverage_all"][0])
+        own_cells.append(mine)
         for figure in ("precision", "ncr"):
             (own, error), best = mine[figure], max(peers, key=lambda peer, name=figure: peer[name][0])
             other, its = best[figure]
@@ -107,8 +137,14 @@ def verdict(cells: Sequence[Row]) -> dict[str, Any] | None:
     behind = sorted((gap for gap in gaps if gap["by"] > gap["error"]), key=lambda gap: -gap["by"])
     return {
         "cells": len(gaps), "behind": [gap["line"] for gap in behind], "most_behind": max(gap["by"] for gap in gaps),
-        "rmse_ratio": median(ratios) if ratios else None, "least_coverage": min(coverages),
+        "rmse_ratio": median(ratios) if ratios else None,
+        "coverage": {name: _mean_and_least(own_cells, name) for name in ("coverage_all", "coverage")},
     } if gaps else None  # fmt: skip
+
+
+def _mean_and_least(cells: Sequence[Row], figure: str) -> tuple[float, float] | None:
+    known = [cell[figure][0] for cell in cells if cell[figure]]
+    return (fmean(known), min(known)) if known else None
 
 
 def markdown(result: dict[str, Any]) -> str:
@@ -116,9 +152,9 @@ def markdown(result: dict[str, Any]) -> str:
     parts = []
     for half, found in result["halves"].items():
         parts.append(f"## The {half} half: {', '.join(found['sets'])}\n")
-        for name in ("verdict", "generated"):
-            if told := found[name]:
-                parts.append(f"{'All sets' if name == 'verdict' else 'Generated ones'}: {_said(told)}\n")
+        parts += [f"**{name}**: {_said(told)}\n" for name, told in found["verdicts"].items() if told]
+        if found["means"]:
+            parts.append(f"Mean precision over the sets of equally many people:\n\n{plain(found['means'])}")
         for (top,), cells in sorted(grouped(found["cells"], ("top",)).items()):
             columns = {name: name for name in ("dataset", "n", "epsilon", "method", "runs", *_FIGURES)}
             lines = [cell | {name: _shown(cell[name]) for name in _FIGURES} for cell in cells]
@@ -131,10 +167,15 @@ def _said(found: dict[str, Any]) -> str:
     ratio = (
         "" if found["rmse_ratio"] is None else f" RMSE, the best SVSM's over ours: median {found['rmse_ratio']:.2f}."
     )
+    coverages = [
+        f" Coverage of 95% intervals of {what}: mean {each[0]:.3f}, least {each[1]:.3f}."
+        for name, what in (("coverage_all", "everything published"), ("coverage", "the true top"))
+        if (each := found["coverage"][name])
+    ]
     return (
         f"best, or within one standard error of the best, in {tried - len(behind)} of {tried} cells of precision and "
-        f"NCR; most behind {found['most_behind']:.3f}.{ratio} Coverage of 95% intervals of everything published: "
-        f"{found['least_coverage']:.3f} at least.\n" + "".join(f"\n- {line}" for line in behind)
+        f"NCR; most behind {found['most_behind']:.3f}.{ratio}{''.join(coverages)}\n"
+        + "".join(f"\n- {line}" for line in behind)
     )
 
 

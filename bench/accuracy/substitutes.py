@@ -71,7 +71,7 @@ def run(seeds: int = 3, people: Sequence[int] = PEOPLE) -> dict[str, Any]:
     runs = []
     for count, epsilon, planted, seed in product(people, EPSILONS, (True, False), range(seeds)):
         baskets = shop(count, seed, planted=planted)
-        made = plan(baskets.n_items, promise_of(epsilon), reports=count, mean_size=len(baskets.items) / count)
+        made = plan(baskets.n_items, promise_of(epsilon), reports=count)
         chunks = randomize_chunks(baskets_of(baskets), made, entropy=SeededEntropy(seed))
         backend = LocalBackend.of(Reports(made, np.concatenate([chunk.packed for chunk in chunks])))
         true, values = lifts(baskets), _values(backend, baskets)

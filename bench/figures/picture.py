@@ -5,7 +5,6 @@ from typing import Any
 from assocpriv.files.itemsets import LightFrame
 from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.breaches import Breach
-from assocpriv.records.baskets import count_sizes
 from assocpriv.server.selection import EVERYTHING, rows_to_show
 from assocpriv.show import charts
 from assocpriv.simulation.simulate import simulate
@@ -17,7 +16,7 @@ BASKETS, ITEMS, SHOWN, SEED = 1_000_000, 1_000, 14, 1
 def rows() -> list[dict[str, Any]]:
     """Return the largest of the surest finds of a demo, with their intervals and truths."""
     baskets = generate_quest(QuestSettings(n_baskets=BASKETS, n_items=ITEMS, seed=SEED))
-    plan = make_plan(baskets.catalogue, Breach("5%", "50%"), reports=BASKETS, like=count_sizes(baskets))
+    plan = make_plan(baskets.catalogue, Breach("5%", "50%"), reports=BASKETS)
     found = simulate(baskets, plan, 0.02, seed=SEED).itemsets
     names = LightFrame.of(found[found["listed"]])
     shown = names.take(rows_to_show(names, EVERYTHING, SHOWN))

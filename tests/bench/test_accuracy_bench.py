@@ -13,7 +13,8 @@ from naive import held_by, random_transactions
 from bench.accuracy import data, families, harness, metrics, run, truth, tuning
 from bench.accuracy.harness import Method
 from bench.accuracy.metrics import Estimates
-from bench.accuracy.run import OURS
+from bench.accuracy.ours import PAPER, SIZES_KNOWN, PlanSettings, baskets_of
+from bench.accuracy.run import KNOWN, OURS
 
 # ---- data
 
@@ -96,10 +97,19 @@ def test_runs_are_kept_and_not_done_again(rng, monkeypatch, tmp_path):
     assert all(row["worst_error_all"] == pytest.approx(2.5) for row in rows)
     assert {row["published"] for row in rows if row["top"] == 4} == {3, 4}
     text = run.markdown(
-        {"halves": {"own": {"sets": [], "cells": run.cells_of(rows), "verdict": None, "generated": None}}}
+        {"halves": {"own": {"sets": [], "cells": run.cells_of(rows), "means": [], "verdicts": {"all": None}}}}
     )
     assert "The 4 most frequent itemsets" in text
     assert "| small | 200 | 1 | some | 2 | 0.75 |" in text
+
+
+def test_plans_know_nothing_of_the_baskets(rng):
+    """Plans are equal for baskets of other sizes, but for the column where exact sizes are known."""
+    few, many = (baskets_of(random_transactions(rng, 3_000, 30, share=share)) for share in (0.05, 0.5))
+    for settings in (PlanSettings(), PAPER):
+        assert settings.plan(few, 2.0) == settings.plan(many, 2.0)
+    assert SIZES_KNOWN.plan(few, 2.0) != SIZES_KNOWN.plan(many, 2.0)
+    assert PlanSettings().plan(few, 2.0).items.itemset_size == truth.LARGEST
 
 
 def row(method, top, *, precision, rmse=0.1, coverage=0.95):
@@ -109,7 +119,7 @@ def row(method, top, *, precision, rmse=0.1, coverage=0.95):
 
 
 def test_the_verdict_counts_cells_by_hand():
-    """Cells behind by more than a standard error, the largest gap, RMSE ratio and least coverage by hand."""
+    """Cells behind by more than a standard error, the largest gap, RMSE ratio and coverage by hand."""
     rows = [
         row(OURS, 32, precision=0.8), row(OURS, 32, precision=0.6),  # 0.7 ± 0.1
         row("OLH", 32, precision=0.79), row("OLH", 32, precision=0.79),
@@ -123,10 +133,19 @@ def test_the_verdict_counts_cells_by_hand():
     assert found["behind"][0].startswith("precision d ε=1 top 64: 0.700 ± 0.000, SVSM, wheel 0.750")
     assert found["most_behind"] == pytest.approx(0.09)
     assert found["rmse_ratio"] == pytest.approx(2.0)
-    assert found["least_coverage"] == pytest.approx(0.89)
+    assert found["coverage"] == {"coverage_all": (pytest.approx(0.92), pytest.approx(0.89)), "coverage": None}
     assert run.verdict([cell for cell in cells if cell["method"] == OURS]) is None
-    text = run.markdown({"halves": {"own": {"sets": ["d"], "cells": cells, "verdict": found, "generated": None}}})
+    known = [row(KNOWN, top, precision=0.7) for top in (32, 64)]
+    with_known = run.cells_of([*rows, *known])
+    assert run.verdict(with_known) == found  # ours under another name is no peer
+    assert len(run.verdict(with_known, KNOWN)["behind"]) == 2
+    means = run.means_of(with_known)
+    assert [line[OURS] for line in means] == [0.7, 0.7]
+    half = {"sets": ["d"], "cells": cells, "means": means, "verdicts": {f"{OURS}, all sets": found}}
+    text = run.markdown({"halves": {"own": half}})
     assert "in 3 of 4 cells" in text
+    assert "everything published: mean 0.920, least 0.890.\n" in text
+    assert "| 64 | 1 | 1 | 0.7 | 0.1 | 0.75 | 0.7 |" in text
 
 
 # ---- tuning and sets

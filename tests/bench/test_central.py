@@ -1,0 +1,41 @@
+"""The bench of the anonymous channel: how many people without one match it, and a row of each way to ask."""
+
+import math
+
+import pytest
+
+from bench.accuracy import central
+from bench.accuracy.central import CHANNEL, CURATOR, LOCAL, matching
+
+
+def row(people, way, pairs, precision):
+    """Return a row of the set s."""
+    return {"set": "s", "people": people, "way": way, "pairs": pairs, "precision": precision}
+
+
+def test_people_who_match_a_channel_are_interpolated():
+    """Between two numbers in the logarithm, over the running maximum; 1 where as many do, None beyond 20 times."""
+    local = [(100, 4, 0.5), (200, 8, 0.4), (500, 7, 0.7), (1_000, 12, 0.8), (2_000, 12, 0.8), (9_000, 20, 1.0)]
+    rows = [row(people, LOCAL, *figures) for people, *figures in local]
+    assert matching(rows) == []
+    (found,) = matching([*rows, row(100, CHANNEL, 10, 0.5), row(100, CURATOR, 20, 0.9)])
+    assert found["pairs_times"] == pytest.approx(math.sqrt(5 * 10))  # half way from 8 of 500 to 12 of 1,000
+    assert found["precision_times"] == 1
+    (found,) = matching([*rows, row(100, CHANNEL, 13, 0.6)])
+    assert found["pairs_times"] is None  # 9,000 people are more than 20 times as many
+    assert found["precision_times"] == pytest.approx(2 * 2.5**0.5)
+    assert "| s | 100 | 13 | over 20 | 0.6 | 3.16 |" in central.markdown(
+        {"seeds": 1, "rows": rows, "matching": [found]}
+    )
+
+
+def test_all_ways_are_asked_and_more_people_without_a_channel(monkeypatch):
+    """Of the people of a channel there is a row of each way, of more people one without a channel."""
+    monkeypatch.setattr(central, "TIMES", (1, 2))
+    found = central.run(1, (5_000,), ("flat-100",))
+    assert [(row["people"], row["way"]) for row in found["rows"]] == [
+        (5_000, LOCAL), (5_000, CHANNEL), (5_000, CURATOR), (10_000, LOCAL),
+    ]  # fmt: skip
+    assert found["rows"][1]["epsilon"] > found["rows"][0]["epsilon"]
+    (line,) = found["matching"]
+    assert line["precision"] == found["rows"][1]["precision"]
