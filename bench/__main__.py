@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench import tables
-from bench.accuracy import additive_noise, central, compared, liars, single_items, substitutes
+from bench.accuracy import additive_noise, calibration, central, compared, liars, single_items, substitutes
 from bench.accuracy import run as accuracy
 from bench.figures import guided, picture, suppression, trees
 from bench.figures import run as figures
@@ -92,6 +92,10 @@ SETS = {
     "central": Bench(
         "What an anonymous channel is worth",
         lambda options: central.run(options.seeds, some(central, options)), central.markdown,
+    ),
+    "calibration": Bench(
+        "Calibration on baskets that strain the estimates",
+        lambda options: calibration.run(some(calibration, options), options.seeds, options.workers),
     ),
     "single-items": Bench(
         "How precisely single items are estimated",

@@ -227,7 +227,10 @@ def substitutes(table: AnyFrame, top: int = 15, *, everything: bool = False) -> 
         row | {"mark": _mark(row, sure=False), "pale": not row["listed"]} for row in itemset_records(shown.head(top))
     ]
     of = " of one category" if content["by_category"] else ""
-    said = f"{{listed:#pair}}{of} bought together less than {{below:given}} as often as expected if independent, in baskets of the same size"
+    said = (
+        f"{{listed:#pair}}{of} bought together less than {{below:given}} as often as expected if independent, in "
+        "baskets of the same size"
+    )
     said += "; about {expected_false:about} of them may not be" if content["listed"] else ""
     untold = (
         f"{{told:#pair}}{of} can be told; {{untold:#}} are too rare: even if nobody bought both, noise would hide it"
