@@ -4,7 +4,9 @@
 for each node z of the upper bound on b a mean m_z, a variance v_z and a weight w_z. The bound is the rarest subset of B
 with one item less. If A is the bound, a_z = a + z σ_a; otherwise a_z = a; likewise for C. A row takes the means of this
 joint posterior: Σ w_z a_z, Σ w_z c_z and b, moved as little as needed to max(0, a + c − 1) ≤ b ≤ min(a, c). So some
-distribution has all three. Every measure of the row is mlxtend's formula of these three numbers.
+distribution has all three. Every measure of the row is mlxtend's formula of these three numbers; but the certainty ends
+at −1, the least that a certainty factor can be (Berzal et al., Intelligent Data Analysis 6(3), 2002). mlxtend's falls
+below that where C is frequent and A makes it rarer.
 
 **Confidence.** The posterior probability of a confidence of at least q is
 
@@ -375,7 +377,7 @@ def _measures(a: Floats, c: Floats, b: Floats) -> dict[str, Floats]:
             "conviction": np.where(confidence < 1, (1 - c) / (1 - confidence), np.inf),
             "zhangs_metric": np.where(scale > 0, np.clip(leverage / scale, -1.0, 1.0), 0.0),
             "jaccard": b / (a + c - b),
-            "certainty": np.where(c < 1, (confidence - c) / (1 - c), 0.0),
+            "certainty": np.where(c < 1, np.maximum((confidence - c) / (1 - c), -1.0), 0.0),
             "kulczynski": (confidence + b / c) / 2,
         }
 
