@@ -477,12 +477,14 @@ def association_rules(
         light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
 
     Returns:
-        mlxtend's columns ``antecedents``, ``consequents``, the supports and its metrics; the intervals
-        ``confidence_ci_low`` … ``confidence_ci_high`` in [0, 1] and ``lift_ci_low`` … ``lift_ci_high``;
+        mlxtend's columns ``antecedents``, ``consequents``, the supports of both and of all items, and mlxtend's
+        measures of these three supports; the intervals ``confidence_ci_low`` … ``confidence_ci_high`` in [0, 1] and
+        ``lift_ci_low`` … ``lift_ci_high``, which hold the confidence and the lift;
         ``probability`` (to have the confidence), ``listed`` (about one in ten of the listed is expected to be false)
-        and ``sure`` (one in twenty). With prices ``value``, ``value_ci_low`` and ``value_ci_high``: what the
-        consequents earn per thousand baskets that have both sides, beyond as many as there were if they had nothing to
-        do with each other. ``attrs`` say how many are listed, and expected to be false.
+        and ``sure`` (one in twenty). A rule is neither if the interval of its antecedent's support reaches 0, or if
+        that of its confidence is 95 points wide or more. With prices ``value``, ``value_ci_low`` and
+        ``value_ci_high``: what the consequents earn per thousand baskets that have both sides, beyond as many as there
+        were if they had nothing to do with each other. ``attrs`` say how many are listed, and expected to be false.
 
     Raises:
         EstimateError: the table does not carry what is needed, or an argument is out of range.

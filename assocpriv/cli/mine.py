@@ -77,7 +77,7 @@ _OF_RULES = ("min_confidence", "contains", "size", "antecedent", "consequent", "
 @opt.usual("--sort", default="sure", help="Order: sure (by the interval's lower end), a metric, size or name.")
 @click.option("--prices", type=opt.PATH, help="CSV of item and price, or margin: tell what rules are worth.")
 @click.option("--substitutes", is_flag=True, help="Of reports: pairs bought together less than chance has it.")
-@opt.all_option
+@click.option("--all", "everything", is_flag=True, help="Show and write also likely rules that are not listed.")
 @opt.top_option
 @opt.table_output_option
 def rules(
@@ -109,7 +109,7 @@ def rules(
     frame = ap.read_itemsets(given, light=True)
     derived = ap.association_rules(frame, light=True, **wanted)
     if output is not None:
-        ap.write_rules(derived, output, force=force)
+        ap.write_rules(derived, output, everything=everything, force=force)
         opt.say_written(output)
         if output.suffix == ".json":
             opt.say([f"its digest is {ap.digest_of(output)}"])

@@ -35,9 +35,10 @@ class Rule:
     confidence: float
 
 
-def published(records: Iterable[Mapping[str, Any]]) -> str:
-    """Return rules as their file's text, those fields of each that a device is told."""
-    rules = [{name: _short(each[name]) for name in _FIELDS if name in each} for each in records]
+def published(records: Iterable[Mapping[str, Any]], *, marked: bool = False) -> str:
+    """Return rules as their file's text: the fields that a device needs and, ``marked``, whether each is listed."""
+    names = [*_FIELDS, *["listed"] * marked]
+    rules = [{name: _short(each[name]) for name in names if name in each} for each in records]
     lines = ",\n".join(json.dumps(rule, ensure_ascii=False) for rule in rules)
     return f'{{"format": "{FORMAT}", "version": {VERSION}, "rules": [\n{lines}\n]}}\n'
 
@@ -56,7 +57,7 @@ def digest_of(path: str | Path) -> str:
 
 
 def read_rules(path: str | Path, integrity: str | None = None) -> tuple[Rule, ...]:
-    """Read rules that were published, as :func:`assocpriv.write_rules` writes them to a file .json.
+    """Read the listed rules of a file .json, as :func:`assocpriv.write_rules` writes it.
 
     Args:
         path: the file.
@@ -80,8 +81,9 @@ def read_rules(path: str | Path, integrity: str | None = None) -> tuple[Rule, ..
         told = None
     if not isinstance(told, dict) or (told.get("format"), told.get("version")) != (FORMAT, VERSION):
         raise FileError(f"{path} holds no published rules; rules -o {Path(path).stem}.json writes them")
-    rules = told.get("rules")
-    return tuple(_rule(rule, f"{path}, rule {number}") for number, rule in enumerate(_listed(rules, str(path)), 1))
+    rules = _listed(told.get("rules"), str(path))
+    read = [_rule(rule, f"{path}, rule {number}") for number, rule in enumerate(rules, 1)]
+    return tuple(rule for rule, fields in zip(read, rules, strict=True) if fields.get("listed") is not False)
 
 
 def _content(path: str | Path) -> bytes:

@@ -129,19 +129,23 @@ class RuleFilter:
 
 
 def redundant(rules: "LightFrame") -> Mask:
-    """Tell which rules have no more confidence than one of fewer items, or none, in the antecedent."""
+    """Tell which rules have no more confidence than one of fewer items, or none, in the antecedent.
+
+    With none the confidence is the consequent's support in the rule's own row: so what has a lift above 1 is not pruned
+    for that.
+    """
     sides = list(zip(rules["antecedents"], rules["consequents"], strict=True))
     values = rules["confidence"].tolist()
-    nothing: list[tuple[frozenset[str], frozenset[str]]] = [(frozenset(), right) for _, right in sides]
-    confidence = dict(zip(sides + nothing, values + rules["consequent support"].tolist(), strict=True))
-    return np.array([
+    confidence = dict(zip(sides, values, strict=True))
+    smaller = np.array([
         any(
             confidence.get((frozenset(part), right), -np.inf) >= value
-            for size in range(len(left))
+            for size in range(1, len(left))
             for part in combinations(left, size)
         )
         for (left, right), value in zip(sides, values, strict=True)
     ], dtype=np.bool_)  # fmt: skip
+    return np.asarray(smaller | (rules["consequent support"] >= rules["confidence"]))
 
 
 def rows_to_show(frame: "LightFrame", wanted: ItemsetFilter, most: int) -> Rows:

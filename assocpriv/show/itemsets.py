@@ -8,7 +8,7 @@ import numpy as np
 from assocpriv.files.itemsets import AnyFrame, LightFrame, itemset_records
 from assocpriv.plans.catalogue import itemsets_of
 from assocpriv.server.itemsets import ATTRIBUTE, MiningFacts, describe_limits, mining_facts
-from assocpriv.server.rules import rule_records
+from assocpriv.server.rules import listed_rules, rule_records
 from assocpriv.server.search import LEAST_PROBABILITY as LEAST
 from assocpriv.server.selection import EVERYTHING, ItemsetFilter, rows_to_show
 from assocpriv.show import charts
@@ -156,19 +156,19 @@ def rules(
     everything: bool = False,
     level: float = 0.95,
 ) -> Record:
-    """Return rules, and what the supports of their itemsets are where these are given."""
+    """Return the listed rules, or ``everything``; and what supports mean, where the itemsets are given."""
     frame, facts = LightFrame.of(derived), None if itemsets is None else mining_facts(itemsets)
     content: dict[str, Any] = {"confidence_level": level}
     if facts is not None:
         content = fields(facts, "plan_ids reports transaction_size min_support whole confidence_level")
         content |= {"meaning": facts.to_json()["meaning"], "sizes": facts.to_json().get("sizes")}
     content |= _rules_content(frame)
-    shown = frame if everything else frame.take(np.flatnonzero(frame["listed"]))
+    shown = frame if everything else listed_rules(frame)
     said = [] if facts is None else _meaning(content)
     parts = [*said, *_rule_parts(rule_records(shown.head(top)), content), *more(len(shown) - top)]
     parts += [*(describe_limits(facts) if facts else []), *["{none}"] * bool(content.get("none"))]
     parts += ["hidden by the filters: {hidden:#row}"] * (content.get("hidden", 0) > 0)
-    return Record(content, parts, more=lambda: {"rules": rule_records(frame)})
+    return Record(content, parts, more=lambda: {"rules": rule_records(shown)})
 
 
 def _rules_content(frame: LightFrame) -> dict[str, Any]:
@@ -203,7 +203,10 @@ def _rule_parts(rows: Sequence[Mapping[str, Any]], content: Mapping[str, Any], c
     parts: list[Part] = [_rule_sentence(content)] if "listed" in content else []
     parts.append(Table(columns, marked, caption, "rules", bars, "pale"))
     if any(row["pale"] for row in marked):
-        parts.append("?: not listed; beside it how likely a confidence of {min_confidence:given} or more is")
+        parts.append(
+            "?: not listed: less likely, or an interval of nearly 0–100%, or an antecedent whose support may be 0; "
+            "beside it the probability of a confidence of {min_confidence:given} or more"
+        )
     return parts
 
 

@@ -11,9 +11,11 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from command_line import N_BASKETS, N_ITEMS, refused, refused_without_output, run, run_json
-from naive import planned
+from naive import planned, reports_of
 
 import assocpriv as ap
 from assocpriv.planning.baskets import whole_levels
@@ -194,6 +196,26 @@ def test_reports_in_place_of_itemsets_are_told_apart(home: Path) -> None:
     """Who names the reports is told to mine them first."""
     said = refused("rules", home / "r.parquet", "--min-confidence", "10%")
     assert "it holds reports; mine them first: assocpriv mine" in said
+
+
+def test_all_shows_and_writes_rules_that_are_not_listed(tmp_path: Path) -> None:
+    """Text, JSON and files have the listed rules alone; with --all also the others, which say that they are not."""
+    rng, plan = np.random.default_rng(3), planned([*"abcdef"], 3, ap.Breach("1%", "90%"), reports=5_000)
+    held = rng.random((5_000, 6)) < np.linspace(0.05, 0.6, 6)
+    reports = reports_of([["abcdef"[item] for item in np.flatnonzero(row)[:3]] for row in held], plan, 3)
+    ap.write_itemsets(ap.mine(reports, top=41), tmp_path / "i.parquet")
+    question = ["rules", tmp_path / "i.parquet", "--min-confidence", "30%", "--top", 999]
+    rules = {}
+    for name, more in (("listed", []), ("all", ["--all"])):
+        text = run(*question, *more, "-o", tmp_path / f"{name}.csv").stdout.splitlines()
+        rules[name] = run_json(*question, *more, "-o", tmp_path / f"{name}.json")["rules"]
+        file = pd.read_csv(tmp_path / f"{name}.csv")
+        assert file["listed"].tolist() == [rule["listed"] for rule in rules[name]]
+        assert sum(" → " in line for line in text) == len(rules[name])
+        assert sum("  ? " in line for line in text) == sum(not rule["listed"] for rule in rules[name])
+        assert len(json.loads((tmp_path / f"{name}.json").read_text())["rules"]) == len(file)
+    assert rules["listed"] == [rule for rule in rules["all"] if rule["listed"]]
+    assert 0 < len(rules["listed"]) < len(rules["all"])
 
 
 def test_infinite_values_are_null(home: Path) -> None:

@@ -79,6 +79,9 @@ def test_redundant_rules_are_those_that_a_smaller_antecedent_predicts(itemsets: 
     for support, pruned in ((0.5, True), (0.3, True), (0.29, False)):
         alone = pd.DataFrame({"antecedents": [frozenset("a")], "consequents": [frozenset("c")], "confidence": [0.3]})
         assert redundant(alone.assign(**{"consequent support": support})).tolist() == [pruned]
+    two = pd.DataFrame({"antecedents": [frozenset("a"), frozenset("b")], "consequents": [frozenset("c")] * 2})
+    two = two.assign(**{"confidence": [0.3, 0.3], "consequent support": [0.29, 0.31]})
+    assert redundant(two).tolist() == [False, True]  # each by its own lift
     assert redundant(rules).tolist() == naive
     assert sides(association_rules(itemsets, 0.2, prune=True)) == sides(rules[~np.array(naive)])
 

@@ -2218,7 +2218,7 @@ declare module "assocpriv/device/sending" {
 declare module "assocpriv/recommend" {
     /** @typedef {{ antecedents: string[], consequents: string[], confidence: number }} Rule */
     /**
-     * Return the rules of a file (docs/formats.md#published-rules). Have `fetch` check its digest: `fetch(url, { integrity })`.
+     * Return the listed rules of a file (docs/formats.md#published-rules). Have `fetch` check its digest: `fetch(url, { integrity })`.
      * @param {any} content the file, parsed as JSON
      * @returns {Rule[]} the best first
      * @throws {PlanError} it is none of these files

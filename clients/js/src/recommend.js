@@ -8,7 +8,7 @@ import { PlanError, RecordError } from "./errors.js";
 /** @typedef {{ antecedents: string[], consequents: string[], confidence: number }} Rule */
 
 /**
- * Return the rules of a file (docs/formats.md#published-rules). Have `fetch` check its digest: `fetch(url, { integrity })`.
+ * Return the listed rules of a file (docs/formats.md#published-rules). Have `fetch` check its digest: `fetch(url, { integrity })`.
  * @param {any} content the file, parsed as JSON
  * @returns {Rule[]} the best first
  * @throws {PlanError} it is none of these files
@@ -25,7 +25,7 @@ export function readRules(content) {
       throw new PlanError(`rule ${place + 1}: a rule has names on both sides, and a confidence of 0 to 1`);
     }
   });
-  return rules;
+  return rules.filter(({ listed }) => listed !== false);
 }
 
 /**
