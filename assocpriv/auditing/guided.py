@@ -162,7 +162,7 @@ def _tried(plan: "GuidedPlan", chance: np.random.Generator) -> list[Guidance]:
     random = np.linalg.qr(chance.normal(size=(width, min(_DIRECTIONS, -(-width // 2)))))[0]
     one = chance.integers(0, width)
     found = [np.eye(width)[:, [one]], np.eye(width)[:, :_MOST_LEVEL], random[:, :1], random]
-    serials = [1, 2, 3, 2]
+    serials = [1, 1, 2, 2]  # of one bit and of all of them, whose coins differ most, the serial is the same
     return [Guidance.of_vectors(plan, serial, vectors) for serial, vectors in zip(serials, found, strict=True)]
 
 

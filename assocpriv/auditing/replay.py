@@ -21,7 +21,8 @@ import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import product, takewhile
+from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from threading import get_ident
 from time import monotonic
@@ -36,10 +37,10 @@ from assocpriv.auditing.subject import Subject
 from assocpriv.client.ledger import Ledger
 
 # records for the system's words, and for either in their place: more than the bulk client's chunk of 2^15; one by one
-_BULK, _ONES = (34_000, 12_000, 8000), (2000, 1500, 4000)
+_BULK, _ONES = (34_000, 12_000, 8000), (2000, 4000, 4000)
 _PART = 1000  # of these, in a call by itself: what goes wrong at the end of a chunk goes wrong often
 _FEW, _TIMES = 500, 600  # records, and how often: ten of the largest chunks
-_OTHERS = 64  # of so many words that are 1 one is the system's: a draw that rejects 1 comes to an end
+_OTHERS = 1024  # of so many words that are 1 one is the system's: a draw that rejects 1 comes to an end
 _SECONDS, _DEVICES = 12.0, 4  # for which each client's reports are made again
 _RECORDER = """
 import { openSync, writeSync } from "node:fs";
@@ -50,7 +51,7 @@ Object.defineProperty(globalThis.crypto, "getRandomValues", { value: (array) => 
   own(array);
   const words = new BigUint64Array(array.buffer, array.byteOffset, array.byteLength >> 3);
   words.forEach((_, place) => {
-    const put = Math.random() < (edges.length > 1 ? 1 / 2 : 63 / 64);
+    const put = Math.random() < (edges.length > 1 ? 1 / 2 : 1023 / 1024);
     if (put && edges.length) words[place] = edges[Math.floor(edges.length * Math.random())];
   });
   writeSync(file, new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
@@ -136,11 +137,13 @@ def compare(subject: Subject, client: str, box: Ours | Program) -> list[Finding]
     in_bulk, edges = client == "bulk", [1, (1 << 64) - 1, *subject.edges()]
     for count, ends in zip(_BULK if in_bulk else _ONES, ([], edges, [1]), strict=True):
         step, until = _PART if ends else count, monotonic() + _SECONDS
-        parts = (some[at : at + step] for some in subject.various(count) for at in range(0, len(some), step))
-        for batch in map(subject.batch, takewhile(lambda _: monotonic() < until, parts)):  # noqa: B023 -- used at once
+        parts = [(at, some[at : at + step]) for some in subject.various(count) for at in range(0, len(some), step)]
+        for at, part in sorted(parts, key=itemgetter(0)):  # the first of each list, however slow the machine is
+            if at and monotonic() > until:
+                break
             run = _script if isinstance(box, Program) else _bulk if in_bulk else _single
-            compared += run(subject, box, batch, ends)  # type: ignore[arg-type]  # each of its kind
-            records += len(batch)
+            compared += run(subject, box, subject.batch(part), ends)  # type: ignore[arg-type]  # each of its kind
+            records += len(part)
     if isinstance(box, Ours) and in_bulk:  # the words of many chunks, of short records
         short = sorted(subject.various(_FEW)[0], key=len)[:_FEW] * _TIMES
         compared, records = compared + _bulk(subject, box, subject.batch(short), [], 0), records + len(short)
@@ -188,7 +191,7 @@ def _part(
 
 def _single(subject: Subject, box: Ours, batch: Batch, edges: list[int]) -> int:
     until, done = monotonic() + _SECONDS, 0
-    while done < len(batch) and monotonic() < until:
+    while done < len(batch) and (not done or monotonic() < until):
         few = subject.batch(batch.records[done : done + 64])
         with noted(edges) as notes, client_at_work():
             [answers] = box.reports([few])
@@ -202,7 +205,7 @@ def _single(subject: Subject, box: Ours, batch: Batch, edges: list[int]) -> int:
 def _again(subject: Subject, records: Sequence[Any], answers: ClientReports, words: Given, until: float) -> int:
     for row, record in enumerate(records):
         _check(subject.remake(record, words), answers, row)
-        if monotonic() > until:
+        if row % 64 == 63 and monotonic() > until:
             return row + 1
     return len(records)
 

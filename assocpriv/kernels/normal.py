@@ -11,6 +11,7 @@ Floats = NDArray[np.float64]
 _ROOT_TWO, _ROOT_PI = math.sqrt(2.0), math.sqrt(math.pi)
 _ROOT_TWO_PI = _ROOT_TWO * _ROOT_PI
 _LARGE = 20.0  # from which on the tail is its expansion, to the last digit but one
+_FAR = 1e3  # standard errors from which on the variance is the tail's, as squares differ too little to be subtracted
 _NARROW = 1e-3  # of a standard error, where the density is the same all over an interval
 _LEAST_MASS, _LEAST_WIDTH = 1e-300, 1e-12
 
@@ -58,6 +59,8 @@ def cut_normals(
         mass = max(mass, _LEAST_MASS)
         pull = (near_density - far_density) / (_ROOT_TWO_PI * mass)
         spread = 1 + (near * near_density - far * far_density) / (_ROOT_TWO_PI * mass) - pull**2
+        if near > _FAR:
+            spread = 1 / near**2
         density[i] = math.log(mass) - scale - math.log(max(width, _LEAST_WIDTH))
         mean[i] = min(max(x[i] + sign * sd[i] * pull, low[i]), high[i])
-        variance[i] = min(max(sd[i] ** 2 * spread, 0.0), width**2 / 12)
+        variance[i] = max(min(sd[i] ** 2 * spread, width**2 / 12), _LEAST_WIDTH**2 / 12)

@@ -30,6 +30,7 @@ _SPREADS = (0.03, 0.1, 0.2, 0.4, 0.8, 1.6)  # τ, in units of f
 _WAVES = 16  # of a number
 _LEAST = 1 / 30  # of f
 _RAREST = 0.01  # of a class, by which differences are scaled
+_LEAST_VARIANCE = 1e-12  # of a difference of shares, so that none is divided by
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,7 +72,7 @@ def class_distributions(
     for k, row in enumerate(inverse):
         share = float(np.clip(of_classes[k], _RAREST, 1 - _RAREST))
         weights = (row / share - (1 - row) / (1 - share)) / n
-        variance = float(counts.sum(axis=0) @ weights**2) * likely
+        variance = max(float(counts.sum(axis=0) @ weights**2), _LEAST_VARIANCE) * likely
         mean, covered = _posterior(seen, counts @ weights, variance, precision)
         shape = (1 - share) * pooled[:, None] * waves
         found = np.maximum(pooled + shape @ mean, _LEAST * pooled)

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.columns import Clear, NumberColumn
+from assocpriv.server.matrices import root
 
 Floats = NDArray[np.float64]
 
@@ -237,8 +238,8 @@ def largest_deviation(covariance: Floats, width: Floats, level: float) -> float:
     if not len(width):
         return 0.0
     scaled = covariance / np.outer(width, width)
-    root = np.linalg.cholesky(scaled + _NO_SPREAD * scaled.diagonal().max() * np.eye(len(width)))
-    drawn = root.astype(np.float32) @ _normal(len(width))
+    factor = root(scaled + _NO_SPREAD * scaled.diagonal().max() * np.eye(len(width)))
+    drawn = factor.astype(np.float32) @ _normal(len(width))
     return float(np.quantile(np.abs(drawn, out=drawn).max(axis=0), level))
 
 

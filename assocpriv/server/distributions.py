@@ -462,6 +462,8 @@ def _by_class(
 
     cut = ((column, table[: column.codes, : by.codes]) for column, table in tables.items())
     asked = [part for part in cut if part[1].any()]  # records may answer one of both columns, never both
+    if not asked:
+        raise EstimateError(f"no report answers {by.name} and another column; plan more columns for each to answer")
     for (column, _), each in zip(asked, map_ahead(work, asked), strict=True):
         for value, found in zip(by.values, each, strict=False):
             if isinstance(found, str):
@@ -565,17 +567,15 @@ def _joint_shares(counts: Floats, first: CoarseChannel, second: CoarseChannel, m
     if chosen == "em":
         shares = maximize(counts.ravel(), _kron(first, second)).reshape(shares.shape)
     values = (slice(first.n_values), slice(second.n_values))
-    whole = shares[values].sum()
+    inside, whole = shares[values], float(shares[values].sum())
     variances = np.diag(found.covariance).reshape(shares.shape)[values]
-    errors = np.sqrt(np.maximum(variances, 0) + (shares - found.shares)[values] ** 2) / whole
-    return JointDistribution(
-        (first.column.name, second.column.name),
-        chosen,
-        int(counts.sum()),
-        (first.places, second.places),
-        shares[values] / whole,
-        errors,
-    )
+    errors = np.sqrt(np.maximum(variances, 0) + (inside - found.shares[values]) ** 2)
+    if whole > 0:
+        inside, errors = inside / whole, errors / whole
+    else:  # nobody seems to hold both values, so any may be each pair's share
+        inside, errors = np.full(inside.shape, 1 / inside.size), np.ones(inside.shape)
+    names = first.column.name, second.column.name
+    return JointDistribution(names, chosen, int(counts.sum()), (first.places, second.places), inside, errors)
 
 
 # ---- description

@@ -65,6 +65,7 @@ from numpy.typing import ArrayLike, NDArray
 from assocpriv.plans.transition import ERRORS_OF_ONE, SupportModel
 from assocpriv.promise.breaches import parse_share
 from assocpriv.promise.errors import EstimateError, PlanError
+from assocpriv.server import matrices
 from assocpriv.server.supports import (
     Respondents,
     lowest_discoverable_support,
@@ -128,7 +129,7 @@ class _Fit:
 
     @classmethod
     def of(cls, observed: Observed) -> "_Fit":
-        inverse = np.linalg.inv(observed.transition)
+        inverse = matrices.inverse(observed.transition)
         inverse[-1] = observed.row
         shares = inverse @ (observed.counts.T / observed.n_reports)
         positive = np.maximum(shares, 0.0)

@@ -41,6 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.columns import Column, Noise, NumberColumn, transition
+from assocpriv.server.matrices import solution
 
 Floats = NDArray[np.float64]
 
@@ -274,7 +275,7 @@ def _foretold(counts: Floats, matrix: Floats, shares: Floats, row: int) -> float
     step = np.diag(gain) - shares[:, None] * curved
     moved = shares[:, None] * (matrix / (n * expected)[:, None]).T
     average = np.column_stack([average_neighbours(each, row) for each in np.eye(len(shares))])
-    change = np.linalg.solve((1 + _SAME) * np.eye(len(shares)) - average @ step, average @ moved)
+    change = solution((1 + _SAME) * np.eye(len(shares)) - average @ step, average @ moved)
     change -= np.outer(shares, change.sum(axis=0))  # shares stay shares
     owed = float(np.einsum("y,yi,iy->", counts / expected, matrix, change, optimize=True))
     return float(counts @ np.log(expected)) - owed

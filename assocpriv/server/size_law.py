@@ -29,6 +29,8 @@ from math import ceil, comb
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.server.matrices import root, solution
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -47,6 +49,7 @@ _CONSTANT_FROM = 0.7  # beyond the last class, in u
 _END, _END_DEVIATION = 0.5, 0.5  # η at the end below which a law costs something
 _TILT, _SPIKE = 0.8, 15.0  # deviation of the tilt, and what it grows by where one class holds all
 _LEAST_ERROR = 1e-4  # of any estimate: the model is no nearer to the truth
+_ROUNDING = 1e-12  # of the largest variance, added to each: what subtracting leaves of a variance of nothing
 _ANY = 1 << 62  # items, where no catalogue bounds what a basket holds
 _DRAWS, _LAWS = 2048, 1024  # in all; of these a systematic sample by weight is kept
 _HOPELESS = 7.0  # in logarithms: evidence so much below the best is left out
@@ -206,8 +209,9 @@ def fit_size_law(
 def _independent(values: Floats, errors: Floats, survivors: Floats) -> tuple[Floats, Floats]:
     """Return estimates and what they are expected to be, rotated and scaled so that errors are 1 and independent."""
     covariance = np.diag(errors**2) if errors.ndim == 1 else errors
-    roots = np.linalg.cholesky(covariance + _LEAST_ERROR**2 * np.eye(len(values)))
-    return np.linalg.solve(roots, values), np.linalg.solve(roots, survivors)
+    least = _LEAST_ERROR**2 + _ROUNDING * float(covariance.diagonal().max())
+    roots = root(covariance + least * np.eye(len(values)))
+    return solution(roots, values), solution(roots, survivors)
 
 
 @lru_cache(maxsize=64)

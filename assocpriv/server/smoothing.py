@@ -31,6 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotri, dpotrs
 
+from assocpriv.server.matrices import root
+
 Floats = NDArray[np.float64]
 
 _ROUGHNESS = 0.1 * np.sqrt(10.0) ** np.arange(9)  # grid of ρ, from smooth to rough
@@ -228,7 +230,7 @@ class _Problem:
             if factor is None or gradient @ step > _SLOW * before:
                 if information is None:
                     information = self.information(at.shares, at.chances)
-                factor = _cholesky(information + precision)
+                factor = root(information + precision)
                 step = _solve(factor, gradient)
             gain = float(gradient @ step)
             if gain < _enough(best - (at.value + gain + prior - _half_logdet(factor))):
@@ -238,7 +240,7 @@ class _Problem:
             before = gain if length == 1 else 0.0
         if factor is None or information is None:
             information = self.information(at.shares, at.chances)
-            factor = _cholesky(information + precision)
+            factor = root(information + precision)
         return _Fit(at.value + gain / 2 + prior - _half_logdet(factor), at, information, factor)
 
     def _search(self, at: _Point, way: tuple[Floats, Floats], gain: float, precision: Floats) -> tuple[_Point, float]:
@@ -255,11 +257,6 @@ class _Problem:
 def _enough(behind: float) -> float:
     """Return the least gain that is worth another step where the log-evidence will be so far behind the best."""
     return _UNSURE if behind > _HOPELESS + 2 else _ENOUGH
-
-
-def _cholesky(matrix: Floats) -> Floats:
-    """Return L, lower triangular, with L Lᵀ = matrix."""
-    return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
 
 
 def _half_logdet(factor: Floats) -> float:

@@ -41,8 +41,9 @@ class Seen:
 class FirstCounts:
     """What is counted before anything is looked for: entries and dummies, int64 (entries + M,), and pairs of them.
 
-    ``small`` are pairs of each entry and the first dummy, which padded baskets hold if they are small, (entries,), and
-    ``dummies`` all pairs of dummies, (M, M), on whose diagonal they are alone; both are 0 where no pair can be told.
+    ``small`` are pairs of each entry and the first dummy, which padded baskets hold if they are small, (entries,), 0
+    where the plan's generator does not estimate pairs. ``dummies`` are all pairs of dummies, (M, M), on whose diagonal
+    they are alone: covariances of what reports show are counted, whatever the generator estimates.
     """
 
     singles: Ints
@@ -53,17 +54,19 @@ class FirstCounts:
     def of(cls, counter: ItemsetCounter, n_entries: int, m: int, *, pairs: bool) -> "FirstCounts":
         """Count in three goes: pairs with one item in common are the fastest."""
         singles = counter.count(np.arange(n_entries + m, dtype=np.int64)[:, None])
-        small, dummies, (left, right) = np.zeros(n_entries, dtype=np.int64), np.diag(singles[n_entries:]), _pairs(m)
+        small = np.zeros(n_entries, dtype=np.int64)
         if pairs:
             small = counter.count(np.column_stack([np.arange(n_entries), np.full(n_entries, n_entries)]))
-            dummies = dummies.copy()
-            dummies[left, right] = dummies[right, left] = counter.count(n_entries + np.column_stack([left, right]))
-        return cls(singles, small, dummies)
+        return cls(singles, small, _count_pairs(counter, singles[n_entries:], n_entries))
 
 
-def _pairs(m: int) -> tuple[Ints, Ints]:
-    left, right = np.triu_indices(m, 1)
-    return left.astype(np.int64), right.astype(np.int64)
+def _count_pairs(counter: ItemsetCounter, alone: Ints, start: int = 0) -> Ints:
+    """Return how many reports show each pair of entries from ``start`` on, given each alone, int64 (n,): (n, n)."""
+    together = np.array(np.diag(alone))
+    left, right = (each.astype(np.int64) for each in np.triu_indices(len(alone), 1))
+    if len(left):
+        together[left, right] = together[right, left] = counter.count(start + np.column_stack([left, right]))
+    return together
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,10 +240,7 @@ def _law_of(
         reached = np.maximum.accumulate(np.clip(below[::-1], 0.0, 1.0))
         return SizeLaw(np.arange(m + 1), np.diff(reached, prepend=0.0, append=1.0)[None]), 0
     n_answers, alone = source[0].n_reports, source[0].count(np.arange(len(bounds), dtype=np.int64)[:, None])
-    together, pairs = np.diag(alone), np.column_stack(_pairs(len(bounds)))
-    if len(pairs):
-        together[*pairs.T] = together[*pairs.T[::-1]] = source[0].count(pairs)
-    classes, errors = told_together(together, n_answers, source[1])
+    classes, errors = told_together(_count_pairs(source[0], alone), n_answers, source[1])
     return fit_size_law(below[::-1], below_errors[::-1, ::-1], classes, errors, bounds, plan.n_items), n_answers
 
 
@@ -248,9 +248,13 @@ def told_together(counts: Ints, n_reports: int, model: SupportModel) -> tuple[Fl
     """Return estimates of the supports of some entries, (entries,), and their covariances for the population.
 
     ``counts`` are how many reports show each pair of them, (entries, entries). An estimate is linear in the share of
-    reports that show the entry, so covariances are those of what is shown.
+    reports that show the entry, so covariances are those of what is shown, and of one report more: of somebody who
+    holds none of them. With it no error is 0 where all reports are alike, as one report is.
     """
-    row = [float(value) for value in model.row(1)]
-    both = counts / n_reports
-    shown, slope = np.diag(both), row[1] - row[0]
-    return row[0] + slope * shown, slope**2 * (both - np.outer(shown, shown)) / n_reports
+    row, by_chance = [float(value) for value in model.row(1)], float(model.transition(1)[1][0])
+    shown, slope = np.diag(counts) / n_reports, row[1] - row[0]
+    more = np.full(counts.shape, by_chance**2)
+    np.fill_diagonal(more, by_chance)
+    both = (counts + more) / (n_reports + 1)
+    alone = np.diag(both)
+    return row[0] + slope * shown, slope**2 * (both - np.outer(alone, alone)) / n_reports

@@ -26,6 +26,8 @@ from assocpriv.collect import log, make_service, serving
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.server.guided import explore
 
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"  # whoever sends it has the head, and waits for the body
+
 
 @contextmanager
 def served(folder: Path, plan: PublishedPlan = PLAN) -> Iterator[int]:
@@ -35,7 +37,7 @@ def served(folder: Path, plan: PublishedPlan = PLAN) -> Iterator[int]:
         server = serving.server_of(make_service(plan, folder, admin=False), began.set)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
-        assert began.wait(20)
+        assert began.wait(120)
         try:
             yield listener.getsockname()[1]
         finally:
@@ -121,7 +123,7 @@ def test_who_says_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     with served(tmp_path / "data") as port:
 
         def ask(sent: bytes) -> socket.socket:
-            connection = socket.create_connection(("127.0.0.1", port), timeout=20)
+            connection = socket.create_connection(("127.0.0.1", port), timeout=120)
             connection.sendall(sent)
             return connection
 
@@ -281,14 +283,16 @@ def test_a_full_disk_is_a_line(forks: Forks, tmp_path: Path) -> None:
 def test_an_upload_in_flight_is_told_of_the_stop(forks: Forks, tmp_path: Path) -> None:
     """It gets 503 and nothing of it is stored; the log has no traceback; what comes whole in time is stored."""
     collector = Collector(forks, tmp_path)
-    collector.stop_seconds = 0.6
     with collector:
         late, soon = collector.raw(), collector.raw()
         for connection, number in ((late, 1), (soon, 2)):
-            connection.sendall(collector.head(len(records([number]))) + records([number])[:-1])
-        time.sleep(0.2)
+            connection.sendall(collector.head(len(records([number])), "Expect: 100-continue"))
+            assert connection.recv(len(CONTINUE), socket.MSG_WAITALL) == CONTINUE
+            connection.sendall(records([number])[:-1])
         os.kill(collector.pid, signal.SIGTERM)
-        time.sleep(0.1)
+        while "stopping: requests have" not in collector.stderr:
+            collector.said()
+            time.sleep(0.01)
         soon.sendall(records([2])[-1:])
         assert read_answer(soon)[0] == 200
         status, answer = read_answer(late)

@@ -6,11 +6,10 @@ import re
 import signal
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from http.client import HTTPException
 from pathlib import Path
@@ -154,14 +153,17 @@ def test_the_relay_stops_when_told(forks: Forks, tmp_path: Path) -> None:
         relay.stop_seconds = 0.5
         with relay:
             content, _ = sealed_report(1, config_of(relay))
-            answers = list[tuple[int, dict[str, str], bytes]]()
-            waiting = threading.Thread(target=lambda: answers.append(relay.ask("POST", GATEWAY_PATH, content, OUTER)))
-            waiting.start()
-            time.sleep(0.3)
-            assert relay.end(signal.SIGTERM) == 0
-            waiting.join()
-            [(status, headers, body)] = answers
-            assert (status, headers["retry-after"], json.loads(body)["error"]) == (503, "30", "stopping")
+            with closing(relay.connect()) as waiting:
+                waiting.putrequest("POST", GATEWAY_PATH)
+                for name, value in {**OUTER, "Content-Length": str(len(content)), "Expect": "100-continue"}.items():
+                    waiting.putheader(name, value)
+                waiting.endheaders()
+                assert waiting.sock.recv(25, socket.MSG_WAITALL) == b"HTTP/1.1 100 Continue\r\n\r\n"
+                waiting.send(content)  # the relay waits for it
+                assert relay.end(signal.SIGTERM) == 0
+                answer = waiting.getresponse()
+                said = answer.status, answer.headers["retry-after"], json.loads(answer.read())["error"]
+            assert said == (503, "30", "stopping")
             assert collector.reports() == 0
 
 

@@ -463,6 +463,25 @@ def test_two_columns_together(many) -> None:
     assert len(frame) == 6
 
 
+def test_two_columns_that_nobody_answers() -> None:
+    """Where all values are missing each pair's share is unknown: even shares with errors of 1, and no division by 0."""
+    columns = tuple(CategoryColumn(name, Clear(2), True, ("a", "b")) for name in ("c", "d"))
+    joint = reconstruct(reports_of(TablePlan(columns, 0, None), np.full((500, 2), 2)), joint=("c", "d")).joint
+    assert joint is not None
+    assert (joint.share == 0.25).all()
+    assert (joint.std_error == 1).all()
+
+
+@pytest.mark.parametrize("answered", [0, 1])
+def test_classes_of_no_other_column_are_refused(answered: int) -> None:
+    """A plan of one column, or of which a report answers one, has no values by class: that is said, with a remedy."""
+    law = design_window(2, Fraction(9), optional=False, near=1) if answered else Clear(2)
+    columns = tuple(CategoryColumn(name, law, False, ("a", "b")) for name in ("c", "d")[: 1 + answered])
+    plan = TablePlan(columns, answered, PROMISE if answered else None)
+    with pytest.raises(EstimateError, match="no report answers c and another column; plan more columns"):
+        reconstruct(reports_of(plan, np.zeros((500, len(columns)))), by="c")
+
+
 def test_frames_have_a_row_an_interval(few, tmp_path: Path) -> None:
     """Frames hold edges or values, shares and bands; files by extension hold the same."""
     import pandas as pd

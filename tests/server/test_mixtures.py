@@ -5,9 +5,10 @@ import pytest
 
 from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, Mixtures, fit_weights, posterior, seen_in
 
-CASES = [  # x, standard error, interval: inside, beyond both ends, far beyond, narrow, wide
+CASES = [  # x, standard error, interval: inside, beyond both ends, far beyond, narrow, wide, thousands of errors beyond
     (0.02, 0.01, 0.0, 0.1), (-0.03, 0.01, 0.0, 0.1), (0.5, 0.01, 0.0, 0.1), (-0.4, 0.01, 0.0, 0.02),
     (0.1, 0.05, 0.0999, 0.1), (0.3, 0.2, 0.1, 0.10001), (0.0, 1.0, 0.0, 1.0), (0.2, 0.003, 0.0, 1.0),
+    (-0.5, 1e-4, 0.0, 1e-5), (0.7, 1e-4, 0.0, 1e-5),
 ]  # fmt: skip
 
 

@@ -115,6 +115,17 @@ def test_estimates_that_are_no_shares(estimate: float) -> None:
     assert np.isfinite(error)
 
 
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e14])
+def test_covariances_that_are_none(scale: float) -> None:
+    """A matrix that rounding left with negative eigenvalues, or with none above 0, still leads to laws."""
+    below, classes = shares_of(geometric(3.0), M)
+    bounds = size_classes(M)
+    for matrix in (np.eye(M), np.ones((M, M)), 2 * np.eye(M) - np.ones((M, M)), np.zeros((M, M))):
+        law = fit_size_law(below, scale * matrix, classes, np.full(len(classes), 0.1), bounds)
+        assert law.laws.sum(axis=1) == pytest.approx(np.ones(len(law.laws)))
+        assert np.isfinite(law.undoing(M, 1)).all()
+
+
 def test_a_hundred_reports_and_ten_million() -> None:
     """From few people a wide interval, from many a narrow one."""
     law, rng = geometric(5.0), np.random.default_rng(1)

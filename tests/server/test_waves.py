@@ -9,6 +9,7 @@ from naive import planned, reports_of
 
 import assocpriv as ap
 from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.transition import SupportModel
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting import LocalBackend, count_subsets
 from assocpriv.server.itemsets import mining_facts
@@ -90,8 +91,33 @@ def test_covariances_are_those_of_what_is_shown() -> None:
     supports, covariances = told_together(first.dummies, source[0].n_reports, source[1])
     estimates, n = count_subsets(source, dummies[:, None]).estimates(), source[0].n_reports
     assert supports == pytest.approx(estimates.support.astype(np.float64))
-    assert np.diag(covariances) * n / (n - 1) == pytest.approx(estimates.population_variance.astype(np.float64))
+    variances = estimates.population_variance.astype(np.float64)
+    assert np.diag(covariances) == pytest.approx(variances, rel=2 / n)  # of n reports, and one more
     assert covariances == pytest.approx(covariances.T)
     assert np.linalg.eigvalsh(covariances).min() > 0
     true = np.array([0.4, 0.4, 0, 0])  # two items are fewer than four and than three, not than two
     assert (np.abs(supports - true) < 5 * np.sqrt(np.diag(covariances))).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 1000])
+def test_reports_that_are_all_alike_have_errors(count: int) -> None:
+    """Where counts have no spread, as of one report, an estimate's error is that of a report at least, over √count."""
+    plan = planned(N_ITEMS, M, WEAK, sizes=None)
+    model = SupportModel.of(plan.items.operator)
+    for shown in (0, count):
+        supports, covariances = told_together(np.full((M, M), shown), count, model)
+        assert np.ptp(supports) == 0
+        chance, slope = float(model.transition(1)[1][0]), float(model.row(1)[1] - model.row(1)[0])
+        least = slope**2 * chance * (1 - chance) / (count * (count + 1))
+        assert np.linalg.eigvalsh(covariances).min() > 0.999 * least
+        assert (covariances == covariances.T).all()
+
+
+def test_a_plan_of_single_items_tells_the_law_of_sizes() -> None:
+    """Pairs of dummies are counted where the generator answers for no pairs; alone they were no covariances (ε = 8)."""
+    plan, rng = ap.plan(400, ap.Epsilon(8), reports=20_000, itemset_size=1), np.random.default_rng(5)
+    baskets = [rng.choice(400, size=1 + place % 5, replace=False).astype(str) for place in range(20_000)]
+    (wave,) = Waves.of([LocalBackend.of(reports_of(baskets, plan))], 1).waves
+    assert not wave.first.small.any()
+    assert np.triu(wave.first.dummies, 1).sum() > 0
+    assert wave.law.mean == pytest.approx(3, abs=0.1)

@@ -49,14 +49,14 @@ class Shell:
             self._jobs[0].terminate()
             return ""
         if line == "wait":
-            assert self._jobs.pop().wait(timeout=20) == 0
+            assert self._jobs.pop().wait(timeout=120) == 0
             return ""
         if line.startswith("assocpriv ") and not set("$|<>*") & set(line):
             done = CliRunner().invoke(main, shlex.split(line)[1:])
             assert done.exit_code == 0, f"{line}: {done.output}"
             return done.stdout
         ran = subprocess.run(
-            ["bash", "-euc", line], **self._options, capture_output=True, text=True, timeout=60, check=False
+            ["bash", "-euc", line], **self._options, capture_output=True, text=True, timeout=300, check=False
         )
         assert ran.returncode == 0, f"{line}: {ran.stderr}"
         return ran.stdout

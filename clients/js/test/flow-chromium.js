@@ -18,7 +18,13 @@ let reports = 0;
 const CHECKS = {
   "a double click sends one report": async (page) => {
     await call(page, "open", url);
-    assert.deepEqual((await call(page, "sendAll", [[item], [item], []], "1", { empty: true })).sort(), ["sent", "sent", "sent"]);
+    const held = [];
+    await page.route("**/reports", async (route) => {
+      held.push(route);
+      if (held.length === 3) for (const each of held) await each.continue(); // no answer comes before all have sent
+    });
+    assert.deepEqual(await call(page, "sendAll", [[item], [item], []], "1", { empty: true }), ["sent", "sent", "sent"]);
+    await page.unroute("**/reports");
     reports += 1;
     assert.deepEqual(await call(page, "sendAll", [[item]], "1"), ["sent before"]);
   },
@@ -30,18 +36,23 @@ const CHECKS = {
       await route.fetch();
       await route.abort();
     });
-    await call(first, "open", url, 0.8);
+    await call(first, "open", url, 2);
     assert.deepEqual(await call(first, "sendAll", [[item]], "2"), ["CollectorError"]);
     const waits = await call(first, "unsent");
     await first.close();
     await call(page, "open", url);
     assert.deepEqual(await call(page, "unsent"), waits);
-    assert.ok(bodies.length > 1 && bodies.every((body) => body.toString("hex") === waits[0]));
+    await page.route("**/reports", async (route) => {
+      bodies.push(route.request().postDataBuffer());
+      await route.continue();
+    });
     assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0, later: [] });
+    await page.unroute("**/reports");
+    assert.ok(bodies.length > 1 && bodies.every((body) => body.toString("hex") === waits[0]));
     reports += 1;
   },
   "offline nothing is made without the plan, nothing made is lost; back online it is sent": async (page) => {
-    await call(page, "open", url, 0.1);
+    await call(page, "open", url, 3); // in which the plan comes on a busy machine too
     await page.route("**/reports", (route) => route.abort());
     assert.deepEqual(await call(page, "sendAll", [[item]], "3"), ["CollectorError"]);
     await page.unroute("**/reports");

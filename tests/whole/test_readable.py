@@ -1,0 +1,258 @@
+"""Nothing collected becomes unreadable: reports of random plans are read by every verb, and shown in every form.
+
+Plans and collections are drawn at the edges: weak and strong guarantees, few and many items, no reports, people who
+are all alike, all empty or all full, and one report sent over and over. A verb may refuse with an error of ours. An
+exception of another kind fails, and so does a warning of numpy, as pytest makes errors of warnings.
+"""
+
+import json
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import assocpriv as ap
+from assocpriv import numeric
+from assocpriv.client.bulk import randomize_chunks
+from assocpriv.client.tables import randomize_inputs
+from assocpriv.plans.catalogue import Catalogue
+from assocpriv.records.baskets import Baskets
+from assocpriv.show import itemsets as shown
+from assocpriv.show import pages, text
+from assocpriv.show import tables as shown_tables
+from assocpriv.show.audits import inspected
+from assocpriv.show.html import fragment
+from assocpriv.show.record import Record
+from assocpriv.simulation.enumeration import SeededEntropy
+
+PLANS, AT_ONCE = 500, 50  # plans by their seeds; with --slow all are tried, so many in a test
+BASKETS = (8, 9, 10, 21, 45, 79, 94, 161, 172, 208, 230, 238)  # in each run: those that failed once, and some others
+TABLES = (3, 8, 73, 101, 117, 137, 169, 192, 212, 230, 275, 293)  # likewise
+MEMORY = 1 << 22  # so few candidates that no plan takes long
+LIGHT: dict[str, Any] = {"light": True, "memory_bytes": MEMORY}
+Rng = np.random.Generator
+
+
+def groups(quick: Sequence[int]) -> list[Any]:
+    """Return the seeds of each test: single ones in each run, and all of them with --slow."""
+    slow = [range(start, start + AT_ONCE) for start in range(0, PLANS, AT_ONCE)]
+    named = [pytest.param(seeds, marks=pytest.mark.slow, id=f"{seeds.start}-{seeds.stop - 1}") for seeds in slow]
+    return [pytest.param((seed,), id=str(seed)) for seed in quick] + named
+
+
+def tried(run: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Return what a verb returns, or nothing where it refuses with an error of ours."""
+    with suppress(ap.AssocprivError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return run(*arguments, **options)
+    return None
+
+
+def walked(record: Record) -> None:
+    """Walk a record as text, JSON and HTML."""
+    text.lines(record)
+    json.dumps(record.to_json(), allow_nan=False)
+    fragment(record)
+
+
+def below(rng: Rng, most: float) -> int:
+    """Draw a whole number up to one, evenly by its logarithm."""
+    return int(np.floor(np.exp(rng.uniform(0, np.log(most + 1)))))
+
+
+# ---- baskets
+
+
+def random_plan(rng: Rng, n_items: int, reports: int) -> ap.Plan:
+    """Draw a plan; the planner may refuse it."""
+    options: dict[str, Any] = {"reports": max(1, reports if rng.random() < 0.7 else below(rng, 1e6))}
+    promise: ap.Breach | None = ap.Epsilon(float(np.exp(rng.uniform(np.log(0.02), np.log(14)))))
+    if rng.random() < 0.3:
+        promise = ap.Breach(*np.sort(rng.uniform(0.001, 0.999, 2)).round(4).tolist())
+    if rng.random() < 0.3:
+        promise, options["central"] = None, (float(rng.uniform(0.1, 4)), 1e-8)
+    if rng.random() < 0.5:
+        options["transaction_size"] = int(rng.integers(1, min(15, n_items) + 1))
+    if rng.random() < 0.7:
+        options["itemset_size"] = int(rng.integers(1, min(options.get("transaction_size", n_items), 4) + 1))
+    if rng.random() < 0.7:
+        options["mean_size"] = float(rng.uniform(0.2, min(n_items, 40)))
+    if "transaction_size" in options and promise is not None and rng.random() < 0.2:
+        options["paper"] = True
+    return ap.plan(n_items, promise, **options)
+
+
+def random_baskets(rng: Rng, n_items: int, count: int) -> Baskets:
+    """Draw people: all empty, all alike, all full, one item that all have, or as shops have them."""
+    kind = rng.integers(7)
+    sizes = np.minimum(rng.geometric(1 / rng.uniform(1.01, 12), count) - (rng.random() < 0.5), n_items)
+    if kind == 0:
+        sizes[:] = 0
+    elif kind in (1, 2):
+        sizes[:] = min(n_items, 30) if kind == 2 else int(rng.integers(1, min(n_items, 30) + 1))
+    starts = rng.integers(0, n_items, count) if kind > 2 else np.zeros(count, dtype=np.int64)
+    if kind == 3:
+        starts = rng.geometric(0.9, count) - 1
+    starts = np.minimum(starts, n_items - sizes)
+    ends = np.cumsum(sizes)
+    items = np.repeat(starts, sizes) + np.arange(ends[-1] if count else 0) - np.repeat(ends - sizes, sizes)
+    return Baskets(Catalogue.numbered(n_items), np.append(0, ends).astype(np.int64), items.astype(np.int64))
+
+
+def random_reports(rng: Rng) -> ap.Reports:
+    """Draw a plan and its reports, of honest people, or, where the form allows, one report over and over."""
+    plan = None
+    while plan is None:
+        n_items, count = below(rng, 5000), 0 if rng.random() < 0.03 else below(rng, 1e5)
+        plan = tried(random_plan, rng, n_items, count)
+    baskets = random_baskets(rng, n_items, count)
+    chunks = [
+        chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=SeededEntropy(int(rng.integers(1 << 30))))
+    ]
+    packed = np.concatenate([np.empty((0, plan.report_bytes), dtype=np.uint8), *chunks])
+    if rng.random() < 0.15 and count:
+        packed = np.repeat(packed[:1], count, axis=0)
+    return ap.Reports(plan, packed)
+
+
+def read_itemsets(reports: ap.Reports, rng: Rng) -> None:
+    """Mine, derive rules, and show both."""
+    options = [{}, {"min_support": float(rng.uniform(0.001, 1))}, {"top": below(rng, 100)}, {"certain": "95%"}][
+        rng.integers(4)
+    ]
+    table = tried(ap.mine, reports, **options, **LIGHT)
+    if table is None:
+        return
+    walked(shown.mined(table))
+    rules = tried(ap.association_rules, table, float(rng.uniform(0, 1)), light=True)
+    if rules is not None:
+        walked(shown.rules(rules, table))
+    tried(pages.page, table, reports.plan)
+    for kind in ("intervals", "sizes"):
+        tried(pages.chart, table, kind)
+
+
+def read_asked(reports: ap.Reports, rng: Rng) -> None:
+    """Ask for itemsets and rules, look for substitutes, and show them."""
+    plan = reports.plan.as_a(ap.Plan)
+    names = [str(name) for name in rng.permutation(list(plan.catalogue))[: plan.items.itemset_size]]
+    rules = [(names[:1], names[1:])] if len(names) > 1 else []
+    answers = tried(ap.answer, reports, [names, names[:1]], rules, memory_bytes=MEMORY)
+    if answers is not None:
+        walked(shown.answers(answers))
+    table = tried(ap.substitutes, reports, **LIGHT)
+    if table is not None:
+        walked(shown.substitutes(table))
+
+
+def read_file(reports: ap.Reports, path: Path) -> None:
+    """Inspect the reports in a file, and look for crafted ones."""
+    reports.write(path)
+    content = tried(ap.inspect, path, check_crafted=True)
+    if content is not None:
+        walked(inspected(content, max(1, len(reports))))
+
+
+def check_baskets(seed: int, folder: Path) -> None:
+    """Read the reports of one random plan."""
+    rng = np.random.default_rng(seed)
+    reports = random_reports(rng)
+    read_itemsets(reports, rng)
+    read_asked(reports, rng)
+    read_file(reports, folder / f"{seed}.parquet")
+
+
+@pytest.mark.parametrize("seeds", groups(BASKETS))
+def test_reports_of_random_plans_are_read(seeds: Sequence[int], tmp_path: Path) -> None:
+    """Whatever plan and crowd, each verb answers or refuses with an error of ours."""
+    for seed in seeds:
+        check_baskets(seed, tmp_path)
+
+
+# ---- tables
+
+
+def random_column(rng: Rng, label: bool) -> dict[str, Any]:
+    """Draw a column of a schema."""
+    optional = {"optional": bool(rng.random() < 0.4)}
+    if label or rng.random() < 0.3:
+        values = [f"v{each}" for each in range(int(rng.integers(2, 12)))]
+        release = str(rng.choice(["response", "as-is"]))
+        return {"kind": "label" if label else "category", "release": release, "values": values} | optional
+    release = str(rng.choice(["square-wave", "square-wave", "as-is", "membership", "uniform", "gaussian"]))
+    made = {"kind": "number", "release": release, "low": 0, "high": int(rng.integers(1, 1000))} | optional
+    if release == "membership":
+        return made | {"privacy": f"{100 / int(rng.integers(1, 30)):.4f}%"}
+    if release in ("uniform", "gaussian"):
+        made["privacy"] = round(rng.uniform(0.05, 3), 3)
+    if rng.random() < 0.4:
+        made["intervals"] = int(rng.integers(2, 60))
+    return made
+
+
+def random_table_plan(rng: Rng, reports: int) -> numeric.TablePlan:
+    """Draw a plan of some columns, at times with a label; the planner may refuse it."""
+    columns = {f"c{each}": random_column(rng, label=False) for each in range(int(rng.integers(1, 4)))}
+    if rng.random() < 0.6:
+        columns["class"] = random_column(rng, label=True)
+    is_protected = any(each["release"] in ("square-wave", "response") for each in columns.values())
+    promise = ap.Epsilon(float(np.exp(rng.uniform(np.log(0.05), np.log(12))))) if is_protected else None
+    answer = "all" if is_protected and rng.random() < 0.5 else None
+    return numeric.plan_table({"columns": columns}, promise, reports=max(1, reports), answer=answer)
+
+
+def random_records(rng: Rng, plan: numeric.TablePlan, count: int) -> np.ndarray:
+    """Draw records: all alike, all missing, at the ends, or any; int32 (count, columns)."""
+    drawn = []
+    for column in plan.columns:
+        kind, any_value = rng.integers(5), rng.integers(0, column.inputs + column.optional, count)
+        alike = np.full(count, [column.inputs - 1 + column.optional, rng.integers(column.inputs)][int(kind == 1)])
+        ends = (column.inputs - 1) * rng.integers(0, 2, count)
+        drawn.append([alike, alike, ends, any_value, any_value][kind])
+    return np.stack(drawn, axis=1).astype(np.int32)
+
+
+def random_released(rng: Rng) -> ap.Reports:
+    """Draw a plan of a table and its released records, at times one of them over and over."""
+    plan = None
+    while plan is None:
+        count = 0 if rng.random() < 0.03 else below(rng, 1e4)
+        plan = tried(random_table_plan, rng, count)
+    inputs = random_records(rng, plan, count)
+    packed = np.empty((0, plan.report_bytes), dtype=np.uint8)
+    for chunk in randomize_inputs([inputs], plan, entropy=SeededEntropy(int(rng.integers(1 << 30)))):
+        packed = np.concatenate([packed, chunk])
+    return ap.Reports(plan, np.repeat(packed[:1], count, axis=0) if rng.random() < 0.15 and count else packed)
+
+
+def check_tables(seed: int) -> None:
+    """Reconstruct the columns of one random plan, alone, by class and together, and grow trees."""
+    rng = np.random.default_rng(seed)
+    reports = random_released(rng)
+    names = [column.name for column in reports.plan.columns]
+    methods = ["auto", str(rng.choice(["smooth", "em", "ems", "bayes", "least-squares"]))]
+    asked: list[dict[str, Any]] = [{"method": method} for method in methods]
+    asked += [{"by": name, "method": methods[int(rng.integers(2))]} for name in names if rng.random() < 0.5]
+    asked += [{"joint": (names[0], names[-1])}] * (len(names) > 1)
+    for options in asked:
+        found = tried(ap.reconstruct, reports, **options)
+        if found is not None:
+            walked(shown_tables.overview(found))
+            walked(shown_tables.distributions(found))
+            found.frame()
+            tried(pages.page, found, reports.plan)
+    for method in ("by-class", "global", "local", "joint"):
+        model = tried(numeric.grow_tree, reports, method=method)
+        if model is not None:
+            walked(shown_tables.tree(model))
+
+
+@pytest.mark.parametrize("seeds", groups(TABLES))
+def test_released_records_of_random_plans_are_read(seeds: Sequence[int]) -> None:
+    """Whatever columns and records, each verb answers or refuses with an error of ours."""
+    for seed in seeds:
+        check_tables(seed)
