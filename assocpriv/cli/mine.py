@@ -76,8 +76,8 @@ _OF_RULES = ("min_confidence", "contains", "size", "antecedent", "consequent", "
 @click.option("--prune", is_flag=True, help="Leave out rules that fewer items, or none, predict as well.")
 @opt.usual("--sort", default="sure", help="Order: sure (by the interval's lower end), a metric, size or name.")
 @click.option("--prices", type=opt.PATH, help="CSV of item and price, or margin: tell what rules are worth.")
-@click.option("--substitutes", is_flag=True, help="Of reports: pairs bought together less than chance has it.")
-@click.option("--all", "everything", is_flag=True, help="Show and write also likely rules that are not listed.")
+@click.option("--substitutes", is_flag=True, help="Of reports: pairs bought together less than expected.")
+@click.option("--all", "everything", is_flag=True, help="Show and write also rules, or pairs, that are not listed.")
 @opt.top_option
 @opt.table_output_option
 def rules(
@@ -102,7 +102,7 @@ def rules(
         [collection] = opt.open_collections((given,), None)
         found = ap.substitutes(collection, light=True, progress=opt.Progress())
         if output is not None:
-            ap.write_substitutes(found, output, force=force)
+            ap.write_substitutes(found, output, everything=everything, force=force)
             opt.say_written(output)
         opt.show(ap.show.itemsets.substitutes(found, top, everything=everything))
         return

@@ -142,15 +142,17 @@ def _above(items: Level, level: Level) -> Callable[[Floats], Floats]:
     return above
 
 
-def write_substitutes(frame: AnyFrame, path: str | Path, *, force: bool = False) -> None:
-    """Write a table of substitutes as Parquet, CSV or JSON by extension.
+def write_substitutes(frame: AnyFrame, path: str | Path, *, everything: bool = False, force: bool = False) -> None:
+    """Write the listed pairs as Parquet, CSV or JSON by extension; ``everything`` writes the others too.
 
     Raises:
         FileError: unknown extension, existing file without ``force``, or the disk refuses.
     """
+    table = LightFrame.of(frame)
+    chosen = table if everything else table.take(np.flatnonzero(table["listed"]))
 
     def as_json() -> str:
-        content = LightFrame.of(frame).attrs[ATTRIBUTE] | {"pairs": itemset_records(frame)}
+        content = table.attrs[ATTRIBUTE] | {"pairs": itemset_records(chosen)}
         return json.dumps(content, indent=1, ensure_ascii=False)
 
-    write_plain(frame, ["itemsets"], as_json, path, force=force)
+    write_plain(chosen, ["itemsets"], as_json, path, force=force)

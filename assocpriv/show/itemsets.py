@@ -7,7 +7,7 @@ import numpy as np
 
 from assocpriv.files.itemsets import AnyFrame, LightFrame, itemset_records
 from assocpriv.plans.catalogue import itemsets_of
-from assocpriv.server.itemsets import ATTRIBUTE, MiningFacts, describe_limits, mining_facts
+from assocpriv.server.itemsets import ATTRIBUTE, MiningFacts, describe_limits, mining_facts, named_intervals
 from assocpriv.server.rules import listed_rules, rule_records
 from assocpriv.server.search import LEAST_PROBABILITY as LEAST
 from assocpriv.server.selection import EVERYTHING, ItemsetFilter, rows_to_show
@@ -29,6 +29,11 @@ STRIPS = "Each mark is an itemset by its support; pale ones are less sure. Dashe
 _REFINE = (
     "{likely:#} more would make the list less true. Other people can be asked about just these: `assocpriv refine`."
 )
+_BOTH = (
+    "The first interval holds the support with its probability on average over the catalogue, the second that of an "
+    "itemset that you chose before you looked at results. For best sellers the second is the better one."
+)
+_NAMED = "intervals are those of itemsets that you chose before looking at results"
 _MARK = Column("", "{mark}", "text")
 
 
@@ -39,8 +44,11 @@ def mined(table: AnyFrame, top: int = 15, wanted: ItemsetFilter = EVERYTHING, *,
     """Return a mined table: what is listed, or also what is likely but would make more of the list false."""
     frame = LightFrame.of(table)
     content = _mined_content(frame)
+    if wanted.contains:
+        frame = _named(frame, content)
     shown, left = _rows(frame, top, wanted, everything=everything)
     parts = [*_meaning(content), _list_sentence(content), *_itemset_parts(shown, content)]
+    parts += [_NAMED] * bool(wanted.contains)
     kept = frame if wanted == EVERYTHING else frame.take(rows_to_show(frame, wanted, len(frame)))
     content |= {"hidden": len(frame) - len(kept)}
     return Record(content, [*parts, *left], more=lambda: {"itemsets": _records(kept)})
@@ -56,6 +64,12 @@ def _mined_content(frame: LightFrame) -> dict[str, Any]:
         "likely": int((~listed & is_likely(frame)).sum()),
         "expected_false": float((1 - frame["probability"][listed]).sum()),
     }  # fmt: skip
+
+
+def _named(frame: LightFrame, content: Mapping[str, Any]) -> LightFrame:
+    """Return rows with the intervals of itemsets that were named beforehand."""
+    low, high = named_intervals(frame, content["confidence_level"])
+    return frame.assign(ci_low=low, ci_high=high)
 
 
 def _records(frame: LightFrame) -> list[dict[str, Any]]:
@@ -104,7 +118,7 @@ def _list_sentence(content: Mapping[str, Any]) -> Say:
     said = "the {top:#} largest supports; " if content["top"] else ""
     said += "{listed:#itemset} of a support of {min_support:support} or more"
     said += ", the least that is likely to be told from noise" if content["auto"] else ""
-    said += "; about {expected_false:about} of them may be below it" if content["listed"] else ""
+    said += "; about {expected_false:about} of them, or fewer, are below it" if content["listed"] else ""
     return Say(said + _less_sure(content, "" if content["top"] else "likely, but "))
 
 
@@ -121,7 +135,10 @@ def _itemset_parts(shown: LightFrame, content: Mapping[str, Any], caption: str =
         row | {"mark": _mark(row, sure=bool(row.get("certain"))), "pale": not row["listed"]} for row in _records(shown)
     ]
     truth = [Column("true", "{true_support:estimate}")] if "true_support" in shown.columns else []
-    columns = [*_supports(content), *truth, Column("itemset", "{itemset:names}", "name")]
+    named = [Column("if chosen beforehand", "{named_low:estimate}–{named_high:estimate}")] * (
+        "named_low" in shown.columns
+    )
+    columns = [*_supports(content), *named, *truth, Column("itemset", "{itemset:names}", "name")]
     columns += [_MARK] * any(row["mark"] for row in rows)
     parts: list[Part] = [Table(columns, rows, caption, "itemsets", ("ci_low", "support", "ci_high"), "pale")]
     if any(row["pale"] for row in rows):
@@ -182,7 +199,7 @@ def _rule_sentence(content: Mapping[str, Any]) -> str:
     """Say how many rules are listed, and about how many of them are expected to be false."""
     line = "{listed:#rule} of a confidence of {min_confidence:given} or more"
     if content["listed"]:
-        line += ", about {expected_false:about} of them expected to be false; *: sure (one in twenty false)"
+        line += ", about {expected_false:about} of them, or fewer, false; *: sure (one in twenty false)"
     return line + _less_sure(content, "likely, but ")
 
 
@@ -247,7 +264,7 @@ def substitutes(table: AnyFrame, top: int = 15, *, everything: bool = False) -> 
     bars = ("lift_ci_low", "lift_by_size", "lift_ci_high")
     parts: list[Part] = [*_meaning(content), Say(said + _less_sure(content, "likely, but ")), untold]
     parts += [Table(columns, rows, name="pairs", bars=bars, pale="pale"), *more(len(shown) - top)]
-    return Record(content, parts, more=lambda: {"pairs": itemset_records(frame)})
+    return Record(content, parts, more=lambda: {"pairs": itemset_records(shown)})
 
 
 # ---- questions
@@ -282,9 +299,14 @@ def page(
     frame, facts = LightFrame.of(table), mining_facts(table)
     content = _mined_content(frame)
     shown, left = _rows(frame, rows, EVERYTHING, everything=True)
+    named = dict(zip(("named_low", "named_high"), named_intervals(shown, facts.confidence_level), strict=True))
     found: list[Part] = [
         Page([Say("{meaning}. Every figure was computed from randomized reports; nobody saw a basket.", kind="hint")]),
-        Section("What did we learn?", [*_itemset_parts(shown, content, "Itemsets by support"), *left], "found"),
+        Section(
+            "What did we learn?",
+            [*_itemset_parts(shown.assign(**named), content, "Itemsets by support"), *left],
+            "found",
+        ),
         Section("How sure is it?", _sureness(frame, facts, content), "sure", aside=True),
     ]
     if len(derived):
@@ -299,6 +321,7 @@ def page(
 def _sureness(frame: LightFrame, facts: MiningFacts, content: Mapping[str, Any]) -> list[Part]:
     return [
         f"{_SURE}{f' {_REFINE}' if content['likely'] else ''}",
+        _BOTH,
         *_meaning(content)[1:],
         *(f"{each[:1].upper()}{each[1:]}." for each in describe_limits(facts)),
         sizes_picture(frame),

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -51,8 +52,17 @@ def test_reading_options(home: Path, tmp_path: Path) -> None:
         assert said in result.stderr
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT interrupt: jobs in the background begin with it ignored, and so do the programs that they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="a system without /dev/stdin")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.usefixtures("interruptible")
 def test_a_signal_leaves_nothing_unfinished(home: Path, tmp_path: Path, number: signal.Signals) -> None:
     """Ctrl-C or kill while a run waits for more baskets ends with status 1 and takes the unfinished file away."""
     command = ["randomize", "/dev/stdin", "--layout", "dat", "--plan", home / "plan.json", "-o", tmp_path / "r.parquet"]
@@ -70,6 +80,7 @@ def test_a_signal_leaves_nothing_unfinished(home: Path, tmp_path: Path, number: 
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_that_an_import_took_for_another_error(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A signal ends the command with status 1 and no traceback, whatever Python makes of it on the way."""
 
@@ -80,11 +91,7 @@ def test_an_interrupt_that_an_import_took_for_another_error(home: Path, monkeypa
             raise TypeError("expected a message argument") from None  # what an import of ssl once said
 
     monkeypatch.setattr(ap, "inspect", interrupted)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background begin with it ignored
-    try:
-        result = CliRunner().invoke(main, ["inspect", str(home / "plan.json")])
-    finally:
-        signal.signal(signal.SIGINT, before)
+    result = CliRunner().invoke(main, ["inspect", str(home / "plan.json")])
     assert result.exit_code == 1
     assert result.output.strip() == "Aborted!"
 

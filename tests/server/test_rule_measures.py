@@ -189,7 +189,7 @@ def test_a_rule_that_says_nothing_is_not_listed(mined: LightFrame) -> None:
     begins = dict(zip(mined["itemsets"], mined["ci_low"], strict=True))
     told = np.array([begins[left] > 0 for left in rules["antecedents"]]) & narrow
     assert 0 < told.sum() < len(rules)
-    assert (rules["probability"][~told] > 0.9).any()  # by their probability they would be listed
+    assert (rules["probability"][~told] > 0.8).any()  # by their probability they would be listed
     for name, budget in (("listed", 0.10), ("sure", 0.05)):
         assert not rules[name][~told].any()
         assert (rules[name][told] == listed(rules["probability"][told], budget)).all()

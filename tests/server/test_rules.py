@@ -55,7 +55,7 @@ def test_rules_are_those_that_mlxtend_derives(itemsets: pd.DataFrame) -> None:
     known = ours[ours["antecedent support"] > 0.3]
     assert len(known) > 10
     for name in ("antecedent support", "confidence", "jaccard", "kulczynski"):
-        assert known[name].to_numpy() == pytest.approx(theirs.loc[known.index, name].to_numpy(), abs=2e-3)
+        assert known[name].to_numpy() == pytest.approx(theirs.loc[known.index, name].to_numpy(), abs=3e-3)
     assert set(METRICS) <= set(ours.columns)
 
 
