@@ -68,6 +68,11 @@ class ClassCounts:
     squares: Floats
     n_reports: int
 
+    def differs_from_empty(self, z: float) -> bool:
+        """Return whether the class has more reports than 0 by over z standard errors."""
+        size, n = self.values.sum(), self.n_reports
+        return bool(size > z * np.sqrt(max(self.squares.sum() - size**2 / n, 0)))
+
     @classmethod
     def plain(cls, counts: NDArray[np.int64]) -> "ClassCounts":
         """Return counts of codes, (codes,), of a class in clear."""
@@ -152,6 +157,23 @@ class LinearEstimate:
     def errors(self) -> Floats:
         """Standard errors, float64 (inputs,)."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
+
+    def ratio_intervals(self, n_values: int, z: float) -> tuple[Floats, Floats]:
+        """Return both ends, float64 (n_values,), of intervals of the shares among the first inputs, within 0 … 1.
+
+        With S the sum of the first inputs and s_i one of them, the interval holds all t at which s_i − t·S is at most z
+        of its standard errors from 0. Unlike the delta method it holds also where S, as the size of a protected class,
+        is itself uncertain. Where S is less than z errors from 0 it is 0 … 1. Source: Fieller, JRSS B 1954.
+        """
+        first = np.arange(len(self.shares)) < n_values
+        whole, own = self.shares @ first, self.shares[:n_values]
+        spread, common = first @ self.covariance @ first, (self.covariance @ first)[:n_values]
+        square = whole**2 - z**2 * spread
+        if whole <= 0 or square <= 0:
+            return np.zeros(n_values), np.ones(n_values)
+        middle = own * whole - z**2 * common
+        root = np.sqrt(np.maximum(middle**2 - square * (own**2 - (z * self.errors[:n_values]) ** 2), 0))
+        return np.clip((middle - root) / square, 0, 1), np.clip((middle + root) / square, 0, 1)
 
 
 def least_squares(values: Floats, squares: Floats, n_reports: int, matrix: Floats, near: Floats) -> LinearEstimate:

@@ -499,6 +499,8 @@ def _together(
     for row, estimate in zip(np.linalg.inv(second)[: by.inputs], estimates, strict=False):
         mine = confidence_bands.ClassCounts(counts @ row, counts @ row**2, int(counts.sum()))
         why = _few_reports(round(mine.values.sum()), channel)
+        if not mine.differs_from_empty(float(normal_quantile(level))):
+            why = "its number of reports is not distinguishable from 0; gather more reports, or plan fewer columns"
         found.append(why or describe(estimate, mine, channel, level))
     return found
 
@@ -587,7 +589,7 @@ def describe(
     """Return what is known of a column's values, and of the share that is missing."""
     n, z = channel.n_values, float(normal_quantile(level))
     basis = _basis(estimate, counts, channel)
-    shares, errors = _shares(estimate, basis, counts, n, numbered=channel.edges is not None)
+    shares, errors = _shares(estimate, basis, counts, n, z, numbered=channel.edges is not None)
     numbers = None
     if channel.edges is not None:
         numbers = _numbers(shares, basis.among(n), counts, channel, (level, z))
@@ -619,22 +621,26 @@ def _shares(
     basis: confidence_bands.LinearEstimate,
     counts: confidence_bands.ClassCounts,
     n_values: int,
+    z: float,
     *,
     numbered: bool,
 ) -> tuple[Floats, Floats]:
-    """Return the shares among the values that are there, and their standard errors."""
+    """Return the shares among the values that are there, and their standard errors.
+
+    Those of named values within a protected class are the greater half of an interval over z.
+    """
     found, whole = basis.among(n_values), estimate.shares[:n_values].sum()
     if estimate.method == "least-squares" or whole <= 0:
         return found.shares, found.errors
     shares = estimate.shares[:n_values] / whole
     if estimate.posterior is None:
         return shares, found.errors
-    posterior = estimate.posterior.among(n_values)
-    errors = np.hypot(posterior.errors, shares - posterior.shares)
     if numbered:
-        return shares, errors
+        posterior = estimate.posterior.among(n_values)
+        return shares, np.hypot(posterior.errors, shares - posterior.shares)
+    low, high = basis.ratio_intervals(n_values, z)  # the class's own size is uncertain, too
     few = np.sqrt(confidence_bands.MORE_REPORTS * counts.squares.sum() / counts.n_reports) / counts.values.sum()
-    return shares, np.maximum(errors, few)  # of a value that nobody in the class has shown
+    return shares, np.maximum(np.maximum(high - shares, shares - low) / z, few)  # few: of a value that nobody showed
 
 
 def _missing(basis: confidence_bands.LinearEstimate, z: float) -> Figure:

@@ -152,6 +152,7 @@ def overview(found: "Found", rows: int = 15) -> Record:
         "reports": Column("reports", "{reports:,}"), "mean": Column("mean", "{mean:number}"),
         "interval": Column(interval(content["confidence_level"]), "{interval:interval}"),
         "variance": Column("variance", "{variance:number}"), "missing": Column("missing", "{missing:.2%}"),
+        "missing_interval": Column(interval(content["confidence_level"]), "{missing_interval:share_interval}"),
         "band": Column("± band", "{band:share}"), "column": Column("column", "{column:name}", "name"),
     }  # fmt: skip
     known = [each for key, each in columns.items() if any(line[key] is not None for line in lines)]
@@ -183,7 +184,7 @@ def _line(name: str, of_class: str | None, column: Mapping[str, Any]) -> dict[st
     return {
         "column": name, "class": of_class or "(all)", "reports": column["reports"], "mean": mean.get("value"),
         "interval": mean or None, "variance": variance.get("value"), "missing": missing.get("value"),
-        "band": band.get("half_width"),
+        "missing_interval": missing or None, "band": band.get("half_width"),
     }  # fmt: skip
 
 
