@@ -29,6 +29,7 @@ A bin that nobody is seen in has no error by the formula, but may have some next
 stand for that, as in the interval of Agresti and Coull (American Statistician 1998). Bins that tell the same are one.
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -93,11 +94,13 @@ class Moments:
 
 
 def moment_weights(column: NumberColumn) -> Floats:
-    """Return c_k(y), float64 (3, codes), with x from 0 to 1 over the column's range."""
+    """Return c_k(y), float64 (3, codes), with x from 0 to 1 over the column's cells."""
     n, law = column.inputs, column.law
     if isinstance(law, Clear):
-        middles = (np.arange(n) + 0.5).reshape(law.outputs, -1) / n
-        return np.array([np.append((middles**k).mean(axis=1), [0.0] * column.optional) for k in range(3)])
+        middles = ((np.arange(n) + 0.5) / n).reshape(law.outputs, -1)
+        held = (np.arange(n) < column.used).reshape(law.outputs, -1) / n
+        means = [(middles**k * held).sum(axis=1) / np.maximum(held.sum(axis=1), 1 / n) for k in range(3)]
+        return np.array([np.append(each, [0.0] * column.optional) for each in means])
     places = (np.arange(law.outputs) - (law.outputs - n) / 2 + 0.5) / n
     basis = np.array([np.append(places**k, [0.0] * column.optional) for k in range(3)])
     inputs = sorted({0, n // 2, n - 1})
@@ -124,13 +127,14 @@ def estimate_moments(counts: ClassCounts, column: NumberColumn) -> Moments | Non
     of_mean = (weights[1] - mean * weights[0]) / sums[0]
     of_variance = (weights[2] - second * weights[0]) / sums[0] - 2 * mean * of_mean
     errors = np.sqrt(np.array([of_mean, of_variance]) ** 2 @ counts.squares) / counts.n_reports
-    span = float(column.high - column.low)
-    of_column = float(column.low) + span * float(mean), span * float(errors[0])
-    unknown = span * column.law.width / (2 * column.inputs) if isinstance(column.law, Clear) else 0.0
+    width, grain = float(column.cell_width), column.grain
+    span = width * column.inputs
+    of_column = float(column.origin) + span * float(mean), span * float(errors[0])
+    unknown = (width * column.law.width - grain) / 2 if isinstance(column.law, Clear) else 0.0
     if isinstance(column.law, Clear) and column.law.width > 1:
         return Moments(of_column, None, unknown)
-    spread = float(second - mean**2) + 1 / (12 * column.inputs**2)  # within a cell, too
-    return Moments(of_column, (span**2 * spread, span**2 * float(errors[1])), unknown)
+    spread = span**2 * float(second - mean**2) + (width**2 - grain**2) / 12  # within a cell, too
+    return Moments(of_column, (spread, span**2 * float(errors[1])), unknown)
 
 
 # ---- least squares
@@ -330,3 +334,16 @@ def quantile(shares: Floats, edges: Floats, share: float) -> float:
     """Return a quantile of shares of intervals, spread evenly over each; negative ones count as none."""
     rising = np.append(0.0, np.cumsum(np.maximum(shares, 0)))
     return _reached(rising / rising[-1], edges, share)
+
+
+def on_points(value: float, ends: tuple[float, float], column: NumberColumn) -> tuple[float, float, float]:
+    """Return a quantile and the ends of its interval as whole numbers: of those whose edges they lie between.
+
+    >>> from assocpriv.plans.columns import WholeColumn
+    >>> on_points(3.5, (1.5, 3.6), WholeColumn("stars", Clear(5), False, 1, 5, 5))
+    (3.0, 2.0, 4.0)
+    """
+    low, high = math.floor(ends[0] + 0.5 + _ROUNDING), math.ceil(ends[1] - 0.5 - _ROUNDING)
+    found = (math.ceil(value - 0.5 - _ROUNDING), low, high)
+    first, second, third = np.clip(found, *column.ends).tolist()
+    return first, second, third

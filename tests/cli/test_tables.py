@@ -171,10 +171,12 @@ def test_a_table_becomes_reports(tmp_path: Path, plan: Path) -> None:
     pd.DataFrame({"region": ["north", "?", None], "more": 1, "age": [19.0, 34, 99]}).to_csv(tmp_path / "t.csv")
     done = run("randomize", tmp_path / "t.csv", "--plan", plan, "-o", tmp_path / "r.parquet", "--clip",
                "--missing", "?")  # fmt: skip
-    assert done.stderr.splitlines()[-4:] == [
+    assert done.stderr.splitlines()[-5:] == [
         "t.csv: 2 further columns left out, which the plan does not have",
         "values clipped to the range: 2 of age",
         "missing values: 2 of region",
+        "whole numbers in age, which the plan takes as spread evenly over cells, so means are up to half a cell off; "
+        "plan such a column with whole = true",
         "γ does not cover column age",
     ]
     assert "3 reports of " in done.stdout
