@@ -12,8 +12,7 @@ depend on each other within a class, so P_k(box_ℓ) is not identified. Two case
 
 The interval goes halfway from the first to both ends of the second, and LEVEL standard errors beyond. Halfway is a
 choice: the whole range holds for all tables, but is about .7 wide. On adult, house-votes, mushroom and crx (12 subsets
-of 3 to 8 columns each, next to no noise) the accuracy lay at most .40 of the way down and, where it exceeded that of
-independent columns by more than .002, at most .55 of the way up.
+of 3 to 8 columns each, ε = 5, 300,000 people) the accuracy lay at most .40 of the way down and .55 of the way up.
 """
 
 import math

@@ -166,6 +166,15 @@ def plan(tmp_path: Path) -> Path:
     return tmp_path / "plan.json"
 
 
+def test_whole_numbers_of_a_sample_are_planned_so(schema: Path, tmp_path: Path) -> None:
+    """--like reads a sample, says which columns are whole in it, and the plan has them so."""
+    pd.DataFrame({"age": [20, 34, None], "hours": [8.5, 7, 1]}).to_csv(tmp_path / "sample.csv", index=False)
+    done = run("plan", "--schema", schema, "--like", tmp_path / "sample.csv", "-o", tmp_path / "whole.json")
+    assert "column age: whole numbers from 20 to 80, as in the sample" in done.stderr
+    kinds = [column.kind for column in read_plan(tmp_path / "whole.json", TablePlan).columns]
+    assert kinds == ["whole-number", "number", "category", "label"]
+
+
 def test_a_table_becomes_reports(tmp_path: Path, plan: Path) -> None:
     """A file gives a report a record, with the plan; what was clipped, missing and uncovered is said."""
     pd.DataFrame({"region": ["north", "?", None], "more": 1, "age": [19.0, 34, 99]}).to_csv(tmp_path / "t.csv")
