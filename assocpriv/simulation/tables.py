@@ -103,7 +103,7 @@ def simulate_table(
     """Try a plan on a table; :func:`assocpriv.simulate` says what comes back, ``reading`` are :class:`TableOptions`."""
     tell, clock = progress or (lambda *_: None), [perf_counter()]
     stream = stream_table(table, plan, options_of(TableOptions, {"progress": partial(tell, "reading"), **reading}))
-    batches = list(iter(stream.next_batch, None))
+    batches = list(iter(stream.next_batch, None))  # until StopIteration
     raw = np.concatenate([batch.raw_inputs for batch in batches])
     clock.append(perf_counter())
     packed = randomize_inputs(
