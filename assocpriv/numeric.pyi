@@ -1,7 +1,8 @@
 # The public names of this subject, each once.
 # fmt: off
 # isort: off
-from .plans.columns import CategoryColumn as CategoryColumn, LabelColumn as LabelColumn, NumberColumn as NumberColumn
+from .plans.columns import CategoryColumn as CategoryColumn, LabelColumn as LabelColumn
+from .plans.columns import NumberColumn as NumberColumn, WholeColumn as WholeColumn
 from .plans.tables import TablePlan as TablePlan
 from .plans.tree_model import TreeModel as TreeModel, tree_dot as tree_dot, tree_lines as tree_lines
 from .planning.tables import plan_table as plan_table
@@ -11,3 +12,4 @@ from .client.table_classes import predict_file as predict_file
 from .server.histograms import released_frame as released_frame
 from .server.tree_estimator import ReleasedTreeClassifier as ReleasedTreeClassifier
 from .server.trees import grow_tree as grow_tree
+from .simulation.tables import sample_whole as sample_whole

@@ -19,6 +19,7 @@ docs/formats/table-plan.md has the rules; here they are computed in Python's int
 """
 
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,8 +37,11 @@ from assocpriv.auditing.recompute_promise import field, fraction, json_content, 
 from assocpriv.auditing.recompute_reports import Draws
 from assocpriv.promise.errors import PlanError
 
+WHOLE = "whole-number"
 CLEAR, UNIFORM, GAUSSIAN, WINDOW = "clear", "uniform-noise", "gaussian-noise", "window"
 _MOST = 1 << 32
+_MOST_WHOLE = 1 << 53
+_WHOLE_BOUND = re.compile(r"(?:0|-?[1-9][0-9]{0,15})/1", re.ASCII)
 _MOST_ANSWERS = 10_000
 TUPLE, BITS = "tuple", "bits"
 WORD, GRID = 1 << 32, 1 << 16
@@ -57,6 +61,7 @@ class ColumnNumbers:
     optional: bool
     law: str
     numbers: dict[str, Any]
+    used: int  # inputs that a value has, the first ones; a missing one apart
 
     @property
     def outputs(self) -> int:
@@ -220,19 +225,35 @@ def _column(content: object) -> ColumnNumbers:
     name, kind, optional = (field(content, key) for key in ("name", "kind", "optional"))
     release = field(content, "release")
     law = field(release, "law")
-    if not isinstance(name, str) or kind not in ("number", "category", "label") or type(optional) is not bool:
+    if not isinstance(name, str) or kind not in ("number", WHOLE, "category", "label") or type(optional) is not bool:
         raise PlanError("a column needs a name, a known kind, and optional true or false")
-    if kind == "number":
+    if kind in ("number", WHOLE):
         inputs = whole(content, "cells", 1, 1 << 16)
     else:
         values = field(content, "values")
         if not isinstance(values, list) or not values or len(set(map(str, values))) != len(values):
             raise PlanError("values must be a list of texts that differ")
         inputs = len(values)
-    column = ColumnNumbers(name, kind, inputs, optional, str(law), _law(release, law, inputs))
+    used = _used(content, inputs) if kind == WHOLE else inputs
+    column = ColumnNumbers(name, kind, inputs, optional, str(law), _law(release, law, inputs), used)
     if column.total > _MOST or column.outputs >= (1 << 16) - 1:
         raise PlanError("a column's weights add up to more than 2^32, or it has too many outputs")
     return column
+
+
+def _used(content: object, cells: int) -> int:
+    """Return how many cells of whole numbers hold one: each, but for the last, as many as the cells demand."""
+    texts = [str(field(content, name)) for name in ("low", "high")]
+    if not all(map(_WHOLE_BOUND.fullmatch, texts)):
+        raise PlanError("whole numbers need whole bounds")
+    low, high = (int(text.removesuffix("/1")) for text in texts)
+    if not -_MOST_WHOLE <= low < high <= _MOST_WHOLE:
+        raise PlanError("whole numbers need low < high, both from -2^53 to 2^53")
+    values = high - low + 1
+    used = math.ceil(Fraction(values, math.ceil(Fraction(values, cells))))
+    if 2 * used <= cells:
+        raise PlanError("half of the cells hold no value")
+    return used
 
 
 def _law(release: object, law: object, inputs: int) -> dict[str, Any]:

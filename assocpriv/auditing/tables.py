@@ -92,7 +92,8 @@ class TableSubject(Subject):
 
     def various(self, count: int) -> list[list[Record]]:
         """Return records in which each column takes all its inputs, in an order of its own, and the chosen ones."""
-        orders = [np.resize(self.chance.permutation(column.choices), count) for column in self.table.columns]
+        held = [[*range(each.used), *[each.inputs] * each.optional] for each in self.table.columns]
+        orders = [np.resize(self.chance.permutation(inputs), count) for inputs in held]
         mixed = [self.chance.permutation(order) for order in orders]
         return [[*self.chosen()[0], *map(tuple, np.stack(mixed, axis=1).tolist())]]
 
@@ -111,8 +112,8 @@ class TableSubject(Subject):
     def chosen(self) -> list[list[Record]]:
         """Return two records that differ everywhere, each with a column of the other, and one with missing values."""
         columns = self.table.columns
-        low, high = [0 for _ in columns], [column.inputs - 1 for column in columns]
-        absent = [column.inputs if column.optional else column.inputs // 2 for column in columns]
+        low, high = [0 for _ in columns], [column.used - 1 for column in columns]
+        absent = [column.inputs if column.optional else column.used // 2 for column in columns]
         mixed = [high[place] if place % 2 else low[place] for place in range(len(low))]
         alone = [
             [high[at] if at == place else low[at] for at in range(len(low))] for place in range(min(len(low), _ALONE))
@@ -220,7 +221,8 @@ def _value(value: int, column: Column) -> Any:
     if value == column.inputs:
         return None
     if isinstance(column, NumberColumn):
-        return float(column.low + (2 * value + 1) * column.cell_width / 2)
+        inside = 0 if column.grain else column.cell_width / 2
+        return float(column.low + value * column.cell_width + inside)
     if isinstance(column, CutColumn):
         return float(column.cuts[value - 1]) if value else float(column.cuts[0]) - 1 - abs(float(column.cuts[0]))
     assert isinstance(column, CategoryColumn)

@@ -20,7 +20,7 @@ _TAKES = {  # which options of plan a kind of plan has, beside those of all
         *_NAMES, "others", "mean_size", "like", "itemset_size", "transaction_size", "find", "paper", "layout",
         "central", "local_cap",
     ),
-    "table": ("schema", "answer"),
+    "table": ("schema", "answer", "like"),
 }  # fmt: skip
 
 
@@ -43,7 +43,9 @@ def _pair(_context: click.Context, _option: click.Parameter, text: str | None) -
 
 _rare_options = opt.rare(
     click.option("--taxonomy", type=opt.PATH, help="CSV: in each line a name, its parent, the parent's parent …"),
-    click.option("--like", type=opt.PATH, help="In place of --mean-size: a sample of baskets, which says how large."),
+    click.option(
+        "--like", type=opt.PATH, help="A sample: of baskets, for their sizes; with --schema, for whole numbers."
+    ),
     click.option("--itemset-size", type=opt.WHOLE, help="K: largest itemsets to estimate.  [default: 3]"),
     click.option("--transaction-size", type=opt.WHOLE, help="M: baskets are sampled to M items.  [default: chosen]"),
     click.option(
@@ -184,11 +186,12 @@ def _plan_baskets(
     opt.show(ap.show.plans.choice(choice, found, verbose=opt.verbosity() > 0))
 
 
-def _plan_table(output: Path | None, force: bool, schema: Path, reports: int, **known: Any) -> None:
+def _plan_table(output: Path | None, force: bool, schema: Path, reports: int, like: Path | None, **known: Any) -> None:
     """Choose how each column of a table is released."""
     assert output is not None
-    opt.check_output(output, force, [schema])
-    made = ap.numeric.plan_table(schema, opt.take_promise(known), reports=reports, **known)
+    opt.check_output(output, force, [schema, like])
+    whole = () if like is None else ap.numeric.sample_whole(schema, like)
+    made = ap.numeric.plan_table(schema, opt.take_promise(known), reports=reports, whole=whole, **known)
     ap.write_plan(made, output, force=force)
     opt.show(ap.show.plans.described(made, reports))
 

@@ -12,7 +12,7 @@ from os import PathLike
 from typing import Any
 
 from assocpriv.files.plans import read_text
-from assocpriv.plans.columns import MOST_OUTPUTS, CategoryColumn, LabelColumn, NumberColumn, check_text
+from assocpriv.plans.columns import MOST_OUTPUTS, MOST_WHOLE, CategoryColumn, LabelColumn, NumberColumn, check_text
 from assocpriv.plans.tables import MOST_COLUMNS
 from assocpriv.promise.breaches import parse_number, parse_probability
 from assocpriv.promise.errors import PlanError
@@ -28,7 +28,7 @@ RELEASES = {
 }
 _OF_ALL = {"kind", "release", "optional"}
 _OF_KIND = {
-    NUMBER: _OF_ALL | {"low", "high", "intervals", "cells", "privacy", "confidence"},
+    NUMBER: _OF_ALL | {"whole", "low", "high", "intervals", "cells", "privacy", "confidence"},
     CATEGORY: _OF_ALL | {"values"},
     LABEL: _OF_ALL | {"values"},
 }
@@ -44,6 +44,7 @@ class ColumnRequest:
     kind: str
     release: str
     optional: bool = False
+    whole: bool | None = None  # None where the schema does not say
     low: Fraction = Fraction(0)
     high: Fraction = Fraction(1)
     intervals: int | None = None
@@ -122,8 +123,25 @@ def _checked(name: str, keys: Mapping[str, Any]) -> ColumnRequest:
 def _check_number(asked: ColumnRequest) -> None:
     if not asked.low < asked.high:
         raise PlanError(f"low must be below high, got {float(asked.low):g} and {float(asked.high):g}")
-    if asked.cells is not None and asked.intervals is not None and asked.cells % asked.intervals:
+    if asked.whole:
+        _check_whole(asked)
+    elif asked.cells is not None and asked.intervals is not None and asked.cells % asked.intervals:
         raise PlanError(f"cells must be a multiple of intervals, got {asked.cells} and {asked.intervals}")
+
+
+def _check_whole(asked: ColumnRequest) -> None:
+    for name, bound in (("low", asked.low), ("high", asked.high)):
+        if bound.denominator != 1 or abs(bound) > MOST_WHOLE:
+            raise PlanError(
+                f"{name} must be a whole number from -2^53 to 2^53 where whole = true, got {float(bound):g}; give the "
+                "least and the greatest value, of ratings 1 and 5"
+            )
+    values = int(asked.high - asked.low) + 1
+    for name, count in (("cells", asked.cells), ("intervals", asked.intervals)):
+        if count is not None and count > values:
+            raise PlanError(
+                f"{name} must be at most the number of whole values, {values:,}, got {count:,}; leave it out"
+            )
 
 
 def _check_values(asked: ColumnRequest) -> None:
@@ -217,6 +235,7 @@ def _read_values(value: object, key: str) -> tuple[str, ...]:
 
 _READERS: dict[str, Callable[[object, str], Any]] = {
     "optional": _read_flag,
+    "whole": _read_flag,
     "low": _read_bound,
     "high": _read_bound,
     "intervals": _read_count,

@@ -27,9 +27,10 @@ up to it. A grid is needed because continuous noise drawn in floating point tell
 Source: Mironov, On significance of the least significant bits for differential privacy, CCS 2012.
 """
 
+import logging
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -62,17 +63,19 @@ from assocpriv.plans.columns import (
     Noise,
     NumberColumn,
     UniformNoise,
+    WholeColumn,
     Window,
     default_intervals,
 )
 from assocpriv.plans.guided import TUPLE_BITS, GuidedPlan, TupleMix
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON
-from assocpriv.plans.tables import TablePlan, check_answers
+from assocpriv.plans.tables import TablePlan, check_answers, shortened
 from assocpriv.promise.breaches import Breach, float_up, share_limit
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import check_range, check_whole
 from assocpriv.server.intervals import lower_tails
 
+_LOG = logging.getLogger("assocpriv")  # told what a schema leaves open; the command line shows it
 _ROOT_BITS = 48  # after the point of the share of γ that a column gets
 USUAL_PROMISE = Breach("5%", "50%")
 USUAL_REPORTS = 1_000_000
@@ -107,6 +110,7 @@ def plan_table(
     reports: int = USUAL_REPORTS,
     reports_per_person: int = 1,
     answer: "int | str | None" = None,
+    whole: Collection[str] = (),
 ) -> TablePlan:
     """Choose the plan of a table: a grid or an order of values, and a law of release, for each column.
 
@@ -116,6 +120,8 @@ def plan_table(
         reports: how many are expected; by this number columns are cut into intervals.
         reports_per_person: R, all of which the promise covers.
         answer: how many of the protected columns a report answers, labels apart; "all", or by default the best.
+        whole: names of columns that hold whole numbers, as :func:`assocpriv.numeric.sample_whole` finds them; what the
+            schema says itself goes before.
 
     Returns:
         The plan, which states no promise where no column is protected.
@@ -133,12 +139,12 @@ def plan_table(
     """
     check_range("reports", reports, 1, MOST_REPORTS)
     check_range("reports_per_person", reports_per_person, 1, MOST_REPORTS_PER_PERSON)
-    asked = read_schema(schema)
+    asked = [_recognized(column, whole) for column in read_schema(schema)]
     if not any(column.is_protected for column in asked):
         if promise is not None or answer is not None:
             what = "promise" if promise is not None else "number of columns to answer"
             raise PlanError(f"no column is protected, so there is no use for a {what}; {_HOW_TO_PROTECT}")
-        columns = tuple(_column(column, None, reports) for column in asked)
+        columns = _columns(asked, None, reports)
         return TablePlan(columns, 0, None, reports_per_person)
     breach = USUAL_PROMISE if promise is None else promise
     free = [column for column in asked if column.is_protected and column.kind != LABEL]
@@ -148,8 +154,20 @@ def plan_table(
     answered = _answered(answer, costs)
     check_answers(answered + len(labels), reports_per_person)
     limit = share_limit(breach.amplification_limit, (answered + len(labels)) * reports_per_person, _ROOT_BITS)
-    columns = tuple(_column(column, limit, reports) for column in asked)
+    columns = _columns(asked, limit, reports)
     return TablePlan(columns, answered, breach, reports_per_person)
+
+
+def _recognized(asked: ColumnRequest, whole: Collection[str]) -> ColumnRequest:
+    """Return a column, of whole numbers if it is named, its bounds are whole, and the schema does not say."""
+    if asked.name not in whole or asked.whole is not None or not _has_whole_bounds(asked):
+        return asked
+    _LOG.info("column %s: whole numbers from %d to %d, as in the sample", asked.name, asked.low, asked.high)
+    return replace(asked, whole=True)
+
+
+def _has_whole_bounds(asked: ColumnRequest) -> bool:
+    return asked.kind == NUMBER and asked.low.denominator == asked.high.denominator == 1
 
 
 def _answered(answer: "int | str | None", costs: Sequence[AnswerCost]) -> int:
@@ -167,6 +185,26 @@ def _answered(answer: "int | str | None", costs: Sequence[AnswerCost]) -> int:
 # ---- columns
 
 
+def _columns(asked: Sequence[ColumnRequest], limit: Fraction | None, reports: int) -> tuple[Column, ...]:
+    """Return the columns; tell of those whose edges are whole numbers where the schema does not say if values are."""
+    columns = tuple(_column(column, limit, reports) for column in asked)
+    open_ = [each for request, each in zip(asked, columns, strict=True) if request.whole is None]
+    names = [each.name for each in open_ if isinstance(each, NumberColumn) and _has_whole_edges(each)]
+    if names:
+        _LOG.info(
+            "edges of intervals are whole numbers in %s. If values are, too (ages, ratings, counts), set whole = true, "
+            "low and high to the least and the greatest; else they are taken as spread evenly, and means are up to "
+            "half a cell off. Set whole = false if they are not",
+            shortened(names),
+        )
+    return columns
+
+
+def _has_whole_edges(column: NumberColumn) -> bool:
+    width = (column.high - column.low) / column.intervals
+    return column.low.denominator == width.denominator == 1
+
+
 def _column(asked: ColumnRequest, limit: Fraction | None, reports: int) -> Column:
     try:
         if asked.kind != NUMBER:
@@ -175,8 +213,9 @@ def _column(asked: ColumnRequest, limit: Fraction | None, reports: int) -> Colum
             column: Column = made(asked.name, law, asked.optional, asked.values)
             return column
         intervals, cells = _grid(asked, reports)
-        return NumberColumn(
-            asked.name, _number_law(asked, cells, limit), asked.optional, asked.low, asked.high, intervals
+        law = _number_law(asked, cells, limit)
+        return (WholeColumn if asked.whole else NumberColumn)(
+            asked.name, law, asked.optional, asked.low, asked.high, intervals
         )
     except PlanError as error:
         raise PlanError(f"column {asked.name}: {error}") from None
@@ -201,6 +240,8 @@ def _grid(asked: ColumnRequest, reports: int) -> tuple[int, int]:
     """Return how many intervals and cells a column of numbers has."""
     classes = _classes(asked)
     usual = default_intervals(reports)
+    if asked.whole:
+        return _whole_grid(asked, classes, usual)
     if asked.intervals is not None:
         intervals = asked.intervals
     elif asked.cells is not None:
@@ -215,6 +256,24 @@ def _grid(asked: ColumnRequest, reports: int) -> tuple[int, int]:
     if cells > MOST_OUTPUTS:
         raise PlanError(f"{intervals:,} intervals and {classes:,} classes need a grid of {cells:,} cells; take fewer")
     return intervals, cells
+
+
+def _whole_grid(asked: ColumnRequest, classes: int, usual: int) -> tuple[int, int]:
+    """Return the same of whole numbers: a cell each, or for as few neighbours that there are at least GRID cells."""
+    values = int(asked.high - asked.low) + 1
+    step = max(1, values // GRID) if asked.cells is None else -(-values // asked.cells)
+    cells = -(-values // step)
+    most = asked.intervals or (classes if 1 < classes <= usual else usual)
+    group = -(-cells // most)
+    block = group
+    if classes > 1:
+        if classes >= cells:
+            raise PlanError("classes of so little privacy hold one value each; ask for more, or release as-is")
+        width = -(-cells // classes)
+        group = min(group, width)
+        block = group * -(-width // group)
+    cells = block * -(-cells // block)
+    return cells // group, cells
 
 
 def _classes(asked: ColumnRequest) -> int:
@@ -446,17 +505,22 @@ def column_facts(column: Column) -> ColumnFacts:
     if not isinstance(column, NumberColumn):
         return ColumnFacts(column, RESPONSE if isinstance(law, Window) else AS_IS)
     unit = float(column.cell_width)
+    points = column.grain == column.cell_width  # no continuous law releases them
     if isinstance(law, Window):
-        return ColumnFacts(column, SQUARE_WAVE, (), law.near * unit / 2, wave_distance(law, optional=column.optional))
+        distance = None if points else wave_distance(law, optional=column.optional)
+        return ColumnFacts(column, SQUARE_WAVE, (), law.near * unit / 2, distance)
     if isinstance(law, Clear) and law.width == 1:
         return ColumnFacts(column, AS_IS)
     widths = tuple(map(column.known_width, CONFIDENCES))
     if isinstance(law, Clear):
         return ColumnFacts(column, MEMBERSHIP, widths, law.width * unit)
     if isinstance(law, UniformNoise):
-        return ColumnFacts(column, UNIFORM, widths, (2 * law.reach + 1) * unit / 2, uniform_distance(law))
+        return ColumnFacts(
+            column, UNIFORM, widths, (2 * law.reach + 1) * unit / 2, None if points else uniform_distance(law)
+        )
     assert isinstance(law, GaussianNoise)
-    return ColumnFacts(column, GAUSSIAN, widths, gaussian_deviation(law) * unit, gaussian_distance(law))
+    distance = None if points else gaussian_distance(law)
+    return ColumnFacts(column, GAUSSIAN, widths, gaussian_deviation(law) * unit, distance)
 
 
 # ---- distances to continuous laws

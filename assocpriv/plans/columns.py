@@ -4,6 +4,10 @@ A number's range [low, high] is cut into equal *cells*, the grid on which it is 
 the last cell. Cells make up equal *intervals*, for which shares are estimated. Cell edges are floats: the double
 nearest to the exact edge, so whoever compares a double with them finds the same cell on every machine.
 
+Whole numbers low … high are points. A cell holds one of them, or as many neighbours as ⌈values / cells⌉, and its edges
+lie halfway between values; so its middle is the mean of its values, and no mean is off by a part of a cell. Cells
+beyond the highest value, fewer than those below, make their number a multiple of that of intervals or classes.
+
 A law leads from inputs 0 … n − 1 to outputs 0, 1, 2 …
 
     Clear       y = ⌊x / width⌋                          as it is (width 1), or the class that it is a member of
@@ -49,6 +53,7 @@ from assocpriv.promise.breaches import format_fraction
 from assocpriv.promise.errors import PlanError
 
 MOST_OUTPUTS = (1 << 16) - 2  # so that two bytes hold them, one that is missing and one that was not asked
+MOST_WHOLE = 1 << 53  # beyond it not every whole number is a double
 LARGEST_TOTAL = 1 << 32  # a draw then takes one word
 MOST_NAME = 200  # characters of a column's name and of a category
 _WRITTEN_BOUND = re.compile(r"-?(?:0|[1-9][0-9]{0,29})/[1-9][0-9]{0,29}", re.ASCII)
@@ -383,14 +388,21 @@ class Column(ABC):
 class NumericColumn(Column):
     """A column of numbers: each lies in a cell between two of its rising edges."""
 
+    grain: ClassVar[int] = 0  # how far neighbouring values are apart: 1 where they are whole numbers
+
     @property
     @abstractmethod
     def edges(self) -> NDArray[np.float64]:
         """Edges of the cells, float64 (cells + 1,)."""
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest number that the column takes."""
+        return float(self.edges[0]), float(self.edges[-1])
+
     @abstractmethod
     def cell_of(self, number: float) -> int | None:
-        """Return the cell that a number lies in, None beyond the ends."""
+        """Return the cell that a number lies in, None beyond the ends; of whole numbers it takes no other ones."""
 
     @abstractmethod
     def cells_of(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int32], int]:
@@ -458,6 +470,21 @@ class NumberColumn(NumericColumn):
         """Width of a cell, in the column's unit."""
         return (self.high - self.low) / self.inputs
 
+    @property
+    def origin(self) -> Fraction:
+        """The lowest edge."""
+        return self.low
+
+    @property
+    def used(self) -> int:
+        """Number of cells that hold values, the first ones."""
+        return self.inputs
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest number that the column takes."""
+        return float(self.low), float(self.high)
+
     @cached_property
     def edges(self) -> NDArray[np.float64]:
         """Edges of the cells, float64 (cells + 1,): each the double nearest to the exact one."""
@@ -492,8 +519,8 @@ class NumberColumn(NumericColumn):
     @cached_property
     def _lattice(self) -> tuple[int, int, int]:
         """The exact edges as integers: edge i is (first + i · second) / third."""
-        unit = lcm(self.low.denominator, self.cell_width.denominator)
-        return int(self.low * unit), int(self.cell_width * unit), unit
+        unit = lcm(self.origin.denominator, self.cell_width.denominator)
+        return int(self.origin * unit), int(self.cell_width * unit), unit
 
     @property
     def interval_edges(self) -> NDArray[np.float64]:
@@ -525,6 +552,71 @@ class NumberColumn(NumericColumn):
         law = _law_from_json(cells, fields["release"])
         low, high = (read_bound(fields[name], name) for name in ("low", "high"))
         return cls(fields["name"], law, fields["optional"], low, high, fields["intervals"])
+
+
+@dataclass(frozen=True)
+class WholeColumn(NumberColumn):
+    """Whole numbers low … high: ratings, ages, counts.
+
+    Attributes and errors are those of :class:`NumberColumn`; the cells lie around the values.
+
+    >>> import assocpriv as ap
+    >>> stars = {"kind": "number", "whole": True, "low": 1, "high": 5, "release": "as-is"}
+    >>> column = ap.numeric.plan_table({"columns": {"stars": stars}}).columns[0]
+    >>> column.edges.tolist(), column.cell_of(4.0)
+    ([0.5, 1.5, 2.5, 3.5, 4.5, 5.5], 3)
+    """
+
+    kind: ClassVar = "whole-number"
+    grain: ClassVar = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.low.denominator, self.high.denominator) != (1, 1) or max(-self.low, self.high) > MOST_WHOLE:
+            raise PlanError(f"column {self.name} needs whole numbers from -2^53 to 2^53 as low and high")
+        if self.inputs >= 2 * self.used:
+            raise PlanError(
+                f"column {self.name} has {self.inputs:,} cells for {self.values:,} values; take fewer cells"
+            )
+
+    @property
+    def values(self) -> int:
+        """Number of values."""
+        return int(self.high - self.low) + 1
+
+    @cached_property
+    def cell_width(self) -> Fraction:
+        """Number of values in a cell, but for the last."""
+        return Fraction(-(-self.values // self.inputs))
+
+    @property
+    def origin(self) -> Fraction:
+        """The lowest edge, half below the least value."""
+        return self.low - Fraction(1, 2)
+
+    @property
+    def used(self) -> int:
+        """Number of cells that hold values, the first ones."""
+        return -(-self.values // int(self.cell_width))
+
+    @property
+    def interval_edges(self) -> NDArray[np.float64]:
+        """Edges of the intervals, float64 (intervals + 1,); that of the last is half above the greatest value."""
+        return np.minimum(super().interval_edges, float(self.high) + 0.5)
+
+    def cell_of(self, number: float) -> int | None:
+        """Return the cell of a whole number in the range; None for any other."""
+        if not self.low <= number <= self.high or not float(number).is_integer():
+            return None
+        return int((int(number) - self.low) // self.cell_width)
+
+    def cells_of(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int32], int]:
+        """Return the cell of each number, int32 (n,), as the base class says; that of the whole number below others."""
+        low, high = self.ends
+        there = ~np.isnan(numbers)
+        cells = np.full(len(numbers), self.inputs, dtype=np.int32)
+        cells[there] = (np.clip(numbers[there], low, high).astype(np.int64) - int(self.low)) // int(self.cell_width)
+        return cells, int(np.count_nonzero((numbers < low) | (numbers > high)))
 
 
 def _spacing(low: Fraction, high: Fraction) -> Fraction:
@@ -613,7 +705,9 @@ class TableColumns(Protocol):
         """Their names."""
 
 
-COLUMNS: dict[str, type[Column]] = {column.kind: column for column in (NumberColumn, CategoryColumn, LabelColumn)}
+COLUMNS: dict[str, type[Column]] = {
+    column.kind: column for column in (NumberColumn, WholeColumn, CategoryColumn, LabelColumn)
+}
 
 
 def column_to_json(column: Column) -> dict[str, Any]:
@@ -667,15 +761,19 @@ def read_bound(text: object, name: str) -> Fraction:
 def transition(column: Column) -> NDArray[np.float64]:
     """Return P(code | interval or value), float64 (codes, intervals + 1 if optional); its columns add up to 1."""
     law = column.law
-    n_groups = column.intervals if isinstance(column, NumberColumn) else column.inputs
+    n_groups, used = column.inputs, column.inputs
+    if isinstance(column, NumberColumn):
+        n_groups, used = column.intervals, column.used
     group = column.inputs // n_groups
+    starts = group * np.arange(n_groups)
+    ends = np.maximum(np.minimum(starts + group, used), starts + 1)
     full = np.zeros((column.codes, n_groups + column.optional))
     if isinstance(law, Clear):
-        full[: law.outputs, :n_groups] = _overlap(law.outputs, law.width, n_groups, group) / group
+        full[: law.outputs, :n_groups] = _overlap(law.outputs, law.width, starts, ends) / (ends - starts)
     elif isinstance(law, Noise):
-        full[: law.outputs, :n_groups] = _spread([0, *law.cumulative], n_groups, group) / law.cumulative[-1]
+        full[: law.outputs, :n_groups] = _spread([0, *law.cumulative], starts, ends, law.outputs) / law.cumulative[-1]
     elif isinstance(law, Window):
-        high_above_low = (law.high - law.low) * _spread(range(law.near + 1), n_groups, group)
+        high_above_low = (law.high - law.low) * _spread(range(law.near + 1), starts, ends, law.outputs)
         full[: law.outputs, :n_groups] = high_above_low + law.low
         if column.optional:
             full[-1, :n_groups] = law.near * law.low
@@ -686,24 +784,25 @@ def transition(column: Column) -> NDArray[np.float64]:
     return full
 
 
-def _spread(cumulative: Sequence[int], n_groups: int, group: int) -> NDArray[np.float64]:
-    """Return the mean over the inputs x of each group of the weight w[y − x], (outputs, groups).
+def _spread(
+    cumulative: Sequence[int], starts: NDArray[np.int64], ends: NDArray[np.int64], n_outputs: int
+) -> NDArray[np.float64]:
+    """Return the mean over the inputs x of each group, start ≤ x < end, of the weight w[y − x], (outputs, groups).
 
     ``cumulative`` are 0, w[0], w[0] + w[1] … and so on: a group's sum is the difference of two of them.
     """
     sums = np.asarray(cumulative, dtype=np.float64)
-    outputs = np.arange(n_groups * group + len(sums) - 2)[:, None] + 1
-    first = group * np.arange(n_groups)
+    outputs = np.arange(n_outputs)[:, None] + 1
     most = len(sums) - 1
-    above, below = (sums[np.clip(outputs - start, 0, most)] for start in (first, first + group))
-    spread: NDArray[np.float64] = (above - below) / group
+    above, below = (sums[np.clip(outputs - side, 0, most)] for side in (starts, ends))
+    spread: NDArray[np.float64] = (above - below) / (ends - starts)
     return spread
 
 
-def _overlap(n_classes: int, width: int, n_groups: int, group: int) -> NDArray[np.float64]:
-    """Return how many cells each class of so many shares with each group, (classes, groups)."""
-    classes, groups = width * np.arange(n_classes)[:, None], group * np.arange(n_groups)
-    shared = np.minimum(classes + width, groups + group) - np.maximum(classes, groups)
+def _overlap(n_classes: int, width: int, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how many cells each class of so many shares with each group, start ≤ x < end, (classes, groups)."""
+    classes = width * np.arange(n_classes)[:, None]
+    shared = np.minimum(classes + width, ends) - np.maximum(classes, starts)
     overlap: NDArray[np.float64] = np.maximum(shared, 0).astype(np.float64)
     return overlap
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import array_to_numpy, pa
 from assocpriv.kernels.parallel import map_ahead
-from assocpriv.plans.columns import MOST_NAME, CategoryColumn, Column, NumericColumn, TableColumns
+from assocpriv.plans.columns import MOST_NAME, CategoryColumn, Column, NumberColumn, NumericColumn, TableColumns
 from assocpriv.plans.tables import shortened
 from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records import sources
@@ -61,6 +61,10 @@ _REMEDIES = {
         "a value outside its range",
         "pass clip=True to move such values to the range's ends, or widen low and high in the schema; a plan "
         "without a schema takes all numbers but infinite ones",
+    ),
+    "fraction": (
+        "a value that is no whole number",
+        "round such values, or plan the column without whole = true",
     ),
     "unseen": (
         "a value that is none of the plan's",
@@ -106,6 +110,11 @@ def _read_number(value: Any, column: NumericColumn) -> int:
         number = float(value)
     except OverflowError:
         number = math.inf
+    if column.grain and math.isfinite(number) and not number.is_integer():
+        raise RecordError(
+            f"column {column.name} has a value that is no whole number; round it, or plan the column without whole = "
+            "true"
+        )
     cell = column.cell_of(number)
     if cell is None:
         raise RecordError(f"column {column.name} has a value outside its range; clip it, or widen low and high")
@@ -165,11 +174,13 @@ def place_of(value: Any, column: "CategoryColumn | CategoryInput") -> int:
 class Found:
     """What was met in one column's cells: how many lie outside its range or are missing, and what cannot be taken.
 
-    ``problems`` has for each kind how many cells and the line, or row, of the first one.
+    ``looks_whole``: all are whole numbers, though the column takes others, too. ``problems`` has for each kind how many
+    cells and the line, or row, of the first one.
     """
 
     outside: int = 0
     missing: int = 0
+    looks_whole: bool = True
     problems: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def refuse(self, problem: str, rows: NDArray[Any], line: Callable[[int], int]) -> None:
@@ -181,6 +192,7 @@ class Found:
         """Add what was met in the cells that follow."""
         self.outside += later.outside
         self.missing += later.missing
+        self.looks_whole &= later.looks_whole
         for problem, (count, first) in later.problems.items():
             before, earlier = self.problems.get(problem, (0, first))
             self.problems[problem] = (before + count, earlier)
@@ -217,13 +229,17 @@ class CellOptions:
 
 def column_inputs(
     values: Any, column: Column, options: CellOptions, line: Callable[[int], int]
-) -> tuple[NDArray[np.int32], Found]:
-    """Return the inputs, int32 (n,), of a column that Arrow holds, and what was met; ``line`` names a row's place."""
-    found = Found()
+) -> tuple[NDArray[np.int32], NDArray[np.float64] | None, Found]:
+    """Return the inputs, int32 (n,), of a column that Arrow holds, its numbers, float64 (n,), and what was met.
+
+    Numbers beyond the range's ends are those of the ends, and None of a category. ``line`` names a row's place.
+    """
+    found, numbers = Found(), None
     if isinstance(column, NumericColumn):
         numbers, wrong = cell_numbers(values, options)
         found.refuse("unreadable", np.flatnonzero(wrong), line)
         inputs = _cells(numbers, column, options, found, line)
+        numbers = np.clip(numbers, *column.ends)
     else:
         assert isinstance(column, CategoryColumn)
         inputs = _places(values, column, options)
@@ -233,7 +249,7 @@ def column_inputs(
     found.missing = len(absent)
     if not column.optional:
         found.refuse("missing", absent, line)
-    return inputs, found
+    return inputs, numbers, found
 
 
 def _cells(
@@ -241,9 +257,13 @@ def _cells(
 ) -> NDArray[np.int32]:
     """Return the cells of numbers: as ``read_value`` finds them, and the range's first and last beyond its ends."""
     inputs, found.outside = column.cells_of(numbers)
+    fractions = np.flatnonzero(np.isfinite(numbers) & (np.floor(numbers) != numbers))
+    if column.grain:
+        found.refuse("fraction", fractions, line)
+    found.looks_whole = not column.grain and not len(fractions)
     if found.outside and not options.clip:
-        edges = column.edges
-        found.refuse("outside", np.flatnonzero((numbers < edges[0]) | (numbers > edges[-1])), line)
+        low, high = column.ends
+        found.refuse("outside", np.flatnonzero((numbers < low) | (numbers > high)), line)
     return inputs
 
 
@@ -325,20 +345,25 @@ def _indices(encoded: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Batch:
-    """Inputs, int32 (n, columns), of records that follow each other, and what was met in each column."""
+    """Inputs, int32 (n, columns), of records that follow each other, and what was met in each column.
+
+    ``raw_numbers`` are a column's numbers, float64 (n,), within its range, NaN if one is missing; of a category None.
+    """
 
     raw_inputs: NDArray[np.int32]
+    raw_numbers: list[NDArray[np.float64] | None]
     found: list[Found]
 
 
 def _batch(columns: Sequence[Any], plan: TableColumns, options: CellOptions, line: Callable[[int], int]) -> Batch:
     """Return the inputs of the plan's columns, as Arrow holds them."""
     inputs = np.empty((len(columns[0]), len(columns)), dtype=np.int32)
-    found = []
+    numbers, found = [], []
     for place, (values, column) in enumerate(zip(columns, plan.columns, strict=True)):
-        inputs[:, place], met = column_inputs(values, column, options, line)
+        inputs[:, place], own, met = column_inputs(values, column, options, line)
+        numbers.append(own)
         found.append(met)
-    return Batch(inputs, found)
+    return Batch(inputs, numbers, found)
 
 
 def _find_columns(names: Sequence[object], plan: TableColumns, tell: _Tell, where: str) -> list[int]:
@@ -447,11 +472,15 @@ class TableOptions:
 
 @dataclass(slots=True)
 class TableCounts:
-    """What has been read: records, and by column values moved to the ends of the range and missing ones."""
+    """What has been read: records, and by column values moved to the ends of the range and missing ones.
+
+    ``looks_whole`` are columns of numbers that hold whole ones alone, though the plan does not say so.
+    """
 
     records: int = 0
     clipped: dict[str, int] = field(default_factory=dict)
     missing: dict[str, int] = field(default_factory=dict)
+    looks_whole: list[str] = field(default_factory=list)
 
 
 class TableStream(Iterator[NDArray[np.int32]]):
@@ -466,21 +495,30 @@ class TableStream(Iterator[NDArray[np.int32]]):
         self._found = [Found() for _ in plan.columns]
 
     def __next__(self) -> NDArray[np.int32]:
+        return self.next_batch().raw_inputs
+
+    def next_batch(self) -> Batch:
+        """Return what is next, with the numbers themselves; StopIteration after the last."""
         return self._next() if self._path is None else sources.named_after(self._path, self._next, RecordError)
 
-    def _next(self) -> NDArray[np.int32]:
+    def _next(self) -> Batch:
         for batch in self._batches:
             self.counts.records += len(batch.raw_inputs)
             for found, later in zip(self._found, batch.found, strict=True):
                 found.add(later)
             if not any(found.problems for found in self._found):
-                return batch.raw_inputs
+                return batch
         _refuse_problems(self._plan.columns, self._found, self._word)
         if not self.counts.records:
             raise RecordError("the table has no records; check that it is the right one")
         named = list(zip(self._plan.names, self._found, strict=True))
         self.counts.clipped = {name: found.outside for name, found in named if found.outside}
         self.counts.missing = {name: found.missing for name, found in named if found.missing}
+        self.counts.looks_whole = [
+            column.name
+            for column, found in zip(self._plan.columns, self._found, strict=True)
+            if isinstance(column, NumberColumn) and found.looks_whole and found.missing < self.counts.records
+        ]
         raise StopIteration
 
 

@@ -29,6 +29,7 @@ A bin that nobody is seen in has no error by the formula, but may have some next
 stand for that, as in the interval of Agresti and Coull (American Statistician 1998). Bins that tell the same are one.
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -69,6 +70,11 @@ class ClassCounts:
     squares: Floats
     n_reports: int
 
+    def differs_from_empty(self, z: float) -> bool:
+        """Return whether the class has more reports than 0 by over z standard errors."""
+        size, n = self.values.sum(), self.n_reports
+        return bool(size > z * np.sqrt(max(self.squares.sum() - size**2 / n, 0)))
+
     @classmethod
     def plain(cls, counts: NDArray[np.int64]) -> "ClassCounts":
         """Return counts of codes, (codes,), of a class in clear."""
@@ -89,11 +95,13 @@ class Moments:
 
 
 def moment_weights(column: NumberColumn) -> Floats:
-    """Return c_k(y), float64 (3, codes), with x from 0 to 1 over the column's range."""
+    """Return c_k(y), float64 (3, codes), with x from 0 to 1 over the column's cells."""
     n, law = column.inputs, column.law
     if isinstance(law, Clear):
-        middles = (np.arange(n) + 0.5).reshape(law.outputs, -1) / n
-        return np.array([np.append((middles**k).mean(axis=1), [0.0] * column.optional) for k in range(3)])
+        middles = ((np.arange(n) + 0.5) / n).reshape(law.outputs, -1)
+        held = (np.arange(n) < column.used).reshape(law.outputs, -1) / n
+        means = [(middles**k * held).sum(axis=1) / np.maximum(held.sum(axis=1), 1 / n) for k in range(3)]
+        return np.array([np.append(each, [0.0] * column.optional) for each in means])
     places = (np.arange(law.outputs) - (law.outputs - n) / 2 + 0.5) / n
     basis = np.array([np.append(places**k, [0.0] * column.optional) for k in range(3)])
     inputs = sorted({0, n // 2, n - 1})
@@ -120,13 +128,14 @@ def estimate_moments(counts: ClassCounts, column: NumberColumn) -> Moments | Non
     of_mean = (weights[1] - mean * weights[0]) / sums[0]
     of_variance = (weights[2] - second * weights[0]) / sums[0] - 2 * mean * of_mean
     errors = np.sqrt(np.array([of_mean, of_variance]) ** 2 @ counts.squares) / counts.n_reports
-    span = float(column.high - column.low)
-    of_column = float(column.low) + span * float(mean), span * float(errors[0])
-    unknown = span * column.law.width / (2 * column.inputs) if isinstance(column.law, Clear) else 0.0
+    width, grain = float(column.cell_width), column.grain
+    span = width * column.inputs
+    of_column = float(column.origin) + span * float(mean), span * float(errors[0])
+    unknown = (width * column.law.width - grain) / 2 if isinstance(column.law, Clear) else 0.0
     if isinstance(column.law, Clear) and column.law.width > 1:
         return Moments(of_column, None, unknown)
-    spread = float(second - mean**2) + 1 / (12 * column.inputs**2)  # within a cell, too
-    return Moments(of_column, (span**2 * spread, span**2 * float(errors[1])), unknown)
+    spread = span**2 * float(second - mean**2) + (width**2 - grain**2) / 12  # within a cell, too
+    return Moments(of_column, (spread, span**2 * float(errors[1])), unknown)
 
 
 # ---- least squares
@@ -153,6 +162,23 @@ class LinearEstimate:
     def errors(self) -> Floats:
         """Standard errors, float64 (inputs,)."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
+
+    def ratio_intervals(self, n_values: int, z: float) -> tuple[Floats, Floats]:
+        """Return both ends, float64 (n_values,), of intervals of the shares among the first inputs, within 0 … 1.
+
+        With S the sum of the first inputs and s_i one of them, the interval holds all t at which s_i − t·S is at most z
+        of its standard errors from 0. Unlike the delta method it holds also where S, as the size of a protected class,
+        is itself uncertain. Where S is less than z errors from 0 it is 0 … 1. Source: Fieller, JRSS B 1954.
+        """
+        first = np.arange(len(self.shares)) < n_values
+        whole, own = self.shares @ first, self.shares[:n_values]
+        spread, common = first @ self.covariance @ first, (self.covariance @ first)[:n_values]
+        square = whole**2 - z**2 * spread
+        if whole <= 0 or square <= 0:
+            return np.zeros(n_values), np.ones(n_values)
+        middle = own * whole - z**2 * common
+        root = np.sqrt(np.maximum(middle**2 - square * (own**2 - (z * self.errors[:n_values]) ** 2), 0))
+        return np.clip((middle - root) / square, 0, 1), np.clip((middle + root) / square, 0, 1)
 
 
 def least_squares(values: Floats, squares: Floats, n_reports: int, matrix: Floats, near: Floats) -> LinearEstimate:
@@ -309,3 +335,16 @@ def quantile(shares: Floats, edges: Floats, share: float) -> float:
     """Return a quantile of shares of intervals, spread evenly over each; negative ones count as none."""
     rising = np.append(0.0, np.cumsum(np.maximum(shares, 0)))
     return _reached(rising / rising[-1], edges, share)
+
+
+def on_points(value: float, ends: tuple[float, float], column: NumberColumn) -> tuple[float, float, float]:
+    """Return a quantile and the ends of its interval as whole numbers: of those whose edges they lie between.
+
+    >>> from assocpriv.plans.columns import WholeColumn
+    >>> on_points(3.5, (1.5, 3.6), WholeColumn("stars", Clear(5), False, 1, 5, 5))
+    (3.0, 2.0, 4.0)
+    """
+    low, high = math.floor(ends[0] + 0.5 + _ROUNDING), math.ceil(ends[1] - 0.5 - _ROUNDING)
+    found = (math.ceil(value - 0.5 - _ROUNDING), low, high)
+    first, second, third = np.clip(found, *column.ends).tolist()
+    return first, second, third

@@ -97,10 +97,10 @@ class Quantile:
 class Numbers:
     """What only numbers have.
 
-    ``edges`` of the intervals, float64 (intervals + 1,); ``cdf_low`` and ``cdf_high``, of the same shape, hold the
-    distribution function at all edges at once; ``basis`` says what they and the intervals of quantiles rest on:
-    ``least-squares`` assumes nothing of the distribution but even spread within intervals, ``smooth`` that its
-    log-density is about as rough everywhere.
+    ``edges`` of the intervals, float64 (intervals + 1,), lie halfway between whole numbers, if ``is_whole``.
+    ``cdf_low`` and ``cdf_high``, of the same shape, hold the distribution function at all edges at once; ``basis`` says
+    what they and the intervals of quantiles rest on: ``least-squares`` assumes nothing of the distribution but even
+    spread within intervals, ``smooth`` that its log-density is about as rough everywhere.
     """
 
     edges: Floats
@@ -110,13 +110,22 @@ class Numbers:
     mean: Figure | None
     variance: Figure | None
     quantiles: tuple[Quantile, ...]
+    is_whole: bool = False
+
+    def bounds(self, edges: Floats) -> tuple[Floats, Floats]:
+        """Return the least and the greatest values between neighbouring edges, float64 (edges − 1,) each."""
+        return edges[:-1] + self.is_whole / 2, edges[1:] - self.is_whole / 2
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON content."""
         bands: dict[str, Any] = {"low": self.cdf_low.tolist(), "high": self.cdf_high.tolist(), "basis": self.basis}
         bands["half_width"] = float((self.cdf_high - self.cdf_low)[1:-1].max(initial=0.0)) / 2
         moments = {name: _fields(getattr(self, name)) for name in ("mean", "variance")}
-        return moments | {"quantiles": [_fields(each) for each in self.quantiles], "distribution": bands}
+        return moments | {
+            "whole": self.is_whole,
+            "quantiles": [_fields(each) for each in self.quantiles],
+            "distribution": bands,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,9 +153,9 @@ class Distribution:
         rest = {"method": self.method, "reports": self.reports, "missing": _fields(self.missing)}
         if self.numbers is None:
             return where | shares | rest
-        return where | shares | rest | self.numbers.record() | {"histogram": self._histogram(self.numbers.edges)}
+        return where | shares | rest | self.numbers.record() | {"histogram": self._histogram(self.numbers)}
 
-    def _histogram(self, edges: Floats) -> list[dict[str, float | None]]:
+    def _histogram(self, numbers: Numbers) -> list[dict[str, float | None]]:
         """Return some ten bars of neighbouring intervals; errors are those of single intervals, so they stand alone."""
         n = len(self.share)
         cuts = np.unique(np.linspace(0, n, min(n, _BARS) + 1).round().astype(int))
@@ -154,7 +163,9 @@ class Distribution:
         errors = self.std_error.tolist() if len(shares) == n else [None] * len(shares)
         return [
             {"low": low, "high": high, "share": share, "std_error": error}
-            for (low, high), share, error in zip(pairwise(edges[cuts].tolist()), shares, errors, strict=True)
+            for low, high, share, error in zip(
+                *map(list, numbers.bounds(numbers.edges[cuts])), shares, errors, strict=True
+            )
         ]
 
     def table(self) -> LightFrame:
@@ -164,7 +175,7 @@ class Distribution:
         places: dict[str, Any] = {"value": list(self.values) or [None] * n, "low": none, "high": none}
         bands = {"cdf_low": none, "cdf_high": none}
         if numbers is not None:
-            places |= {"low": numbers.edges[:-1], "high": numbers.edges[1:]}
+            places |= dict(zip(("low", "high"), numbers.bounds(numbers.edges), strict=True))
             bands = {"cdf_low": numbers.cdf_low[1:], "cdf_high": numbers.cdf_high[1:]}
         shares = {"share": self.share, "std_error": self.std_error}
         return LightFrame.made({"column": [self.name] * n} | places | shares | bands)
@@ -501,6 +512,8 @@ def _together(
     for row, estimate in zip(np.linalg.inv(second)[: by.inputs], estimates, strict=False):
         mine = confidence_bands.ClassCounts(counts @ row, counts @ row**2, int(counts.sum()))
         why = _few_reports(round(mine.values.sum()), channel)
+        if not mine.differs_from_empty(float(normal_quantile(level))):
+            why = "its number of reports is not distinguishable from 0; gather more reports, or plan fewer columns"
         found.append(why or describe(estimate, mine, channel, level))
     return found
 
@@ -587,7 +600,7 @@ def describe(
     """Return what is known of a column's values, and of the share that is missing."""
     n, z = channel.n_values, float(normal_quantile(level))
     basis = _basis(estimate, counts, channel)
-    shares, errors = _shares(estimate, basis, counts, n, numbered=channel.edges is not None)
+    shares, errors = _shares(estimate, basis, counts, n, z, numbered=channel.edges is not None)
     numbers = None
     if channel.edges is not None:
         numbers = _numbers(shares, basis.among(n), counts, channel, (level, z))
@@ -619,22 +632,26 @@ def _shares(
     basis: confidence_bands.LinearEstimate,
     counts: confidence_bands.ClassCounts,
     n_values: int,
+    z: float,
     *,
     numbered: bool,
 ) -> tuple[Floats, Floats]:
-    """Return the shares among the values that are there, and their standard errors."""
+    """Return the shares among the values that are there, and their standard errors.
+
+    Those of named values within a protected class are the greater half of an interval over z.
+    """
     found, whole = basis.among(n_values), estimate.shares[:n_values].sum()
     if estimate.method == "least-squares" or whole <= 0:
         return found.shares, found.errors
     shares = estimate.shares[:n_values] / whole
     if estimate.posterior is None:
         return shares, found.errors
-    posterior = estimate.posterior.among(n_values)
-    errors = np.hypot(posterior.errors, shares - posterior.shares)
     if numbered:
-        return shares, errors
+        posterior = estimate.posterior.among(n_values)
+        return shares, np.hypot(posterior.errors, shares - posterior.shares)
+    low, high = basis.ratio_intervals(n_values, z)  # the class's own size is uncertain, too
     few = np.sqrt(confidence_bands.MORE_REPORTS * counts.squares.sum() / counts.n_reports) / counts.values.sum()
-    return shares, np.maximum(errors, few)  # of a value that nobody in the class has shown
+    return shares, np.maximum(np.maximum(high - shares, shares - low) / z, few)  # few: of a value that nobody showed
 
 
 def _missing(basis: confidence_bands.LinearEstimate, z: float) -> Figure:
@@ -656,14 +673,15 @@ def _numbers(
     band = confidence_bands.distribution_band(basis, channel.known_edges, level)
     moments = confidence_bands.estimate_moments(counts, column)
     if isinstance(column.law, Clear):
-        codes = np.linspace(float(column.low), float(column.high), column.law.outputs + 1)
+        codes = column.edges[:: column.law.width]
         ends = [confidence_bands.counted_interval(counts, codes, share, z) for share in _QUANTILES]
     else:
         ends = [confidence_bands.quantile_interval(band, edges, share, z) for share in _QUANTILES]
-    quantiles = (
-        Quantile(share, confidence_bands.quantile(shares, edges, share), *each)
-        for share, each in zip(_QUANTILES, ends, strict=True)
-    )
+    values = [confidence_bands.quantile(shares, edges, share) for share in _QUANTILES]
+    found = [(value, *each) for value, each in zip(values, ends, strict=True)]
+    if column.grain:
+        found = [confidence_bands.on_points(value, each, column) for value, each in zip(values, ends, strict=True)]
+    quantiles = (Quantile(share, *each) for share, each in zip(_QUANTILES, found, strict=True))
     low, high = float(column.low), float(column.high)
     return Numbers(
         edges,
@@ -675,6 +693,7 @@ def _numbers(
         if moments is None or moments.of_variance is None
         else _figure(*moments.of_variance, z, 0.0, ((high - low) / 2) ** 2),
         tuple(quantiles),
+        bool(column.grain),
     )
 
 

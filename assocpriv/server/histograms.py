@@ -212,14 +212,14 @@ def released_values(column: Column) -> NDArray[Any]:
     """Return what each released code says, (outputs + 1,): the last is NaN or None, for missing or not asked."""
     if isinstance(column, NumberColumn):
         width, first = release_grid(column)
-        middles = [float(column.low + (first + (2 * code + 1) * width / 2)) for code in range(column.law.outputs)]
+        middles = [float(column.origin + (first + (2 * code + 1) * width / 2)) for code in range(column.law.outputs)]
         return np.array([*middles, np.nan])
     assert isinstance(column, CategoryColumn)
     return np.array([*column.values, None], dtype=object)
 
 
 def release_grid(column: NumberColumn) -> tuple[Fraction, Fraction]:
-    """Return the width of a released cell and where the first begins, counted from the range's low end."""
+    """Return the width of a released cell and where the first begins, counted from the lowest edge."""
     law, width = column.law, column.cell_width
     if isinstance(law, Clear):
         return width * law.width, 0 * width

@@ -35,6 +35,7 @@ chances of whole intervals take its place.
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -95,8 +96,11 @@ class CoarseChannel:
 
     @property
     def places(self) -> "Floats | tuple[str, ...]":
-        """The edges of the intervals, or the named values."""
-        return self.column.values if self.edges is None else self.edges  # type: ignore[attr-defined]
+        """The edges of the intervals, or the named values; of whole numbers those that each interval holds."""
+        if self.edges is None:
+            return self.column.values  # type: ignore[attr-defined, no-any-return]
+        is_whole = isinstance(self.column, NumberColumn) and self.column.grain
+        return whole_names(self.edges) if is_whole else self.edges
 
     @property
     def known_edges(self) -> NDArray[np.bool_]:
@@ -116,6 +120,16 @@ class CoarseChannel:
         """Return counts of codes, (codes, …), as counts of bins."""
         starts = np.flatnonzero(np.diff(self.bin_of, prepend=-1))
         return np.add.reduceat(np.asarray(counts, dtype=np.float64), starts, axis=0)
+
+
+def whole_names(edges: Floats) -> tuple[str, ...]:
+    """Return which whole numbers lie between neighbouring edges, which are halfway between such.
+
+    >>> whole_names(np.array([0.5, 1.5, 3.5]))
+    ('1', '2–3')
+    """
+    ends = ((round(low + 0.5), round(high - 0.5)) for low, high in pairwise(edges.tolist()))
+    return tuple(f"{low}" if low == high else f"{low}–{high}" for low, high in ends)
 
 
 def bin_starts(matrix: Floats, ordered: int, most: int) -> NDArray[np.int64]:

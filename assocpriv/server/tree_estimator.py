@@ -220,7 +220,7 @@ def _codes(values: NDArray[Any], column: Column, unasked: int | None, asked: NDA
     if isinstance(column, NumberColumn):
         width, first = release_grid(column)
         numbers = _numbers(values, column.name)
-        steps = np.rint((numbers - float(column.low + first)) / float(width) - 0.5)
+        steps = np.rint((numbers - float(column.origin + first)) / float(width) - 0.5)
         wrong = (steps < 0) | (steps >= column.law.outputs)
         codes = np.where(np.isnan(numbers), column.law.outputs, steps)
     else:

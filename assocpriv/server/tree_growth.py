@@ -1,4 +1,4 @@
-"""Growth of decision trees, their pruning, and how sure they are. Every node is a box.
+"""Growth of decision trees, and their pruning. Every node is a box.
 
 A box knows its mass of each class, and how each column is distributed inside. The split is taken that lowers the gini
 index most, over all columns and, where the number of leaves has an end, over all leaves. What a box's halves hold is
@@ -19,12 +19,6 @@ On records as they are the tree is that of scikit-learn.
 Agrawal, Rissanen, SLIQ, EDBT 1996, section 4.2; AS00). A leaf costs 1 for being one, and 1 for each record that is not
 of its class; a split costs 1 for being one, its test, and its two parts. A test of a number costs 1, a test of a
 category ln n, where n tests of the tree ask for this column. Equal costs are for the leaf.
-
-**How sure.** Of independent columns the share of people whose class a tree says rightly is A = Σ_k π_k Σ_ℓ Π_u
-F_ku(box_u) over the leaves ℓ that say k; its error follows from the columns' posteriors. What columns have to do with
-each other within a class reports of single columns cannot tell, and it mostly makes them tell less: at worst they say
-again what the best of them says alone, A₁ = max_u Σ_x max_k π_k F_ku(x). So the interval goes from the lesser of A and
-A₁ to A, with LEVEL standard errors on both sides.
 """
 
 import math
@@ -36,11 +30,9 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.server.class_distributions import ClassDistributions
 from assocpriv.server.tree_positions import Positions, Released
 
 Floats = NDArray[np.float64]
-LEVEL = 3.0  # standard errors: posteriors are skewed; of 40 collections of 20,000 at ε = 1 39 hold, by 1.96 31 do
 _LEAST_RECONSTRUCTED = 300  # records of a class; of 300, 1,000, 3,000 and 10,000 best on F2 and F3 at 100% privacy
 _TINY = 1e-300
 
@@ -268,35 +260,3 @@ def prune(root: Box, categories: Collection[int], *, whole: bool = False) -> Non
                 box.split = box.below = None
             cost = min(cost, divided)
         costs[box.number] = cost
-
-
-# ---- how sure
-
-
-def tell_accuracy(
-    leaves: Sequence[Box], told: Sequence[ClassDistributions], of_classes: tuple[Floats, Floats]
-) -> tuple[float, float]:
-    """Return the ends of an interval of the share of people whose class a tree with these leaves says rightly.
-
-    Args:
-        leaves: each says its likeliest class.
-        told: the columns' distributions by class.
-        of_classes: the shares of the classes and their covariance.
-    """
-    shares, covariance = of_classes
-    right, spread = np.zeros(len(shares)), 0.0
-    for k in range(len(shares)):
-        slopes = [np.zeros(each.shares.shape[1]) for each in told]
-        for leaf in leaves:
-            if int(np.argmax(leaf.mass)) != k:
-                continue
-            parts = {u: float(told[u].shares[k] @ taken) for u, taken in leaf.inside.items()}
-            right[k] += math.prod(parts.values())
-            for u, taken in leaf.inside.items():
-                slopes[u] += taken * math.prod(part for v, part in parts.items() if v != u)
-        variance = sum(float(slope @ each.spread[k] @ slope) for slope, each in zip(slopes, told, strict=True))
-        spread += float(shares[k]) * math.sqrt(max(variance, 0.0))
-    most = float(shares @ right)
-    alone = max(float((shares[:, None] * each.shares).max(axis=0).sum()) for each in told)
-    half = LEVEL * math.sqrt(spread**2 + max(float(right @ covariance @ right), 0.0))
-    return max(0.0, min(most, alone) - half), min(1.0, most + half)

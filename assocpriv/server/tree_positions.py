@@ -154,7 +154,7 @@ def _extended(column: NumberColumn) -> tuple[Floats, NDArray[np.int64]]:
     width, first = release_grid(column)
     intervals = (np.arange(column.codes) + int(first / width)) // cells
     lowest, highest = int(intervals[0]), int(intervals[-1])
-    edges = [float(column.low + step * width * cells) for step in range(lowest, highest + 2)]
+    edges = [float(column.origin + step * width * cells) for step in range(lowest, highest + 2)]
     return np.array(edges), intervals - lowest
 
 

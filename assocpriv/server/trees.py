@@ -28,6 +28,7 @@ from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import EstimateError, options_of
 from assocpriv.server import tree_growth, tree_mixture
 from assocpriv.server.histograms import released_codes
+from assocpriv.server.tree_accuracy import accuracy_interval
 from assocpriv.server.tree_growth import Bounds, Box, Cut, Records
 from assocpriv.server.tree_mixture import Mixture
 from assocpriv.server.tree_positions import Channel, Released, channel_of, reconstruct
@@ -259,7 +260,7 @@ def _from_distributions(released: Released, target: ClassColumn, request: TreeRe
     root = Box(n * shares, [each.shares for each in told])
     bounds = request.bounds(n, _LEAST_BOX * n, _LEAST_BOX_GAIN * n, _MOST_BOXES)
     leaves = _grown(root, released.channels, bounds, request)
-    return root, released.channels, leaves, tree_growth.tell_accuracy(root.leaves, told, (shares, covariance))
+    return root, released.channels, leaves, accuracy_interval(root.leaves, told, (shares, covariance))
 
 
 def _from_records(released: Released, request: TreeRequest) -> _Grown:

@@ -41,6 +41,7 @@ UNITS: dict[str, Callable[[Any], str]] = {
     "number": figures.number,  # of a column
     "edge": lambda value: rounded(float(value), 6),  # of an interval of it
     "interval": lambda value: f"{figures.number(value['low'])} to {figures.number(value['high'])}",
+    "share_interval": lambda value: f"{value['low']:.2%} to {value['high']:.2%}",
     "span": figures.span,
     "names": lambda value: ", ".join(figures.listed(value)),
     "some": lambda names: ", ".join(names[:8]) + (f" and {len(names) - 8:,} more" if len(names) > 8 else ""),

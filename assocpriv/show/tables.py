@@ -94,6 +94,7 @@ def _column_content(facts: ColumnFacts) -> dict[str, Any]:
     return content | {
         "low": float(column.low),
         "high": float(column.high),
+        "whole": bool(column.grain),
         "intervals": column.intervals,
         "cells": column.inputs,
         "privacy": {plain(level): -float_up(-width) for level, width in widths},
@@ -103,12 +104,15 @@ def _column_content(facts: ColumnFacts) -> dict[str, Any]:
 def _column_lines(content: Mapping[str, Any]) -> list[str]:
     """Say what a column's law promises, on which grid."""
     is_number = "cells" in content
-    what = "number {low:edge} … {high:edge} in {intervals:#interval}" if is_number else "{kind}: {values:some}"
+    what = "{kind}: {values:some}"
+    if is_number:
+        what = f"{'whole ' * content['whole']}number {{low:edge}} … {{high:edge}} in {{intervals:#interval}}"
     lines = [f"{what}{', may be missing' if content['optional'] else ''}; {{release}}"]
     if content["release"] == AS_IS:
         return [*lines, f"reports tell it{' (its cell of {cells:,})' if is_number else ''}: nothing is promised"]
     if content["amplification"]:
-        near = "a value within ±{scale:edge}" if is_number else "the value itself"
+        is_range = is_number and not (content["whole"] and content["scale"] < 1)
+        near = "a value within ±{scale:edge}" if is_range else "the value itself"
         lines.append(f"γ ≤ {{amplification:up}}, ε ≤ {{epsilon:up}}; {near} is reported with probability {{kept:.3g}}")
     else:
         widths = [f"{{privacy[{key}]:from}} at {percent_as_given(float(Fraction(key)))}" for key in content["privacy"]]
@@ -124,7 +128,10 @@ def _column_lines(content: Mapping[str, Any]) -> list[str]:
 
 def randomized(done: "TableCounts", plan: "TablePlan", output: Path) -> Record:
     """Return what became of values, and what the plan does not promise."""
-    content = fields(plan, "plan_id report_bytes") | {"reports": done.records, **fields(done, "clipped missing")}
+    content = fields(plan, "plan_id report_bytes") | {
+        "reports": done.records,
+        **fields(done, "clipped missing looks_whole"),
+    }
     said = Say("{reports:#report} of {report_bytes:#byte} written to {output}", {"output": output})
     return Record(content, [said], notes=_notes(done, plan))
 
@@ -132,6 +139,11 @@ def randomized(done: "TableCounts", plan: "TablePlan", output: Path) -> Record:
 def _notes(done: "TableCounts", plan: "TablePlan") -> list[Part]:
     notes: list[Part] = ["values clipped to the range: {clipped:each}"] if done.clipped else []
     notes += ["missing values: {missing:each}"] if done.missing else []
+    if done.looks_whole:
+        notes.append(
+            "whole numbers in {looks_whole:names}, which the plan takes as spread evenly over cells, so means are "
+            "up to half a cell off; plan such a column with whole = true"
+        )
     if plan.amplification is None:
         notes.append("the plan states no γ: its noise promises privacy on average, not for every record")
     elif plan.uncovered:
@@ -152,6 +164,7 @@ def overview(found: "Found", rows: int = 15) -> Record:
         "reports": Column("reports", "{reports:,}"), "mean": Column("mean", "{mean:number}"),
         "interval": Column(interval(content["confidence_level"]), "{interval:interval}"),
         "variance": Column("variance", "{variance:number}"), "missing": Column("missing", "{missing:.2%}"),
+        "missing_interval": Column(interval(content["confidence_level"]), "{missing_interval:share_interval}"),
         "band": Column("± band", "{band:share}"), "column": Column("column", "{column:name}", "name"),
     }  # fmt: skip
     known = [each for key, each in columns.items() if any(line[key] is not None for line in lines)]
@@ -183,7 +196,7 @@ def _line(name: str, of_class: str | None, column: Mapping[str, Any]) -> dict[st
     return {
         "column": name, "class": of_class or "(all)", "reports": column["reports"], "mean": mean.get("value"),
         "interval": mean or None, "variance": variance.get("value"), "missing": missing.get("value"),
-        "band": band.get("half_width"),
+        "missing_interval": missing or None, "band": band.get("half_width"),
     }  # fmt: skip
 
 
@@ -227,8 +240,14 @@ def _number_tables(column: Mapping[str, Any], level: float) -> list[Part]:
         Column(interval(level), "{low:number} to {high:number}"),
     ]  # fmt: skip
     errors = [_ERROR] * (column["histogram"][0]["std_error"] is not None)
-    shares = [_SHARE, *errors, Column("values", "{low:edge} – {high:edge}", "name")]
-    return [Table(shares, column["histogram"], bars=_DRAWN), Section("", [Table(quantiles, column["quantiles"])])]
+    bars = [bar | {"values": _between(bar["low"], bar["high"], whole=column["whole"])} for bar in column["histogram"]]
+    shares = [_SHARE, *errors, Column("values", "{values}", "name")]
+    return [Table(shares, bars, bars=_DRAWN), Section("", [Table(quantiles, column["quantiles"])])]
+
+
+def _between(low: float, high: float, *, whole: bool) -> str:
+    """Name the values of an interval; of whole numbers a single one may be in it."""
+    return rounded(low, 6) if whole and low == high else f"{rounded(low, 6)} – {rounded(high, 6)}"
 
 
 def _value_table(column: Mapping[str, Any], rows: int) -> list[Part]:
@@ -307,7 +326,11 @@ def simulated(done: "TableSimulation") -> Record:
         name: each.found.record() | {"true_share": each.true_share.tolist()} | fields(each, truth)
         for name, each in done.columns.items()
     }
-    content = done.found.record() | fields(done.read, "clipped missing") | {"columns": columns, "seconds": done.seconds}
+    content = (
+        done.found.record()
+        | fields(done.read, "clipped missing looks_whole")
+        | {"columns": columns, "seconds": done.seconds}
+    )
     lines = [column | _line(name, None, column) for name, column in columns.items()]
     quantiles = [
         {"column": name, "level": each["level"], "found": each["value"], "true": true}

@@ -362,24 +362,35 @@ def _token_codes(baskets: Baskets) -> Iterator[NDArray[np.int64]]:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The range of an attribute, and how many values it has; None for a continuous one."""
+    """The range of an attribute, and how many values it has if they are few.
+
+    ``is_amount``: they are many whole numbers.
+    """
 
     low: int
     high: int
     values: int | None = None
+    is_amount: bool = False
+
+    @property
+    def as_schema(self) -> list[str]:
+        """The lines of a schema that say which numbers these are."""
+        is_whole = self.is_amount or self.values is not None
+        high = self.high - (self.values is not None)
+        return [f"whole = {str(is_whole).lower()}", f"low = {self.low}", f"high = {high}"]
 
 
-# a whole number v lies in the interval from v to v + 1, so that the ranges of whole numbers end one above the largest
+# the range of few whole numbers ends one above the largest: AS00 take v for the interval from v to v + 1
 ATTRIBUTES = {
-    "salary": Range(20_000, 150_000),
-    "commission": Range(0, 75_000),
+    "salary": Range(20_000, 150_000, is_amount=True),
+    "commission": Range(0, 75_000, is_amount=True),
     "age": Range(20, 80),
     "elevel": Range(0, 5, 5),
     "car": Range(1, 21, 20),
     "zipcode": Range(1, 10, 9),
-    "hvalue": Range(50_000, 1_350_000),
+    "hvalue": Range(50_000, 1_350_000, is_amount=True),
     "hyears": Range(1, 30),
-    "loan": Range(0, 500_000),
+    "loan": Range(0, 500_000, is_amount=True),
 }
 
 
@@ -574,9 +585,7 @@ def agrawal_schema(release: str = "gaussian", privacy: str = "100%") -> str:
     """Return a schema for ``assocpriv plan --schema``, TOML: all released with noise, the class as it is."""
     lines = []
     for name, known in ATTRIBUTES.items():
-        lines += [f"[columns.{name}]", 'kind = "number"', f"low = {known.low}", f"high = {known.high}"]
-        if known.values is not None:
-            lines += [f"intervals = {known.values}", f"cells = {known.values}"]
+        lines += [f"[columns.{name}]", 'kind = "number"', *known.as_schema]
         lines += [f'release = "{release}"', f'privacy = "{privacy}"', 'confidence = "95%"', ""]
     values = ", ".join(f'"{value}"' for value in CLASSES)
     return "\n".join([*lines, f"[columns.{LABEL}]", 'kind = "label"', f"values = [{values}]", 'release = "as-is"', ""])

@@ -1,7 +1,7 @@
 """A table's plan tried on records at hand: both sides, beside the truth that only a simulation knows.
 
 Records are randomized, the distribution of each column is reconstructed from their reports, and held against that of
-the records. The truth is known to the cells of the plan's grid; values lie evenly within them, as for the estimates.
+the records: shares by the cells of the plan's grid, means and quantiles by the values themselves.
 """
 
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from assocpriv.client.tables import randomize_inputs
 from assocpriv.files.reports import Reports
-from assocpriv.plans.columns import Column, NumberColumn
+from assocpriv.planning.schema import read_schema
+from assocpriv.plans.columns import Clear, Column, NumberColumn
 from assocpriv.plans.kind import shown_by
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import options_of
 from assocpriv.records.tables import TableCounts, TableOptions, stream_table
-from assocpriv.server.confidence_bands import quantile
 from assocpriv.server.distributions import Distribution, Distributions, Question, reconstruct
 from assocpriv.server.maximum_likelihood import coarse_channel
 from assocpriv.server.supports import normal_quantile
@@ -65,6 +65,33 @@ class TableSimulation:
     _repr_html_ = shown_by("assocpriv.show.tables:simulated")
 
 
+def sample_whole(schema: Any, table: Any, **reading: Any) -> list[str]:
+    """Return which columns of numbers hold whole numbers alone, in a sample of records that may be looked at.
+
+    Args:
+        schema: of the table; columns of which it says ``whole`` itself are left out.
+        table: a table with the other columns of numbers, as :func:`assocpriv.randomize` takes it.
+        reading: :class:`TableOptions` by name.
+
+    Raises:
+        PlanError: a schema that is none.
+        RecordError: a table that cannot be read.
+
+    >>> import pandas as pd
+    >>> stars = {"kind": "number", "low": 1, "high": 5, "release": "square-wave"}
+    >>> sample_whole({"columns": {"stars": stars, "grams": stars}}, pd.DataFrame({"stars": [1, 4], "grams": [1.5, 2]}))
+    ['stars']
+    """
+    asked = [column for column in read_schema(schema) if column.kind == NumberColumn.kind and column.whole is None]
+    if not asked:
+        return []
+    columns = (NumberColumn(each.name, Clear(1), True, each.low, each.high, 1) for each in asked)
+    stream = stream_table(table, TablePlan(tuple(columns), 0), options_of(TableOptions, {"clip": True, **reading}))
+    for _ in stream:
+        pass
+    return stream.counts.looks_whole
+
+
 def simulate_table(
     table: Any,
     plan: TablePlan,
@@ -76,7 +103,8 @@ def simulate_table(
     """Try a plan on a table; :func:`assocpriv.simulate` says what comes back, ``reading`` are :class:`TableOptions`."""
     tell, clock = progress or (lambda *_: None), [perf_counter()]
     stream = stream_table(table, plan, options_of(TableOptions, {"progress": partial(tell, "reading"), **reading}))
-    raw = np.concatenate(list(stream))
+    batches = list(iter(stream.next_batch, None))  # until StopIteration
+    raw = np.concatenate([batch.raw_inputs for batch in batches])
     clock.append(perf_counter())
     packed = randomize_inputs(
         [raw], plan, entropy=source_of(seed), progress=lambda done: tell("randomizing", done, len(raw))
@@ -87,19 +115,34 @@ def simulate_table(
     found = reconstruct(reports, Question())
     tell("reconstructing", 1, 1)
     clock.append(perf_counter())
-    beside = {
-        column.name: beside_truth(found[column.name], column, raw_inputs, found.confidence_level)
-        for column, raw_inputs in zip(plan.columns, raw.T, strict=True)
-    }
+    beside = {}
+    for place, column in enumerate(plan.columns):
+        parts = [each for batch in batches if (each := batch.raw_numbers[place]) is not None]
+        numbers = np.concatenate(parts) if parts else np.empty(0)
+        beside[column.name] = beside_truth(found[column.name], column, raw[:, place], numbers, found.confidence_level)
     seconds = dict(zip(["read", "randomize", "reconstruct"], np.diff(clock).tolist(), strict=True))
     return TableSimulation(reports, found, beside, stream.counts, seconds)
 
 
-def beside_truth(found: Distribution, column: Column, raw_inputs: NDArray[np.int32], level: float) -> ColumnTrial:
-    """Return what was found of a column beside the truth of inputs, int32 (records,), at a confidence level."""
+def beside_truth(
+    found: Distribution,
+    column: Column,
+    raw_inputs: NDArray[np.int32],
+    raw_numbers: NDArray[np.float64],
+    level: float,
+) -> ColumnTrial:
+    """Return what was found of a column beside the truth.
+
+    Args:
+        found: of the column.
+        column: the plan's.
+        raw_inputs: the records' inputs, int32 (records,).
+        raw_numbers: their numbers, float64 (records,), NaN where one is missing; of a category none.
+        level: of the intervals.
+    """
     counts = np.bincount(raw_inputs, minlength=column.inputs + 1)
-    cells = counts[:-1] / max(counts[:-1].sum(), 1)
-    true, numbers = cells, found.numbers
+    true = cells = counts[:-1] / max(counts[:-1].sum(), 1)
+    numbers, values = found.numbers, raw_numbers[~np.isnan(raw_numbers)]
     mean: float | None = None
     quantiles: tuple[float, ...] = ()
     if numbers is None:
@@ -110,9 +153,10 @@ def beside_truth(found: Distribution, column: Column, raw_inputs: NDArray[np.int
         true = np.add.reduceat(cells, np.arange(0, column.inputs, width))
         below = np.cumsum(true)[:-1]
         inside = (numbers.cdf_low[1:-1] <= below + _ROUNDING) & (below <= numbers.cdf_high[1:-1] + _ROUNDING)
-        if cells.any():
-            mean = float(cells @ (column.edges[:-1] + column.edges[1:]) / 2)
-            quantiles = tuple(quantile(cells, column.edges, each.level) for each in numbers.quantiles)
+        if len(values):
+            mean = float(values.mean())
+            levels = [each.level for each in numbers.quantiles]
+            quantiles = tuple(np.quantile(values, levels, method="inverted_cdf").tolist())
     distance = float(np.abs(found.share - true).sum()) / 2
     missing = int(counts[-1]) / len(raw_inputs)
     return ColumnTrial(found, true, missing, mean, quantiles, distance, int(inside.sum()), len(inside))

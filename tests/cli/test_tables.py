@@ -166,15 +166,26 @@ def plan(tmp_path: Path) -> Path:
     return tmp_path / "plan.json"
 
 
+def test_whole_numbers_of_a_sample_are_planned_so(schema: Path, tmp_path: Path) -> None:
+    """--like reads a sample, says which columns are whole in it, and the plan has them so."""
+    pd.DataFrame({"age": [20, 34, None], "hours": [8.5, 7, 1]}).to_csv(tmp_path / "sample.csv", index=False)
+    done = run("plan", "--schema", schema, "--like", tmp_path / "sample.csv", "-o", tmp_path / "whole.json")
+    assert "column age: whole numbers from 20 to 80, as in the sample" in done.stderr
+    kinds = [column.kind for column in read_plan(tmp_path / "whole.json", TablePlan).columns]
+    assert kinds == ["whole-number", "number", "category", "label"]
+
+
 def test_a_table_becomes_reports(tmp_path: Path, plan: Path) -> None:
     """A file gives a report a record, with the plan; what was clipped, missing and uncovered is said."""
     pd.DataFrame({"region": ["north", "?", None], "more": 1, "age": [19.0, 34, 99]}).to_csv(tmp_path / "t.csv")
     done = run("randomize", tmp_path / "t.csv", "--plan", plan, "-o", tmp_path / "r.parquet", "--clip",
                "--missing", "?")  # fmt: skip
-    assert done.stderr.splitlines()[-4:] == [
+    assert done.stderr.splitlines()[-5:] == [
         "t.csv: 2 further columns left out, which the plan does not have",
         "values clipped to the range: 2 of age",
         "missing values: 2 of region",
+        "whole numbers in age, which the plan takes as spread evenly over cells, so means are up to half a cell off; "
+        "plan such a column with whole = true",
         "γ does not cover column age",
     ]
     assert "3 reports of " in done.stdout

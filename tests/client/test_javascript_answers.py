@@ -191,6 +191,12 @@ def some_column(name, chance):
         some_window(chance, chance.choice([1, 3])), {"law": "clear", "width": 2},
         {"law": "uniform-noise", "reach": reach}, {"law": "gaussian-noise", "half": half},
     ])  # fmt: skip
+    if chance.random() < 0.4:
+        ends = sorted(
+            chance.randint(-(10**16), 10**16) if chance.random() < 0.2 else chance.randint(-9, 99) for _ in "ab"
+        )
+        bounds = {name: f"{end}/1" for name, end in zip(("low", "high"), ends, strict=True)}
+        return make_tables.counts(name, law, cells, 2, optional=optional, **bounds)
     low, high = sorted([some_bound(chance), some_bound(chance)])
     return make_tables.number(name, law, cells, optional=optional, low=as_text(low), high=as_text(high))
 
@@ -208,7 +214,9 @@ def some_cell(column, chance):
     """Return a value of a column, most often one that it takes: edges, and doubles beside them."""
     if chance.random() < 0.15:
         return chance.choice(ODD)
-    if column.kind != "number":
+    if column.kind == "whole-number" and chance.random() < 0.8:
+        return chance.randint(int(column.low) - 1, int(column.high) + 1)
+    if column.kind not in ("number", "whole-number"):
         return chance.choice(column.values)
     edge = float(chance.choice(column.edges[1:-1] if len(column.edges) > 2 else column.edges))
     beside = chance.choice([edge, np.nextafter(edge, -np.inf), np.nextafter(edge, np.inf), round(edge)])

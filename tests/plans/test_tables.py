@@ -180,7 +180,7 @@ def test_a_number_has_one_cell(low: str, high: str, cells: int, rng: np.random.G
     assert edges.tolist() == [float(column.low + place * column.cell_width) for place in range(cells + 1)]
     near = [math.nextafter(edge, way) for edge in edges.tolist() for way in (-math.inf, edge, math.inf)]
     numbers = [*near, *rng.uniform(edges[0], edges[-1], 200).tolist(), -0.0, 5e-324, 1e300, -1e300]
-    bulk, _ = column_inputs(pa.array(numbers), column, CellOptions(clip=True), int)
+    bulk, _, _ = column_inputs(pa.array(numbers), column, CellOptions(clip=True), int)
     for number, found in zip(numbers, bulk.tolist(), strict=True):
         inside = edges[0] <= number <= edges[-1]
         wanted = min(int(np.searchsorted(edges, number, "right")) - 1, cells - 1) if inside else None
@@ -192,7 +192,7 @@ def test_decimals_of_arrow_have_the_cell_of_their_digits() -> None:
     """Arrow's cast of 6.09 and others to a double is not the nearest; on an edge that would be another cell."""
     column = NumberColumn("x", Clear(9999), False, Fraction(0), Fraction(9999, 1000), 1)
     decimals = [Decimal(thousandths).scaleb(-3) for thousandths in range(9999)]
-    bulk, _ = column_inputs(pa.array(decimals), column, CellOptions(), int)
+    bulk, _, _ = column_inputs(pa.array(decimals), column, CellOptions(), int)
     assert bulk.tolist() == [read_value(value, column) for value in decimals] == list(range(9999))
     missing = NumberColumn("x", Clear(2), True, Fraction(0), Fraction(1), 1)
     assert [read_value(value, missing) for value in (Decimal("nan"), np.float32("nan"), math.nan, None)] == [2] * 4

@@ -30,12 +30,13 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.server.confidence_bands import (
     ClassCounts,
+    LinearEstimate,
     estimate_moments,
     largest_deviation,
     least_squares,
     moment_weights,
 )
-from assocpriv.server.distributions import METHODS, _whole
+from assocpriv.server.distributions import METHODS, _pair, _together, _whole
 from assocpriv.server.maximum_likelihood import (
     FEW_BINS,
     _midpoint_densities,
@@ -371,6 +372,58 @@ def test_errors_of_named_values_cover_95_percent(rng, optional: bool) -> None:
     inside, narrow = (apart <= 1.96).mean(axis=1), (apart <= 0.75 * 1.96).mean(axis=1)
     assert abs(inside.mean() - 0.95) < 0.01 + Z_LIMIT * inside.std() / np.sqrt(runs)
     assert 0.95 - narrow.mean() > 0.01 + Z_LIMIT * narrow.std() / np.sqrt(runs)
+
+
+THIRDS = LabelColumn("class", design_window(3, Fraction(3, 2), optional=False, near=1), False, ("a", "b", "c"))
+REGIONS = CategoryColumn("region", design_window(3, Fraction(8, 5), optional=True, near=1), True, ("x", "y", "z"))
+WITHIN = np.array([[0.5, 0.2, 0.1, 0.2], [0.2, 0.3, 0.3, 0.2], [0.1, 0.2, 0.5, 0.2]])  # missing last
+SIZES = np.array([0.5, 0.3, 0.2])
+
+
+@pytest.mark.parametrize("n", [50, 1000])
+def test_errors_within_a_protected_class_hold_its_own_size(rng, n: int) -> None:
+    """Shares within 1.96 errors hold in at least 93% of a class's cases; by errors of the posterior alone in fewer.
+
+    The class and the column have γ of 3/2 and 8/5. Both are told at the level of 1e-6, a class of a run being one case.
+    """
+    rates = fine_matrix(REGIONS) @ (SIZES[:, None] * WITHIN).T @ fine_matrix(THIRDS).T
+    held, narrow = [], []
+    for counts in rng.multinomial(n, rates.ravel(), size=150 if n == 50 else 90).reshape(-1, *rates.shape):
+        pairs = _pair(counts, coarse_channel(REGIONS), coarse_channel(THIRDS), "em")
+        for k, each in enumerate(_together(REGIONS, counts, THIRDS, "auto", 0.95)):
+            if not isinstance(each, str):
+                apart = np.abs(each.share - WITHIN[k, :3] / WITHIN[k, :3].sum())
+                held.append((apart <= 1.96 * each.std_error).mean())
+                narrow.append((apart <= 1.96 * pairs[k].posterior.among(3).errors).mean())
+    assert np.mean(held) > 0.93 - Z_LIMIT * np.std(held) / np.sqrt(len(held))
+    assert np.mean(narrow) < 0.93 - Z_LIMIT * np.std(narrow) / np.sqrt(len(narrow))
+
+
+def test_ratio_intervals_are_a_test_inverted(rng) -> None:
+    """At both ends s − t·S is z of its standard errors from 0; a sum that is less than z from 0 says nothing."""
+    root = rng.normal(size=(4, 4)) / 40
+    sure = LinearEstimate(np.array([0.3, 0.2, 0.1, 0.4]), root @ root.T, is_unbiased=True)
+    first = np.array([1, 1, 1, 0])
+    for i, ends in enumerate(zip(*sure.ratio_intervals(3, 1.96), strict=True)):
+        for t in ends:
+            slope = np.eye(4)[i] - t * first
+            assert abs(slope @ sure.shares) == pytest.approx(1.96 * np.sqrt(slope @ sure.covariance @ slope))
+    low, high = LinearEstimate(sure.shares, 4000 * sure.covariance, is_unbiased=True).ratio_intervals(3, 1.96)
+    assert (low.tolist(), high.tolist()) == ([0, 0, 0], [1, 1, 1])
+
+
+def test_classes_like_empty_ones_are_left_out(rng) -> None:
+    """Of 400 people at a strong promise a class that nobody is in is left out in most runs, and it is said why."""
+    rates = fine_matrix(REGIONS) @ (np.array([1.0, 0, 0])[:, None] * WITHIN).T @ fine_matrix(THIRDS).T
+    said = [
+        _together(REGIONS, each.reshape(rates.shape), THIRDS, "auto", 0.95)[2]
+        for each in rng.multinomial(400, rates.ravel(), size=40)
+    ]
+    left = [each for each in said if isinstance(each, str)]
+    assert len(left) >= 32  # expected 39, fewer happen with a chance of 1e-6
+    assert set(left) == {
+        "its number of reports is not distinguishable from 0; gather more reports, or plan fewer columns"
+    }
 
 
 def test_joined_bins_keep_the_chances_and_the_missing_apart() -> None:

@@ -1,4 +1,4 @@
-"""Trees on distributions: scikit-learn's own where columns are independent, and how sure they say to be."""
+"""Trees on distributions: scikit-learn's own where columns are independent; under a strong promise they tell."""
 
 import itertools
 
@@ -13,8 +13,7 @@ from assocpriv.numeric import grow_tree, plan_table, predict
 from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.breaches import Epsilon
 from assocpriv.records.tables import TableOptions, stream_table
-from assocpriv.server.class_distributions import ClassDistributions
-from assocpriv.server.tree_growth import LEVEL, Bounds, Box, grow, tell_accuracy
+from assocpriv.server.tree_growth import Bounds, Box, grow
 from assocpriv.simulation.enumeration import SeededEntropy
 
 
@@ -80,25 +79,6 @@ def test_a_split_in_a_gap_is_in_its_middle() -> None:
     assert root.split is not None
     theirs = DecisionTreeClassifier().fit([[1], [6]], [0, 1]).tree_.threshold[0]
     assert root.split.at == np.floor(theirs) + 1 == 4
-
-
-def test_accuracy_of_known_distributions() -> None:
-    """Without error the upper end is the exact share that is right of independent columns, the lower the best alone."""
-    mass, columns = np.array([0.4, 0.6]), [np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([[0.7, 0.3], [0.2, 0.8]])]
-    first, second = np.array([True, False]), np.array([False, True])
-    boxes, none = ({0: first, 1: first}, {0: first, 1: second}, {0: second}), np.zeros((2, 2, 2))
-    leaves = [Box(np.eye(2)[says], [], inside) for says, inside in zip((0, 1, 1), boxes, strict=True)]
-    exact = 0.4 * 0.8 * 0.7 + 0.6 * (1 - 0.3 * 0.2)
-    told = [ClassDistributions(each, none) for each in columns]
-    assert tell_accuracy(leaves, told, (mass, np.zeros((2, 2)))) == pytest.approx((0.4 * 0.7 + 0.6 * 0.8, exact))
-    # with an error in the first column alone, of the same size and sign in both classes: d of the first value
-    spread = 1e-4 * np.array([[1.0, -1.0], [-1.0, 1.0]])
-    told[0] = ClassDistributions(columns[0], np.array([spread, spread]))
-    half = LEVEL * 0.01 * (0.4 * 0.7 + 0.6 * 0.2)
-    assert tell_accuracy(leaves, told, (mass, np.zeros((2, 2))))[1] == pytest.approx(exact + half)
-    # of a single leaf the accuracy is its class's share, and so is the error: that of both shares together
-    single, both = [Box(np.array([0.0, 1.0]), [])], 0.03**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])
-    assert tell_accuracy(single, told, (mass, both))[1] == pytest.approx(0.6 + LEVEL * 0.03)
 
 
 SCHEMA = {

@@ -100,6 +100,22 @@ def test_a_column_that_nobody_fills_in() -> None:
     assert "left out: class = a: too few reports" in check(tables.distributions(found))
 
 
+def test_whole_numbers_are_shown_as_values() -> None:
+    """A plan says that they are whole, a histogram names single values and neighbours, and missing shares have ends."""
+    stars = {"kind": "number", "whole": True, "low": 1, "high": 5, "release": "square-wave", "optional": True}
+    made = numeric.plan_table({"columns": {"stars": stars, "age": stars | {"low": 0, "high": 100}}}, PROMISE, answer=1)
+    assert "whole number 1 … 5 in 5 intervals, may be missing" in check(tables.plan(ap.foresee(made, 1000)))
+    assert "the value itself is reported with probability" in check(tables.plan(ap.foresee(made, 1000)))
+    people = pd.DataFrame({"stars": [1, 2, 3, 4, 5, None] * 500, "age": [0, 20, 40, 60, 80, 100] * 500})
+    found = ap.reconstruct(ap.randomize(people, made))
+    said = check(tables.distributions(found))
+    missing = found["stars"].missing
+    assert f"{missing.low:.2%} to {missing.high:.2%}" in said
+    lines = [line.split() for line in said.splitlines()]
+    assert all(any(line[-1:] == [str(value)] for line in lines) for value in range(1, 6))
+    assert any(line[-3:] == ["0", "–", "9"] for line in lines)
+
+
 def test_a_page_has_the_figures_of_the_file(reports: Any, plan: TablePlan, tmp_path: Path) -> None:
     """Each mean and quantile stands on the page, by class, too; the widest band leads, and names are text."""
     ap.reconstruct(reports, by="class").write(tmp_path / "d.json")

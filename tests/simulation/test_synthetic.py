@@ -242,5 +242,6 @@ def test_the_schema_is_toml() -> None:
 
     read = tomllib.loads(agrawal_schema())["columns"]
     assert list(read) == [*ATTRIBUTES, "class"]
-    assert read["elevel"]["intervals"] == 5
+    assert [read["elevel"][key] for key in ("whole", "low", "high")] == [True, 0, 4]
+    assert (read["salary"]["whole"], read["age"]["whole"]) == (True, False)
     assert read["class"]["values"] == ["A", "B"]

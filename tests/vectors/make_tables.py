@@ -24,6 +24,11 @@ def number(name: str, release: dict[str, Any], n: int = 6, *, optional: bool = F
     return {"name": name, "kind": "number", "optional": optional, "release": release} | bounds
 
 
+def counts(name: str, release: dict[str, Any], n: int, intervals: int, **own: Any) -> dict[str, Any]:
+    """Return a column of whole numbers."""
+    return number(name, release, n, intervals=intervals, **own) | {"kind": "whole-number"}
+
+
 def named(
     name: str, values: list[str], release: dict[str, Any], *, kind: str = "category", optional: bool = False
 ) -> Any:
@@ -51,12 +56,18 @@ def good_plans() -> dict[str, Any]:
         number("v", _WAVE | {"high": 1 << 20}, low="0/1", high="1/1", intervals=3),
         named("class", ["A", "B", "C"], {"law": "window", "near": 1, "high": 7, "low": 5}, kind="label"),
     ]  # fmt: skip
+    whole = [
+        counts("stars", _WAVE, 5, 5, optional=True, low="1/1", high="5/1"),
+        counts("age", {"law": "uniform-noise", "reach": 2}, 102, 51, low="0/1", high="100/1"),
+        counts("pay", {"law": "clear", "width": 2}, 4, 4, low="-9007199254740992/1", high="9007199254740992/1"),
+    ]
     power = named("p", ["0", "1", "2", "3", "4"], {"law": "window", "near": 1, "high": 4, "low": 1})
     return {
         "noise": plan(noise),
         "two-bytes": plan([far, *noise]),
         "waves": plan([asked[0], asked[1], asked[3]], 2, "1/2", 1),
         "sampled": plan([*asked[:2], noise[0], asked[3], power], 2, "3/4"),
+        "whole": plan(whole, 1, "1/2"),
         "sampled-one": plan([asked[0], power, asked[1]], 1, "1/2", 2),
     }
 
@@ -117,6 +128,10 @@ def bad_plans() -> list[dict[str, Any]]:
         changed("noise", "a value that is a number", "columns", 3, "values", value=["a", "b", 7]),
         changed("noise", "a category with noise", "columns", 3, "release", value={"law": "uniform-noise", "reach": 1}),
         changed("noise", "a category in classes", "columns", 3, "release", "width", value=3),
+        changed("whole", "a bound that is no whole number", "columns", 0, "low", value="1/2"),
+        changed("whole", "a whole number that is no double", "columns", 2, "high", value="9007199254740993/1"),
+        changed("whole", "half of the cells are without a value", "columns", 0, "cells", value=10),
+        changed("whole", "a range of one value", "columns", 0, "low", value="5/1"),
         changed("waves", "an even window", "columns", 0, "release", "near", value=2),
         changed("waves", "high is not above low", "columns", 0, "release", "high", value=2),
         changed("waves", "low is 0", "columns", 0, "release", "low", value=0),
@@ -130,6 +145,9 @@ def value_of(place: int, column: Any, rng: random.Random) -> Any:
     """Return a value of JSON with some input."""
     if place == column.inputs:
         return None
+    if column.kind == "whole-number":
+        step, place = int(column.cell_width), min(place, column.used - 1)
+        return min(int(column.low) + step * place + rng.randrange(step), int(column.high))
     if column.kind != "number":
         text = column.values[place]
         return True if text == "true" else int(text) if text.isdigit() and rng.random() < 0.5 else text
@@ -164,7 +182,9 @@ def make_all() -> dict[str, Any]:
         bad = {"a byte short": whole[:-2], "a byte long": whole + "00", "no column's codes": "ff" * (len(whole) // 2)}
         refused += [{"plan": name, "breaks": rule, "report": report} for rule, report in bad.items()]
         record, first = found[0]["record"], made.columns[0].name
-        for rule, value in (("beyond the range", 11), ("text", "1"), ("a truth", False), ("a list", [1])):
+        wrong = (("beyond the range", 11), ("text", "1"), ("a truth", False), ("a list", [1]))
+        halves = (("no whole number", 2.5),) if made.columns[0].kind == "whole-number" else ()
+        for rule, value in wrong + halves:
             records.append({"plan": name, "breaks": rule, "record": record | {first: value}})
         records.append({"plan": name, "breaks": "a further column", "record": record | {"other": 1}})
         records.append({"plan": name, "breaks": "nothing where it must be", "record": {}})

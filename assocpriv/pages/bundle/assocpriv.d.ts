@@ -1585,61 +1585,7 @@ declare module "assocpriv/tables/columns" {
     /** Return a list of texts that differ. @param {any} content @param {string} name @param {number} least @param {number} most */
     export function readValues(content: any, name: string, least: number, most: number): any[];
     /** Read a column of a plan. @param {any} content */
-    export function readColumn(content: any): NumberColumn | CategoryColumn;
-    /** Numbers in a range that is cut into equal cells. */
-    class NumberColumn extends Column {
-        constructor(fields: any);
-        intervals: number;
-        bounds: {
-            low: any;
-            high: any;
-        };
-        /** Return the double nearest to an edge. @param {number} place */
-        edge(place: number): any;
-        placeOf(value: any): number;
-        toJSON(): {
-            cells: any;
-            intervals: number;
-            low: any;
-            high: any;
-            name: any;
-            kind: any;
-            optional: any;
-            release: any;
-        };
-        #private;
-    }
-    /** One of several named values; a label is the class of a record, and is always asked for. */
-    class CategoryColumn extends Column {
-        constructor(fields: any);
-        values: any[];
-        placeOf(value: any): number;
-        toJSON(): {
-            values: any[];
-            name: any;
-            kind: any;
-            optional: any;
-            release: any;
-        };
-    }
-    /** A column's fields that all kinds have. */
-    class Column {
-        constructor(fields: any, inputs: any);
-        name: any;
-        kind: any;
-        optional: any;
-        inputs: any;
-        law: any;
-        /** Number of released codes, that of a missing value included. */
-        get codes(): any;
-        toJSON(): {
-            name: any;
-            kind: any;
-            optional: any;
-            release: any;
-        };
-    }
-    export {};
+    export function readColumn(content: any): any;
 }
 declare module "assocpriv/tables/records" {
     /**
@@ -1844,51 +1790,7 @@ declare module "assocpriv/tables/plan" {
     /** A plan of the kind `table`: a record has a value in each column, and a report a code for each. */
     export class TablePlan extends Plan {
         static fieldNames: string[];
-        columns: ({
-            "__#private@#low": any;
-            "__#private@#step": any;
-            "__#private@#unit": any;
-            intervals: number;
-            bounds: {
-                low: any;
-                high: any;
-            };
-            "__#private@#checkEdges"(): void;
-            edge(place: number): any;
-            placeOf(value: any): number;
-            toJSON(): {
-                cells: any;
-                intervals: number;
-                low: any;
-                high: any;
-                name: any;
-                kind: any;
-                optional: any;
-                release: any;
-            };
-            name: any;
-            kind: any;
-            optional: any;
-            inputs: any;
-            law: any;
-            get codes(): any;
-        } | {
-            values: any[];
-            placeOf(value: any): number;
-            toJSON(): {
-                values: any[];
-                name: any;
-                kind: any;
-                optional: any;
-                release: any;
-            };
-            name: any;
-            kind: any;
-            optional: any;
-            inputs: any;
-            law: any;
-            get codes(): any;
-        })[];
+        columns: any[];
         /** Places of the protected columns of which each report answers some: all but labels. */
         asked: number[];
         answered: number;
@@ -1902,22 +1804,7 @@ declare module "assocpriv/tables/plan" {
             limit: import("assocpriv/checks").Fraction;
         };
         toJSON(): {
-            columns: ({
-                values: any[];
-                name: any;
-                kind: any;
-                optional: any;
-                release: any;
-            } | {
-                cells: any;
-                intervals: number;
-                low: any;
-                high: any;
-                name: any;
-                kind: any;
-                optional: any;
-                release: any;
-            })[];
+            columns: any[];
             answered: number;
             promise: {
                 prior: any;

@@ -11,7 +11,9 @@ import { isLabel, stripped } from "../text.js";
 import { MOST_OUTPUTS, readLaw } from "./laws.js";
 import { nearestDouble, readBound } from "./numbers.js";
 
-const OWN_FIELDS = { number: ["low", "high", "cells", "intervals"], category: ["values"], label: ["values"] };
+const OF_NUMBERS = ["low", "high", "cells", "intervals"];
+const OWN_FIELDS = { number: OF_NUMBERS, "whole-number": OF_NUMBERS, category: ["values"], label: ["values"] };
+const MOST_WHOLE = 1n << 53n; // beyond it not every whole number is a double
 
 /**
  * Return the input of a raw value; that of a missing one is the number of inputs.
@@ -80,17 +82,28 @@ class Column {
   }
 }
 
-/** Numbers in a range that is cut into equal cells. */
-class NumberColumn extends Column {
-  #low;
-  #step;
-  #unit;
-
+/** Numbers, released on a grid of cells. */
+class GridColumn extends Column {
   constructor(fields) {
     super(fields, wholeIn(fields.cells, "cells", 1, MOST_OUTPUTS));
     this.intervals = wholeIn(fields.intervals, "intervals", 1, this.inputs);
     if (this.inputs % this.intervals) throw new PlanError("plan field cells must be a multiple of intervals");
     this.bounds = { low: fields.low, high: fields.high };
+  }
+
+  toJSON() {
+    return { ...super.toJSON(), ...this.bounds, cells: this.inputs, intervals: this.intervals };
+  }
+}
+
+/** Numbers in a range that is cut into equal cells. */
+class NumberColumn extends GridColumn {
+  #low;
+  #step;
+  #unit;
+
+  constructor(fields) {
+    super(fields);
     const [a, b] = readBound(fields.low, "low");
     const [c, d] = readBound(fields.high, "high");
     const cells = BigInt(this.inputs);
@@ -128,9 +141,31 @@ class NumberColumn extends Column {
     }
     return first;
   }
+}
 
-  toJSON() {
-    return { ...super.toJSON(), ...this.bounds, cells: this.inputs, intervals: this.intervals };
+/** Whole numbers in a range, a cell for one of them or for some neighbours. */
+class WholeColumn extends GridColumn {
+  #low;
+  #high;
+  #step;
+
+  constructor(fields) {
+    super(fields);
+    const [[low, one], [high, other]] = [readBound(fields.low, "low"), readBound(fields.high, "high")];
+    if (one !== 1n || other !== 1n || low < -MOST_WHOLE || high > MOST_WHOLE || low >= high) {
+      throw new PlanError(`column ${this.name} needs whole numbers low < high from -2^53 to 2^53`);
+    }
+    [this.#low, this.#high] = [low, high];
+    const [values, cells] = [high - low + 1n, BigInt(this.inputs)];
+    this.#step = (values + cells - 1n) / cells;
+    const used = (values + this.#step - 1n) / this.#step;
+    if (cells >= 2n * used) throw new PlanError(`column ${this.name} has too many cells for its values`);
+  }
+
+  placeOf(value) {
+    const number = doubleOf(value);
+    if (!Number.isInteger(number) || number < this.#low || number > this.#high) return -1;
+    return Number((BigInt(number) - this.#low) / this.#step);
   }
 }
 
@@ -154,9 +189,11 @@ class CategoryColumn extends Column {
   }
 }
 
+const COLUMNS = { number: NumberColumn, "whole-number": WholeColumn, category: CategoryColumn, label: CategoryColumn };
+
 /** Read a column of a plan. @param {any} content */
 export function readColumn(content) {
   const kind = oneOf(isObject(content) && content.kind, "column kind", Object.keys(OWN_FIELDS));
   const fields = exactFields(content, "a column", ["name", "kind", "optional", "release", ...OWN_FIELDS[kind]]);
-  return kind === "number" ? new NumberColumn(fields) : new CategoryColumn(fields);
+  return new COLUMNS[kind](fields);
 }
