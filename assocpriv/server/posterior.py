@@ -11,8 +11,8 @@ support is told by its posterior, under priors that are fitted to the same repor
 3. Pairs: g is the expected support under independence given the basket size (independence.py), and the support u of
    the rarer item is an upper bound; the prior is a mixture of uniforms between multiples of g and parts of the way to
    u.
-4. Larger itemsets: as pairs, with g the least over two items i, j of s(A∖i) s(A∖j) / s(A∖ij), the expected support if
-   these two are independent given the others.
+4. Larger itemsets: as pairs, with g the median over two items i, j of s(A∖i) s(A∖j) / s(A∖ij), the expected support if
+   these two are independent given the others. The part nearest to g is as wide as the error of the rarest subset.
 5. A support is at most that of the least subset, whose error moves the bound and with it the guess: the nodes of
    mixtures.py. At the end means are lowered to that of the least subset.
 
@@ -42,6 +42,7 @@ _BLOCK = 1 << 13  # itemsets at a time, where much is made of each
 _PASSES, _ITEM_PARTS, _ITEM_STEPS = 4, 40, 300
 _SET_STEPS, _SET_PSEUDO, _STRATA_FROM = 200, 10.0, 300
 _PAIR_WEIGHTS = np.array([3.0, 2.0, 2.5, 0.8, 1.0, 0.5, 0.5])
+_NEAR = 0.1  # relative half-width of the part of a larger itemset's prior that is nearest to g, where subsets are exact
 _LARGER_WEIGHTS = np.array([3.0, 0.4, 0.4, 1.5, 2.0])
 
 
@@ -313,11 +314,12 @@ class _Prior:
         g = np.minimum(self.guess[:, None] * bound / np.maximum(self.bound, 1e-9)[:, None], 0.999 * bound)
         low, zero = np.minimum(self.low[:, None], g), np.zeros_like(g)
         room = bound - g
+        w = np.sqrt(_NEAR**2 + 3 * (self.error / np.maximum(self.bound, 1e-9))[:, None] ** 2)
         parts = (
             [(0.87 * g, 1.15 * g), (zero, g), (0.7 * g, g), (g, 1.5 * g), (g, g + 0.1 * room), (g, bound),
              (g + 0.6 * room, bound)]
             if self.pairs
-            else [(0.9 * g, 1.1 * g), (low, g), (low + 0.6 * (g - low), g), (g, g + 0.2 * room), (g, bound)]
+            else [((1 - w) * g, (1 + w) * g), (low, g), (low + 0.6 * (g - low), g), (g, g + 0.2 * room), (g, bound)]
         )  # fmt: skip
         ends = [
             np.clip(np.stack(each, axis=2), low[:, :, None], bound[:, :, None]) for each in zip(*parts, strict=True)
