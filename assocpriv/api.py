@@ -554,8 +554,9 @@ def substitutes(
     Source: docs/decide-with-rules.md.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["bread", "butter", "margarine"], ap.Breach("5%", "50%"), mean_size=2)
-    >>> reports = ap.randomize([{"bread", "butter"}, {"bread", "margarine"}] * 20_000, made)
+    >>> made = ap.plan(["bread", "butter", "margarine"], ap.Breach("5%", "50%"), mean_size=1)
+    >>> baskets = [{"bread", "butter"}, {"bread", "margarine"}, {"bread"}, {"butter"}, {"margarine"}, set()]
+    >>> reports = ap.randomize(baskets * 20_000, made)
     >>> [sorted(row["itemsets"]) for row in ap.substitutes(reports, light=True).to_dict() if row["listed"]]
     [['butter', 'margarine']]
     """

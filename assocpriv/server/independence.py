@@ -38,6 +38,7 @@ _CIRCLE = np.exp(_ANGLES)
 _WEIGHTS = np.where(_ANGLES == 0, 1.0, 2.0) / _POINTS  # of half of a sum that is real
 _BINS = 4.0  # representatives of items for each unit of their log odds
 _FIT_STEPS, _SCALE_STEPS, _CONVERGED = 30, 80, 1e-4  # of log odds
+_FARTHEST = 60.0  # log odds, of what all or no baskets of a size hold
 _LEAST, _MOST = 1e-9, 1 - 1e-6  # of the share of a block's baskets that hold an item
 
 
@@ -129,7 +130,7 @@ class NullModel:
             reached = np.maximum(shares @ population.inclusion(sizes, population.odds), _LEAST * weight)
             step = wanted - _log_odds(reached / weight)
             step -= step @ (counts * reached) / (counts @ reached)  # a common factor changes nothing
-            log_odds = log_odds + step
+            log_odds = np.clip(log_odds + step, -_FARTHEST, _FARTHEST)
             if np.abs(step).max() < _CONVERGED:
                 break
         both = population.pairs(sizes, shares, population.odds)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.planning.schema import AS_IS, GAUSSIAN, MEMBERSHIP, UNIFORM
 from assocpriv.planning.tables import CONFIDENCES, ColumnFacts, TableFacts
 from assocpriv.plans.columns import NumberColumn
+from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.tree_model import tree_lines
 from assocpriv.promise.breaches import epsilon, float_up
 from assocpriv.promise.numbers import rounded
@@ -46,6 +47,11 @@ _SHARE, _ERROR = Column("share", "{share:.2%}"), Column("± error", "{std_error:
 
 # ---- plans
 
+_AS_ITEMS = (
+    "this plan is for distributions and trees; for association rules across the {columns} columns plan their values "
+    "as items, named column=value, with `--transaction-size {columns}`: docs/cli/numeric.md, columns as items"
+)
+
 
 def plan(facts: TableFacts) -> Record:
     """Return what a plan promises."""
@@ -59,6 +65,8 @@ def plan(facts: TableFacts) -> Record:
     }
     columns = [Record(each, [Facts([(each["name"], _column_lines(each))])]) for each in content["columns"]]
     own: list[Part] = [Facts([("plan", ["{plan_id}", "a report has {report_bytes:#byte}"])]), promise_facts(content)]
+    if 1 < len(columns) <= MAX_TRANSACTION_SIZE:
+        own.append(Facts([("rules", [_AS_ITEMS.format(columns=len(columns))])]))
     return Record(content, [*own, *_answer_parts(made, content), Section("Columns", columns)])
 
 

@@ -20,7 +20,7 @@ def cell(family: Family, n: int, guarantee: str, runs: int) -> Row:
 def test_rules_of_an_item_that_nearly_everybody_has_are_covered() -> None:
     """Intervals of listed rules into and out of an independent item in 97% hold confidence and lift; before, 5%."""
     found = cell(BAG, 50_000, "5→99%", 2)
-    assert found["rules"] > 100
+    assert found["rules"] > 60
     assert found["confidences held"] > 0.9
     assert found["lifts held"] > 0.9
     assert found["false"] <= 2 * found["announced"] + 2

@@ -10,7 +10,7 @@ README = RESULTS.parent / "README.md"
 
 def cited() -> dict[str, Path]:
     """Return the document that the README's table names for each set."""
-    rows = re.findall(r"^\| `([a-z]+)` \|.*\]\(([^)#]+)[^)]*\) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z-]+)` \|.*\]\(([^)#]+)[^)]*\) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
     return {name: (README.parent / path).resolve() for name, path in rows}
 
 

@@ -231,7 +231,7 @@ def test_the_page_leads_with_the_answer(collection: Collection, commands: Comman
         assert "stays less than 50% sure" in first
         text = visitor.get_computed("/admin").text
         assert 'http-equiv="refresh"' not in text
-        found = text.index("3,000 reports show 41 itemsets of a support of 1.963% or more, the least")
+        found = text.index("3,000 reports show 40 itemsets of a support of 1.963% or more, the least")
         assert text.index("<h1>5,000 reports</h1>") < found < text.index("<h2")
         assert text.index("How sharp is it?") < text.index("fake reports?") < text.index("What did we learn?")
         assert "stays less than 50% sure" in text
@@ -256,7 +256,7 @@ def test_hostile_names_harm_nothing(collection: Collection, commands: Commands) 
     commands.names = HOSTILE
     with logged_in(collection) as visitor:
         answer = visitor.get_computed("/admin")
-        assert len(answer.body) < 60_000
+        assert len(answer.body) < 66_000
         assert "&lt;script&gt;" in answer.text
         assert "(10,000 letters)" in answer.text
         assert "<bdi>\u202egnp.exe\u2066</bdi>" in answer.text
