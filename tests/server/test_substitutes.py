@@ -94,6 +94,18 @@ def test_the_bound_moves_the_probability(planted: Reports) -> None:
             ap.substitutes(planted, wrong)
 
 
+def test_the_expected_support_is_the_same_everywhere(planted: Reports) -> None:
+    """Substitutes, mined tables, and what `ask` and a comparison read have one null model; lifts are near as well."""
+    pairs = ap.substitutes(planted).set_index("itemsets")
+    mined = ap.mine(planted, top=200).set_index("itemsets")
+    asked = ap.ask(planted, list(pairs.index)).set_index("itemsets")
+    both = pairs.index.intersection(mined.index)
+    assert len(both) > 5
+    for found in (mined.loc[both], asked.loc[both]):
+        np.testing.assert_allclose(found["expected_support"], pairs.loc[both, "expected_support"], rtol=1e-9)
+        np.testing.assert_allclose(found["support"], pairs.loc[both, "support"], atol=0.02)
+
+
 def test_a_record_and_files_say_them(planted: Reports, tmp_path) -> None:
     """Text, JSON and HTML say the same; other programs read the table."""
     found = ap.substitutes(planted)
