@@ -36,7 +36,7 @@ from bench.tables import Row
 
 Floats = NDArray[np.float64]
 GUARANTEES = {"5→50%": Breach("5%", "50%"), "5→99%": Breach("5%", "99%")}
-PEOPLE = (20_000, 200_000, 1_000_000)
+PEOPLE = (20_000, 200_000)
 _ITEMS, _LARGER = 60, 60  # itemsets named beforehand: the most frequent items, and larger ones
 _DECILES = 10
 
