@@ -68,15 +68,37 @@ export function finished(request) {
   });
 }
 
-/** A store that reads and writes in two steps, as a careless one would. */
+/** Return what waits, the first three times, until the other page has come as far, too. */
+function meeting(name) {
+  const channel = new globalThis.BroadcastChannel(name);
+  let times = 0;
+  return async () => {
+    const mine = (times += 1);
+    if (mine > 3) return;
+    await new Promise((resolve) => {
+      let met = false;
+      channel.onmessage = ({ data }) => {
+        if (met || data < mine) return;
+        met = true;
+        channel.postMessage(mine);
+        resolve();
+      };
+      channel.postMessage(mine);
+    });
+  };
+}
+
+/** A store that reads and writes in two steps, as a careless one would; both pages have read before either writes. */
 export async function openCareless(text, name) {
   plan = await loadPlan(text);
   const opening = indexedDB.open(name, 1);
   opening.onupgradeneeded = () => opening.result.createObjectStore("records", { keyPath: "number" });
   const database = await finished(opening);
   const records = (mode) => database.transaction("records", mode).objectStore("records");
+  const bothHaveRead = meeting(name);
   const change = async (last, decide) => {
     const added = decide(await finished(records("readonly").getAll(IDBKeyRange.lowerBound((last?.number ?? 0) + 1))));
+    await bothHaveRead();
     if (added !== null) await finished(records("readwrite").put(added));
   };
   ledger = new Ledger({ name, change, close: () => database.close() }, null);
