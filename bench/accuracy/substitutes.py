@@ -23,6 +23,7 @@ from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.itemsets import LightFrame
 from assocpriv.files.reports import Reports
 from assocpriv.server.counting import LocalBackend
+from assocpriv.server.independence import NullModel
 from assocpriv.server.intervals import ErrorOptions
 from assocpriv.server.itemsets import ATTRIBUTE
 from assocpriv.server.mining import MiningRequest, mine
@@ -55,14 +56,18 @@ def shop(people: int, seed: int, *, planted: bool) -> Transactions:
 
 
 def lifts(baskets: Transactions) -> NDArray[np.float64]:
-    """Return how much more often two items meet than if baskets of each size took them by chance, (items, items)."""
+    """Return the supports of pairs over those expected if items are independent given the size, (items, items).
+
+    Unlike the server, which knows two groups of sizes, the odds of items are fitted to the baskets of each size.
+    """
     held = baskets.matrix().astype(np.float32)
-    together = (held @ held.T).astype(np.float64)
-    chance = np.zeros_like(together)
-    for size in np.unique(baskets.sizes):
+    together = (held @ held.T).astype(np.float64) / len(baskets)
+    chance, pairs = np.zeros_like(together), np.argwhere(np.ones(together.shape, dtype=np.bool_))
+    for size in np.unique(baskets.sizes[baskets.sizes > 1]):
         of_size = held[:, baskets.sizes == size]
-        counts = of_size.sum(axis=1, dtype=np.float64)
-        chance += np.outer(counts, counts) / of_size.shape[1]
+        supports = of_size.sum(axis=1, dtype=np.float64) / len(baskets)
+        model = NullModel.fit(np.array([size]), np.array([of_size.shape[1] / len(baskets)]), supports)
+        chance += model.expected(supports, pairs).reshape(chance.shape)
     return np.asarray(together / np.maximum(chance, 1e-9))
 
 
@@ -123,7 +128,7 @@ def markdown(result: dict[str, Any]) -> str:
     """Return the table."""
     said = (
         f"Means over seeds, of {CATEGORIES * PRODUCTS} products. told: pairs that can be told; true: of these below "
-        f"{BELOW:g} of chance in all baskets; listed, of these false, and how many were expected to be; coverage of "
-        "the lifts' 95% intervals, and of those of the values of the rules listed."
+        f"{BELOW:g} of the expected support in all baskets; listed, of these false, and how many were expected to be; "
+        "coverage of the lifts' 95% intervals, and of those of the values of the rules listed."
     )
     return f"{said}\n\n{table({name: name for name in result['rows'][0]}, result['rows'])}\n"
