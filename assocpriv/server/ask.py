@@ -1,7 +1,7 @@
 """Any itemset's support, and any rule's confidence, whether or not mining would have listed it.
 
 Supports are posterior means under the priors that mining fits (posterior.py), read beside all itemsets that mining
-counts. Their intervals are those of itemsets named before looking at results (:func:`named_intervals`): each holds its
+counts. Their intervals are those of itemsets named before looking at results (:func:`with_named_intervals`): each holds its
 support with the stated probability, whatever the catalogue.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from assocpriv.files.itemsets import LightFrame
 from assocpriv.promise.errors import EstimateError
 from assocpriv.server.counting import CountingBackend
-from assocpriv.server.itemsets import ATTRIBUTE, COLUMNS, MiningFacts, itemset_frame, named_intervals
+from assocpriv.server.itemsets import ATTRIBUTE, COLUMNS, MiningFacts, itemset_frame, with_named_intervals
 from assocpriv.server.mining import MiningRequest, check_max_itemset, facts_of, kept_rows, searched
 from assocpriv.server.posterior import Level, Reading
 from assocpriv.server.rules import asked_rules, empty_rules
@@ -74,9 +74,7 @@ def ask(
         return np.array([places[frozenset(catalogue[i] for i in each)] for each in asked], dtype=np.int64)
 
     told = LightFrame({name: table[name][rows_of(wanted)] for name in COLUMNS if name not in _NOT_OF_ASKED})
-    told = told.assign(
-        **dict(zip(("ci_low", "ci_high"), named_intervals(told, reader.facts.confidence_level), strict=True))
-    )
+    told = with_named_intervals(told, reader.facts.confidence_level)
     answers = empty_rules()
     if sides:
         both = np.array([rows_of(each) for each in zip(*sides, strict=True)])

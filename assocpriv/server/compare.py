@@ -57,7 +57,7 @@ from assocpriv.server.mixtures import Mixtures, chances, fit_weights, posterior,
 from assocpriv.server.rules import MIN_CONFIDENCE, SIDES, asked_confidences, derive_rules
 from assocpriv.server.search import listed
 from assocpriv.server.supports import normal_quantile
-from assocpriv.server.undoing import FORM
+from assocpriv.server.undoing import shared_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -249,14 +249,14 @@ class _Evidence:
         )  # fmt: skip
         own, pooled = error**2, np.zeros(x.shape[1])
         if shared:
-            own = np.maximum(own - (1 + FORM**2) * unsure**2, _LEAST_VARIANCE)
+            own = np.maximum(own - shared_errors(unsure, unsure) ** 2, _LEAST_VARIANCE)
             for rows in _by_length(tables[0]):
                 moved, apart, pooled[rows] = _share(
                     undoing[:, rows], unsure[:, rows] / np.maximum(support[:, rows], 1e-9)
                 )
                 x[:, rows] *= moved
                 own[:, rows] += apart * support[:, rows] ** 2
-        pooled = np.minimum(np.hypot(1, FORM) * pooled, 1.0)
+        pooled = np.minimum(shared_errors(pooled, pooled), 1.0)
         return cls(contrast, x, own, pooled, support, spread)
 
     def differences(self) -> tuple[Floats, Floats, Floats]:

@@ -49,40 +49,39 @@ class Population:
     odds: Floats
     counts: Floats
 
-    def inclusion(self, sizes: Ints, odds: Floats) -> Floats:
-        """Return P(i | c) of items of some odds for increasing sizes c ≥ 1, float64 (sizes, items)."""
-        p, factors, selected = self._at(sizes, odds)
+    def inclusion(self, sizes: Ints) -> Floats:
+        """Return P(i | c) of representatives for increasing sizes c ≥ 1, float64 (sizes, representatives)."""
+        p, factors, selected = self._at(sizes)
         p[: len(selected)] *= np.einsum("cl,cil->ci", selected * _CIRCLE, 1 / factors).real
         return p
 
-    def pairs(self, sizes: Ints, shares: Floats, odds: Floats) -> Floats:
-        """Return Σ_c P(c) P(i, j | c) for two items of some odds each, float64 (odds, odds); P(c) are ``shares``."""
-        p, factors, selected = self._at(sizes, odds)
+    def pairs(self, sizes: Ints, shares: Floats) -> Floats:
+        """Return Σ_c P(c) P(i, j | c) for two items of each odds, float64 (odds, odds); P(c) are ``shares``."""
+        p, factors, selected = self._at(sizes)
         exact = len(selected)
         several = np.flatnonzero(sizes[:exact] > 1)
         divided = p[several, :, None] / factors[several]
         weighted = divided * (selected * _CIRCLE**2 * shares[:exact, None])[several, None, :]
         both = np.einsum("cil,cjl->ij", weighted, divided).real
-        own = self._probabilities(sizes[exact:], self.odds)
-        spread = ((own * (1 - own)) @ self.counts)[:, None]
         rest, weights = p[exact:], shares[exact:, None]
         apart = rest * (1 - rest)
+        spread = (apart @ self.counts)[:, None]
         return np.asarray(both + (weights * rest).T @ rest - (weights / spread * apart).T @ apart)
 
-    def _at(self, sizes: Ints, odds: Floats) -> tuple[Floats, NDArray[np.complex128], NDArray[np.complex128]]:
-        """Return p of items, (sizes, items), and for the sizes that are exact their factors of φ, and φ itself.
+    def _at(self, sizes: Ints) -> tuple[Floats, NDArray[np.complex128], NDArray[np.complex128]]:
+        """Return p, (sizes, representatives), and for the sizes that are exact the factors of φ, and φ itself.
 
         φ, (exact sizes, points), is over P(Σ = c) and times what selects c in an inverse transform.
         """
         exact = len(sizes) if self.counts.sum() < _POINTS else int(np.searchsorted(sizes, _EXACT_TO, "right"))
-        own = self._probabilities(sizes[:exact], self.odds)
-        logs = np.einsum("k,ckl->cl", self.counts, np.log1p(own[:, :, None] * (_CIRCLE - 1)))
+        p = self._probabilities(sizes)
+        moved = p[:exact, :, None] * (_CIRCLE - 1)
+        logs = np.einsum("k,ckl->cl", self.counts, np.log1p(moved))
         selected = np.exp(logs - _ANGLES * sizes[:exact, None]) * _WEIGHTS
-        p = self._probabilities(sizes, odds)
-        return p, 1 + p[:exact, :, None] * (_CIRCLE - 1), selected / selected.sum(axis=1, keepdims=True).real
+        return p, 1 + moved, selected / selected.sum(axis=1, keepdims=True).real
 
-    def _probabilities(self, sizes: Ints, odds: Floats) -> Floats:
-        """Return p of items of some odds where the sum over all items is each size, float64 (sizes, odds)."""
+    def _probabilities(self, sizes: Ints) -> Floats:
+        """Return p where the sum over all items is each size, float64 (sizes, representatives)."""
         low = np.log(sizes / (self.odds @ self.counts))
         high = np.log(sizes / np.maximum(self.counts.sum() - sizes, 1e-9) / self.odds.min())
         level = low
@@ -94,7 +93,7 @@ class Population:
             level = np.where((level > low) & (level < high), level, (low + high) / 2)
             if np.abs(missing).max(initial=0.0) < _CONVERGED:
                 break
-        return _share(np.exp(level)[:, None] * odds)
+        return _share(np.exp(level)[:, None] * self.odds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +126,13 @@ class NullModel:
         log_odds = wanted
         for _ in range(_FIT_STEPS):
             population = Population(np.exp(log_odds), counts.astype(np.float64))
-            reached = np.maximum(shares @ population.inclusion(sizes, population.odds), _LEAST * weight)
+            reached = np.maximum(shares @ population.inclusion(sizes), _LEAST * weight)
             step = wanted - _log_odds(reached / weight)
             step -= step @ (counts * reached) / (counts @ reached)  # a common factor changes nothing
             log_odds = np.clip(log_odds + step, -_FARTHEST, _FARTHEST)
             if np.abs(step).max() < _CONVERGED:
                 break
-        both = population.pairs(sizes, shares, population.odds)
+        both = population.pairs(sizes, shares)
         return cls(weight, wanted, np.maximum(both, 0.0) / np.outer(reached, reached))
 
     def expected(self, supports: Floats, pairs: Ints) -> Floats:

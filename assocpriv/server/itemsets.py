@@ -267,8 +267,8 @@ def posterior_columns(
     }
 
 
-def named_intervals(frame: LightFrame, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return intervals for itemsets that were named before anybody looked at results, float64 (rows,) each.
+def with_named_intervals(frame: LightFrame, level: float, low: str = "ci_low", high: str = "ci_high") -> LightFrame:
+    """Return rows with intervals, in two columns, for itemsets that were named before anybody looked at results.
 
     They hold the support of each itemset with this probability, whatever those of others are: the unbiased estimate
     with its error, cut to [0, 1], and the posterior mean. The intervals of a table hold it on average over the
@@ -276,7 +276,7 @@ def named_intervals(frame: LightFrame, level: float) -> tuple[NDArray[np.float64
     """
     mean = np.column_stack([frame["support"], frame["support"]])
     ends = _widened(mean, frame["unbiased"], frame["unbiased_error"], level)
-    return ends[:, 0], ends[:, 1]
+    return frame.assign(**{low: ends[:, 0], high: ends[:, 1]})
 
 
 def _widened(ends: NDArray[np.float64], x: NDArray[Any], error: NDArray[Any], level: float) -> NDArray[np.float64]:

@@ -30,7 +30,7 @@ THETA = np.geomspace(1e-9, 1 - 1e-6, 400)
 _SLOPE = 0.25  # of the exponent of C(c,k): how unsure the growth with size is
 _BEND = 0.4  # how far B goes from the curve's with the lean, of the way to another exponent's
 _LARGEST_ERROR = 0.8
-FORM = 0.8  # of τ; least mean interval score of the bench's tuning half at 100,000 people and ln 19, of .7, .8 and 1
+_FORM = 0.8  # of τ; least interval score of the bench's tuning half at 100,000 people and ln 19, of .7, .8 and 1
 _LEANS = np.arange(-6.0, 6.05, 0.2)
 _LEAN_DEVIATIONS, _LEAN_WEIGHTS = (0.3, 2.0), (0.7, 0.3)
 _BLOCK = 1 << 11  # items at a time, so that what is made of each stays in the cache
@@ -99,7 +99,7 @@ def shared_errors(common: Floats, unsure: Floats) -> Floats:
         common: those of the law of sizes.
         unsure: τ of each itemset, in the same unit; of how the curve's form is wrong, a part is common to all.
     """
-    return np.asarray(np.hypot(common, FORM * unsure))
+    return np.asarray(np.hypot(common, _FORM * unsure))
 
 
 def leaning(shares: Floats, leans: Floats | float) -> Floats:

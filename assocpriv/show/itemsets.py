@@ -7,7 +7,7 @@ import numpy as np
 
 from assocpriv.files.itemsets import AnyFrame, LightFrame, itemset_records
 from assocpriv.plans.catalogue import itemsets_of
-from assocpriv.server.itemsets import ATTRIBUTE, MiningFacts, describe_limits, mining_facts, named_intervals
+from assocpriv.server.itemsets import ATTRIBUTE, MiningFacts, describe_limits, mining_facts, with_named_intervals
 from assocpriv.server.rules import listed_rules, rule_records
 from assocpriv.server.search import LEAST_PROBABILITY as LEAST
 from assocpriv.server.selection import EVERYTHING, ItemsetFilter, rows_to_show
@@ -45,7 +45,7 @@ def mined(table: AnyFrame, top: int = 15, wanted: ItemsetFilter = EVERYTHING, *,
     frame = LightFrame.of(table)
     content = _mined_content(frame)
     if wanted.contains:
-        frame = _named(frame, content)
+        frame = with_named_intervals(frame, content["confidence_level"])
     shown, left = _rows(frame, top, wanted, everything=everything)
     parts = [*_meaning(content), _list_sentence(content), *_itemset_parts(shown, content)]
     parts += [_NAMED] * bool(wanted.contains)
@@ -64,12 +64,6 @@ def _mined_content(frame: LightFrame) -> dict[str, Any]:
         "likely": int((~listed & is_likely(frame)).sum()),
         "expected_false": float((1 - frame["probability"][listed]).sum()),
     }  # fmt: skip
-
-
-def _named(frame: LightFrame, content: Mapping[str, Any]) -> LightFrame:
-    """Return rows with the intervals of itemsets that were named beforehand."""
-    low, high = named_intervals(frame, content["confidence_level"])
-    return frame.assign(ci_low=low, ci_high=high)
 
 
 def _records(frame: LightFrame) -> list[dict[str, Any]]:
@@ -299,12 +293,12 @@ def page(
     frame, facts = LightFrame.of(table), mining_facts(table)
     content = _mined_content(frame)
     shown, left = _rows(frame, rows, EVERYTHING, everything=True)
-    named = dict(zip(("named_low", "named_high"), named_intervals(shown, facts.confidence_level), strict=True))
+    shown = with_named_intervals(shown, facts.confidence_level, "named_low", "named_high")
     found: list[Part] = [
         Page([Say("{meaning}. Every figure was computed from randomized reports; nobody saw a basket.", kind="hint")]),
         Section(
             "What did we learn?",
-            [*_itemset_parts(shown.assign(**named), content, "Itemsets by support"), *left],
+            [*_itemset_parts(shown, content, "Itemsets by support"), *left],
             "found",
         ),
         Section("How sure is it?", _sureness(frame, facts, content), "sure", aside=True),

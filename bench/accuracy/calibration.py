@@ -93,10 +93,6 @@ class Family:
     make: Callable[..., Transactions]
     hints: tuple[tuple[str, Any], ...] = ()
 
-    def load(self, n: int, seed: int) -> Transactions:
-        """Return n baskets."""
-        return self.make(n, seed=seed)
-
 
 def _universal(share: float, items: int, rest: float) -> Family:
     make = partial(universal, share=share, items=items, mean_rest=rest)
@@ -153,7 +149,7 @@ class Task:
 def run_task(task: Task) -> dict[str, Any]:
     """Plan, randomize and mine one collection; return its cell and what came out of it."""
     seed = 1000 * task.seed + len(task.family.name)
-    transactions = task.family.load(task.n, seed)
+    transactions = task.family.make(task.n, seed=seed)
     baskets = baskets_of(transactions)
     plan = make_plan(baskets.catalogue, GUARANTEES[task.guarantee], reports=task.n, **dict(task.family.hints))
     entropy = SeededEntropy(seed + 1)

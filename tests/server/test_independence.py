@@ -32,10 +32,10 @@ def test_chances_are_those_of_all_sets_of_a_size(size: int) -> None:
     odds = np.array(ODDS, dtype=np.float64)
     population, sizes = Population(odds, np.ones(len(odds))), np.array([size])
     singles, pairs = exactly(ODDS, size)
-    found = population.inclusion(sizes, odds)[0]
+    found = population.inclusion(sizes)[0]
     assert found == pytest.approx([float(each) for each in singles], abs=1e-12)
     assert found.sum() == pytest.approx(size, abs=1e-12)
-    both = population.pairs(sizes, np.ones(1), odds)
+    both = population.pairs(sizes, np.ones(1))
     for (i, j), expected in pairs.items():
         assert both[i, j] == pytest.approx(float(expected), abs=1e-12)
         assert both[j, i] == pytest.approx(both[i, j], abs=1e-12)
@@ -46,7 +46,7 @@ def test_large_baskets_of_many_items_are_near_the_exact_law(items: int) -> None:
     """Where Hájek's approximation takes over, chances still add up to the size, and grow by no jump."""
     odds = np.geomspace(0.02, 30, items)
     sizes = np.array([24, 25])
-    near = Population(odds, np.ones(items)).inclusion(sizes, odds)
+    near = Population(odds, np.ones(items)).inclusion(sizes)
     assert near.sum(axis=1) == pytest.approx(sizes, abs=1e-3)
     assert np.abs(near[1] - near[0]).max() < 0.09
 
