@@ -1,8 +1,8 @@
 """Any itemset's support, and any rule's confidence, whether or not mining would have listed it.
 
 Supports are posterior means under the priors that mining fits (posterior.py), read beside all itemsets that mining
-counts. Their intervals are those of itemsets named before looking at results (:func:`with_named_intervals`): each holds its
-support with the stated probability, whatever the catalogue.
+counts. Their intervals are those of itemsets named before looking at results (:func:`with_named_intervals`): each holds
+its support with the stated probability, whatever the catalogue.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.itemsets import LightFrame
-from assocpriv.files.reports import Reports
 from assocpriv.planning.baskets import make_plan
 from assocpriv.promise.breaches import Breach
 from assocpriv.server.ask import ask
@@ -26,10 +24,9 @@ from assocpriv.server.counting import LocalBackend
 from assocpriv.server.intervals import ErrorOptions
 from assocpriv.server.mining import MiningRequest, mine
 from assocpriv.server.rules import derive_rules
-from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy import families
 from bench.accuracy.data import generated
-from bench.accuracy.ours import baskets_of
+from bench.accuracy.ours import baskets_of, reports_of
 from bench.accuracy.transactions import Transactions, offsets_of
 from bench.accuracy.truth import exact_supports, true_itemsets
 from bench.tables import Row
@@ -152,9 +149,7 @@ def run_task(task: Task) -> dict[str, Any]:
     transactions = task.family.make(task.n, seed=seed)
     baskets = baskets_of(transactions)
     plan = make_plan(baskets.catalogue, GUARANTEES[task.guarantee], reports=task.n, **dict(task.family.hints))
-    entropy = SeededEntropy(seed + 1)
-    chunks = [chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=entropy)]
-    backend = LocalBackend.of(Reports(plan, np.concatenate(chunks)))
+    backend = LocalBackend.of(reports_of(baskets, plan, seed + 1))
     mined = mine(backend, MiningRequest())
     cell = {"family": task.family.name, "n": task.n, "guarantee": task.guarantee}
     return cell | _named(transactions, backend) | _rules(transactions, mined)

@@ -26,17 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv import plan
-from assocpriv.client.bulk import randomize_chunks
-from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets import Plan
 from assocpriv.promise.breaches import epsilon
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.mining import MiningRequest, mine
 from assocpriv.server.rules import derive_rules
-from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.data import load, sized
 from bench.accuracy.metrics import Estimates, precision
-from bench.accuracy.ours import baskets_of, promise_of
+from bench.accuracy.ours import baskets_of, promise_of, reports_of
 from bench.accuracy.transactions import Itemset, Transactions, offsets_of
 from bench.accuracy.truth import exact_supports, true_itemsets
 from bench.speed.mining import tell
@@ -111,8 +108,7 @@ def _matched(ladder: Sequence[Row], figure: str, wanted: float, people: int) -> 
 
 def _asked(baskets: Transactions, seed: int, made: Plan) -> Row:
     """Return what one collection is worth."""
-    packed = [chunk.packed for chunk in randomize_chunks(baskets_of(baskets), made, entropy=SeededEntropy(seed))]
-    found = mine(LocalBackend.of(Reports(made, np.concatenate(packed))), MiningRequest())
+    found = mine(LocalBackend.of(reports_of(baskets_of(baskets), made, seed)), MiningRequest())
     rules, known = derive_rules(found, LEAST_CONFIDENCE), true_itemsets(baskets, _KNOWN)
     named = [_ids(names) for names in found["itemsets"]]
     listed = rules.take(np.flatnonzero(rules["listed"]))

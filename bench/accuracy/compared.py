@@ -23,16 +23,13 @@ from typing import Any
 import numpy as np
 
 from assocpriv import plan
-from assocpriv.client.bulk import randomize_chunks
-from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets import Plan
 from assocpriv.server.compare import CompareRequest, Comparison, compare, read_sides
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.intervals import ErrorOptions
-from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.data import load, sized
 from bench.accuracy.metrics import Itemset
-from bench.accuracy.ours import baskets_of, promise_of
+from bench.accuracy.ours import baskets_of, promise_of, reports_of
 from bench.accuracy.transactions import Transactions, offsets_of
 from bench.accuracy.truth import exact_supports
 from bench.speed.mining import tell
@@ -78,10 +75,7 @@ def judged(name: str, people: int, epsilon: float, seed: int, *, changed: bool) 
     sides = {}
     for place, population in enumerate((before, after)):
         drawn = population.take(rng.integers(len(population), size=people))
-        packed = [
-            chunk.packed for chunk in randomize_chunks(baskets_of(drawn), made, entropy=SeededEntropy(2 * seed + place))
-        ]
-        sides["ab"[place]] = [LocalBackend.of(Reports(made, np.concatenate(packed)))]
+        sides["ab"[place]] = [LocalBackend.of(reports_of(baskets_of(drawn), made, 2 * seed + place))]
     tables = read_sides(sides, {}, ErrorOptions())
     told = [compare(tables, CompareRequest(least, CERTAIN)) for least in LEAST]
     if not changed:

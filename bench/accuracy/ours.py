@@ -53,7 +53,7 @@ def collect(
 ) -> Estimates:
     """Ask everybody once under one plan: its shipping client, its server code, supports in whole baskets if known."""
     baskets = baskets_of(transactions)
-    return _told([_reports(baskets, settings.plan(baskets, epsilon), rng)], 2 * top)
+    return _told([reports_of(baskets, settings.plan(baskets, epsilon), _seed(rng))], 2 * top)
 
 
 def collect_twice(
@@ -64,19 +64,24 @@ def collect_twice(
     first, others = (transactions.take(rows) for rows in np.split(order, [round(0.4 * len(order))]))
     baskets = baskets_of(first)
     plan = settings.plan(baskets, epsilon)
-    reports = _reports(baskets, plan, rng)
+    reports = reports_of(baskets, plan, _seed(rng))
     refined = refine(mine(LocalBackend.of(reports), MiningRequest()), plan, reports=len(others))
     if not refined.short.pays:
-        more = _reports(baskets_of(others), plan, rng)
+        more = reports_of(baskets_of(others), plan, _seed(rng))
         return _told([Reports(plan, np.concatenate([reports.packed, more.packed]))], 2 * top)
     kept = np.array(sorted(map(int, refined.plan.catalogue)))
     fewer = others.restricted(kept)
     asked = Baskets(Catalogue(map(str, kept.tolist())), fewer.offsets, fewer.items)
-    return _told([reports, _reports(asked.aligned(refined.plan.catalogue)[0], refined.plan, rng)], 2 * top)
+    return _told([reports, reports_of(asked.aligned(refined.plan.catalogue)[0], refined.plan, _seed(rng))], 2 * top)
 
 
-def _reports(baskets: Baskets, plan: Plan, rng: np.random.Generator) -> Reports:
-    entropy = SeededEntropy(int(rng.integers(1 << 62)))
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(1 << 62))
+
+
+def reports_of(baskets: Baskets, plan: Plan, seed: int) -> Reports:
+    """Return the reports of all baskets by the shipping client, from random words of a seed."""
+    entropy = SeededEntropy(seed)
     return Reports(plan, np.concatenate([chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=entropy)]))
 
 

@@ -33,16 +33,13 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.client.bulk import randomize_chunks
-from assocpriv.files.reports import Reports
 from assocpriv.planning.baskets import choose_plan
 from assocpriv.planning.expected import USUAL_MEAN, Sizes, variance
 from assocpriv.plans.baskets import Plan
 from assocpriv.server.counting import LocalBackend
-from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.families import merged
 from bench.accuracy.oracles import Floats, Oracle, grr, olh, sample_padded
-from bench.accuracy.ours import baskets_of, promise_of
+from bench.accuracy.ours import baskets_of, promise_of, reports_of
 from bench.accuracy.set_oracles import Wheel, set_shares
 from bench.accuracy.transactions import Transactions
 from bench.tables import table
@@ -112,9 +109,8 @@ def planned(name: str, n_items: int, **options: Any) -> Randomizer:
 
 def _estimated(made: Plan, baskets: Transactions, rng: np.random.Generator) -> Floats:
     """Return the unbiased supports within sampled items."""
-    entropy = SeededEntropy(int(rng.integers(1 << 62)))
-    packed = [chunk.packed for chunk in randomize_chunks(baskets_of(baskets), made, entropy=entropy)]
-    counter, model = LocalBackend.of(Reports(made, np.concatenate(packed))).open()
+    reports = reports_of(baskets_of(baskets), made, int(rng.integers(1 << 62)))
+    counter, model = LocalBackend.of(reports).open()
     shown = counter.count(np.arange(baskets.n_items)[:, None]) / counter.n_reports
     none, each = map(float, model.size_weights(1))
     return np.asarray(none + each * shown)

@@ -19,9 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv import plan
-from assocpriv.client.bulk import randomize_chunks
 from assocpriv.files.itemsets import LightFrame
-from assocpriv.files.reports import Reports
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.independence import NullModel
 from assocpriv.server.intervals import ErrorOptions
@@ -29,8 +27,7 @@ from assocpriv.server.itemsets import ATTRIBUTE
 from assocpriv.server.mining import MiningRequest, mine
 from assocpriv.server.rules import derive_rules
 from assocpriv.server.substitutes import BELOW, find_substitutes
-from assocpriv.simulation.enumeration import SeededEntropy
-from bench.accuracy.ours import baskets_of, promise_of
+from bench.accuracy.ours import baskets_of, promise_of, reports_of
 from bench.accuracy.transactions import Transactions, offsets_of
 from bench.tables import Row, grouped, table
 
@@ -77,8 +74,7 @@ def run(seeds: int = 3, people: Sequence[int] = PEOPLE) -> dict[str, Any]:
     for count, epsilon, planted, seed in product(people, EPSILONS, (True, False), range(seeds)):
         baskets = shop(count, seed, planted=planted)
         made = plan(baskets.n_items, promise_of(epsilon), reports=count)
-        chunks = randomize_chunks(baskets_of(baskets), made, entropy=SeededEntropy(seed))
-        backend = LocalBackend.of(Reports(made, np.concatenate([chunk.packed for chunk in chunks])))
+        backend = LocalBackend.of(reports_of(baskets_of(baskets), made, seed))
         true, values = lifts(baskets), _values(backend, baskets)
         for asked, categories in (("all", None), ("one category", _OF)):
             found = find_substitutes([backend], BELOW, categories, ErrorOptions())
