@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import array_to_numpy, pa, pc, to_arrow
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.promise.errors import BasketError, PlanError, RecordError, counted
+from assocpriv.promise.errors import BasketError, PlanError, RecordError
 from assocpriv.records.cells import (
     MISSING_WORDS,
-    PRINTED_LISTS,
     Cells,
     LeftOut,
     Origin,
@@ -50,9 +49,8 @@ from assocpriv.records.layout import (
     shown_column,
     understand_table,
 )
-from assocpriv.records.sources import SAMPLE_LINES, SEPARATORS, FirstRows
+from assocpriv.records.sources import SAMPLE_LINES, SEPARATORS, TOTALS, FirstRows
 
-_TOTALS = ("total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "somme", "totale", "suma")
 _LONGEST_WORD = max(map(len, MISSING_WORDS)) + 1
 _SECONDS = 1e9  # numbers from here on are times, not days
 _MOST_MILLIONTHS = 1 << 53
@@ -310,12 +308,12 @@ def refuse_several(cells: Cells, found: Found) -> None:
     mark = several_in_one(cells) if said.within is None else None
     if mark is None:
         return
-    if not mark:
-        raise BasketError(f"most cells of items are {PRINTED_LISTS}")
     apart = "write each item by itself"
-    if found.names and found.kind in ("long", "list") and cells.sizes.max() < 2:
-        text = {"separator": said.separator, "header": said.header, "encoding": said.encoding}
-        apart = f"say layout='{Layout('list', item=said.item, within=mark, **text)}' to take them apart"  # type: ignore[arg-type]
+    if found.kind in ("long", "lines") and not (found.kind == "lines" and found.places) and cells.sizes.max() < 2:
+        layout = replace(
+            said, kind="list", transaction=None, quantity=None, rows=None, item=said.item or "#1", within=mark
+        )
+        apart = f"say layout='{layout}' to take them apart"
     single = replace(said, within=NONE) if said.kind else _SINGLE
     raise BasketError(
         f"at least half of the items have {SEPARATORS[mark]} in them, as cells with several items have; {apart}, or "
@@ -421,8 +419,7 @@ def list_cells(
     Of text with a mark between items, which ``within`` gives, each cell is a list.
     """
     if within not in (None, NONE) and not is_list_type(lists.type):
-        texts = pc.utf8_trim(_texts(lists, "items"), "{}")
-        lists = pc.split_pattern(texts, within)
+        lists = _taken_apart(_texts(lists, "items"), within)
     if pa.types.is_null(lists.type):
         lists = lists.cast(pa.list_(pa.string()))
     if not is_list_type(lists.type):
@@ -434,6 +431,26 @@ def list_cells(
         kept = cells.codes >= 0
         cells = replace(cells, sizes=kept_sizes(cells.sizes, kept), codes=cells.codes[kept])
     return cells
+
+
+def _taken_apart(texts: Any, within: str) -> Any:
+    """Return texts of Arrow as lists of what a mark separates in each; brackets and quotes of a printed list go.
+
+    Raises:
+        BasketError: quotes around a name that holds the mark.
+    """
+    is_printed = pc.any(pc.match_substring_regex(texts, r"^[\[{(].*[\]})]$")).as_py()
+    lists = pc.split_pattern(pc.utf8_trim(texts, "[]{}()") if is_printed else texts, within)
+    if not is_printed:
+        return lists
+    items = pc.utf8_trim_whitespace(lists.flatten())
+    opened, closed = (pc.match_substring_regex(items, sign) for sign in (r"^['\"]", r"['\"]$"))
+    if pc.any(pc.xor(opened, closed)).as_py():
+        raise BasketError(
+            "a name in quotes, within a list as a program prints it, holds what separates the items; write the list "
+            "with another separator"
+        )
+    return pa.ListArray.from_arrays(lists.offsets, pc.utf8_trim(items, "'\""), mask=lists.is_null())
 
 
 # ---- tables: long, a row an item
@@ -549,7 +566,7 @@ def _lacking(rows: Rows, cells: dict[str, NDArray[np.bool_]], totals: Sequence[N
 def _are_totals(texts: Any) -> NDArray[np.bool_]:
     """Tell which texts of Arrow are words for a total."""
     words = pc.utf8_lower(pc.utf8_trim(texts.dictionary if pa.types.is_dictionary(texts.type) else texts, " :"))
-    found = array_to_numpy(pc.is_in(words, pa.array(_TOTALS)))
+    found = array_to_numpy(pc.is_in(words, pa.array(TOTALS)))
     if pa.types.is_dictionary(texts.type):
         found = np.append(found, False)[array_to_numpy(texts.indices, -1)]
     return np.asarray(found, dtype=np.bool_)
@@ -729,8 +746,8 @@ def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64]) -> None:
         mixed[-1] = f"{again:,} stand again below others"
     if mixed:
         raise BasketError(
-            f"of {counted(n_ids, 'transaction id')} {', '.join(mixed.values())}, as where numbers start again each "
-            f"day, in each store or at each till; say layout='{said}' if so, or "
+            f"of {n_ids:,} transaction ids {', '.join(mixed.values())}, as where numbers start again each day, in each "
+            f"store or at each till; say layout='{said}' if so, or "
             f"layout='{replace(found.layout, rows=ANYWHERE)}' if all rows of an id are one basket"
         )
 

@@ -30,10 +30,6 @@ MISSING_WORDS = frozenset(
     {"nan", "none", "null", "na", "n/a", "#n/a", "<na>", "nat", "\\n"}
 )  # as programs write nothing
 _BETWEEN = ",;|\t"  # what may stand between several items in one cell
-PRINTED_LISTS = (
-    "lists as a program prints them, [a, b] or {a, b}; write the items alone, with a separator between them; if each "
-    "is the name of one item, say within=none in the layout"
-)
 LISTS = re.compile(r"\[.*\]|\{.*\}|\(.*,.*\)")  # as programs print them
 
 
@@ -161,7 +157,7 @@ def without_words(cells: Cells, absent: Collection[str]) -> Cells:
 
 
 def several_in_one(cells: Cells) -> str | None:
-    """Tell whether most cells hold several items: return what stands between them, or "" where programs print lists.
+    """Tell whether most cells hold several items, or are lists as a program prints them: return what stands between.
 
     Where each basket has one cell a mark in half of them tells; otherwise also the parts must recur.
 
@@ -176,7 +172,7 @@ def several_in_one(cells: Cells) -> str | None:
     if total < 2:
         return None
     if 2 * sum(count for name, count in held if LISTS.fullmatch(name)) >= total:
-        return ""
+        return ","
     alone = int(cells.sizes.max(initial=0)) < 2
     for mark in _BETWEEN:
         having = [name for name, _ in held if mark in name]

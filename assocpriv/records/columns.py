@@ -25,6 +25,7 @@ from assocpriv.records.sources import (
     PARQUET,
     SAMPLE_LINES,
     SEPARATORS,
+    TOTALS,
     Budget,
     FirstRows,
     Progress,
@@ -35,9 +36,11 @@ from assocpriv.records.sources import (
     cut_said_separator,
     dialect,
     is_parquet,
+    is_total,
     line_chunks,
     open_source,
     open_text,
+    single_blanks,
 )
 
 EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
@@ -66,6 +69,7 @@ class Rows:
     has_quotes: bool = False
 
 
+_TOTALS = [word.encode() for word in TOTALS]
 _WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "blank": " "}
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt", ".xlsx", ".xlsm")
 
@@ -169,13 +173,18 @@ class CsvTable:
             mark = self.separator.encode()
             if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):  # Arrow would take it as a line's end
                 refuse_lines(text, origin.before, self.separator, len(self.names))
-            if mark != b" " and mark + b' "' in text:
+            if mark == b" ":
+                text = single_blanks(text.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+            elif mark + b' "' in text:
                 text = _without_blanks(text, self.separator) or text
             lines = LineNumbers(text, origin.before)
             is_typed = kinds and any(kinds) and b"0x" not in text and b"0X" not in text  # Arrow's numbers may be hex
             columns = self._read(text, lines, places, kinds or (), missing) if is_typed else None
             if columns is None:
                 columns = self._read(text, lines, places, [None] * len(places), missing)
+            if columns is None:
+                lines = LineNumbers(_without_totals(text, self.separator, len(self.names)), origin.before)
+                columns = self._read(lines.text, lines, places, [None] * len(places), missing)
             if columns is None:
                 refuse_lines(text, origin.before, self.separator, len(self.names))
                 raise RecordError(
@@ -210,6 +219,17 @@ class CsvTable:
         return None
 
 
+def _without_totals(text: bytes, separator: str, width: int) -> bytes:
+    """Return lines, blank where one of totals has not as many cells as others."""
+    lines = text.split(b"\n")
+    for place, line in enumerate(lines):
+        if any(word in line.lower() for word in _TOTALS):
+            row = cut_line(line.decode("utf-8", "replace").rstrip("\r"), separator) or []
+            if len(row) != width and is_total(row):
+                lines[place] = b""
+    return b"\n".join(lines)
+
+
 def _without_blanks(text: bytes, separator: str) -> bytes | None:
     """Return lines without blanks before quotes, which Arrow takes for the cell; None where one is no CSV in UTF-8."""
     written = io.StringIO()
@@ -225,7 +245,7 @@ class LineNumbers:
     """Says in which line a row of ``n_lines`` lines, of ``n_bytes``, stands; blank lines are no rows."""
 
     def __init__(self, text: bytes, before: int) -> None:
-        self._text, self._before, self.n_lines, self.n_bytes = text, before, text.count(b"\n"), len(text)
+        self.text, self._before, self.n_lines, self.n_bytes = text, before, text.count(b"\n"), len(text)
 
     def __call__(self, row: int) -> int:
         """Return the number of a row's line."""
@@ -234,7 +254,7 @@ class LineNumbers:
     @property
     def filled(self) -> NDArray[np.int64]:
         """The places, from 0, of the lines that are not blank, int64 (n,)."""
-        lines = self._text[:-1].split(b"\n")
+        lines = self.text[:-1].split(b"\n")
         return np.array([place for place, line in enumerate(lines) if line.rstrip(b"\r")], dtype=np.int64)
 
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from assocpriv.promise.errors import BasketError
-from assocpriv.records.cells import CHOICES, LISTS, PRINTED_LISTS, check_choices
+from assocpriv.records.cells import CHOICES, LISTS, check_choices
 from assocpriv.records.columns import is_list_type, is_text, separator_of
-from assocpriv.records.sources import FirstRows, Progress, cut_said_separator, find_separator
+from assocpriv.records.sources import FirstRows, Progress, cut_said_separator, find_separator, is_total
 
 _OF_TEXT = ("separator", "header", "encoding")
 KINDS = {  # of each the keys that say more of it
@@ -253,12 +253,12 @@ class Doubt(Exception):  # noqa: N818 -- it becomes an error, once its advice wa
         return BasketError("; ".join(filter(None, (self.problem, ", ".join(filter(None, (remedy, self.end)))))))
 
 
-def decided(read: Callable[[Layout], Found], said: Layout) -> Found:
-    """Return a layout as it is read; a doubt becomes an error whose advice was tried."""
+def decided(read: Callable[[Layout], Found], said: Layout, fits: Callable[[Found], bool] = bool) -> Found:
+    """Return a layout as it is read; a doubt becomes an error whose advice was tried, and ``fits``."""
 
     def reads(layout: Layout) -> bool:
         with contextlib.suppress(Doubt, BasketError):
-            return read(layout).kind == layout.kind
+            return (found := read(layout)).kind == layout.kind and fits(found)
         return False
 
     try:
@@ -354,7 +354,8 @@ def _refuse_table_of_numbers(lines: Sequence[Sequence[str]]) -> None:
         return
     steps = [(later[0] > one[0]) - (later[0] < one[0]) for one, later in itertools.pairwise(cells)]
     firsts, others = {line[0] for line in cells}, {cell for line in cells for cell in line[1:]}
-    shows = (len(firsts) > 2 and len(cells) >= _LEAST_IDS) or not firsts & others
+    repeat = all(line[0] == line[1] for line in cells)  # which no basket does
+    shows = repeat or (len(firsts) > 2 and len(cells) >= _LEAST_IDS) or not firsts & others
     if shows and 0 in steps and 1 in steps and 20 * steps.count(-1) <= len(steps):
         pairs = [line[:2] for line in cells]
         several = len(cells[0]) > 2 and any(one == other for one, other in itertools.pairwise(pairs))
@@ -373,7 +374,8 @@ def _is_long(rows: FirstRows, said: Layout) -> bool:
         return not _is_onehot(rows, said)
     if said.header is False or len(rows.first) < 2 or not _names_columns(rows.first):
         return False
-    odd = next((row for row in zip(rows.numbers, rows.cells, strict=True) if len(row[1]) != len(rows.first)), None)
+    numbered = zip(rows.numbers, rows.cells, strict=True)
+    odd = next((row for row in numbered if len(row[1]) != len(rows.first) and not is_total(row[1])), None)
     if odd is not None:
         has_names = all(len(row) == len(rows.first) + 1 for row in rows.body)
         why = "; R writes names of rows so: write.table(…, row.names=FALSE)" if has_names else ""
@@ -426,7 +428,7 @@ def _is_doubtful(rows: FirstRows, said: Layout) -> bool:
         raise Doubt(
             f"all lines have {len(rows.first)} cells and {sign}, as in a table, not in baskets",
             (named, "with the numbers of its columns"),
-            (replace(mark, kind="one-hot"), ""),
+            *[(replace(mark, kind="one-hot"), "")] * _holds_flags(rows, said),
             (replace(mark, kind="lines"), "if each line is a basket"),
         )
     if apart := _first_cells(rows):
@@ -554,7 +556,14 @@ def understand(lines: Sequence[str], said: Layout, *, plain: bool = False) -> Fo
     Raises:
         BasketError: the lines may mean several things, or do not fit what was said.
     """
-    return decided(lambda layout: _understood(lines, layout, plain), said)
+
+    def fits(found: Found) -> bool:
+        if found.kind in ("lines", "dat"):
+            return True
+        rows = FirstRows(lines[found.skip :], found.separator).cells
+        return all(len(row) == (len(found.names) or len(rows[0])) for row in rows if not is_total(row))
+
+    return decided(lambda layout: _understood(lines, layout, plain), said, fits)
 
 
 def _understood(lines: Sequence[str], said: Layout, plain: bool) -> Found:
@@ -569,7 +578,9 @@ def _understood(lines: Sequence[str], said: Layout, plain: bool) -> Found:
     mark, unparted = (said.separator, False) if said.separator else find_separator(lines[above:], said.kind)
     rows = FirstRows(lines, mark, above=above, unparted=unparted)
     title = title_lines(rows) if said.header is None and said.kind in (None, "long") else 0
-    if title and rows.after(title).is_table and all(len(row) != len(rows.cells[title]) for row in rows.cells[:title]):
+    width = len(rows.cells[title]) if rows.cells else 0
+    below = [row for row in rows.cells[title:] if not is_total(row)]
+    if title and {len(row) for row in below} == {width} and width not in map(len, rows.cells[:title]):
         said = replace(said, header=rows.numbers[title])
         rows = FirstRows(lines, mark, above=rows.numbers[title] - 1, unparted=unparted)
     kind = guess(rows, said)
@@ -582,10 +593,13 @@ def _skip(rows: FirstRows, has_header: bool) -> int:
 
 
 def _lines_found(rows: FirstRows, said: Layout) -> Found:
-    if said.within != NONE and 2 * sum(LISTS.fullmatch(line.strip()) is not None for line in rows.lines) > len(
-        rows.lines
-    ):
-        raise BasketError(f"most lines are {PRINTED_LISTS}")
+    lists = sum(LISTS.fullmatch(line.strip()) is not None for line in rows.lines)
+    if said.within is None and 2 * lists > len(rows.lines):
+        raise Doubt(
+            "most lines are lists as a program prints them",
+            ("list item=#1 within=, separator=tab header=no", "to take them apart"),
+            (replace(said, kind="lines", within=NONE), "if these are names of items"),
+        )
     header, places = bool(said.header), tuple[int, ...]()
     if said.transaction is not None:
         if said.header is None and rows.first:
@@ -672,7 +686,7 @@ def _has_header(rows: FirstRows, said: Layout) -> bool:
     if said.header is not None:
         return bool(said.header)
     asked = [each for each in (said.transaction, said.item, said.quantity) if each not in (None, NONE)]
-    if any(not _ARE_NUMBERS.fullmatch(each) for each in asked) or any(map(is_usual, rows.first)):  # type: ignore[arg-type]
+    if any(not _ARE_NUMBERS.fullmatch(each) for each in asked) or any(map(is_usual, rows.first)):
         return True
     if len(rows.first) < 2 or not rows.body:
         return True  # to be refused as what it is
@@ -773,7 +787,8 @@ def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], 
         f"the {len(names)} columns, {len(held)} of them lists, may mean several things",
         (long, "with the numbers of its columns"),
         *((f"list item=#{place + 1}", "") for place in held[:1]),
-        ("one-hot", "of true and false alone: of quantities give frame > 0"),
+        *[("one-hot", "")] * _holds_flags(rows, said),
+        end="" if any(texts) or held else "or of quantities, a column an item, give frame > 0",
     )
 
 
