@@ -366,8 +366,8 @@ def _table(source: sources.Text | ParquetTable, found: Found) -> CsvTable | Parq
 def _hold_long(table: CsvTable | ParquetTable, found: Found, how: _How, held: list[LongPart]) -> None:
     """Add the parts of a long table to those held."""
     first, taken = len(held), sum(part.memory_bytes for part in held)
-    ids = set(found.places[: found.ids])  # most differ: codes of runs come cheaper
-    kinds = [pa.string() if place in ids else None for place in found.taken]
+    plain = {*found.places[: found.ids], *(place for _, place in found.context)}  # codes of runs alone come cheaper
+    kinds = [pa.string() if place in plain else None for place in found.taken]
     for part in table.map(partial(long_part, found=found, absent=how.absent), found.taken, how.budget, kinds):
         held.append(part)
         taken += part.memory_bytes

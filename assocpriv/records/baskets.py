@@ -457,6 +457,17 @@ def _taken_apart(texts: Any, within: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
+class Lacking:
+    """Rows that lack a cell: how many, and where the first is that is no total, in words."""
+
+    rows: int = 0
+    first: str = ""
+
+
+ALL_THERE = Lacking()
+
+
+@dataclass(frozen=True, slots=True)
 class LongPart:
     """Rows of the long layout that lack nothing.
 
@@ -478,21 +489,13 @@ class LongPart:
     context: dict[str, Any]
     quantities: NDArray[np.int64] | None
     persons: Any
-    lacking: "Lacking"
+    lacking: Lacking = ALL_THERE
 
     @property
     def memory_bytes(self) -> int:
         """About what it takes to make baskets of these rows."""
         names = self.transactions.nbytes + self.items.dictionary.nbytes
         return _LONG_ROW_BYTES * len(self.items) + _LONG_NAME_BYTES * int(names)
-
-
-@dataclass(frozen=True, slots=True)
-class Lacking:
-    """Rows that lack a cell: how many, and where the first is that is no total, in words."""
-
-    rows: int = 0
-    first: str = ""
 
 
 def refuse_incomplete(parts: Sequence[LongPart]) -> None:
@@ -522,29 +525,20 @@ def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPar
     starts = _run_starts([*ids, *context.values()])
     lengths = np.diff(starts, append=len(items))
     transactions = _joined_texts(ids, starts, absent)
-    without_id = np.repeat(_is_null(transactions), lengths)
-    cells = {"transaction id": without_id, "item": _is_null(items)}
-    quantities = None
+    missing = {}
+    if transactions.null_count:
+        missing["transaction id"] = np.repeat(_is_null(transactions), lengths)
+    if items.null_count:
+        missing["item"] = _is_null(items)
+    quantities = persons = None
     if found.quantity is not None:
-        quantities, cells["quantity"] = _quantities(rows, column[found.quantity], absent)
-    kept = ~np.logical_or.reduce(list(cells.values()))
-    lacking = _lacking(rows, cells, (np.repeat(_are_totals(transactions), lengths), _are_totals(items)))
-    persons = None
+        quantities, missing["quantity"] = _quantities(rows, column[found.quantity], absent)
     if found.persons:
         persons = _coded(_joined_texts([column[place] for place in found.persons], None, absent), "persons", absent)
-        persons = persons.filter(to_arrow(kept))
-    lengths = kept_sizes(lengths, kept)
-    runs = to_arrow(lengths > 0)
-    return LongPart(
-        found,
-        transactions.filter(runs),
-        lengths[lengths > 0],
-        items.filter(to_arrow(kept)),
-        {role: _context_texts(values.take(to_arrow(starts))).filter(runs) for role, values in context.items()},
-        None if quantities is None else quantities[kept],
-        persons,
-        lacking,
-    )
+    held = {role: _context_texts(values.take(to_arrow(starts))) for role, values in context.items()}
+    part = LongPart(found, transactions, lengths, items, held, quantities, persons)
+    lack = np.logical_or.reduce([np.zeros(len(items), dtype=np.bool_), *missing.values()])
+    return _without_rows(part, lack, rows, missing) if lack.any() else part
 
 
 def _is_null(values: Any) -> NDArray[np.bool_]:
@@ -552,15 +546,29 @@ def _is_null(values: Any) -> NDArray[np.bool_]:
     return found
 
 
-def _lacking(rows: Rows, cells: dict[str, NDArray[np.bool_]], totals: Sequence[NDArray[np.bool_]]) -> Lacking:
-    """Return which rows lack a cell; those without id and item are none, as spreadsheets leave them."""
-    lack = np.logical_or.reduce(list(cells.values()))
-    odd = np.flatnonzero(lack & ~(cells["transaction id"] & cells["item"]))
-    wrong = odd[~np.logical_or.reduce(totals)[odd]]
-    if not len(wrong):
-        return Lacking(len(odd))
-    what = next(what for what, missing in cells.items() if missing[wrong[0]])
-    return Lacking(len(odd), f"{rows.origin.row_word} {rows.line(int(wrong[0])):,} has no {what}")
+def _without_rows(
+    part: LongPart, lack: NDArray[np.bool_], rows: Rows, missing: dict[str, NDArray[np.bool_]]
+) -> LongPart:
+    """Return the rows that lack nothing; those without id and item are none, as spreadsheets leave them."""
+    nothing = np.zeros(len(lack), dtype=np.bool_)
+    odd = np.flatnonzero(lack & ~(missing.get("transaction id", nothing) & missing.get("item", nothing)))
+    totals = np.repeat(_are_totals(part.transactions), part.lengths) | _are_totals(part.items)
+    wrong, lacking = odd[~totals[odd]], Lacking(len(odd))
+    if len(wrong):
+        what = next(what for what, each in missing.items() if each[wrong[0]])
+        lacking = Lacking(len(odd), f"{rows.origin.row_word} {rows.line(int(wrong[0])):,} has no {what}")
+    kept, lengths = to_arrow(~lack), kept_sizes(part.lengths, ~lack)
+    runs = to_arrow(lengths > 0)
+    return LongPart(
+        part.found,
+        part.transactions.filter(runs),
+        lengths[lengths > 0],
+        part.items.filter(kept),
+        {role: texts.filter(runs) for role, texts in part.context.items()},
+        None if part.quantities is None else part.quantities[~lack],
+        None if part.persons is None else part.persons.filter(kept),
+        lacking,
+    )
 
 
 def _are_totals(texts: Any) -> NDArray[np.bool_]:
@@ -850,7 +858,9 @@ def _distinct(parts: Sequence[Any]) -> tuple[NDArray[np.int32], list[str]]:
     names = parts[0].dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
     numbers = np.append(array_to_numpy(names.indices), np.int32(-1))
     codes = numbers[np.concatenate([array_to_numpy(part.indices, -1) for part in parts])]
-    used = np.bincount(codes + 1, minlength=len(names.dictionary) + 1)[1:] > 0
+    used = np.zeros(len(names.dictionary) + 1, dtype=np.bool_)
+    used[codes] = True
+    used = used[:-1]
     if not used.all():
         codes = np.append(np.cumsum(used) - 1, -1).astype(np.int32)[codes]
     return codes, names.dictionary.filter(to_arrow(used)).to_pylist()

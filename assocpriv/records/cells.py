@@ -166,6 +166,8 @@ def several_in_one(cells: Cells) -> str | None:
     """
     if cells.names is None or isinstance(cells.names, Catalogue):
         return None
+    if not any(LISTS.fullmatch(name.strip()) or any(mark in name for mark in _BETWEEN) for name in cells.names):
+        return None
     counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.names)).tolist()
     held = [(name.strip(), count) for name, count in zip(cells.names, counts, strict=True) if count]
     total = sum(counts)

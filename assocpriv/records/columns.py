@@ -32,6 +32,7 @@ from assocpriv.records.sources import (
     Result,
     Text,
     check_no_spreadsheet,
+    count_lines,
     cut_line,
     cut_said_separator,
     dialect,
@@ -169,17 +170,22 @@ class CsvTable:
             RecordError: while iterating: a line that has not as many cells as there are names, or is no CSV in UTF-8.
         """
 
+        typed = kinds or [None] * len(places)
+        has_numbers = any(kind not in (None, pa.string()) for kind in typed)
+
+        def may_be_hex(text: bytes) -> bool:  # which Arrow takes for numbers
+            return has_numbers and (b"0x" in text or b"0X" in text)
+
         def parse(text: bytes, origin: Origin) -> Result:
             mark = self.separator.encode()
             if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):  # Arrow would take it as a line's end
                 refuse_lines(text, origin.before, self.separator, len(self.names))
             if mark == b" ":
                 text = single_blanks(text.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-            elif mark + b' "' in text:
+            elif b'"' in text and mark + b' "' in text:
                 text = _without_blanks(text, self.separator) or text
             lines = LineNumbers(text, origin.before)
-            is_typed = kinds and any(kinds) and b"0x" not in text and b"0X" not in text  # Arrow's numbers may be hex
-            columns = self._read(text, lines, places, kinds or (), missing) if is_typed else None
+            columns = None if may_be_hex(text) else self._read(text, lines, places, typed, missing)
             if columns is None:
                 columns = self._read(text, lines, places, [None] * len(places), missing)
             if columns is None:
@@ -245,7 +251,7 @@ class LineNumbers:
     """Says in which line a row of ``n_lines`` lines, of ``n_bytes``, stands; blank lines are no rows."""
 
     def __init__(self, text: bytes, before: int) -> None:
-        self.text, self._before, self.n_lines, self.n_bytes = text, before, text.count(b"\n"), len(text)
+        self.text, self._before, self.n_lines, self.n_bytes = text, before, count_lines(text), len(text)
 
     def __call__(self, row: int) -> int:
         """Return the number of a row's line."""
