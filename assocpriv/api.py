@@ -270,7 +270,8 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
               rules say so drops other names in any case. ``person`` (of files and tables with a
               line an item, a column that says whose a transaction is; by name or number from 1) keeps as many baskets
               of each person as the plan promises reports, drawn by the operating system's entropy; without it every
-              basket counts as another person's.
+              basket counts as another person's. ``person_as`` is "checked", or "written" to take ids that differ in
+              case, blanks, Unicode form or as numbers (7, 007, 7.0) as different persons', which is refused otherwise.
             - Of tables: ``separator`` (of the cells of a CSV file), ``missing`` (a word, or several, for missing
               values; empty cells are such anyway, NaN and null of numbers), ``clip`` (move values outside a column's
               range to its ends).

@@ -13,7 +13,7 @@ _MOST_BYTES = 1 << 24  # of a record
 
 
 _TAKES = {  # which options of randomize a kind of plan has, beside those of all
-    "baskets": ("unknown", "repeats", "empty", "person"),
+    "baskets": ("unknown", "repeats", "empty", "person", "person_as"),
     "table": ("missing", "clip"),
     "guided": ("missing", "guidance", "max_level", "announced", "wait"),
 }
@@ -34,6 +34,7 @@ _USES = {  # of report, and which options each has
 @opt.layout_option
 @opt.rules_options
 @click.option("--person", metavar="NAME", help="Column that says whose a transaction is: as many of one as promised.")
+@opt.choice("--person-as", ["checked", "written"], "Several spellings of one person: refused, or other people.")
 @opt.missing_option
 @opt.clip_option
 @click.option("--guidance", type=opt.PATH, help="Under guidance: what the miner published.")

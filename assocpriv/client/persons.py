@@ -7,18 +7,28 @@ on what they hold.
 This module sees raw baskets and whose they are. Nothing it raises contains either.
 """
 
+import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.files.plans import folded
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.promise.errors import BasketError, counted
 from assocpriv.records.basket_files import ReadOptions, read_persons
 from assocpriv.records.baskets import Baskets, is_frame, persons_of_frame
-from assocpriv.records.layout import LONG_ALONE
+from assocpriv.records.cells import check_choices
+from assocpriv.records.layout import _NOTHING, LONG_ALONE
 from assocpriv.records.sources import is_file
+
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?")
+_MISSING = _NOTHING | {"na"}
+_AS_WRITTEN = "or take all ids as they are written with person_as='written'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +51,12 @@ class Kept:
 
 
 def keep_of_each(
-    source: Any, column: str | int, most: int, options: ReadOptions, entropy: WordEntropy | None = None
+    source: Any,
+    column: str | int,
+    most: int,
+    options: ReadOptions,
+    person_as: str = "checked",
+    entropy: WordEntropy | None = None,
 ) -> Kept:
     """Choose at most ``most`` baskets of each person, every choice equally likely.
 
@@ -50,17 +65,22 @@ def keep_of_each(
         column: of persons, by name or number from 1.
         most: reports of one person that the plan promises for.
         options: how the source is read.
+        person_as: "checked" to refuse one person in several spellings, or "written" to take each spelling as a person.
         entropy: the operating system's by default.
 
     Raises:
-        BasketError: no such column, a row without a person, a transaction of several persons, or another layout.
+        BasketError: no such column, a row without a person, a transaction of several persons, persons in several
+            spellings, or another layout.
     """
+    check_choices(person_as=person_as)
     if is_file(source):
         cells = read_persons(source, options, column)
     elif is_frame(source):
         cells = persons_of_frame(source, options.layout, column)
     else:
         raise BasketError(LONG_ALONE)
+    if person_as == "checked":
+        check_spellings(cells.names or ())
     starts = np.cumsum(cells.sizes) - cells.sizes
     whose = cells.codes[starts]
     several = whose != np.maximum.reduceat(cells.codes, starts)
@@ -71,6 +91,38 @@ def keep_of_each(
             "transaction= of the layout and the column that person names"
         )
     return Kept(chosen(whose, most, entropy or SystemEntropy()), len(whose), len(np.unique(whose)))
+
+
+def check_spellings(persons: Sequence[str]) -> None:
+    """Refuse ids that may be one person's: equal but for case, Unicode form or blanks, or as numbers.
+
+    Args:
+        persons: the ids, distinct.
+
+    Raises:
+        BasketError: there are such ids, or an id is a word for a missing value; none is shown.
+
+    >>> check_spellings(["7", "8", "70"])
+    """
+    if all(map(str.isdecimal, persons)) and "".join(persons).isascii() and not any(map(_has_zero_before, persons)):
+        return  # most ids: distinct digits are distinct numbers
+    keys = [folded(person) for person in persons]
+    if missing := sum(key in _MISSING for key in keys):
+        raise BasketError(
+            f"{counted(missing, 'person id')} of {len(persons):,} {'is a word' if missing == 1 else 'are words'} for a "
+            f"missing value, as NaN or None; take such rows out, {_AS_WRITTEN}"
+        )
+    groups = Counter[str | Decimal](Decimal(key) if _NUMBER.fullmatch(key) else key for key in keys)
+    if several := sum(count > 1 for count in groups.values()):
+        raise BasketError(
+            f"{counted(several, 'person')} may stand under several ids, which differ in case, blanks, Unicode form, or "
+            "leading zeros or decimals of a number (7, 007, 7.0) only: more would be disclosed about each than the "
+            f"plan allows; write each person one way, {_AS_WRITTEN}"
+        )
+
+
+def _has_zero_before(digits: str) -> bool:
+    return digits[0] == "0" != digits
 
 
 def chosen(whose: NDArray[Any], most: int, entropy: WordEntropy) -> NDArray[np.int64]:

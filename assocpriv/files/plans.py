@@ -350,6 +350,17 @@ def normalized(name: str) -> str:
     return _BLANKS.sub(" ", unicodedata.normalize("NFC", name)).strip()
 
 
+def folded(name: str) -> str:
+    """Return a name without case, differences of Unicode form (NFKC) and blanks.
+
+    >>> folded(" Cafe\u0301 au lait") == folded("CAF\u00c9 AU LAIT")
+    True
+    """
+    if name.isascii():  # most names: ten times as fast
+        return "".join(name.lower().split())
+    return _BLANKS.sub("", unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()))
+
+
 def twins(names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
     """Return groups of names that are equal but for case, Unicode form (NFKC) or blanks, each sorted.
 
@@ -358,8 +369,7 @@ def twins(names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
     """
     groups = defaultdict[str, set[str]](set)
     for name in names:
-        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-        groups[_BLANKS.sub("", folded)].add(name)
+        groups[folded(name)].add(name)
     return tuple(tuple(sorted(group)) for _, group in sorted(groups.items()) if len(group) > 1)
 
 

@@ -23,6 +23,7 @@ _CHOICES = {
     "unknown": ("error", "drop"),
     "repeats": ("error", "merge"),
     "empty": ("error", "keep"),
+    "person_as": ("checked", "written"),
 }
 
 
