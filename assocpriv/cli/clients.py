@@ -34,11 +34,11 @@ _USES = {  # of report, and which options each has
 @opt.layout_option
 @opt.rules_options
 @click.option("--person", metavar="NAME", help="Column that says whose a transaction is: as many of one as promised.")
-@opt.choice("--person-as", ["checked", "written"], "Several spellings of one person: refused, or other people.")
 @opt.missing_option
 @opt.clip_option
 @click.option("--guidance", type=opt.PATH, help="Under guidance: what the miner published.")
 @opt.rare(
+    opt.choice("--person-as", ["checked", "written"], "Several spellings of a person: refused, or other people."),
     click.option("--max-level", metavar="K", type=opt.WholeRange(1), help="Highest level k* of guidance to answer."),
     click.option("--announced", metavar="K", type=opt.WholeRange(1), help="Level announced before the guidance came."),
     click.option("--wait", type=opt.OUTPUT, help="Folder in which records wait, encrypted, for a lower level."),

@@ -185,21 +185,25 @@ def to_baskets(data: Any, **options: Any) -> Baskets:
 
 def named_baskets(
     data: Any, catalogue: Catalogue | None, *, unknown: str, repeats: str, layout: str | Layout | None = None
-) -> Baskets:
-    """Make baskets as :func:`to_baskets` does, of a catalogue's names; None for any, also where no basket has an item.
+) -> tuple[Baskets, int]:
+    """Make baskets as :func:`to_baskets` does, and count the items that are dropped as unknown.
+
+    They are of a catalogue's names; None for any, also where no basket has an item.
 
     >>> named_baskets([[], []], None, unknown="error", repeats="error")
-    Baskets(2 baskets over 1 items)
+    (Baskets(2 baskets over 1 items), 0)
     """
     check_choices(unknown=unknown, repeats=repeats)
     if Layout.parse(layout) != Layout() and (isinstance(data, Baskets) or not is_frame(data)):
         raise BasketError("a layout is said of files and tables; leave it out for baskets and lists of items")
     if isinstance(data, Baskets):
-        return data
+        return data, 0
     cells = _cells_of_frame(data, layout) if is_frame(data) else _cells_of_sets(data)
     if catalogue is None and not len(cells.codes):
         catalogue = Catalogue.numbered(1)  # no names to make one of; nothing looks at it
-    return _baskets_of(cells, catalogue, unknown, repeats)
+    found, ids = resolve(cells, catalogue)
+    known = without_unknown(cells, ids, unknown, found)
+    return assemble_in_order(known, found, repeats), len(ids) - len(known.codes)
 
 
 def is_frame(data: Any) -> bool:

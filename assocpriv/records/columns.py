@@ -397,16 +397,22 @@ def frame_columns(frame: Any, error: type[RecordError] = RecordError) -> list[An
 
     Raises:
         TypeError: no table in memory.
-        RecordError, or another ``error``: two columns of one name.
+        RecordError, or another ``error``: two columns of one name, or names of several levels.
     """
     import narwhals as nw
 
     if isinstance(frame, pa.RecordBatch):
         frame = pa.table(frame)
     try:
-        return list(nw.from_native(frame, eager_only=True).iter_columns())
+        columns = list(nw.from_native(frame, eager_only=True).iter_columns())
+        if not any(isinstance(column.name, tuple) for column in columns):
+            return columns
+        problem: Exception = error(
+            "the columns have names of several levels (a MultiIndex of pandas); keep the level that names them, as "
+            "frame.columns = frame.columns.get_level_values(-1)"
+        )
     except TypeError:
-        problem: Exception = TypeError(
+        problem = TypeError(
             "a table must be a pandas, polars or pyarrow table in memory, or the name of a file, got a "
             f"{type(frame).__name__}"
         )

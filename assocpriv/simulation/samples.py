@@ -25,7 +25,7 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BasketError, counted
 from assocpriv.promise.numbers import check_range
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
-from assocpriv.records.baskets import Baskets, to_baskets
+from assocpriv.records.baskets import Baskets, named_baskets
 from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:
@@ -50,14 +50,13 @@ def sample_sizes(
         source: a file of baskets, or what ``to_baskets`` takes.
         items: the plan's items, or their number.
         names: what becomes of a basket's names.
-        layout: what is said of the layout of a file, as for ``read_baskets``.
+        layout: what is said of the layout of a file or table, as for ``read_baskets``.
         progress: called with (bytes read, bytes of the file).
 
     Raises:
         BasketError: a sample that cannot be read, or none of whose items is in the catalogue.
     """
-    rules = names or Names()
-    plan = make_plan(items, Breach("5%", "50%"), transaction_size=1, names=replace(rules, others="drop"), paper=True)
+    plan = make_plan(items, Breach("5%", "50%"), transaction_size=1, names=names or Names(), paper=True)
     options = ReadOptions(layout, unknown="drop", repeats="merge", progress=progress)
     if is_file(source):
         options = replace(options, empty="keep")
@@ -108,7 +107,7 @@ def draft_catalogue(
     Args:
         sources: files, or what ``to_baskets`` takes.
         min_count: baskets that a name must be in, in any of the forms that become one name.
-        layout: what is said of the layout of the files, as for ``read_baskets``.
+        layout: what is said of the layout of the files and tables, as for ``read_baskets``.
         progress: called with (bytes read, bytes of the file), file by file.
         best: names that are in most baskets, at most so many; all by default.
 
@@ -240,7 +239,8 @@ def _held(baskets: Baskets, form: Callable[[str], str]) -> dict[str, int]:
 
 def _batches(sources: list[Any], layout: str | None, progress: "Progress | None") -> Iterator[Baskets]:
     paths = [each for each in sources if isinstance(each, str | PathLike)]
-    yield from (to_baskets(each, repeats="merge") for each in sources if not isinstance(each, str | PathLike))
+    held = [each for each in sources if not isinstance(each, str | PathLike)]
+    yield from (named_baskets(each, None, unknown="error", repeats="merge", layout=layout)[0] for each in held)
     if paths:
         options = ReadOptions(layout, repeats="merge", empty="keep", progress=progress)
         yield from stream_baskets(paths, None, options)
@@ -256,7 +256,7 @@ def catalogue(
     Args:
         sources: files of baskets, or baskets in memory (see ``to_baskets``).
         min_count: baskets that a name must be in.
-        layout: of the files, as for :func:`assocpriv.read_baskets`.
+        layout: of the files and tables, as for :func:`assocpriv.read_baskets`.
         progress: called with (bytes read, bytes of the file), file by file.
 
     Returns:

@@ -106,7 +106,7 @@ def read(data: Any, bounds: Sequence[Bound], options: ReadOptions) -> BasketSour
         return BasketSource(data, baskets, _coded(baskets, bounds), layout.kind, layout.columns, layout)
     if not isinstance(data, Baskets) and not hasattr(data, "columns"):
         data = list(data) if isinstance(data, Iterable) else data
-    baskets = named_baskets(data, None, unknown="error", repeats=options.repeats, layout=options.layout)
+    baskets, _ = named_baskets(data, None, unknown="error", repeats=options.repeats, layout=options.layout)
     if isinstance(data, Baskets) or not hasattr(data, "columns"):
         return BasketSource(data, baskets, _coded(baskets, bounds))
     _refuse_mined(getattr(data, "column_names", data.columns))
