@@ -492,7 +492,7 @@ def association_rules(
         TypeError: not a table of itemsets.
 
     Warns:
-        UserWarning: where there is no rule of the names wanted, as no itemset has one of them.
+        UserWarning: where there is no rule, as no itemset has two items, or one of the names wanted.
 
     Source: EGS03; docs/why-it-works.md.
 
@@ -512,7 +512,7 @@ def association_rules(
     derived = derive_rules(itemsets, min_confidence, None if wanted == RuleFilter() else wanted, known)
     if light:
         return derived
-    if (contains or antecedent or consequent) and (why := derived.attrs[ATTRIBUTE].get("none")):
+    if why := derived.attrs[ATTRIBUTE].get("none"):
         warnings.warn(f"there is no rule: {why}", stacklevel=2)
     from assocpriv.server.data_frames import RuleFrame, shown
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.client.transactions import BasketCounts, read_transactions
-from assocpriv.files.lists import rows_of
+from assocpriv.files.lists import is_header, rows_of
 from assocpriv.files.plans import check_catalogue, normalized, read_text
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
@@ -142,7 +142,9 @@ def _draft(counts: Counter[str], min_count: int, best: int | None, baskets: int,
     if len(names) > MAX_ITEMS:
         raise BasketError(f"{len(names):,} items, a catalogue holds at most {MAX_ITEMS:,}; raise min_count")
     numbers = all(name.isascii() and name.isdigit() for name in names)
-    catalogue = Catalogue(sorted(names, key=(lambda name: (int(name), name)) if numbers else None))
+    # on line 1 of a file some names would be a header
+    key = (lambda name: (int(name), name)) if numbers else (lambda name: (is_header([name]), name))
+    catalogue = Catalogue(sorted(names, key=key))
     share = sum(counts[name] for name in names) / counts.total()
     return CatalogueDraft(
         catalogue, baskets, len(counts) - len(names), rewritten, check_catalogue(catalogue).twins, share

@@ -382,7 +382,7 @@ def test_a_sample_is_rolled_up(tmp_path: Path) -> None:
     """With a taxonomy the sample that says how large baskets are is rolled up, and strange names are dropped."""
     (tmp_path / "tree.csv").write_text("".join(f"p{number},group\n" for number in range(9)))
     (tmp_path / "b.csv").write_text(",".join(f"p{number}" for number in range(9)) + ",pear\np1\n")
-    (tmp_path / "names.txt").write_text("group\ntea\n")
+    (tmp_path / "names.txt").write_text("tea\ngroup\n")
     counts = sample_sizes(tmp_path / "b.csv", ["group", "tea"], Names(parents=read_taxonomy(tmp_path / "tree.csv")))
     assert counts.sizes == {1: 2}
     question = [*PLAN, "--taxonomy", tmp_path / "tree.csv", "--catalogue", tmp_path / "names.txt"]
