@@ -18,9 +18,17 @@ from assocpriv.files.arrow import array_to_numpy, pa, pc, to_arrow
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, PlanError, RecordError
 from assocpriv.records.cells import Cells, Origin, cells_of_names, check_choices, ordinal, resolve, without_unknown
-from assocpriv.records.columns import Rows, frame_columns, is_list_type, is_text, series_to_arrow, values_of
+from assocpriv.records.columns import (
+    Rows,
+    frame_columns,
+    is_list_type,
+    is_text,
+    sample_rows,
+    series_to_arrow,
+    values_of,
+)
 from assocpriv.records.layout import FALSE_WORDS, TRUE_WORDS, Layout, no_flag, understand_table
-from assocpriv.records.sources import SAMPLE_LINES, FirstRows
+from assocpriv.records.sources import FirstRows
 
 _LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory of a row of the long layout, and of a byte of its distinct names
 _NO_TEXT = "must be text in UTF-8, numbers or dates, not nested; choose another column"
@@ -134,7 +142,8 @@ class Baskets:
 
         Args:
             frame: the table, in memory.
-            layout: in words, as of ``read_baskets``: "one-hot" (a column an item, cells true/false or 0/1),
+            layout: in words, as of ``read_baskets``: "one-hot" (a column an item, cells true/false or 0/1, or words for
+                them as in files),
                 "long transaction=COLUMN item=COLUMN" (a row for each item of each transaction; baskets by first
                 appearance), "list item=COLUMN" (a row a basket, one column of lists, a null being an empty basket). By
                 default it is found out; what may mean several things is refused.
@@ -298,20 +307,24 @@ def frame_layout(frame: Any, layout: str | Layout | None, persons: str | int | N
     if not columns:
         raise BasketError("a table of baskets needs columns, got none")
     names = [str(column.name).strip() for column in columns]
-    heads = [_head(column) for column in columns]
-    cells = [["…"] * min(SAMPLE_LINES, len(columns[0])) if head is None else values_of(head) for head in heads]
-    kinds = [pa.null() if head is None else head.type for head in heads]
+    n_rows = min(sample_rows(len(columns)), len(columns[0]))
+    kinds, cells = zip(*(_head(column, n_rows) for column in columns), strict=True)
     found = understand_table(FirstRows.of_table(names, cells), kinds, Layout.parse(layout))
     if persons is not None:
         found = found.with_persons(persons)
     return found.kind, [columns[place] for place in found.taken]
 
 
-def _head(column: Any) -> Any:
-    """Return the first cells of a column as Arrow's array, None where they are of several types."""
+def _head(column: Any, n_rows: int) -> tuple[Any, list[object]]:
+    """Return a column's Arrow type, null where there are several, and what stands for its first cells."""
+    import narwhals as nw
+
+    if column.dtype == nw.Boolean:  # whichever they are: no cell of thousands of columns becomes Python's
+        return pa.bool_(), [True] * n_rows
     with contextlib.suppress(RecordError):
-        return series_to_arrow(column.head(SAMPLE_LINES), "")
-    return None
+        head = series_to_arrow(column.head(n_rows), "")
+        return head.type, values_of(head)
+    return pa.null(), ["…"] * n_rows
 
 
 def persons_of_frame(frame: Any, layout: str | Layout | None, column: str | int) -> Cells:
@@ -559,9 +572,15 @@ def flags_of(rows: Rows, places: Sequence[int]) -> list[Any]:
 
 
 def _flags(values: Any, place: int, rows: Rows) -> Any:
+    if is_text(values.type):
+        values = values.dictionary_encode()
+    elif pa.types.is_dictionary(values.type) and not is_text(values.type.value_type):
+        values = values.dictionary_decode()
+    if pa.types.is_null(values.type) or pa.types.is_decimal(values.type):
+        values = values.cast(pa.float64())
     if pa.types.is_boolean(values.type):
         return array_to_numpy(pc.fill_null(values, False))
-    if pa.types.is_dictionary(values.type) and is_text(values.type.value_type):
+    if pa.types.is_dictionary(values.type):
         words = [str(word).strip().lower() for word in values.dictionary.to_pylist()]
         meant = np.array([1 if word in TRUE_WORDS else 0 if word in FALSE_WORDS else 2 for word in words] + [0])
         flags = meant[array_to_numpy(values.indices.cast(pa.int32()), len(words))]
